@@ -1,19 +1,15 @@
 //! What every agent is: it gets work, one piece at a time, and says how it went.
 
-use std::pin::Pin;
-
+pub use futures_util::future::BoxFuture;
 use troop_protocol::{MessageIn, WireTask};
 
 use crate::Turn;
-
-/// A future on the heap, so that agents can be chosen while the program runs.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What thinks for one member. There is one object for each member, for as long as its process lives, and one more for each
 /// delegation, for as long as that lasts.
 pub trait Agent: Send {
     /// Does one piece of work. It ends soon after the turn is interrupted; dropped, it leaves nothing running.
-    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome>;
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, TurnOutcome>;
 
     /// Another of the same kind that remembers nothing: it knows none of what this one was told, and what it learns goes with
     /// it.
@@ -55,7 +51,7 @@ pub enum Work {
 
 /// How a piece of work went.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TurnOutcome {
     /// The task is done.
     Completed {
         /// What came of it.

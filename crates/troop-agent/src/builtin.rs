@@ -28,15 +28,16 @@ mod think;
 mod tools;
 
 pub use chat::{
-    Asked, Ending, Message, Part, Reply, Said, Shown, ToolCall, ToolResult, ToolSpec, Usage,
+    ChatMessage, ModelRequest, Reply, ReplyPart, StopReason, StreamUpdate, TokenUsage, ToolCall,
+    ToolResult, ToolSpec, UserPart,
 };
-pub use context::Sources;
-pub use limits::{Limits, Price};
+pub use context::ContextSources;
+pub use limits::{Price, WorkLimits};
 pub use member::BuiltinAgent;
-pub use model::{Endpoint, Model, ModelError, Patience, Watch};
-pub use options::Options;
+pub use model::{Endpoint, HttpTimeouts, Model, ModelError, ReplyObserver};
+pub use options::BuiltinOptions;
 pub use permit::{BadRule, Rule, Rules};
 pub use provider::Api;
 pub use retry::Retries;
 pub use secret::Secret;
-pub use servers::{Agreed, How, Server, Waits};
+pub use servers::{CommandConsent, McpServer, McpTimeouts, McpTransport};

@@ -8,20 +8,20 @@ use serde_json::Value;
 use troop_model::{MessageKind, Permissions};
 use troop_protocol::WireTask;
 
-use crate::{Agent, Outcome, Turn, Work, agent::BoxFuture};
-pub(crate) use run::{Ended, Run, run};
-pub(crate) use words::Line;
+use crate::{Agent, Turn, TurnOutcome, Work, agent::BoxFuture};
+pub(crate) use run::{CommandEnd, CommandRun, run};
+pub(crate) use words::CommandLine;
 
 /// Runs the command of each task.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommandAgent;
 
 impl Agent for CommandAgent {
-    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, TurnOutcome> {
         Box::pin(async move {
             match work {
                 Work::Task(task) | Work::Resume { task, .. } => work_on(&task, turn).await,
-                Work::Start | Work::Mail(_) | Work::Shutdown { .. } => Outcome::Done,
+                Work::Start | Work::Mail(_) | Work::Shutdown { .. } => TurnOutcome::Done,
             }
         })
     }
@@ -31,38 +31,42 @@ impl Agent for CommandAgent {
     }
 }
 
-async fn work_on(task: &WireTask, turn: &Turn) -> Outcome {
+async fn work_on(task: &WireTask, turn: &Turn) -> TurnOutcome {
     let line = match command_of(task) {
         Ok(line) => line,
-        Err(reason) => return Outcome::Failed { reason },
+        Err(reason) => return TurnOutcome::Failed { reason },
     };
     if turn.mode() == Permissions::Plan
         && let Err(outcome) = approved(&line, turn).await
     {
         return outcome;
     }
-    let run = run(&line, Run::shown(Some(task), turn)).await;
+    let run = run(&line, CommandRun::shown(Some(task), turn)).await;
     match run {
-        Err(error) => Outcome::Failed { reason: format!("`{line}` cannot be started: {error}") },
-        Ok((Ended::Interrupted, _)) => Outcome::Interrupted,
-        Ok((Ended::Exited(0), output)) if output.is_empty() => {
-            Outcome::Completed { result: "exit code 0".to_owned(), summary: None }
+        Err(error) => {
+            TurnOutcome::Failed { reason: format!("`{line}` cannot be started: {error}") }
         }
-        Ok((Ended::Exited(0), output)) => Outcome::Completed { result: output, summary: None },
+        Ok((CommandEnd::Interrupted, _)) => TurnOutcome::Interrupted,
+        Ok((CommandEnd::Exited(0), output)) if output.is_empty() => {
+            TurnOutcome::Completed { result: "exit code 0".to_owned(), summary: None }
+        }
+        Ok((CommandEnd::Exited(0), output)) => {
+            TurnOutcome::Completed { result: output, summary: None }
+        }
         Ok((ended, output)) => {
-            Outcome::Failed { reason: format!("{ended}\n{output}").trim_end().to_owned() }
+            TurnOutcome::Failed { reason: format!("{ended}\n{output}").trim_end().to_owned() }
         }
     }
 }
 
 /// What a task says is to be run: `command` of its metadata, else its description.
-fn command_of(task: &WireTask) -> Result<Line, String> {
+fn command_of(task: &WireTask) -> Result<CommandLine, String> {
     let line = match task.metadata.get("command") {
-        None => Line::parse(&task.description),
-        Some(Value::String(text)) => Line::parse(text),
+        None => CommandLine::parse(&task.description),
+        Some(Value::String(text)) => CommandLine::parse(text),
         Some(Value::Array(words)) => {
             let words = words.iter().map(|word| word.as_str().map(str::to_owned));
-            words.collect::<Option<Vec<_>>>().and_then(Line::from_words)
+            words.collect::<Option<Vec<_>>>().and_then(CommandLine::from_words)
         }
         Some(_) => None,
     };
@@ -76,7 +80,7 @@ fn command_of(task: &WireTask) -> Result<Line, String> {
 }
 
 /// Asks the lead for leave. How the turn ends without it.
-async fn approved(line: &Line, turn: &Turn) -> Result<(), Outcome> {
+async fn approved(line: &CommandLine, turn: &Turn) -> Result<(), TurnOutcome> {
     let answer = async {
         if turn.ask_approval(&format!("run `{line}`")).await.is_err() {
             return std::future::pending().await;
@@ -89,12 +93,12 @@ async fn approved(line: &Line, turn: &Turn) -> Result<(), Outcome> {
         }
     };
     match turn.interrupted().run_until_cancelled(answer).await {
-        None => Err(Outcome::Interrupted),
+        None => Err(TurnOutcome::Interrupted),
         Some(answer) if answer.approve == Some(true) => Ok(()),
         // It has no other plan. Whoever wants another command writes one into the task.
-        Some(answer) => {
-            Err(Outcome::Failed { reason: format!("the plan was rejected: {}", answer.content) })
-        }
+        Some(answer) => Err(TurnOutcome::Failed {
+            reason: format!("the plan was rejected: {}", answer.content),
+        }),
     }
 }
 

@@ -4,7 +4,7 @@ mod front;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use front::Front;
+pub(crate) use front::FrontMatter;
 
 /// What a markdown file says about an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Definition {
     }
 
     fn parse(file: &Path, text: &str) -> Option<Self> {
-        let front = Front::read(text);
+        let front = FrontMatter::read(text);
         let field = |name: &str| front.text(name);
         let mut wrong = front.wrong.clone();
         let mut list = |name: &str| {

@@ -20,7 +20,7 @@ const MAX_LINKS: usize = 40;
 
 /// The working folder, held by its handle.
 #[derive(Clone, Debug)]
-pub(crate) struct Files {
+pub(crate) struct WorkFolder {
     root: PathBuf,
     dir: Arc<Dir>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Spot {
     pub(crate) real: String,
 }
 
-impl Files {
+impl WorkFolder {
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
         let root = fs::canonicalize(root)?;
         let dir = Dir::open_ambient_dir(&root, ambient_authority())?;

@@ -5,9 +5,9 @@
 
 mod agent;
 pub mod builtin;
-mod line;
 mod teammate;
 mod turn;
+mod wire;
 
 mod command;
 mod definition;
@@ -16,11 +16,11 @@ mod registry;
 mod script;
 mod text_pattern;
 
-pub use agent::{Agent, BoxFuture, Outcome, Thinking, Work};
+pub use agent::{Agent, BoxFuture, Thinking, TurnOutcome, Work};
 pub use command::CommandAgent;
 pub use definition::Definition;
-pub use line::{Place, RawWrite};
 pub use registry::{Finder, RegistryError, agent as find_agent};
 pub use script::{ScriptAgent, ScriptError};
-pub use teammate::{ALIVE, Exit, Options, serve};
+pub use teammate::{ALIVE, Exit, TeammateOptions, serve};
 pub use turn::Turn;
+pub use wire::{RawWrite, Workplace};

@@ -74,7 +74,7 @@ pub struct Finder<'a> {
     /// The person's own folder.
     pub home: Option<&'a Path>,
     /// How to ask the model of a name, or the usual one; or why that cannot be. Asked only for agents that think.
-    pub thinks: &'a dyn Fn(Option<&str>) -> Result<builtin::Options, String>,
+    pub thinks: &'a dyn Fn(Option<&str>) -> Result<builtin::BuiltinOptions, String>,
     /// The model that the member is to think with, if it was said.
     pub model: Option<&'a str>,
 }

@@ -21,8 +21,8 @@ use thiserror::Error;
 use troop_model::Party;
 use troop_protocol::{Level, MessageIn, WireTask};
 
-use crate::{Agent, Outcome, Turn, Work, agent::BoxFuture};
-use perform::{Performance, Stop};
+use crate::{Agent, Turn, TurnOutcome, Work, agent::BoxFuture};
+use perform::{Performance, ScriptStop};
 use syntax::{Script, When};
 use variables::Variables;
 
@@ -61,12 +61,12 @@ pub enum ScriptError {
 #[derive(Debug)]
 pub struct ScriptAgent {
     script: Arc<Script>,
-    memory: Memory,
+    memory: ScriptMemory,
 }
 
 /// What a script remembers from turn to turn.
 #[derive(Debug, Default)]
-struct Memory {
+struct ScriptMemory {
     variables: Variables,
     /// The lines of what is done only once, and was.
     done_once: HashSet<usize>,
@@ -92,10 +92,10 @@ impl ScriptAgent {
             line: problem.line,
             problem: problem.what,
         })?;
-        Ok(Self { script: Arc::new(script), memory: Memory::default() })
+        Ok(Self { script: Arc::new(script), memory: ScriptMemory::default() })
     }
 
-    async fn work(&mut self, work: Work, turn: &Turn) -> Outcome {
+    async fn work(&mut self, work: Work, turn: &Turn) -> TurnOutcome {
         let script = Arc::clone(&self.script);
         let mut performance = Performance::new(&script, &mut self.memory, turn);
         let ended = match work {
@@ -103,7 +103,7 @@ impl ScriptAgent {
             Work::Shutdown { .. } => performance.react(|when| *when == When::Shutdown).await,
             Work::Mail(mail) => match performance.read(mail).await {
                 Ok(None) => Ok(()),
-                Ok(Some(reason)) => Err(Stop::Failed(reason)),
+                Ok(Some(reason)) => Err(ScriptStop::Failed(reason)),
                 Err(stop) => Err(stop),
             },
             Work::Task(task) => performance.work_on(&task).await,
@@ -117,32 +117,32 @@ impl ScriptAgent {
                 Err(stop) => Err(stop),
             },
         };
-        ended.map_or_else(Outcome::from, |()| Outcome::Done)
+        ended.map_or_else(TurnOutcome::from, |()| TurnOutcome::Done)
     }
 }
 
 impl Agent for ScriptAgent {
-    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, TurnOutcome> {
         Box::pin(self.work(work, turn))
     }
 
     fn fresh(&self) -> Box<dyn Agent> {
-        Box::new(Self { script: Arc::clone(&self.script), memory: Memory::default() })
+        Box::new(Self { script: Arc::clone(&self.script), memory: ScriptMemory::default() })
     }
 }
 
 impl Performance<'_> {
-    async fn work_on(&mut self, task: &WireTask) -> Result<(), Stop> {
+    async fn work_on(&mut self, task: &WireTask) -> Result<(), ScriptStop> {
         self.begin_task(task);
         let subject = task.subject.clone();
         let is_meant = |when: &When| matches!(when, When::Task(glob) if glob.is_match(&subject));
         if !self.has(is_meant) {
             let reason = format!("the script has no `when task` for `{subject}`");
-            return Err(Stop::Failed(reason));
+            return Err(ScriptStop::Failed(reason));
         }
         self.react(is_meant).await?;
         let result = format!("did all steps for `{subject}`");
-        Err(Stop::End(Outcome::Completed { result, summary: None }))
+        Err(ScriptStop::End(TurnOutcome::Completed { result, summary: None }))
     }
 
     /// Why nothing comes of what a person says, if nothing does: such a script has not even begun.
@@ -155,7 +155,7 @@ impl Performance<'_> {
     }
 
     /// Does something about each message. What could not be done first of all comes back; the others get their turn.
-    async fn read(&mut self, mail: Vec<MessageIn>) -> Result<Option<String>, Stop> {
+    async fn read(&mut self, mail: Vec<MessageIn>) -> Result<Option<String>, ScriptStop> {
         let mut fault = None;
         for message in mail {
             let unheard = self.unheard(&message);
@@ -163,16 +163,18 @@ impl Performance<'_> {
                 fault = fault.or(unheard);
                 continue;
             };
-            match Outcome::from(stop) {
-                end @ (Outcome::Stop { .. } | Outcome::Interrupted) => return Err(Stop::End(end)),
-                Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
+            match TurnOutcome::from(stop) {
+                end @ (TurnOutcome::Stop { .. } | TurnOutcome::Interrupted) => {
+                    return Err(ScriptStop::End(end));
+                }
+                TurnOutcome::Failed { reason } | TurnOutcome::Hopeless { reason } => {
                     fault = fault.or(Some(reason));
                 }
                 // There is no task that this could end.
-                Outcome::Completed { .. }
-                | Outcome::GaveBack { .. }
-                | Outcome::Refused { .. }
-                | Outcome::Done => {}
+                TurnOutcome::Completed { .. }
+                | TurnOutcome::GaveBack { .. }
+                | TurnOutcome::Refused { .. }
+                | TurnOutcome::Done => {}
             }
         }
         Ok(fault)

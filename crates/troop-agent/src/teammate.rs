@@ -1,6 +1,6 @@
 //! The loop between a lead's wire and an agent: one piece of work at a time, and an ear for the lead all the while.
 
-mod desk;
+mod queue;
 
 use std::{
     any::Any,
@@ -25,11 +25,11 @@ use troop_protocol::{
 };
 
 use crate::{
-    Agent, Outcome, Turn, Work,
+    Agent, Turn, TurnOutcome, Work,
     agent::BoxFuture,
-    line::{Line, Place},
+    wire::{MemberWire, Workplace},
 };
-use desk::{Desk, Farewell};
+use queue::{Farewell, WorkQueue};
 
 /// How often a turn gives a sign of life if it says nothing else.
 pub const ALIVE: Duration = Duration::from_secs(10);
@@ -43,18 +43,18 @@ const AT_REST: Duration = Duration::from_millis(250);
 
 /// How a teammate is run.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct TeammateOptions {
     /// Who it is, and where it works.
-    pub place: Place,
+    pub place: Workplace,
     /// Set when the process is told to end at once.
     pub terminated: CancellationToken,
     /// Called when there has been nothing to do for a moment, once until there is something again.
     pub at_rest: fn(),
 }
 
-impl Options {
+impl TeammateOptions {
     /// As teammates are run, by somebody who has nothing to add.
-    pub fn new(place: Place) -> Self {
+    pub fn new(place: Workplace) -> Self {
         Self { place, terminated: CancellationToken::new(), at_rest: || () }
     }
 }
@@ -73,16 +73,22 @@ pub enum Exit {
 }
 
 /// Serves a lead until one of them ends. What the agent runs ends with it. Can run on any thread.
-pub async fn serve<R, W>(agent: Box<dyn Agent>, reader: R, writer: W, options: Options) -> Exit
+pub async fn serve<R, W>(
+    agent: Box<dyn Agent>,
+    reader: R,
+    writer: W,
+    options: TeammateOptions,
+) -> Exit
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + 'static,
 {
     let tracker = TaskTracker::new();
     let (peer, incoming) = Peer::channel(reader, writer, &tracker);
-    let line = Arc::new(Line::new(peer.clone(), options.place.clone()));
-    let (desk, sessions) = (Desk::new(Arc::clone(&line)), BTreeMap::new());
-    let teammate = Teammate { agent, sessions, desk, line, incoming, options };
+    let wire = Arc::new(MemberWire::new(peer.clone(), options.place.clone()));
+    let queue = WorkQueue::new(Arc::clone(&wire));
+    let sessions = BTreeMap::new();
+    let teammate = Teammate { agent, sessions, queue, wire, incoming, options };
     let Err(exit) = teammate.run().await;
     match exit {
         Exit::Shutdown => peer.close().await,
@@ -102,10 +108,10 @@ struct Teammate {
     agent: Box<dyn Agent>,
     /// Who works on delegations, each in a session of its own.
     sessions: BTreeMap<String, Box<dyn Agent>>,
-    desk: Desk,
-    line: Arc<Line>,
+    queue: WorkQueue,
+    wire: Arc<MemberWire>,
     incoming: mpsc::Receiver<Incoming>,
-    options: Options,
+    options: TeammateOptions,
 }
 
 impl Teammate {
@@ -129,11 +135,11 @@ impl Teammate {
                 }
                 work @ Work::Shutdown { .. } => self.shut_down(work).await?,
                 work @ (Work::Mail(_) | Work::Start) => {
-                    self.line.has_asked();
+                    self.wire.has_asked();
                     let outcome = self.turn(work).await?;
                     self.end_without_task(outcome).await?;
                     // The lead knows that it is idle, unless it took work by itself meanwhile.
-                    if self.line.has_asked() {
+                    if self.wire.has_asked() {
                         self.rest(None).await;
                     } else {
                         self.say(&FromTeammate::TurnEnd {}).await;
@@ -147,26 +153,26 @@ impl Teammate {
     async fn next_work(&mut self) -> Result<Work, Exit> {
         loop {
             while let Ok(incoming) = self.incoming.try_recv() {
-                self.desk.hear(Some(incoming), None).await?;
+                self.queue.hear(Some(incoming), None).await?;
             }
-            if self.desk.take_loss() {
+            if self.queue.take_loss() {
                 self.rest(None).await;
             }
-            if let Some(work) = self.desk.next_work() {
+            if let Some(work) = self.queue.next_work() {
                 return Ok(work);
             }
             let incoming = tokio::select! {
                 incoming = next_heard(&mut self.incoming, self.options.at_rest) => incoming,
                 () = self.options.terminated.cancelled() => return Err(Exit::Terminated),
             };
-            self.desk.hear(incoming, None).await?;
+            self.queue.hear(incoming, None).await?;
         }
     }
 
     /// Lets the agent do something, and listens meanwhile.
-    async fn turn(&mut self, work: Work) -> Result<Outcome, Exit> {
-        let turn = Turn::new(Arc::clone(&self.line));
-        self.desk.begin(&work);
+    async fn turn(&mut self, work: Work) -> Result<TurnOutcome, Exit> {
+        let turn = Turn::new(Arc::clone(&self.wire));
+        self.queue.begin(&work);
         let agent = match own_session(&work) {
             Some(key) => self.sessions.entry(key).or_insert_with(|| self.agent.fresh()),
             None => &mut self.agent,
@@ -176,52 +182,52 @@ impl Teammate {
             tokio::select! {
                 biased;
                 outcome = &mut outcome => {
-                    self.desk.end();
+                    self.queue.end();
                     return Ok(outcome);
                 }
-                incoming = self.incoming.recv() => self.desk.hear(incoming, Some(&turn)).await?,
-                () = terminated(&self.options, &self.line) => return Err(Exit::Terminated),
-                () = self.line.quiet_for(self.line.patience(ALIVE)) => {
-                    drop(self.line.say(&FromTeammate::Alive {}).await);
+                incoming = self.incoming.recv() => self.queue.hear(incoming, Some(&turn)).await?,
+                () = terminated(&self.options, &self.wire) => return Err(Exit::Terminated),
+                () = self.wire.quiet_for(self.wire.patience(ALIVE)) => {
+                    drop(self.wire.say(&FromTeammate::Alive {}).await);
                 }
             }
         }
     }
 
     /// Tells how a task went, and in the same breath that there is room for the next one.
-    async fn end_task(&mut self, task: WireTask, outcome: Outcome) -> Result<(), Exit> {
+    async fn end_task(&mut self, task: WireTask, outcome: TurnOutcome) -> Result<(), Exit> {
         let mut report = about(&task, ReportedStatus::Completed);
         if let Some(key) = task.own_session()
-            && outcome != Outcome::Interrupted
+            && outcome != TurnOutcome::Interrupted
         {
             self.sessions.remove(key);
         }
         match outcome {
-            Outcome::Stop { code } => return Err(Exit::Stopped(code)),
+            TurnOutcome::Stop { code } => return Err(Exit::Stopped(code)),
             // Whatever came of it, it is nobody's business any more. The lead hears that it is over.
-            _ if self.desk.take_loss() => {
+            _ if self.queue.take_loss() => {
                 self.rest(None).await;
                 return Ok(());
             }
-            Outcome::Completed { result, summary } => {
+            TurnOutcome::Completed { result, summary } => {
                 (report.result, report.summary) = (Some(result), summary);
             }
-            Outcome::Failed { reason } => {
+            TurnOutcome::Failed { reason } => {
                 (report.status, report.reason) = (ReportedStatus::Failed, Some(reason));
             }
-            Outcome::Hopeless { reason } => {
+            TurnOutcome::Hopeless { reason } => {
                 (report.status, report.reason) = (ReportedStatus::Failed, Some(reason));
                 report.for_good = true;
             }
-            Outcome::GaveBack { reason } | Outcome::Refused { reason } => {
+            TurnOutcome::GaveBack { reason } | TurnOutcome::Refused { reason } => {
                 (report.status, report.reason) = (ReportedStatus::Pending, Some(reason));
             }
-            Outcome::Done => {
+            TurnOutcome::Done => {
                 self.rest(Some(task)).await;
                 return Ok(());
             }
-            Outcome::Interrupted => {
-                self.desk.hold(task);
+            TurnOutcome::Interrupted => {
+                self.queue.hold(task);
                 return Ok(());
             }
         }
@@ -230,39 +236,39 @@ impl Teammate {
         Ok(())
     }
 
-    async fn end_without_task(&mut self, outcome: Outcome) -> Result<(), Exit> {
+    async fn end_without_task(&mut self, outcome: TurnOutcome) -> Result<(), Exit> {
         match outcome {
-            Outcome::Stop { code } => Err(Exit::Stopped(code)),
-            Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
+            TurnOutcome::Stop { code } => Err(Exit::Stopped(code)),
+            TurnOutcome::Failed { reason } | TurnOutcome::Hopeless { reason } => {
                 let log = Log { level: Level::Error, text: reason.clone() };
                 self.say(&FromTeammate::Log(log)).await;
                 self.say(&FromTeammate::Failed { reason }).await;
                 Ok(())
             }
-            Outcome::Completed { .. }
-            | Outcome::GaveBack { .. }
-            | Outcome::Refused { .. }
-            | Outcome::Interrupted
-            | Outcome::Done => Ok(()),
+            TurnOutcome::Completed { .. }
+            | TurnOutcome::GaveBack { .. }
+            | TurnOutcome::Refused { .. }
+            | TurnOutcome::Interrupted
+            | TurnOutcome::Done => Ok(()),
         }
     }
 
     async fn shut_down(&mut self, work: Work) -> Result<(), Exit> {
-        let farewell = self.desk.take_farewell();
+        let farewell = self.queue.take_farewell();
         let outcome = self.turn(work).await?;
         let ack = match outcome {
-            Outcome::Refused { reason } => ShutdownAck::refused(&reason),
-            Outcome::Stop { code } => return Err(Exit::Stopped(code)),
-            Outcome::Completed { .. }
-            | Outcome::Failed { .. }
-            | Outcome::Hopeless { .. }
-            | Outcome::GaveBack { .. }
-            | Outcome::Interrupted
-            | Outcome::Done => ShutdownAck::agreed(),
+            TurnOutcome::Refused { reason } => ShutdownAck::refused(&reason),
+            TurnOutcome::Stop { code } => return Err(Exit::Stopped(code)),
+            TurnOutcome::Completed { .. }
+            | TurnOutcome::Failed { .. }
+            | TurnOutcome::Hopeless { .. }
+            | TurnOutcome::GaveBack { .. }
+            | TurnOutcome::Interrupted
+            | TurnOutcome::Done => ShutdownAck::agreed(),
         };
         let is_agreed = ack.approve;
         if is_agreed {
-            for task in self.desk.take_tasks() {
+            for task in self.queue.take_tasks() {
                 self.give_back(&task, &farewell).await;
             }
         }
@@ -285,7 +291,7 @@ impl Teammate {
 
     /// Says that there is nothing to do, if that is so.
     async fn rest(&mut self, last: Option<WireTask>) {
-        if self.desk.is_empty() {
+        if self.queue.is_empty() {
             let last_task = last.map(|task| task.id);
             self.say(&FromTeammate::Idle(Idle { last_task })).await;
         }
@@ -297,7 +303,7 @@ impl Teammate {
 
     /// Says something. To a lead that has gone nothing can be said; the loop hears of it.
     async fn say(&mut self, said: &FromTeammate) {
-        drop(self.line.say(said).await);
+        drop(self.wire.say(said).await);
     }
 }
 
@@ -348,19 +354,19 @@ pub(crate) fn about(task: &WireTask, status: ReportedStatus) -> TaskReport {
 }
 
 /// Waits until the process is told to end. One that hangs does not hear it.
-async fn terminated(options: &Options, line: &Line) {
+async fn terminated(options: &TeammateOptions, wire: &MemberWire) {
     options.terminated.cancelled().await;
-    if line.is_silent() {
+    if wire.is_silent() {
         std::future::pending::<()>().await;
     }
 }
 
 /// A turn that panics has failed, and the member lives on.
-async fn caught(mut turn: BoxFuture<'_, Outcome>) -> Outcome {
+async fn caught(mut turn: BoxFuture<'_, TurnOutcome>) -> TurnOutcome {
     std::future::poll_fn(|cx| {
         catch_unwind(AssertUnwindSafe(|| turn.as_mut().poll(cx))).unwrap_or_else(|panic| {
             let reason = format!("the agent panicked: {}", panic_text(panic.as_ref()));
-            Poll::Ready(Outcome::Failed { reason })
+            Poll::Ready(TurnOutcome::Failed { reason })
         })
     })
     .await

@@ -2,10 +2,10 @@
 
 /// A pattern for a whole text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TextPattern(Vec<Piece>);
+pub(crate) struct TextPattern(Vec<PatternPiece>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Piece {
+enum PatternPiece {
     AnyText,
     AnyCharacter,
     Character(char),
@@ -14,20 +14,21 @@ enum Piece {
 impl TextPattern {
     /// `*` is any text, `?` any character, all else itself.
     pub(crate) fn new(pattern: &str) -> Self {
-        let is_any =
-            |piece| if piece == Piece::Character('?') { Piece::AnyCharacter } else { piece };
+        let is_any = |piece| {
+            if piece == PatternPiece::Character('?') { PatternPiece::AnyCharacter } else { piece }
+        };
         Self(Self::of_stars(pattern).0.into_iter().map(is_any).collect())
     }
 
     /// `*` is any text, all else itself: a rule about commands must not mean more than its writer saw.
     pub(crate) fn of_stars(pattern: &str) -> Self {
-        let piece = |c| if c == '*' { Piece::AnyText } else { Piece::Character(c) };
+        let piece = |c| if c == '*' { PatternPiece::AnyText } else { PatternPiece::Character(c) };
         Self(pattern.chars().map(piece).collect())
     }
 
     /// Whether any text is meant, without a word about what is in it.
     pub(crate) fn is_any(&self) -> bool {
-        !self.0.is_empty() && self.0.iter().all(|piece| *piece == Piece::AnyText)
+        !self.0.is_empty() && self.0.iter().all(|piece| *piece == PatternPiece::AnyText)
     }
 
     /// Whether a text is meant.
@@ -38,7 +39,7 @@ impl TextPattern {
         let mut star: Option<(usize, usize)> = None;
         while let Some(c) = text.get(place) {
             match self.0.get(at) {
-                Some(Piece::AnyText) => {
+                Some(PatternPiece::AnyText) => {
                     star = Some((at, place));
                     at += 1;
                 }
@@ -50,11 +51,11 @@ impl TextPattern {
                 }
             }
         }
-        self.0.iter().skip(at).all(|piece| *piece == Piece::AnyText)
+        self.0.iter().skip(at).all(|piece| *piece == PatternPiece::AnyText)
     }
 }
 
-impl Piece {
+impl PatternPiece {
     fn is(self, c: char) -> bool {
         match self {
             Self::AnyText => false,

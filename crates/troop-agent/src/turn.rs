@@ -17,7 +17,7 @@ use troop_protocol::{
     MessageOut, Notification, PeerError, Query, TeamContext, UsageReport,
 };
 
-use crate::line::{Line, Place};
+use crate::wire::{MemberWire, Workplace};
 
 /// How much of a line of the log is sent.
 const MAX_LOG: usize = 4_000;
@@ -25,41 +25,41 @@ const MAX_LOG: usize = 4_000;
 /// One turn of an agent: how it speaks to its lead, and hears of it.
 #[derive(Debug)]
 pub struct Turn {
-    pub(crate) line: Arc<Line>,
+    pub(crate) wire: Arc<MemberWire>,
     interrupted: CancellationToken,
     only_waits: CancellationToken,
     has_heard: AtomicBool,
 }
 
 impl Turn {
-    pub(crate) fn new(line: Arc<Line>) -> Self {
+    pub(crate) fn new(wire: Arc<MemberWire>) -> Self {
         let (interrupted, only_waits) = (CancellationToken::new(), CancellationToken::new());
-        Self { line, interrupted, only_waits, has_heard: AtomicBool::new(false) }
+        Self { wire, interrupted, only_waits, has_heard: AtomicBool::new(false) }
     }
 
     /// Who the member is, and where it works.
     #[must_use]
-    pub fn place(&self) -> &Place {
-        &self.line.place
+    pub fn place(&self) -> &Workplace {
+        &self.wire.place
     }
 
     /// The working folder.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.line.place.path
+        &self.wire.place.path
     }
 
     /// Tells people something. Waits while the lead does not read.
     pub async fn log(&self, level: Level, text: &str) {
         let text = troop_model::preview(text, MAX_LOG);
         // A lead that has gone needs no log, and ends this turn.
-        drop(self.line.say(&FromTeammate::Log(Log { level, text })).await);
+        drop(self.wire.say(&FromTeammate::Log(Log { level, text })).await);
     }
 
     /// Tells people something, unless the lead does not read fast enough; and whether it did.
     pub fn try_log(&self, level: Level, text: &str) -> bool {
         let text = troop_model::preview(text, MAX_LOG);
-        self.line.try_say(&FromTeammate::Log(Log { level, text })).is_ok()
+        self.wire.try_say(&FromTeammate::Log(Log { level, text })).is_ok()
     }
 
     /// Says something to a member: by name, `lead`, `user`, or `*` for all others.
@@ -72,7 +72,7 @@ impl Turn {
         let outgoing = Outgoing::message(to, content);
         let change = Change { command: Command::Send(outgoing), operation: None };
         // Unlike other calls, this one gives nobody work, so it is not noted.
-        self.line.peer.request::<Answer>(&change).await?;
+        self.wire.peer.request::<Answer>(&change).await?;
         Ok(())
     }
 
@@ -83,7 +83,7 @@ impl Turn {
 
     /// Sends a message of any kind.
     pub async fn send(&self, message: MessageOut) -> Result<(), PeerError> {
-        self.line.say(&FromTeammate::Message(message)).await
+        self.wire.say(&FromTeammate::Message(message)).await
     }
 
     /// Asks for a change and waits until it is durable. A lead that does not know board calls never answers.
@@ -101,29 +101,29 @@ impl Turn {
         &self,
         asked: impl Into<Notification>,
     ) -> Result<T, ClientError> {
-        self.line.asks();
-        Ok(self.line.peer.request(asked).await?)
+        self.wire.asks();
+        Ok(self.wire.peer.request(asked).await?)
     }
 
     /// Takes the mail that waits. That acknowledges it, so an agent asks when it can read it: between two steps.
     #[must_use]
     pub fn mail(&self) -> Vec<MessageIn> {
-        self.line.take_mail()
+        self.wire.take_mail()
     }
 
     /// Takes the next message as soon as there is one.
     pub async fn next_mail(&self) -> MessageIn {
         loop {
-            if let Some(message) = self.line.take_one() {
+            if let Some(message) = self.wire.take_one() {
                 return message;
             }
-            self.line.news().await;
+            self.wire.news().await;
         }
     }
 
     /// Waits until there is mail or a new context. May return without either, so look again.
     pub async fn news(&self) {
-        self.line.news().await;
+        self.wire.news().await;
     }
 
     /// Set when the turn is to end.
@@ -152,32 +152,32 @@ impl Turn {
     /// What the member may do without asking, now.
     #[must_use]
     pub fn mode(&self) -> Permissions {
-        self.line.mode()
+        self.wire.mode()
     }
 
     /// Tells the lead what thinking has cost since it was told last.
     pub async fn used(&self, report: UsageReport) {
         // A lead that has gone counts nothing, and ends this turn.
-        drop(self.line.say(&FromTeammate::Usage(report)).await);
+        drop(self.wire.say(&FromTeammate::Usage(report)).await);
     }
 
     /// Why nothing more may be spent, if that is so. Who thinks gives its task back at the next safe point.
     #[must_use]
     pub fn spent(&self) -> Option<String> {
-        self.line.spent()
+        self.wire.spent()
     }
 
     /// TEAM.md: what the agent is to know about its team, marked as context. As the lead told it before this piece of work; none
     /// if it tells nothing of the kind.
     #[must_use]
     pub fn team_md(&self) -> Option<String> {
-        self.line.team_md()
+        self.wire.team_md()
     }
 
     /// What the lead told last about the board.
     #[must_use]
     pub fn context(&self) -> TeamContext {
-        self.line.context()
+        self.wire.context()
     }
 }
 

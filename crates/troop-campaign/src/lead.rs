@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 use tokio::sync::watch;
 use troop_model::TeamId;
 use troop_runtime::{
-    Agreement, Board, Clock, Ended, Following, Hooks, InProcess, Lead, LeadOptions, LeadThinks,
+    Agreement, Board, Clock, Following, Hooks, InProcess, Lead, LeadEnd, LeadOptions, LeadThinks,
     LeadWork, Programs, Timing, Until, silent_lead,
 };
 use troop_store::{Missing, StoreUrl};
@@ -87,8 +87,8 @@ pub async fn run() -> Result<()> {
         warnings: None,
     });
     match lead.await?.ended().await {
-        Ended::Stopped { .. } | Ended::Quiet => {}
-        how @ (Ended::Superseded | Ended::Lost { .. }) => bail!("it lost the lead: {how:?}"),
+        LeadEnd::Stopped { .. } | LeadEnd::Quiet => {}
+        how @ (LeadEnd::Superseded | LeadEnd::Lost { .. }) => bail!("it lost the lead: {how:?}"),
     }
     board.close().await;
     Ok(())

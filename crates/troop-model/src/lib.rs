@@ -14,6 +14,7 @@ mod state;
 mod access;
 mod actor;
 mod delegation;
+mod hint;
 mod ids;
 mod limits;
 mod message;
@@ -49,6 +50,7 @@ pub use command::{
 pub use decide::{decide, named_checks};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
+pub use hint::{Hint, HintCommand, HintPart, HintStep, HintTarget, HintWord};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use limits::Limits;
 pub use message::{Mailbox, Message, MessageKind, Notice, Party, Receipt};

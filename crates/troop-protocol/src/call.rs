@@ -18,6 +18,7 @@ use crate::{
 };
 pub use answer::{
     Answer, ContextText, DelegationList, EventLine, MemberList, MessageList, Opened, TaskList,
+    TeamStanding,
 };
 pub use file::{
     ContentError, FileCall, FileChanged, FileContent, FileList, FileView, content_bytes,

@@ -22,7 +22,7 @@ mod tools;
 pub use call::{
     Answer, Call, Change, ContentError, ContextText, DelegationList, EventLine, FileCall,
     FileChanged, FileContent, FileList, FileView, MemberList, MessageList, Opened, Query, Session,
-    TaskList, content_bytes,
+    TaskList, TeamStanding, content_bytes,
 };
 pub use client::{Client, ClientError};
 pub use code::{Failure, FailureKind};

@@ -4,7 +4,6 @@
 //! truth: whoever wants something of it, from whatever process, gives a command to the board. One loop, the dispatcher, puts
 //! everything that comes in into one order.
 
-mod answers;
 mod breaking;
 mod budget;
 mod calls;
@@ -12,7 +11,6 @@ mod delegations;
 mod delivery;
 mod dispatcher;
 mod external;
-mod files;
 mod follow;
 mod gate;
 mod hear;
@@ -24,6 +22,7 @@ mod lease;
 mod link;
 mod patience;
 mod places;
+mod post;
 mod proof;
 mod restarts;
 mod socket;
@@ -42,14 +41,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Agreement, Board, BoardError, Clock, Hooks, Isolation, Request, workspace::Files};
+use crate::{Agreement, Answers, Board, BoardError, Clock, Hooks, Isolation, Request};
 
-pub use answers::answer;
-pub(crate) use answers::failure;
-pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs, silent_lead};
+pub use launch::{InProcess, Launch, LaunchSpec, LaunchedAgent, Life, Programs, silent_lead};
+pub(crate) use lease::dead_sessions;
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
 pub use stop::{is_to_start_again, was_cut_short};
-pub use transcript::{Entry, Line, Source, read as read_transcript};
+pub use transcript::{TranscriptEntry, TranscriptLine, TranscriptSource, read as read_transcript};
 
 /// How many things may wait for the dispatcher. Who comes later waits, so a flood slows down those who make it.
 const INPUTS: usize = 256;
@@ -164,7 +162,7 @@ pub enum Until {
 
 /// How a lead's work ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum LeadEnd {
     /// It was told to stop, and all its teammates have.
     Stopped { reason: String },
     /// Nobody had anything left to do.
@@ -197,7 +195,7 @@ pub struct Lead {
     board: Board,
     fence: u64,
     handle: LeadHandle,
-    ended: oneshot::Receiver<Ended>,
+    ended: oneshot::Receiver<LeadEnd>,
     tracker: TaskTracker,
 }
 
@@ -205,31 +203,26 @@ impl Lead {
     /// Takes the lead of a team and begins. Refused while somebody else leads it.
     pub async fn start(options: LeadOptions) -> Result<Self, LeadError> {
         let session = Uuid::now_v7();
-        let mut lock = lease::Lock::take(&options, session).await?;
+        let mut lock = lease::LeadLock::take(&options, session).await?;
         let board = options.board.clone();
         let (inputs, queue) = mpsc::channel(INPUTS);
-        let (tracker, fence, heard_until) = (TaskTracker::new(), lock.fence, lock.heard_until);
+        let tracker = TaskTracker::new();
+        let fence = lock.fence;
         let handle = LeadHandle { inputs: inputs.clone(), hurried: CancellationToken::new() };
-        let files = files::FileDesk {
-            files: Files::new(board.clone(), &options.folder),
-            board: board.clone(),
-            fence: Some(fence),
-        };
+        let answers = Answers::new(board.clone(), &options.folder).for_lead(fence);
         let host = socket::Host {
             board: board.clone(),
-            files: files.clone(),
+            answers: answers.clone(),
             inputs: inputs.clone(),
             tracker: tracker.clone(),
         };
+        let hurried = handle.hurried.clone();
         let start = dispatcher::Start {
             options,
-            session,
-            fence,
-            heard_until,
-            files,
-            inputs,
-            hurried: handle.hurried.clone(),
-            tracker: tracker.clone(),
+            mandate: post::Mandate { session, fence },
+            heard_until: lock.heard_until,
+            answers,
+            background: post::Background::new(inputs, tracker.clone(), hurried),
         };
         let (socket, dispatcher) = match prepare(start, &mut lock).await {
             Ok(prepared) => prepared,
@@ -271,17 +264,17 @@ impl Lead {
     }
 
     /// Waits until it is over.
-    pub async fn ended(self) -> Ended {
+    pub async fn ended(self) -> LeadEnd {
         let how = self.ended.await;
         self.tracker.wait().await;
-        how.unwrap_or_else(|_| Ended::Lost { reason: "the dispatcher met a fault".to_owned() })
+        how.unwrap_or_else(|_| LeadEnd::Lost { reason: "the dispatcher met a fault".to_owned() })
     }
 }
 
 /// Does all that can go wrong before a lead begins.
 async fn prepare(
     start: dispatcher::Start,
-    lock: &mut lease::Lock,
+    lock: &mut lease::LeadLock,
 ) -> Result<(socket::Socket, dispatcher::Dispatcher), LeadError> {
     let folder = start.options.folder.clone();
     let unusable = |source| LeadError::Folder { path: folder.clone(), source };
@@ -293,7 +286,7 @@ async fn prepare(
 /// Speaks to a lead of this process.
 #[derive(Clone, Debug)]
 pub struct LeadHandle {
-    inputs: mpsc::Sender<input::Input>,
+    inputs: mpsc::Sender<input::LeadInput>,
     /// Heard also by those for whom the dispatcher waits.
     hurried: CancellationToken,
 }
@@ -302,22 +295,22 @@ impl LeadHandle {
     /// Says when its work is over.
     pub async fn end(&self, until: Until) {
         // One that has ended needs no word any more; so below.
-        drop(self.inputs.send(input::Input::Until(until)).await);
+        drop(self.inputs.send(input::LeadInput::Until(until)).await);
     }
 
     /// Ends all teammates that have not stopped yet at once, and hooks soon.
     pub async fn hurry(&self) {
         self.hurried.cancel();
-        drop(self.inputs.send(input::Input::Hurry).await);
+        drop(self.inputs.send(input::LeadInput::Hurry).await);
     }
 }
 
 /// Which run of a member's process something is about; a name can run many times.
-pub(crate) type Run = u64;
+pub(crate) type RunNumber = u64;
 
 /// Who is meant, and in which run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Runner {
     pub(crate) member: MemberName,
-    pub(crate) run: Run,
+    pub(crate) run: RunNumber,
 }

@@ -3,6 +3,7 @@
 //! Read in this order: the [`Board`] of a team, the [`Session`] of who works with it, and [`relay`] by way of a lead; then the
 //! [`Lead`] itself with what it runs, the git work behind [`Isolation`], the [`Mirror`] of a team in files; then what stands alone.
 
+mod answers;
 mod board;
 mod clock;
 mod error;
@@ -27,6 +28,7 @@ mod disk;
 mod fault;
 
 pub use agreement::Agreement;
+pub use answers::{Answers, LeadPresence};
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
 pub use checks::{Ask, Checks, Show, Wanted, complaint};
 pub use clock::Clock;
@@ -43,10 +45,10 @@ pub use isolation::{
     Sight, Torn, Watcher, Work, elsewhere, leftovers, orphans, rescue,
 };
 pub use lead::{
-    Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
-    LeadOptions, LeadThinks, LeadWork, Life, Line, Programs, Source, Timing, Until, answer,
-    find_lead, is_to_start_again, last_project, lead_has_died, read_transcript, silent_lead,
-    was_cut_short,
+    InProcess, Launch, LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadEntry, LeadError, LeadHandle,
+    LeadOptions, LeadThinks, LeadWork, Life, Programs, Timing, TranscriptEntry, TranscriptLine,
+    TranscriptSource, Until, find_lead, is_to_start_again, last_project, lead_has_died,
+    read_transcript, silent_lead, was_cut_short,
 };
 pub use mirror::{Layout, Mirror, MirrorError, MirrorOptions, Notice, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};

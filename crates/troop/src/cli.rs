@@ -1,7 +1,6 @@
 //! What can be typed. Parsing ends here: what is left to check behind it depends on the team or on the project's files.
 #![expect(clippy::doc_markdown, reason = "these comments are the help texts, shown as they are")]
 
-mod bench;
 mod mcp;
 mod member;
 mod message;
@@ -13,16 +12,11 @@ mod trust;
 mod values;
 mod workspace;
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use troop_model::TaskRef;
 
-pub(crate) use bench::{
-    BenchAgentArgs, BenchBoardArgs, BenchChildCommand, BenchCommand, BenchFilesArgs, BenchMcpArgs,
-    BenchObserveArgs, BenchPart, BenchTeam, BenchTeamArgs, BenchTeamPart, BenchWorkArgs,
-    BenchWorkPart,
-};
 pub(crate) use mcp::{Client, InstallArgs, McpArgs, McpCommand};
 pub(crate) use member::{LinkArgs, MemberCommand};
 pub(crate) use message::MessageCommand;
@@ -116,9 +110,12 @@ pub(crate) enum Command {
         #[arg(long)]
         rescue: bool,
     },
-    /// Measure the numbers of docs/performance.md on this machine
-    #[command(subcommand)]
-    Bench(BenchCommand),
+    /// Measure the numbers of docs/performance.md on this machine: runs the program `troop-bench`
+    Bench {
+        /// What `troop-bench` is given; `help` lists what it can measure
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+        arguments: Vec<OsString>,
+    },
     /// Print a script that completes troop's commands in your shell
     Completions {
         /// Shell to complete for

@@ -1,6 +1,6 @@
 //! What each command does: one file for each noun.
 
-mod bench;
+pub(crate) mod bench;
 mod demo;
 mod doctor;
 mod events;
@@ -41,9 +41,6 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     if let Command::Doctor { rescue } = &cli.command {
         let care = if *rescue { doctor::Care::Rescue } else { doctor::Care::Look };
         return doctor::run(&cli.global, surroundings, care, printer).await;
-    }
-    if let Command::Bench(command) = &cli.command {
-        return bench::run(command, printer).await;
     }
     if let Command::Profile(args) = &cli.command {
         return Box::pin(profile::run(args, &cli.global, surroundings, printer)).await;
@@ -97,7 +94,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         | Command::Trust(_)
         | Command::Doctor { .. }
         | Command::Profile(_)
-        | Command::Bench(_)
+        | Command::Bench { .. }
         | Command::Completions { .. } => Ok(()),
     };
     desk.close().await;

@@ -13,13 +13,11 @@ use std::{
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use troop_model::{
-    Actor, Command, LeadLease, Member, MemberName, MemberState, Origin, Refusal, Role, State,
-    StateCause, Team, TeamId, TeamStatus, did_you_mean, nearest,
+    Actor, Command, Member, MemberName, Origin, Refusal, State, TeamId, did_you_mean, nearest,
 };
-use troop_process::is_stopped;
+pub(crate) use troop_protocol::TeamStanding;
 use troop_runtime::{
-    Board, Clock, Done, Following, Request, Session, Signature, TeamSummary, find_lead,
-    lead_has_died,
+    Board, Clock, Done, Following, LeadPresence, Request, Session, Signature, TeamSummary,
 };
 use troop_store::{Missing, Store};
 
@@ -55,44 +53,6 @@ pub(crate) struct Desk {
     shared: Option<Shared>,
     kept: Option<Kept>,
     following: Following,
-}
-
-/// What a team is, as people see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// Nobody has ever led it.
-    Active,
-    /// Somebody leads it.
-    Running,
-    /// Nobody leads it any more, and not all is done.
-    Stopped,
-    /// Its work is over.
-    Completed,
-    /// Only its log is left.
-    Deleted,
-}
-
-impl Standing {
-    /// What a team is that somebody leads, or nobody.
-    pub(crate) fn of(team: &Team, is_led: bool) -> Self {
-        match team.status {
-            TeamStatus::Deleted => Self::Deleted,
-            _ if is_led => Self::Running,
-            TeamStatus::Completed => Self::Completed,
-            TeamStatus::Active if team.n_leads > 0 => Self::Stopped,
-            TeamStatus::Active => Self::Active,
-        }
-    }
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Running => "running",
-            Self::Stopped => "stopped",
-            Self::Completed => "completed",
-            Self::Deleted => "deleted",
-        }
-    }
 }
 
 /// A lead whose process was stopped, by Ctrl-Z or a signal, and hears nothing.
@@ -226,65 +186,30 @@ impl Desk {
         Err(Refused::forbidden(Refusal::NotAMember { name }.to_string(), hint).into())
     }
 
-    /// The members of a team as they are now. When a lead is killed nobody is left to write down what became of its
-    /// teammates, before another lead does.
+    /// The members of a team as they are now, also if its lead was killed.
     pub(crate) async fn roster(&self, board: &Board) -> Result<Vec<Member>> {
-        let look = |state: &State| {
-            let lease = state.team().and_then(|team| team.lead_lease.clone());
-            // Who was delegated something while nobody leads has not begun.
-            let has_begun = |it: &Member| {
-                let mut held = state.tasks().held_by(&it.name);
-                lease.is_some() || !held.any(|task| state.delegation_of(task).is_some())
-            };
-            let as_it_is = |it: &Member| {
-                if it.state == MemberState::Working && it.pid.is_none() && !has_begun(it) {
-                    let state_reason = Some("nobody leads the team".to_owned());
-                    let state = MemberState::Stopped;
-                    Member { state, state_reason, state_cause: None, ..it.clone() }
-                } else {
-                    it.clone()
-                }
-            };
-            (state.members().map(as_it_is).collect::<Vec<_>>(), lease.clone())
-        };
-        let (mut members, lease) = board.look(look).await?;
-        let folder = self.folder(board.team());
-        if lease.is_some_and(|lease| lead_has_died(&folder, lease.session)) {
-            for member in members.iter_mut().filter(|it| it.is_running()) {
-                member.state = MemberState::Crashed;
-                member.state_reason = Some(StateCause::LeadEnded.in_words().to_owned());
-                member.state_cause = Some(StateCause::LeadEnded);
-                member.pid = None;
-            }
-        } else if let Some(stopped) = self.stopped_lead(board.team()) {
-            // Whatever stands there was so before.
-            for member in members.iter_mut().filter(|it| it.role == Role::Lead) {
-                member.state_reason = Some(format!("stopped: `kill -CONT {}`", stopped.process));
-                member.state_cause = None;
-            }
-        }
-        Ok(members)
+        let presence = self.presence(board.team());
+        Ok(board.look(move |state| presence.members(state)).await?)
     }
 
     /// The process that leads a team from this machine, if it was stopped and hears nothing.
     pub(crate) fn stopped_lead(&self, team: TeamId) -> Option<StoppedLead> {
-        let lead = find_lead(&self.folder(team))?;
-        is_stopped(lead.pid).then_some(StoppedLead { process: lead.pid })
+        self.presence(team).stopped_process().map(|process| StoppedLead { process })
     }
 
     /// What a team is, in one word.
-    pub(crate) async fn standing(&self, board: &Board) -> Result<Standing> {
-        let team = board.look(|state| state.team().cloned()).await?;
-        let Some(team) = team else { return Ok(Standing::Deleted) };
-        let (folder, now) = (self.folder(board.team()), self.clock.now());
-        // One that was stopped does not renew its lease, and leads all the same.
-        let is_held = |it: &LeadLease| it.is_held(now) || find_lead(&folder).is_some();
-        let leads = |it: &LeadLease| is_held(it) && !lead_has_died(&folder, it.session);
-        Ok(Standing::of(&team, team.lead_lease.as_ref().is_some_and(leads)))
+    pub(crate) async fn standing(&self, board: &Board) -> Result<TeamStanding> {
+        let presence = self.presence(board.team());
+        let now = self.clock.now();
+        Ok(board.look(move |state| presence.standing(state, now)).await?)
+    }
+
+    fn presence(&self, team: TeamId) -> LeadPresence {
+        LeadPresence::read(&self.folder(team))
     }
 
     /// The same of a team that is not this session's.
-    pub(crate) async fn standing_of(&self, team: TeamId) -> Result<Standing> {
+    pub(crate) async fn standing_of(&self, team: TeamId) -> Result<TeamStanding> {
         let board = self.other(team).await?;
         let standing = self.standing(&board).await;
         board.close().await;
@@ -395,7 +320,7 @@ impl Desk {
             self.tell_of(team, why, teams.len());
             return Ok(team.id);
         }
-        let runs = |it: &Candidate| it.standing == Standing::Running;
+        let runs = |it: &Candidate| it.standing == TeamStanding::Running;
         let all = teams.iter().zip(&candidates).rev();
         let (running, others): (Vec<_>, Vec<_>) = all.partition(|(_, it)| runs(it));
         let [running, others] = [running, others]

@@ -13,7 +13,7 @@ use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, Member, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
-    Board, BoardError, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
+    Board, BoardError, HookOptions, Hooks, Isolation, Lead, LeadEnd, LeadError, LeadHandle,
     LeadOptions, LeadThinks, LeadWork, Opened, Request, Subscription, Timing, Until,
 };
 
@@ -202,7 +202,7 @@ impl Leading<'_> {
     }
 
     /// Follows the team until its lead is over. What cannot be shown stops the team, and is told in the end.
-    async fn watch(&self, lead: Lead, ears: &mut Ears) -> (Ended, Result<()>) {
+    async fn watch(&self, lead: Lead, ears: &mut Ears) -> (LeadEnd, Result<()>) {
         let Ears { story, news, signals, warnings, hooks } = ears;
         let mut stopper = Stopper::new(self, lead.handle(), signals);
         let (mut view, mut shown) = (View::new(self.printer), Ok(()));
@@ -219,7 +219,7 @@ impl Leading<'_> {
                     }
                     None => {
                         let reason = "it did not stop when it was told to hurry".to_owned();
-                        break Ended::Lost { reason };
+                        break LeadEnd::Lost { reason };
                     }
                 },
                 Ok(Some(event)) = news.next() => view.tell_event(story, &event),

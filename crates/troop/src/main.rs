@@ -52,6 +52,9 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         clap_complete::generate(shell, &mut Cli::command(), "troop", &mut script);
         return printer.text(&String::from_utf8_lossy(&script));
     }
+    if let Command::Bench { arguments } = &cli.command {
+        return commands::bench::run(arguments, cli.global.json);
+    }
     let surroundings = if let Command::Doctor { .. } = cli.command {
         Surroundings::read_what_is_there(&cli.global)?
     } else {

@@ -9,7 +9,7 @@ use std::{ffi::OsString, io::Write as _, process::ExitCode};
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
-use troop_agent::{Exit, Finder, Options, Place};
+use troop_agent::{Exit, Finder, TeammateOptions, Workplace};
 
 use crate::{
     config, orphans,
@@ -52,7 +52,7 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
     };
     let agent = troop_agent::find_agent(&arguments.agent, finder);
     let agent = agent.map_err(|error| wrong_use(&error.into()))?;
-    let place = Place {
+    let place = Workplace {
         name: arguments.name,
         team: arguments.team,
         path,
@@ -63,7 +63,7 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
             out.flush()
         }),
     };
-    let options = Options { at_rest: memory::give_back, ..Options::new(place) };
+    let options = TeammateOptions { at_rest: memory::give_back, ..TeammateOptions::new(place) };
     // One thread: a hundred of these should cost little.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use troop_agent::builtin::{Api, Endpoint, Limits, Options, Price, Rules, Secret, Sources};
+use troop_agent::builtin::{
+    Api, BuiltinOptions, ContextSources, Endpoint, Price, Rules, Secret, WorkLimits,
+};
 use troop_protocol::Gate;
 
 use crate::{
@@ -55,13 +57,14 @@ pub(crate) fn options(
     (home, project): (&Path, &Path),
     model: Option<&str>,
     servers: Option<&str>,
-) -> Result<Options, Unfit> {
+) -> Result<BuiltinOptions, Unfit> {
     let unfit = |hint: &'static str| move |why: String| Unfit { why, hint };
     let read = config::thinking(home, project).map_err(|error| format!("{error:#}"));
     let (config, off) = read.map_err(unfit(CONFIG))?;
     let mut options = choose(&config, model, &config::variable).map_err(unfit(MODEL))?;
     options.rules = rules(&config.permissions).map_err(unfit(RULES))?;
-    options.sources = Sources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
+    options.sources =
+        ContextSources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
     options.gate = off.map_or(Gate::Open, |off| Gate::Closed { by: off.by });
     options.servers = trust::servers(project, servers).map_err(unfit(SERVERS))?;
     options.seed = u64::from(std::process::id());
@@ -93,7 +96,11 @@ pub(crate) fn how_to_lead(place: (&Path, &Path)) -> String {
 }
 
 /// Chooses the model and what belongs to it.
-fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Result<Options, String> {
+fn choose(
+    config: &Config,
+    model: Option<&str>,
+    variable: Variable<'_>,
+) -> Result<BuiltinOptions, String> {
     let wanted = match model.or(config.model.as_deref()) {
         Some(wanted) => wanted.to_owned(),
         None => usual(variable)?,
@@ -112,11 +119,11 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
         ));
     }
     let endpoint = Endpoint { api, base_url, model: name, key, thinking: own.thinking };
-    let usual = Options::new(endpoint);
+    let usual = BuiltinOptions::new(endpoint);
     let mut hidden: Vec<_> = USUAL.iter().map(|(api, _)| api.key_variable().to_owned()).collect();
     hidden.push("GOOGLE_API_KEY".to_owned());
     hidden.extend(config.models.values().filter_map(|it| it.api_key_variable.clone()));
-    let limits = Limits {
+    let limits = WorkLimits {
         rounds: config.limits.rounds.unwrap_or(usual.limits.rounds),
         tokens: config.limits.tokens,
         dollars: config.limits.dollars,
@@ -142,7 +149,7 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
     let window = own.context_window.unwrap_or(usual.window);
     // What a small model may say leaves room for what it is told.
     let most = u32::try_from(window / 4).unwrap_or(u32::MAX);
-    Ok(Options {
+    Ok(BuiltinOptions {
         key_variable: named.map(str::to_owned),
         key_command: own.api_key_command,
         window,

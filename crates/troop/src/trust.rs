@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use troop_agent::{
     Definition,
-    builtin::{Agreed, Server},
+    builtin::{CommandConsent, McpServer},
 };
 use troop_model::Time;
 use troop_runtime::HooksConfig;
@@ -204,16 +204,16 @@ pub(crate) fn allowed_servers(surroundings: &Surroundings, trust: &Trust) -> Opt
 }
 
 /// The MCP servers of a project, if its file is still the one that was agreed to.
-pub(crate) fn servers(project: &Path, agreed: Option<&str>) -> Result<Vec<Server>, String> {
+pub(crate) fn servers(project: &Path, agreed: Option<&str>) -> Result<Vec<McpServer>, String> {
     let agreed = agreed.and_then(|it| serde_json::from_str::<AgreedServers>(it).ok());
     let Some(AgreedServers { file, mut names }) = agreed else { return Ok(Vec::new()) };
     let text = fs::read_to_string(project.join(MCP_FILE)).unwrap_or_default();
     if hash(text.as_bytes()) != file {
         return Ok(Vec::new());
     }
-    let mut servers = Server::read_all(&text, &config::variable)?;
+    let mut servers = McpServer::read_all(&text, &config::variable)?;
     for (server, written) in servers.iter_mut().zip(written_servers(&text)) {
-        server.agreed = Some(Agreed {
+        server.agreed = Some(CommandConsent {
             project: project.to_owned(),
             command: written.shown(),
             names: names.remove(&server.name).unwrap_or_default(),
@@ -226,8 +226,8 @@ pub(crate) fn servers(project: &Path, agreed: Option<&str>) -> Result<Vec<Server
 }
 
 /// Servers as they are written: what variables hold is the person's own.
-fn written_servers(text: &str) -> Vec<Server> {
-    Server::read_all(text, &|name| Some(format!("${{{name}}}"))).unwrap_or_default()
+fn written_servers(text: &str) -> Vec<McpServer> {
+    McpServer::read_all(text, &|name| Some(format!("${{{name}}}"))).unwrap_or_default()
 }
 
 /// What thinks for the lead where nobody says so: as the project has it, if it may, or as the person has it.

@@ -4,13 +4,13 @@ use serde_json::{Map, Value};
 
 /// One request: all that a model is told, since it remembers nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct ModelRequest<'a> {
     /// Who it is and how it is to work. Stays the same, so that APIs can keep it at hand.
     pub system: &'a str,
     /// What it may call.
     pub tools: &'a [ToolSpec],
     /// What was said so far, beginning and ending with a message of the user.
-    pub messages: &'a [Message],
+    pub messages: &'a [ChatMessage],
     /// How much it may say.
     pub max_tokens: u32,
 }
@@ -36,16 +36,16 @@ impl ToolSpec {
 
 /// One message of a conversation. User and model take turns.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Message {
+pub enum ChatMessage {
     /// What the model is told: first the results of all that it called, then text.
-    User(Vec<Said>),
+    User(Vec<UserPart>),
     /// What the model said.
-    Model(Vec<Part>),
+    Model(Vec<ReplyPart>),
 }
 
 /// A part of what a model is told.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
+pub enum UserPart {
     /// Text.
     Text(String),
     /// What came of a call.
@@ -67,7 +67,7 @@ pub struct ToolResult {
 
 /// A part of what a model said.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part {
+pub enum ReplyPart {
     /// Text.
     Text(String),
     /// What it thought before it spoke. Some APIs want it back as it was, with its signature.
@@ -103,16 +103,16 @@ pub struct ToolCall {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
     /// What it said.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ReplyPart>,
     /// Why it stopped.
-    pub ending: Ending,
+    pub ending: StopReason,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
 /// Why a model stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum StopReason {
     /// It has said what it had to say.
     Done,
     /// It waits for its calls.
@@ -127,7 +127,7 @@ pub enum Ending {
 
 /// Tokens that a request cost. No token is counted twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Read, and not kept at hand by the API.
     pub input: u64,
     /// Read from what the API kept at hand.
@@ -140,7 +140,7 @@ pub struct Usage {
 
 /// What can be shown while it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown<'a> {
+pub enum StreamUpdate<'a> {
     /// The next piece of text.
     Text(&'a str),
     /// The next piece of a thought.
@@ -151,7 +151,7 @@ pub enum Shown<'a> {
     Again,
 }
 
-impl Usage {
+impl TokenUsage {
     /// All that was read, whatever it cost.
     #[must_use]
     pub fn read(&self) -> u64 {
@@ -165,7 +165,7 @@ impl Usage {
     }
 }
 
-impl std::ops::Sub for Usage {
+impl std::ops::Sub for TokenUsage {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
@@ -178,7 +178,7 @@ impl std::ops::Sub for Usage {
     }
 }
 
-impl std::ops::AddAssign for Usage {
+impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         self.input = self.input.saturating_add(other.input);
         self.cache_read = self.cache_read.saturating_add(other.cache_read);
@@ -192,8 +192,8 @@ impl Reply {
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
-            Part::Thinking { .. } | Part::Hidden { .. } | Part::Call(_) => None,
+            ReplyPart::Text(text) => Some(text.as_str()),
+            ReplyPart::Thinking { .. } | ReplyPart::Hidden { .. } | ReplyPart::Call(_) => None,
         });
         texts.collect::<Vec<_>>().join("\n")
     }
@@ -201,8 +201,8 @@ impl Reply {
     /// All calls of it.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(call),
-            Part::Text(_) | Part::Thinking { .. } | Part::Hidden { .. } => None,
+            ReplyPart::Call(call) => Some(call),
+            ReplyPart::Text(_) | ReplyPart::Thinking { .. } | ReplyPart::Hidden { .. } => None,
         })
     }
 }

@@ -1,9 +1,9 @@
 //! Makes a conversation short again before it is more than the model can take in.
 
 use super::{
-    chat::{Asked, Message, Part, Said, ToolCall, ToolResult, Usage},
+    chat::{ChatMessage, ModelRequest, ReplyPart, TokenUsage, ToolCall, ToolResult, UserPart},
     history::History,
-    model::{Model, Watch},
+    model::{Model, ReplyObserver},
 };
 
 /// How much a model may say about what went before.
@@ -22,8 +22,8 @@ task now.";
 
 /// What remains of the front of a conversation.
 #[derive(Debug)]
-pub(crate) struct Compacted {
-    pub(crate) usage: Usage,
+pub(crate) struct CompactionReport {
+    pub(crate) usage: TokenUsage,
     /// Whether the model said something that counts.
     pub(crate) is_answered: bool,
     /// Why there is no summary, if there is none.
@@ -37,8 +37,8 @@ pub(crate) async fn compact(
     history: &mut History,
     n_kept: usize,
     (model, system): (&Model, &str),
-    watch: &mut dyn Watch,
-) -> Option<Compacted> {
+    watch: &mut dyn ReplyObserver,
+) -> Option<CompactionReport> {
     let n_front = history.n_before_end(n_kept);
     // The first message alone cannot be made shorter.
     if n_front < 2 || history.n_freed_by(n_front) < history.n_bytes() / WORTH {
@@ -46,8 +46,8 @@ pub(crate) async fn compact(
     }
     let front = history.messages().get(..n_front).unwrap_or_default();
     // Told as one text and without tools: some models would call them, whatever they are asked to do.
-    let told = [Message::User(vec![Said::Text(format!("{}\n{ASK}", transcript(front)))])];
-    let asked = Asked { system, tools: &[], messages: &told, max_tokens: MAX_SUMMARY };
+    let told = [ChatMessage::User(vec![UserPart::Text(format!("{}\n{ASK}", transcript(front)))])];
+    let asked = ModelRequest { system, tools: &[], messages: &told, max_tokens: MAX_SUMMARY };
     let replied = model.ask(&asked, watch).await;
     let is_answered = replied.is_ok();
     let (usage, summary, fault) = match replied {
@@ -55,7 +55,7 @@ pub(crate) async fn compact(
             "" => (reply.usage, None, Some("the model wrote none".to_owned())),
             summary => (reply.usage, Some(summary.to_owned()), None),
         },
-        Err(error) => (Usage::default(), None, Some(error.to_string())),
+        Err(error) => (TokenUsage::default(), None, Some(error.to_string())),
     };
     let before = match summary {
         Some(summary) => format!("What you wrote about what went before:\n{summary}"),
@@ -64,25 +64,25 @@ pub(crate) async fn compact(
     let pinned = history.pins().join("\n\n");
     let text = format!("{pinned}\n\n[The conversation was cut here to make room.]\n{before}");
     history.replace_front(n_front, text);
-    Some(Compacted { usage, is_answered, fault })
+    Some(CompactionReport { usage, is_answered, fault })
 }
 
 /// A conversation as one text.
-fn transcript(messages: &[Message]) -> String {
+fn transcript(messages: &[ChatMessage]) -> String {
     let mut text = String::new();
     let mut add = |what: &str, said: &str| text.push_str(&format!("[{what}]\n{said}\n\n"));
     for message in messages {
         match message {
-            Message::User(said) => said.iter().for_each(|said| match said {
-                Said::Text(said) => add("you were told", said),
-                Said::Result(ToolResult { name, content, .. }) => {
+            ChatMessage::User(said) => said.iter().for_each(|said| match said {
+                UserPart::Text(said) => add("you were told", said),
+                UserPart::Result(ToolResult { name, content, .. }) => {
                     add(&format!("what came of {name}"), content);
                 }
             }),
-            Message::Model(parts) => parts.iter().for_each(|part| match part {
-                Part::Text(said) => add("you said", said),
-                Part::Call(call) => add(&format!("you called {}", call.name), &input_of(call)),
-                Part::Thinking { .. } | Part::Hidden { .. } => {}
+            ChatMessage::Model(parts) => parts.iter().for_each(|part| match part {
+                ReplyPart::Text(said) => add("you said", said),
+                ReplyPart::Call(call) => add(&format!("you called {}", call.name), &input_of(call)),
+                ReplyPart::Thinking { .. } | ReplyPart::Hidden { .. } => {}
             }),
         }
     }
@@ -95,25 +95,27 @@ fn input_of(call: &ToolCall) -> String {
 }
 
 /// What was said, called and came of it last, one a line.
-fn listed(messages: &[Message]) -> String {
+fn listed(messages: &[ChatMessage]) -> String {
     let short = |text: &str| {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         troop_model::preview(&text, MAX_SHOWN)
     };
     let lines = messages.iter().skip(1).flat_map(|message| match message {
-        Message::User(said) => said
+        ChatMessage::User(said) => said
             .iter()
             .filter_map(|said| match said {
-                Said::Result(result) => Some(format!("  came to: {}", short(&result.content))),
-                Said::Text(_) => None,
+                UserPart::Result(result) => Some(format!("  came to: {}", short(&result.content))),
+                UserPart::Text(_) => None,
             })
             .collect::<Vec<_>>(),
-        Message::Model(parts) => parts
+        ChatMessage::Model(parts) => parts
             .iter()
             .filter_map(|part| match part {
-                Part::Text(text) => Some(format!("- said: {}", short(text))),
-                Part::Call(call) => Some(format!("- {} {}", call.name, short(&input_of(call)))),
-                Part::Thinking { .. } | Part::Hidden { .. } => None,
+                ReplyPart::Text(text) => Some(format!("- said: {}", short(text))),
+                ReplyPart::Call(call) => {
+                    Some(format!("- {} {}", call.name, short(&input_of(call))))
+                }
+                ReplyPart::Thinking { .. } | ReplyPart::Hidden { .. } => None,
             })
             .collect(),
     });

@@ -19,19 +19,23 @@ const NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE
 
 /// Where to look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sources {
+pub struct ContextSources {
     /// The project, where its files are not all in the working folder.
     pub project: Option<PathBuf>,
     /// The person's own folder.
     pub home: Option<PathBuf>,
 }
 
-impl Sources {
+impl ContextSources {
     /// All that an agent in this folder is to know, as text. Empty if nobody wrote anything.
     /// What may not be looked at is not told either.
     pub(crate) fn read(&self, folder: &Path, veil: &Veil) -> String {
-        let mut told =
-            Told { veil, text: String::new(), texts: BTreeSet::new(), files: BTreeSet::new() };
+        let mut told = ContextCollector {
+            veil,
+            text: String::new(),
+            texts: BTreeSet::new(),
+            files: BTreeSet::new(),
+        };
         if let Some(home) = &self.home {
             // A person may keep these files elsewhere.
             told.folder(home, "of the person you work for", |path| {
@@ -64,7 +68,7 @@ fn up_to_top(folder: &Path) -> Vec<&Path> {
     folders
 }
 
-struct Told<'a> {
+struct ContextCollector<'a> {
     veil: &'a Veil,
     text: String,
     /// What was told already. The same text under two names is told once.
@@ -72,7 +76,7 @@ struct Told<'a> {
     files: BTreeSet<PathBuf>,
 }
 
-impl Told<'_> {
+impl ContextCollector<'_> {
     fn folder(&mut self, folder: &Path, whose: &str, read: impl Fn(&Path) -> Option<String>) {
         for name in NAMES {
             let Some(text) = read(Path::new(name)) else { continue };

@@ -15,21 +15,21 @@ use troop_protocol::{Category, Gate, Level, MessageIn, WireTask};
 use super::{
     chat::{ToolCall, ToolResult, ToolSpec},
     permit,
-    permit::{Deed, Permit, Rule, Rules},
+    permit::{Permit, Rule, Rules, ToolAction},
     secret::Secret,
-    servers::Servers,
-    team::Team,
-    tools::{Own, Shell, Used},
+    servers::McpServers,
+    team::TeamTools,
+    tools::{OwnTool, Shell, ToolOutcome},
 };
 use crate::{
-    Outcome, Turn,
-    files::{Files, Spot},
+    Turn, TurnOutcome,
+    files::{Spot, WorkFolder},
 };
 
 mod ask;
 mod start;
 
-pub(crate) use ask::Judged;
+pub(crate) use ask::PlanVerdict;
 
 /// How many calls that only look at things run at once.
 const AT_ONCE: usize = 8;
@@ -40,18 +40,18 @@ const MAX_SHOWN: usize = 200;
 #[derive(Debug)]
 pub(crate) struct Hands<'a> {
     pub(crate) turn: &'a Turn,
-    pub(crate) files: &'a Files,
+    pub(crate) files: &'a WorkFolder,
     pub(crate) rules: &'a Rules,
     pub(crate) task: Option<&'a WireTask>,
     /// The keys, which no result may show, and the variables that hold them.
     keys: Mutex<Vec<Secret>>,
     pub(crate) hidden: &'a [String],
     /// What it can do in its team, if it has one that can be asked.
-    pub(crate) team: Option<Team<'a>>,
+    pub(crate) team: Option<TeamTools<'a>>,
     /// What closed the tools of teams, if something did.
     pub(crate) gate: Option<&'a Gate>,
     /// The MCP servers of the project.
-    pub(crate) servers: Option<&'a Servers>,
+    pub(crate) servers: Option<&'a McpServers>,
     /// The tools that it may use, if not all, and for what.
     pub(crate) only: Option<&'a [Rule]>,
     /// Where agents are described.
@@ -66,18 +66,18 @@ pub(crate) struct Hands<'a> {
 
 /// What came of all calls of a reply.
 #[derive(Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct CallResults {
     /// One for each call, in their order.
     pub(crate) results: Vec<ToolResult>,
     /// What ended the work, if something did.
-    pub(crate) over: Option<Outcome>,
+    pub(crate) over: Option<TurnOutcome>,
     /// A plan that was approved.
     pub(crate) plan: Option<String>,
 }
 
 impl<'a> Hands<'a> {
     pub(crate) fn new(
-        (turn, files): (&'a Turn, &'a Files),
+        (turn, files): (&'a Turn, &'a WorkFolder),
         rules: &'a Rules,
         task: Option<&'a WireTask>,
         (key, hidden): (Option<Secret>, &'a [String]),
@@ -104,10 +104,10 @@ impl<'a> Hands<'a> {
 
     /// What the model is told that it may call.
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
-        let own = self.own().map(Own::spec);
-        let foreign = self.servers.into_iter().flat_map(Servers::specs);
+        let own = self.own().map(OwnTool::spec);
+        let foreign = self.servers.into_iter().flat_map(McpServers::specs);
         let foreign = foreign.filter(|tool| self.may_have(&tool.name, Category::Other));
-        let team = self.team.iter().flat_map(Team::specs);
+        let team = self.team.iter().flat_map(TeamTools::specs);
         let team = team.filter(|tool| !self.rules.denies_all_of(&tool.name));
         own.chain(foreign).chain(team).collect()
     }
@@ -121,16 +121,16 @@ impl<'a> Hands<'a> {
     }
 
     /// The agent's own tools that it has in this turn: who only coordinates has none that work.
-    fn own(&self) -> impl Iterator<Item = Own> {
+    fn own(&self) -> impl Iterator<Item = OwnTool> {
         let is_planning = self.turn.mode() == Permissions::Plan;
-        let tools =
-            Own::shown(self.task.is_some()).filter(move |it| is_planning || *it != Own::Plan);
+        let tools = OwnTool::shown(self.task.is_some())
+            .filter(move |it| is_planning || *it != OwnTool::Plan);
         tools.filter(|tool| self.may_have(tool.name(), tool.category()))
     }
 
     /// Whether the model has said what came of its task, so that it need not say anything more.
     pub(crate) fn has_said_all(&self) -> bool {
-        self.team.as_ref().is_some_and(Team::has_said_all)
+        self.team.as_ref().is_some_and(TeamTools::has_said_all)
     }
 
     /// Takes the mail that came while an answer was waited for.
@@ -147,8 +147,8 @@ impl<'a> Hands<'a> {
     }
 
     /// Does all that was called for. Every call gets a result, whatever happens.
-    pub(crate) async fn use_all(&self, calls: &[ToolCall]) -> Done {
-        let (mut done, mut rest) = (Done::default(), calls);
+    pub(crate) async fn use_all(&self, calls: &[ToolCall]) -> CallResults {
+        let (mut done, mut rest) = (CallResults::default(), calls);
         while !rest.is_empty() {
             let n_reading =
                 rest.iter().take(AT_ONCE).take_while(|call| self.is_reading(call)).count();
@@ -156,9 +156,15 @@ impl<'a> Hands<'a> {
             rest = later;
             self.look().await;
             let used = if self.turn.interrupted().is_cancelled() {
-                vec![Used::Bad("you were interrupted before this was done".to_owned()); now.len()]
+                vec![
+                    ToolOutcome::Bad("you were interrupted before this was done".to_owned());
+                    now.len()
+                ]
             } else if done.over.is_some() {
-                vec![Used::Bad("the task was over before this was done".to_owned()); now.len()]
+                vec![
+                    ToolOutcome::Bad("the task was over before this was done".to_owned());
+                    now.len()
+                ]
             } else {
                 join_all(now.iter().map(|call| self.use_one(call))).await
             };
@@ -172,17 +178,17 @@ impl<'a> Hands<'a> {
     /// Whether a call only looks at things, so that others may run beside it.
     fn is_reading(&self, call: &ToolCall) -> bool {
         let name = call.name.as_str();
-        Own::find(name).is_some_and(|tool| tool.category() == Category::Read)
-            || Team::reads_only(name)
+        OwnTool::find(name).is_some_and(|tool| tool.category() == Category::Read)
+            || TeamTools::reads_only(name)
             || self.servers.is_some_and(|servers| servers.reads_only(name))
     }
 
-    async fn use_one(&self, call: &ToolCall) -> Used {
+    async fn use_one(&self, call: &ToolCall) -> ToolOutcome {
         let input = match &call.input {
             Ok(input) => &*self.told_to_others(&call.name, input),
             Err(text) => {
                 let text = troop_model::preview(text, MAX_SHOWN);
-                return Used::Bad(format!(
+                return ToolOutcome::Bad(format!(
                     "the input is no JSON object, so nothing was done; it was: {text}"
                 ));
             }
@@ -192,17 +198,17 @@ impl<'a> Hands<'a> {
                 (_, Some(servers)) if servers.has(&call.name) => {
                     Box::pin(self.use_foreign(servers, &call.name, input)).await
                 }
-                (Some(team), _) if Team::knows(&call.name) => {
+                (Some(team), _) if TeamTools::knows(&call.name) => {
                     self.use_of_team(team, &call.name, input).await
                 }
-                _ => Used::Bad(self.unknown(&call.name)),
+                _ => ToolOutcome::Bad(self.unknown(&call.name)),
             };
         };
         let Spot { given, real } = tool.spot(input, self.files).await;
         self.show(&call.name, &given).await;
         let deed = self.deed(&call.name, tool.category(), (&given, &real));
         if let Err(why) = self.permitted(&deed, input).await {
-            return Used::Bad(why);
+            return ToolOutcome::Bad(why);
         }
         self.run(tool, input).await
     }
@@ -212,43 +218,61 @@ impl<'a> Hands<'a> {
         tool: &'d str,
         category: Category,
         (what, real): (&'d str, &'d str),
-    ) -> Deed<'d> {
-        Deed { tool, category, what, real, root: self.files.root() }
+    ) -> ToolAction<'d> {
+        ToolAction { tool, category, what, real, root: self.files.root() }
     }
 
     /// Uses a tool of the team. Who may do what on the board is for the board to say, but rules hold here, too.
-    async fn use_of_team(&self, team: &Team<'_>, name: &str, input: &Map<String, Value>) -> Used {
+    async fn use_of_team(
+        &self,
+        team: &TeamTools<'_>,
+        name: &str,
+        input: &Map<String, Value>,
+    ) -> ToolOutcome {
         self.show(name, "").await;
         // `Agent(Explore)` is a rule about what is to be started.
         let what = start::agent(input).unwrap_or_default();
         let deed = self.deed(name, Category::Coordination, (what, what));
         if let Err(why) = self.permitted(&deed, input).await {
-            return Used::Bad(why);
+            return ToolOutcome::Bad(why);
         }
         if let Err(why) = self.may_start(team, name, input).await {
-            return Used::Bad(why);
+            return ToolOutcome::Bad(why);
         }
         let run = self.turn.interrupted().run_until_cancelled(team.run(name, input)).await;
-        run.unwrap_or_else(|| Used::Bad("you were interrupted while this was done".to_owned()))
+        run.unwrap_or_else(|| {
+            ToolOutcome::Bad("you were interrupted while this was done".to_owned())
+        })
     }
 
     /// Uses a tool of an MCP server. Nobody here knows what it does, so it needs leave.
-    async fn use_foreign(&self, servers: &Servers, name: &str, input: &Map<String, Value>) -> Used {
+    async fn use_foreign(
+        &self,
+        servers: &McpServers,
+        name: &str,
+        input: &Map<String, Value>,
+    ) -> ToolOutcome {
         if !self.may_have(name, Category::Other) {
-            return Used::Bad(self.unknown(name));
+            return ToolOutcome::Bad(self.unknown(name));
         }
         self.show(name, "").await;
         let deed = self.deed(name, Category::Other, ("", ""));
         if let Err(why) = self.permitted(&deed, input).await {
-            return Used::Bad(why);
+            return ToolOutcome::Bad(why);
         }
         let run =
             self.turn.interrupted().run_until_cancelled(servers.run(name, input, self.turn)).await;
-        run.unwrap_or_else(|| Used::Bad("you were interrupted while this was done".to_owned()))
+        run.unwrap_or_else(|| {
+            ToolOutcome::Bad("you were interrupted while this was done".to_owned())
+        })
     }
 
     /// Whether something may be done, after asking where that is needed.
-    async fn permitted(&self, deed: &Deed<'_>, input: &Map<String, Value>) -> Result<(), String> {
+    async fn permitted(
+        &self,
+        deed: &ToolAction<'_>,
+        input: &Map<String, Value>,
+    ) -> Result<(), String> {
         let is_listed = self.only.is_none_or(|only| permit::lets(only, deed));
         if !is_listed && deed.category != Category::Coordination {
             let only = self.only.unwrap_or_default().iter().map(|rule| format!("`{rule}`"));
@@ -273,8 +297,8 @@ impl<'a> Hands<'a> {
         }
     }
 
-    async fn run(&self, tool: Own, input: &Map<String, Value>) -> Used {
-        if tool == Own::Plan {
+    async fn run(&self, tool: OwnTool, input: &Map<String, Value>) -> ToolOutcome {
+        if tool == OwnTool::Plan {
             return self.propose(input).await;
         }
         let shell = Shell { turn: self.turn, task: self.task, hidden: self.hidden };
@@ -284,7 +308,9 @@ impl<'a> Hands<'a> {
             return run.await;
         }
         let done = self.turn.interrupted().run_until_cancelled(run).await;
-        done.unwrap_or_else(|| Used::Bad("you were interrupted while this was done".to_owned()))
+        done.unwrap_or_else(|| {
+            ToolOutcome::Bad("you were interrupted while this was done".to_owned())
+        })
     }
 
     async fn show(&self, name: &str, what: &str) {
@@ -299,8 +325,8 @@ impl<'a> Hands<'a> {
         name: &str,
         input: &'i Map<String, Value>,
     ) -> Cow<'i, Map<String, Value>> {
-        let own = Own::find(name).map(Own::category);
-        let is_told = own.map_or_else(|| Team::knows(name), |it| it == Category::Coordination);
+        let own = OwnTool::find(name).map(OwnTool::category);
+        let is_told = own.map_or_else(|| TeamTools::knows(name), |it| it == Category::Coordination);
         if !is_told {
             return Cow::Borrowed(input);
         }
@@ -332,14 +358,15 @@ impl<'a> Hands<'a> {
     }
 
     fn unknown(&self, name: &str) -> String {
-        let closed = self.gate.filter(|_| Team::knows(name)).and_then(|gate| gate.check().err());
+        let closed =
+            self.gate.filter(|_| TeamTools::knows(name)).and_then(|gate| gate.check().err());
         if let Some(closed) = closed {
             return closed.message;
         }
-        let category = Own::find(name).map(Own::category);
+        let category = OwnTool::find(name).map(OwnTool::category);
         let category =
             category.or_else(|| self.servers.filter(|it| it.has(name)).map(|_| Category::Other));
-        let denied = |team: &Team<'_>| category.and_then(|it| team.check(it).err());
+        let denied = |team: &TeamTools<'_>| category.and_then(|it| team.check(it).err());
         if let Some(denied) = self.team.as_ref().and_then(denied) {
             return denied.to_string();
         }
@@ -349,16 +376,16 @@ impl<'a> Hands<'a> {
     }
 }
 
-impl Done {
-    fn note(&mut self, call: &ToolCall, used: Used, hands: &Hands<'_>) {
+impl CallResults {
+    fn note(&mut self, call: &ToolCall, used: ToolOutcome, hands: &Hands<'_>) {
         let (content, is_error) = match used {
-            Used::Good(content) => (content, false),
-            Used::Bad(content) => (content, true),
-            Used::Over(outcome) => {
+            ToolOutcome::Good(content) => (content, false),
+            ToolOutcome::Bad(content) => (content, true),
+            ToolOutcome::Over(outcome) => {
                 self.over.get_or_insert(outcome);
                 ("noted".to_owned(), false)
             }
-            Used::Approved(plan) => {
+            ToolOutcome::Approved(plan) => {
                 self.plan = Some(plan);
                 ("your plan was approved; go on with it".to_owned(), false)
             }

@@ -1,11 +1,11 @@
 //! What was said so far. Always such that a model can go on: every call has its result, and the user has the last word.
 
-use super::chat::{Message, Part, Said, ToolResult};
+use super::chat::{ChatMessage, ReplyPart, ToolResult, UserPart};
 
 /// A conversation, and what of it must not be forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    messages: Vec<Message>,
+    messages: Vec<ChatMessage>,
     pins: Pins,
     /// How long it all is.
     n_bytes: usize,
@@ -43,7 +43,7 @@ const MIN_RESULT: usize = 1_000;
 const MAX_PINNED: usize = 32 * 1024;
 
 impl History {
-    pub(crate) fn messages(&self) -> &[Message] {
+    pub(crate) fn messages(&self) -> &[ChatMessage] {
         &self.messages
     }
 
@@ -128,13 +128,13 @@ impl History {
     /// Tells something.
     pub(crate) fn tell(&mut self, text: String) {
         self.n_bytes += text.len();
-        self.push(Said::Text(text));
+        self.push(UserPart::Text(text));
     }
 
     /// Notes what a model said, and how many tokens all of it had.
-    pub(crate) fn reply(&mut self, parts: Vec<Part>, n_tokens: u64) {
+    pub(crate) fn reply(&mut self, parts: Vec<ReplyPart>, n_tokens: u64) {
         self.n_bytes += parts.iter().map(length).sum::<usize>();
-        self.messages.push(Message::Model(parts));
+        self.messages.push(ChatMessage::Model(parts));
         if n_tokens > 0 {
             self.counted = Some((n_tokens, self.n_bytes));
         }
@@ -144,7 +144,7 @@ impl History {
     pub(crate) fn results(&mut self, results: Vec<ToolResult>) {
         for result in results {
             self.n_bytes += result.content.len();
-            self.push(Said::Result(result));
+            self.push(UserPart::Result(result));
         }
     }
 
@@ -152,7 +152,7 @@ impl History {
     pub(crate) fn replace_front(&mut self, n_front: usize, text: String) {
         let n_front = n_front.min(self.messages.len());
         let kept = self.messages.split_off(n_front);
-        self.messages = vec![Message::User(vec![Said::Text(text)])];
+        self.messages = vec![ChatMessage::User(vec![UserPart::Text(text)])];
         self.messages.extend(kept);
         self.n_bytes = self.messages.iter().map(message_length).sum();
         self.counted = None;
@@ -164,7 +164,7 @@ impl History {
         let (mut n_kept, mut length, mut cut) = (0, 0, self.messages.len());
         for (index, message) in self.messages.iter().enumerate().rev() {
             length += message_length(message);
-            if matches!(message, Message::Model(_)) {
+            if matches!(message, ChatMessage::Model(_)) {
                 if n_kept > 0 && length > n_bytes {
                     break;
                 }
@@ -174,11 +174,11 @@ impl History {
         cut
     }
 
-    fn push(&mut self, said: Said) {
-        if let Some(Message::User(before)) = self.messages.last_mut() {
+    fn push(&mut self, said: UserPart) {
+        if let Some(ChatMessage::User(before)) = self.messages.last_mut() {
             before.push(said);
         } else {
-            self.messages.push(Message::User(vec![said]));
+            self.messages.push(ChatMessage::User(vec![said]));
         }
     }
 }
@@ -192,28 +192,28 @@ fn shorten(texts: &mut Vec<String>, n_first: usize) {
     }
 }
 
-fn message_length(message: &Message) -> usize {
+fn message_length(message: &ChatMessage) -> usize {
     match message {
-        Message::User(said) => said.iter().map(said_length).sum(),
-        Message::Model(parts) => parts.iter().map(length).sum(),
+        ChatMessage::User(said) => said.iter().map(said_length).sum(),
+        ChatMessage::Model(parts) => parts.iter().map(length).sum(),
     }
 }
 
-fn said_length(said: &Said) -> usize {
+fn said_length(said: &UserPart) -> usize {
     match said {
-        Said::Text(text) => text.len(),
-        Said::Result(result) => result.content.len(),
+        UserPart::Text(text) => text.len(),
+        UserPart::Result(result) => result.content.len(),
     }
 }
 
-fn length(part: &Part) -> usize {
+fn length(part: &ReplyPart) -> usize {
     match part {
-        Part::Text(text) => text.len(),
-        Part::Thinking { text, signature } => {
+        ReplyPart::Text(text) => text.len(),
+        ReplyPart::Thinking { text, signature } => {
             text.len() + signature.as_ref().map_or(0, String::len)
         }
-        Part::Hidden { data } => data.len(),
-        Part::Call(call) => {
+        ReplyPart::Hidden { data } => data.len(),
+        ReplyPart::Call(call) => {
             // Inputs are JSON with few marks; their texts are what counts.
             let input = call.input.as_ref().map_or_else(String::len, |input| {
                 input.iter().map(|(key, value)| key.len() + value_length(value)).sum()

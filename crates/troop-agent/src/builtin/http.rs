@@ -20,7 +20,7 @@ use thiserror::Error;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-pub(crate) use target::Target;
+pub(crate) use target::HttpTarget;
 
 /// How long an answer that is over may take to end, so that its connection can be used again.
 const REST: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ pub(crate) enum HttpError {
 
 /// How long to wait for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct HttpTimeouts {
     /// For a connection.
     pub connect: Duration,
     /// For the beginning of an answer. Models at home may have to be loaded first.
@@ -49,7 +49,7 @@ pub struct Patience {
     pub piece: Duration,
 }
 
-impl Default for Patience {
+impl Default for HttpTimeouts {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self { connect: seconds(15), answer: seconds(600), piece: seconds(180) }
@@ -61,8 +61,8 @@ type Sender = SendRequest<Full<Bytes>>;
 /// Speaks HTTP with one API.
 #[derive(Debug)]
 pub(crate) struct Http {
-    target: Target,
-    patience: Patience,
+    target: HttpTarget,
+    patience: HttpTimeouts,
     /// A connection that nobody uses now.
     idle: Arc<Mutex<Option<Sender>>>,
     /// Made when it is needed: certificates take memory, and who is idle needs none.
@@ -72,7 +72,7 @@ pub(crate) struct Http {
 
 /// An answer. Its body is still to come.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     body: Incoming,
@@ -83,7 +83,7 @@ pub(crate) struct Answer {
 }
 
 impl Http {
-    pub(crate) fn new(target: Target, patience: Patience) -> Self {
+    pub(crate) fn new(target: HttpTarget, patience: HttpTimeouts) -> Self {
         let (idle, tls, tracker) = Default::default();
         Self { target, patience, idle, tls, tracker }
     }
@@ -100,7 +100,7 @@ impl Http {
         path: &str,
         headers: &[(&str, String)],
         body: &Bytes,
-    ) -> Result<Answer, HttpError> {
+    ) -> Result<HttpResponse, HttpError> {
         let request = self.request(path, headers, body.clone())?;
         let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
         let sent = async {
@@ -119,7 +119,7 @@ impl Http {
         let sent = timeout(self.patience.answer, sent).await;
         let (sender, answer) = sent.map_err(|_| HttpError::Silent(self.patience.answer))??;
         let (parts, body) = answer.into_parts();
-        Ok(Answer {
+        Ok(HttpResponse {
             status: parts.status.as_u16(),
             headers: parts.headers,
             body,
@@ -158,7 +158,7 @@ impl Http {
     }
 }
 
-impl Answer {
+impl HttpResponse {
     /// The next piece of the body; none at its end.
     pub(crate) async fn piece(&mut self) -> Result<Option<Bytes>, HttpError> {
         loop {

@@ -1,10 +1,10 @@
 //! How much one piece of work may cost, and what it has cost so far.
 
-use super::chat::Usage;
+use super::chat::TokenUsage;
 
 /// Hard limits of one piece of work. What passes one ends it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct WorkLimits {
     /// How often the model is asked.
     pub rounds: u32,
     /// How many tokens are read and said, those that the API kept at hand too.
@@ -13,7 +13,7 @@ pub struct Limits {
     pub dollars: Option<f64>,
 }
 
-impl Default for Limits {
+impl Default for WorkLimits {
     fn default() -> Self {
         Self { rounds: 200, tokens: None, dollars: None }
     }
@@ -36,8 +36,8 @@ impl Price {
     /// What this cost, in dollars.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "nobody spends 2^52 tokens")]
-    pub fn of(&self, usage: &Usage) -> f64 {
-        let Usage { input, cache_read, cache_write, output } = *usage;
+    pub fn of(&self, usage: &TokenUsage) -> f64 {
+        let TokenUsage { input, cache_read, cache_write, output } = *usage;
         let dollars = input as f64 * self.input
             + cache_read as f64 * self.cache_read
             + cache_write as f64 * self.cache_write
@@ -49,30 +49,30 @@ impl Price {
 /// What one piece of work has cost.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    limits: Limits,
+    limits: WorkLimits,
     price: Option<Price>,
     n_rounds: u32,
-    usage: Usage,
+    usage: TokenUsage,
 }
 
 impl Meter {
-    pub(crate) fn new(limits: Limits, price: Option<Price>) -> Self {
-        Self { limits, price, n_rounds: 0, usage: Usage::default() }
+    pub(crate) fn new(limits: WorkLimits, price: Option<Price>) -> Self {
+        Self { limits, price, n_rounds: 0, usage: TokenUsage::default() }
     }
 
-    pub(crate) fn count(&mut self, usage: Usage) {
+    pub(crate) fn count(&mut self, usage: TokenUsage) {
         self.n_rounds += 1;
         self.usage += usage;
     }
 
     /// Counts what came to nothing.
-    pub(crate) fn add(&mut self, usage: Usage) {
+    pub(crate) fn add(&mut self, usage: TokenUsage) {
         self.usage += usage;
     }
 
     /// Says which limit is reached, if one is.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let Limits { rounds, tokens, dollars } = self.limits;
+        let WorkLimits { rounds, tokens, dollars } = self.limits;
         if self.n_rounds >= rounds {
             return Err(format!(
                 "it asked the model {} times, which is the limit (`rounds`)",
@@ -95,15 +95,15 @@ impl Meter {
 mod tests {
     //! Limits.
 
-    use super::{Limits, Meter, Price};
-    use crate::builtin::chat::Usage;
+    use super::{Meter, Price, WorkLimits};
+    use crate::builtin::chat::TokenUsage;
 
     const PRICE: Price = Price { input: 3.0, cache_read: 0.3, cache_write: 3.75, output: 15.0 };
 
     #[test]
     fn each_limit_ends_the_work_and_says_which_it_was() {
-        let usage = Usage { input: 100, cache_read: 1_000, cache_write: 0, output: 10 };
-        let told = |limits: Limits| {
+        let usage = TokenUsage { input: 100, cache_read: 1_000, cache_write: 0, output: 10 };
+        let told = |limits: WorkLimits| {
             let mut meter = Meter::new(limits, Some(PRICE));
             let mut n_rounds = 0;
             loop {
@@ -114,17 +114,17 @@ mod tests {
                 n_rounds += 1;
             }
         };
-        let limits = Limits { rounds: 3, tokens: None, dollars: None };
+        let limits = WorkLimits { rounds: 3, tokens: None, dollars: None };
         assert_eq!(
             told(limits),
             (3, "it asked the model 3 times, which is the limit (`rounds`)".to_owned())
         );
-        let limits = Limits { rounds: 99, tokens: Some(2_000), dollars: None };
+        let limits = WorkLimits { rounds: 99, tokens: Some(2_000), dollars: None };
         assert_eq!(
             told(limits),
             (2, "it used 2220 tokens, and the limit is 2000 (`tokens`)".to_owned())
         );
-        let limits = Limits { rounds: 99, tokens: None, dollars: Some(0.001) };
+        let limits = WorkLimits { rounds: 99, tokens: None, dollars: Some(0.001) };
         assert_eq!(
             told(limits),
             (2, "it spent $0.0015, and the limit is $0.001 (`dollars`)".to_owned())

@@ -6,29 +6,29 @@ use troop_model::{LEAD_ALIASES, MessageKind, Role, USER};
 use troop_protocol::{Level, MessageIn, WireTask};
 
 use super::{
-    Options,
-    chat::Usage,
-    context::Sources,
+    BuiltinOptions,
+    chat::TokenUsage,
+    context::ContextSources,
     hands::Hands,
     history::Begin,
     key, long,
     model::Model,
     prompt,
-    servers::{Host, Servers},
-    team::Team,
+    servers::{McpHost, McpServers},
+    team::TeamTools,
     think::{Mind, Thought},
-    tools::Own,
+    tools::OwnTool,
 };
-use crate::{Agent, BoxFuture, Definition, Outcome, Thinking, Turn, Work, files::Files};
+use crate::{Agent, BoxFuture, Definition, Thinking, Turn, TurnOutcome, Work, files::WorkFolder};
 
 /// Thinks with a model.
 #[derive(Debug)]
 pub struct BuiltinAgent {
-    options: Arc<Options>,
+    options: Arc<BuiltinOptions>,
     /// Made with the first work: who only waits needs no memory.
     mind: Option<Mind>,
     /// The MCP servers of the project, once they are needed.
-    servers: Option<Servers>,
+    servers: Option<McpServers>,
     is_lead: bool,
     /// Whether its lead does not say who is in the team.
     is_alone: bool,
@@ -41,25 +41,25 @@ pub struct BuiltinAgent {
 impl BuiltinAgent {
     /// An agent that remembers nothing.
     #[must_use]
-    pub fn new(options: Arc<Options>) -> Self {
+    pub fn new(options: Arc<BuiltinOptions>) -> Self {
         let (mind, servers, started) = Default::default();
         let (is_lead, is_alone, lets_mail_wait) = (false, false, false);
         Self { options, mind, servers, is_lead, is_alone, started, lets_mail_wait }
     }
 
-    async fn work(&mut self, work: Work, turn: &Turn) -> Outcome {
+    async fn work(&mut self, work: Work, turn: &Turn) -> TurnOutcome {
         match work {
-            Work::Start | Work::Shutdown { .. } => Outcome::Done,
+            Work::Start | Work::Shutdown { .. } => TurnOutcome::Done,
             Work::Task(task) => self.work_on(&task, None, turn).await,
             Work::Resume { task, mail } => self.work_on(&task, Some(mail), turn).await,
             Work::Mail(mail) => match self.read(mail, turn).await {
                 Thought::Said(text) => self.answer(&text, turn).await,
                 Thought::Over(outcome) => outcome,
-                Thought::Interrupted => Outcome::Interrupted,
+                Thought::Interrupted => TurnOutcome::Interrupted,
                 // What it was told is remembered, and it is told when there is more to spend.
-                Thought::Spent(reason) => Outcome::GaveBack { reason },
-                Thought::Failed(reason) => Outcome::Failed { reason },
-                Thought::Hopeless(reason) => Outcome::Hopeless { reason },
+                Thought::Spent(reason) => TurnOutcome::GaveBack { reason },
+                Thought::Failed(reason) => TurnOutcome::Failed { reason },
+                Thought::Hopeless(reason) => TurnOutcome::Hopeless { reason },
             },
         }
     }
@@ -72,12 +72,12 @@ impl BuiltinAgent {
         let is_start = |it: &MessageIn| it.kind == MessageKind::Idle && it.task_id.is_none();
         mail.retain(|it| !is_start(it) || !self.started.insert(it.from.clone()));
         if mail.is_empty() {
-            return Thought::Over(Outcome::Done);
+            return Thought::Over(TurnOutcome::Done);
         }
         let (words, how) = (prompt::mail(&mail), Begin::Anew);
         let of_people: Vec<_> = mail.iter().filter(|it| it.from == USER).cloned().collect();
         let of_people = (!of_people.is_empty()).then(|| prompt::mail(&of_people));
-        let thought = self.think(Told { words, how, of_people, mail }, None, turn).await;
+        let thought = self.think(WorkPrompt { words, how, of_people, mail }, None, turn).await;
         // A lead that reaches a limit ends the run, which says how to go on.
         if let Thought::Hopeless(limit) = &thought
             && !self.is_lead
@@ -90,13 +90,13 @@ impl BuiltinAgent {
     }
 
     /// What the lead says at the end of a turn is for the person.
-    async fn answer(&self, text: &str, turn: &Turn) -> Outcome {
+    async fn answer(&self, text: &str, turn: &Turn) -> TurnOutcome {
         if self.is_lead {
             let text = long::kept(text, None, turn).await;
             // A wire that is gone ends the turn anyway.
             drop(turn.say("user", &text).await);
         }
-        Outcome::Done
+        TurnOutcome::Done
     }
 
     async fn work_on(
@@ -104,30 +104,30 @@ impl BuiltinAgent {
         task: &WireTask,
         mail: Option<Vec<MessageIn>>,
         turn: &Turn,
-    ) -> Outcome {
+    ) -> TurnOutcome {
         let mut words = prompt::task(task);
         let how = if mail.is_some() { Begin::Again } else { Begin::Anew };
         if let Some(mail) = mail {
             words = format!("{words}\n{}\n{}", prompt::mail(&mail), prompt::GO_ON);
         }
-        let told = Told { words, how, of_people: None, mail: Vec::new() };
+        let told = WorkPrompt { words, how, of_people: None, mail: Vec::new() };
         let thought = self.think(told, Some(task), turn).await;
         // What a task cost does not count for the mail after it.
         self.mind.iter_mut().for_each(|mind| mind.meter = None);
         match thought {
-            Thought::Said(_) if !self.is_open(task, turn).await => Outcome::Done,
+            Thought::Said(_) if !self.is_open(task, turn).await => TurnOutcome::Done,
             Thought::Said(result) => {
                 let result = long::kept(&result, Some(task), turn).await;
                 let first = result.lines().next().unwrap_or_default();
                 let summary =
                     (first.len() < result.len()).then(|| troop_model::preview(first, 120));
-                Outcome::Completed { result, summary }
+                TurnOutcome::Completed { result, summary }
             }
             Thought::Over(outcome) => outcome,
-            Thought::Interrupted => Outcome::Interrupted,
-            Thought::Spent(reason) => Outcome::GaveBack { reason },
-            Thought::Failed(reason) => Outcome::Failed { reason },
-            Thought::Hopeless(reason) => Outcome::Hopeless { reason },
+            Thought::Interrupted => TurnOutcome::Interrupted,
+            Thought::Spent(reason) => TurnOutcome::GaveBack { reason },
+            Thought::Failed(reason) => TurnOutcome::Failed { reason },
+            Thought::Hopeless(reason) => TurnOutcome::Hopeless { reason },
         }
     }
 
@@ -140,13 +140,13 @@ impl BuiltinAgent {
     }
 
     /// The member's team, if there is one. What is wrong is no answer, and asked again with the next work.
-    async fn team<'a>(&self, turn: &'a Turn) -> Result<Option<Team<'a>>, String> {
-        if self.is_alone { Ok(None) } else { Team::find(turn, &self.options.gate).await }
+    async fn team<'a>(&self, turn: &'a Turn) -> Result<Option<TeamTools<'a>>, String> {
+        if self.is_alone { Ok(None) } else { TeamTools::find(turn, &self.options.gate).await }
     }
 
-    async fn think(&mut self, told: Told, task: Option<&WireTask>, turn: &Turn) -> Thought {
+    async fn think(&mut self, told: WorkPrompt, task: Option<&WireTask>, turn: &Turn) -> Thought {
         let options = Arc::clone(&self.options);
-        let files = match Files::open(turn.path()) {
+        let files = match WorkFolder::open(turn.path()) {
             Ok(files) => files,
             Err(error) => {
                 let path = turn.path().display();
@@ -161,23 +161,23 @@ impl BuiltinAgent {
         };
         // A lead that was asked once and did not know is not asked again.
         self.is_alone = team.is_none();
-        let servers: &Servers = match &mut self.servers {
+        let servers: &McpServers = match &mut self.servers {
             Some(servers) => servers,
             none => {
-                let host = Host::of(turn, &options.hidden);
-                none.insert(Servers::start(&options.servers, host, options.waits, turn).await)
+                let host = McpHost::of(turn, &options.hidden);
+                none.insert(McpServers::start(&options.servers, host, options.waits, turn).await)
             }
         };
         self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
         let mind = match &mut self.mind {
             Some(mind) => mind,
-            none => match options.mind(turn, team.as_ref().map(Team::role)).await {
+            none => match options.mind(turn, team.as_ref().map(TeamTools::role)).await {
                 Ok(mind) => none.insert(mind),
                 Err(reason) => return Thought::Failed(reason),
             },
         };
         mind.hear_of_team(turn.team_md());
-        let Told { words, how, of_people, mail } = told;
+        let WorkPrompt { words, how, of_people, mail } = told;
         let is_new = mail.is_empty() || gives_work(&mail, team.as_ref());
         if is_new {
             (mind.meter, self.lets_mail_wait) = (None, false);
@@ -186,14 +186,14 @@ impl BuiltinAgent {
         mind.history.begin(words, how);
         if self.lets_mail_wait {
             // What is said now is read with the next work.
-            return Thought::Over(Outcome::Done);
+            return Thought::Over(TurnOutcome::Done);
         }
         let key = mind.model.endpoint().key.clone();
         let key = (key, options.hidden.as_slice());
         let mut hands = Hands::new((turn, &files), &options.rules, task, key);
         (hands.team, hands.servers, hands.only) = (team, Some(servers), options.tools.as_deref());
         hands.gate = Some(&options.gate);
-        let Sources { project, home } = &options.sources;
+        let ContextSources { project, home } = &options.sources;
         let project = project.as_deref().unwrap_or(files.root());
         hands.described = Definition::folders(project, home.as_deref());
         let before = mind.usage;
@@ -204,7 +204,7 @@ impl BuiltinAgent {
 }
 
 /// A piece of work, in words.
-struct Told {
+struct WorkPrompt {
     words: String,
     how: Begin,
     /// What of it people said, if they did.
@@ -215,7 +215,7 @@ struct Told {
 
 /// Whether mail is new work, for which limits begin anew: a person or the lead writes, or the lead hears what came of a task.
 /// What teammates say to each other could go on for ever.
-fn gives_work(mail: &[MessageIn], team: Option<&Team<'_>>) -> bool {
+fn gives_work(mail: &[MessageIn], team: Option<&TeamTools<'_>>) -> bool {
     let is_of_lead = |name: &str| match team {
         Some(team) => team.is_led_by(name),
         None => LEAD_ALIASES.contains(&name),
@@ -227,9 +227,9 @@ fn gives_work(mail: &[MessageIn], team: Option<&Team<'_>>) -> bool {
     mail.iter().any(|it| it.from == USER || is_of_lead(&it.from) || is_lead && is_report(it))
 }
 
-impl Options {
+impl BuiltinOptions {
     /// What a piece of work cost, and all of them together.
-    fn cost(&self, before: &Usage, now: &Usage) -> String {
+    fn cost(&self, before: &TokenUsage, now: &TokenUsage) -> String {
         let tokens = now.total().saturating_sub(before.total());
         let dollars = self.price.map(|price| price.of(now) - price.of(before));
         let dollars = dollars.map(|dollars| format!(", ${dollars:.4}")).unwrap_or_default();
@@ -251,14 +251,14 @@ impl Options {
             let profile = prompt::of_others(&self.profile);
             system.push_str(&format!("\n# What this project is made of\n\n{profile}"));
         }
-        let veil = self.rules.veil_over_denied(Own::Read.name());
+        let veil = self.rules.veil_over_denied(OwnTool::Read.name());
         system.push_str(&self.sources.read(turn.path(), &veil));
         Ok(Mind::new(model, system))
     }
 }
 
 impl Agent for BuiltinAgent {
-    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, TurnOutcome> {
         Box::pin(self.work(work, turn))
     }
 
@@ -267,7 +267,7 @@ impl Agent for BuiltinAgent {
     }
 
     fn thinks(&self) -> Option<Thinking> {
-        let Options { endpoint, price, .. } = &*self.options;
+        let BuiltinOptions { endpoint, price, .. } = &*self.options;
         Some(Thinking { unpriced: price.is_none().then(|| endpoint.model.clone()) })
     }
 }

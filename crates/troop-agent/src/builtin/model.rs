@@ -8,12 +8,12 @@ use hyper::{body::Bytes, header::HeaderMap};
 use thiserror::Error;
 use tokio::time::sleep;
 
-pub use super::http::Patience;
+pub use super::http::HttpTimeouts;
 use super::{
-    chat::{Asked, Reply, Shown, Usage},
-    http::{Http, HttpError, Target},
-    provider::{Api, Options, of_answer},
-    retry::{Retries, Waits, seconds_of_date},
+    chat::{ModelRequest, Reply, StreamUpdate, TokenUsage},
+    http::{Http, HttpError, HttpTarget},
+    provider::{Api, RequestOptions, of_answer},
+    retry::{Retries, RetryWaits, seconds_of_date},
     secret::Secret,
 };
 
@@ -102,15 +102,15 @@ pub enum ModelError {
 }
 
 /// Who sees what a model says while it says it.
-pub trait Watch: Send {
+pub trait ReplyObserver: Send {
     /// Something can be shown.
-    fn shown(&mut self, shown: Shown<'_>);
+    fn shown(&mut self, shown: StreamUpdate<'_>);
 
     /// It is asked again after a while.
     fn waits(&mut self, error: &ModelError, wait: Duration);
 
     /// What this reply has cost so far. What is broken off is paid for, too.
-    fn counted(&mut self, usage: Usage);
+    fn counted(&mut self, usage: TokenUsage);
 
     /// All that has come was told, and nothing more is there yet.
     fn quiet(&mut self);
@@ -130,10 +130,10 @@ impl Model {
     pub fn new(
         endpoint: Endpoint,
         retries: Retries,
-        patience: Patience,
+        patience: HttpTimeouts,
         seed: u64,
     ) -> Result<Self, ModelError> {
-        let target = Target::parse(&endpoint.base_url)?;
+        let target = HttpTarget::parse(&endpoint.base_url)?;
         Ok(Self { endpoint, http: Http::new(target, patience), retries, seed })
     }
 
@@ -155,12 +155,16 @@ impl Model {
     }
 
     /// Asks until there is a whole answer, or it is clear that there will be none. Dropped, it breaks off.
-    pub async fn ask(&self, asked: &Asked<'_>, watch: &mut dyn Watch) -> Result<Reply, ModelError> {
+    pub async fn ask(
+        &self,
+        asked: &ModelRequest<'_>,
+        watch: &mut dyn ReplyObserver,
+    ) -> Result<Reply, ModelError> {
         let Endpoint { api, base_url, model, thinking, .. } = &self.endpoint;
         let is_original = base_url.trim_end_matches('/') == api.base_url();
-        let options = Options { model, thinking: *thinking, is_original };
+        let options = RequestOptions { model, thinking: *thinking, is_original };
         let body = Bytes::from(api.provider().body(&options, asked));
-        let (mut waits, mut n_times) = (Waits::new(self.retries, self.seed), 0);
+        let (mut waits, mut n_times) = (RetryWaits::new(self.retries, self.seed), 0);
         loop {
             n_times += 1;
             let error = match self.once(&body, watch).await {
@@ -169,13 +173,13 @@ impl Model {
             };
             let wait = error.is_passing().then(|| waits.next(error.retry_after())).flatten();
             let Some(wait) = wait else { return Err(error.after(n_times)) };
-            watch.shown(Shown::Again);
+            watch.shown(StreamUpdate::Again);
             watch.waits(&error, wait);
             sleep(wait).await;
         }
     }
 
-    async fn once(&self, body: &Bytes, watch: &mut dyn Watch) -> Result<Reply, ModelError> {
+    async fn once(&self, body: &Bytes, watch: &mut dyn ReplyObserver) -> Result<Reply, ModelError> {
         let provider = self.endpoint.api.provider();
         let headers = provider.headers(self.endpoint.key.as_ref());
         let path = provider.path(&self.endpoint.model);

@@ -3,17 +3,17 @@
 use troop_protocol::Gate;
 
 use super::{
-    context::Sources,
-    limits::{Limits, Price},
-    model::{Endpoint, ModelError, Patience},
+    context::ContextSources,
+    limits::{Price, WorkLimits},
+    model::{Endpoint, HttpTimeouts, ModelError},
     permit::{Rule, Rules},
     retry::Retries,
-    servers::{Server, Waits},
+    servers::{McpServer, McpTimeouts},
 };
 
 /// How a built-in agent is set up.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct BuiltinOptions {
     /// Which model it asks.
     pub endpoint: Endpoint,
     /// The variable of the environment that the key is in, if it is in one.
@@ -23,9 +23,9 @@ pub struct Options {
     /// How often it asks again.
     pub retries: Retries,
     /// How long it waits.
-    pub patience: Patience,
+    pub patience: HttpTimeouts,
     /// How much one piece of work may cost.
-    pub limits: Limits,
+    pub limits: WorkLimits,
     /// What the model costs, where that is known.
     pub price: Option<Price>,
     /// How many tokens the model can take in, with what it says.
@@ -37,11 +37,11 @@ pub struct Options {
     /// Variables of the environment that no command and no MCP server gets, because keys are in them.
     pub hidden: Vec<String>,
     /// Where it finds what a project tells its agents.
-    pub sources: Sources,
+    pub sources: ContextSources,
     /// The MCP servers that it uses.
-    pub servers: Vec<Server>,
+    pub servers: Vec<McpServer>,
     /// How long it waits for them.
-    pub waits: Waits,
+    pub waits: McpTimeouts,
     /// What it is told about itself.
     pub about: String,
     /// What the project is made of, which it is told if it leads.
@@ -54,7 +54,7 @@ pub struct Options {
     pub seed: u64,
 }
 
-impl Options {
+impl BuiltinOptions {
     /// Everything as usual for this model.
     #[must_use]
     pub fn new(endpoint: Endpoint) -> Self {
@@ -65,16 +65,16 @@ impl Options {
             key_variable: Some(variable),
             key_command: None,
             retries: Retries::default(),
-            patience: Patience::default(),
-            limits: Limits::default(),
+            patience: HttpTimeouts::default(),
+            limits: WorkLimits::default(),
             price: None,
             window: 200_000,
             max_tokens: 16_000,
             rules: Rules::default(),
             hidden,
-            sources: Sources::default(),
+            sources: ContextSources::default(),
             servers: Vec::new(),
-            waits: Waits::default(),
+            waits: McpTimeouts::default(),
             about: String::new(),
             profile: String::new(),
             tools: None,

@@ -10,7 +10,7 @@ use std::path::Path;
 use troop_model::Permissions;
 use troop_protocol::{Category, Denied};
 
-use line::Line;
+use line::ShellLine;
 pub use rule::{BadRule, Rule};
 
 /// What may be done, what may not, and what must be asked for, whatever the mode is.
@@ -26,7 +26,7 @@ pub struct Rules {
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Deed<'a> {
+pub(crate) struct ToolAction<'a> {
     /// The tool.
     pub(crate) tool: &'a str,
     pub(crate) category: Category,
@@ -49,7 +49,7 @@ pub(crate) enum Permit {
 
 impl Rules {
     /// Whether something may be done in this mode. What is denied is denied in every mode.
-    pub(crate) fn check(&self, mode: Permissions, deed: &Deed<'_>) -> Permit {
+    pub(crate) fn check(&self, mode: Permissions, deed: &ToolAction<'_>) -> Permit {
         if let Some(rule) = self.deny.iter().find(|rule| rule.forbids(deed)) {
             return Permit::No(format!(
                 "the rule `{rule}` forbids it; do it in another way or say that you cannot"
@@ -86,19 +86,19 @@ impl Rules {
 }
 
 /// Whether rules let something be done. Of a line, each command must be allowed, and nothing may be hidden in it.
-pub(crate) fn lets(rules: &[Rule], deed: &Deed<'_>) -> bool {
+pub(crate) fn lets(rules: &[Rule], deed: &ToolAction<'_>) -> bool {
     if rules.iter().any(|rule| rule.allows(deed)) {
         return true;
     }
     if deed.category != Category::Shell {
         return false;
     }
-    let line = Line::read(deed.what);
+    let line = ShellLine::read(deed.what);
     let is_allowed = |command| rules.iter().any(|rule| rule.allows_command(deed.tool, command));
     line.is_clear && !line.commands.is_empty() && line.commands.iter().all(is_allowed)
 }
 
-impl Deed<'_> {
+impl ToolAction<'_> {
     /// Whether something is true of its path, or of where its links lead.
     fn is_any(&self, is: impl Fn(&Path) -> bool) -> bool {
         is(Path::new(self.what)) || is(Path::new(self.real))
@@ -116,7 +116,7 @@ impl Veil {
     /// Whether it is over a file, by its path from the working folder on, in which no link is left.
     pub(crate) fn hides(&self, root: &Path, path: &str) -> bool {
         let (tool, category) = (self.tool, Category::Read);
-        let deed = Deed { tool, category, what: path, real: path, root };
+        let deed = ToolAction { tool, category, what: path, real: path, root };
         self.rules.iter().any(|rule| rule.forbids(&deed))
     }
 }

@@ -3,11 +3,11 @@
 use troop_model::{BOARD_ACTIONS, NO_TEAM, Role, WITHOUT_TASK};
 use troop_protocol::{MessageIn, WireTask, without_marks};
 
-use crate::Place;
+use crate::Workplace;
 
 /// Who the model is and how it is to work. The same for the whole life of a member, so that APIs can keep it at hand.
-pub(crate) fn system(place: &Place, role: Option<Role>) -> String {
-    let Place { name, team, path, .. } = place;
+pub(crate) fn system(place: &Workplace, role: Option<Role>) -> String {
+    let Workplace { name, team, path, .. } = place;
     let end = if role == Some(Role::Lead) { LEAD_ENDS } else { TASK_ENDS };
     let part = match role {
         Some(Role::Lead) => LEAD.to_owned(),

@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    chat::{Asked, Reply, Shown, Usage},
+    chat::{ModelRequest, Reply, StreamUpdate, TokenUsage},
     model::ModelError,
     secret::Secret,
-    sse::Event,
+    sse::SseEvent,
 };
 pub(crate) use fault::{of_answer, of_error};
 
@@ -41,15 +41,15 @@ pub(crate) trait Provider: Send + Sync {
     fn headers(&self, key: Option<&Secret>) -> Vec<(&'static str, String)>;
 
     /// The request itself, as JSON. Takes time in proportion to what is said, and copies none of it twice.
-    fn body(&self, options: &Options<'_>, asked: &Asked<'_>) -> Vec<u8>;
+    fn body(&self, options: &RequestOptions<'_>, asked: &ModelRequest<'_>) -> Vec<u8>;
 
     /// Who reads one reply.
-    fn reader(&self) -> Box<dyn Reader>;
+    fn reader(&self) -> Box<dyn ReplyReader>;
 }
 
 /// What is the same in all requests to a model.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Options<'a> {
+pub(crate) struct RequestOptions<'a> {
     pub(crate) model: &'a str,
     /// How many tokens it may think, if it is to think before it speaks.
     pub(crate) thinking: Option<u32>,
@@ -58,16 +58,16 @@ pub(crate) struct Options<'a> {
 }
 
 /// Reads one reply from its events.
-pub(crate) trait Reader: Send {
+pub(crate) trait ReplyReader: Send {
     /// Takes the next event; shows what people can see at once.
     fn take(
         &mut self,
-        event: &Event,
-        show: &mut dyn FnMut(Shown<'_>),
-    ) -> Result<Progress, ModelError>;
+        event: &SseEvent,
+        show: &mut dyn FnMut(StreamUpdate<'_>),
+    ) -> Result<StreamProgress, ModelError>;
 
     /// What it has cost, as far as the API has said so.
-    fn usage(&self) -> Usage;
+    fn usage(&self) -> TokenUsage;
 
     /// The reply, if its end has come: a stream that breaks off before is none.
     fn finish(self: Box<Self>) -> Option<Reply>;
@@ -75,13 +75,13 @@ pub(crate) trait Reader: Send {
 
 /// Whether more is to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum StreamProgress {
     More,
     Over,
 }
 
 /// What an event says, unless that is an error of the API.
-fn said_in<T: DeserializeOwned>(event: &Event) -> Result<T, ModelError> {
+fn said_in<T: DeserializeOwned>(event: &SseEvent) -> Result<T, ModelError> {
     let senseless = |_| ModelError::senseless(&event.data);
     let value: Value = serde_json::from_str(&event.data).map_err(senseless)?;
     match of_error(&value) {

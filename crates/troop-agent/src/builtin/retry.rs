@@ -28,13 +28,13 @@ impl Default for Retries {
 
 /// The waits of one request.
 #[derive(Debug)]
-pub(crate) struct Waits {
+pub(crate) struct RetryWaits {
     retries: Retries,
     n_taken: u32,
     random: u64,
 }
 
-impl Waits {
+impl RetryWaits {
     /// The seed spreads the waits of many that were turned away at once.
     pub(crate) fn new(retries: Retries, seed: u64) -> Self {
         Self { retries, n_taken: 0, random: seed }
@@ -91,10 +91,10 @@ mod tests {
 
     use std::time::Duration;
 
-    use super::{Retries, Waits, seconds_of_date};
+    use super::{Retries, RetryWaits, seconds_of_date};
 
     fn all(seed: u64) -> Vec<Duration> {
-        let mut waits = Waits::new(Retries::default(), seed);
+        let mut waits = RetryWaits::new(Retries::default(), seed);
         std::iter::from_fn(|| waits.next(None)).collect()
     }
 
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_the_api_asks_for_is_the_least_and_too_much_is_given_up() {
-        let mut waits = Waits::new(Retries::default(), 7);
+        let mut waits = RetryWaits::new(Retries::default(), 7);
         let asked = Duration::from_secs(40);
         let wait = waits.next(Some(asked)).unwrap();
         assert!(wait >= asked && wait <= asked + Duration::from_millis(500), "{wait:?}");

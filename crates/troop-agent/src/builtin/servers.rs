@@ -18,15 +18,15 @@ use serde_json::{Map, Value, json};
 use tokio::{sync::Semaphore, time::timeout};
 use troop_protocol::Level;
 
-pub use config::{Agreed, How, Server};
+pub use config::{CommandConsent, McpServer, McpTransport};
 
 use super::{
     chat::ToolSpec,
-    tools::{Used, cut},
+    tools::{ToolOutcome, cut},
 };
 use crate::Turn;
-use http::Remote;
-use stdio::Local;
+use http::RemoteServer;
+use stdio::LocalServer;
 
 /// What the names of their tools begin with.
 const PREFIX: &str = "mcp__";
@@ -40,14 +40,14 @@ const MAX_DESCRIPTION: usize = 2_000;
 
 /// How long servers are waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waits {
+pub struct McpTimeouts {
     /// Until one is ready.
     pub start: Duration,
     /// For what comes of a call.
     pub call: Duration,
 }
 
-impl Default for Waits {
+impl Default for McpTimeouts {
     fn default() -> Self {
         Self { start: Duration::from_secs(30), call: Duration::from_secs(300) }
     }
@@ -55,16 +55,16 @@ impl Default for Waits {
 
 /// All servers that are ready.
 #[derive(Debug, Default)]
-pub(crate) struct Servers {
-    waits: Waits,
-    host: Host,
-    tools: Vec<Tool>,
-    links: Vec<Linked>,
+pub(crate) struct McpServers {
+    waits: McpTimeouts,
+    host: McpHost,
+    tools: Vec<McpTool>,
+    links: Vec<ConnectedServer>,
 }
 
 /// For whom servers run.
 #[derive(Debug, Default)]
-pub(crate) struct Host {
+pub(crate) struct McpHost {
     folder: PathBuf,
     /// What they find in their environment besides what is in ours, as commands do.
     environment: Vec<(String, String)>,
@@ -74,16 +74,16 @@ pub(crate) struct Host {
 
 /// A server, and the conversation with it, which may have to be begun again.
 #[derive(Debug)]
-struct Linked {
-    server: Server,
-    link: Mutex<Arc<Link>>,
+struct ConnectedServer {
+    server: McpServer,
+    link: Mutex<Arc<McpConnection>>,
     /// Held by who begins it again: several calls may find at once that it is over.
     begins: Semaphore,
 }
 
 /// Why there is no answer.
 #[derive(Debug)]
-enum Fault {
+enum McpFault {
     /// The conversation is over, and why.
     Gone(String),
     /// What is wrong with this request.
@@ -92,7 +92,7 @@ enum Fault {
 
 /// One tool of a server.
 #[derive(Debug)]
-struct Tool {
+struct McpTool {
     spec: ToolSpec,
     /// What its server calls it.
     name: String,
@@ -104,23 +104,23 @@ struct Tool {
 
 /// A conversation with a server.
 #[derive(Debug)]
-enum Link {
-    Local(Local),
-    Remote(Remote),
+enum McpConnection {
+    Local(LocalServer),
+    Remote(RemoteServer),
 }
 
 /// Tools as servers tell of them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Page {
+struct McpToolPage {
     #[serde(default)]
-    tools: Vec<Told>,
+    tools: Vec<McpToolListing>,
     next_cursor: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct McpToolListing {
     name: String,
     #[serde(default)]
     description: Option<String>,
@@ -133,7 +133,7 @@ struct Told {
 /// What came of a call.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Outcome {
+struct McpCallResult {
     #[serde(default)]
     content: Vec<Value>,
     structured_content: Option<Value>,
@@ -141,7 +141,7 @@ struct Outcome {
     is_error: bool,
 }
 
-impl Host {
+impl McpHost {
     pub(crate) fn of(turn: &Turn, hidden: &[String]) -> Self {
         let place = turn.place();
         let mut environment = place.environment.clone();
@@ -151,9 +151,14 @@ impl Host {
     }
 }
 
-impl Servers {
+impl McpServers {
     /// Starts all of them at once. What does not come up in time is left out, and people are told.
-    pub(crate) async fn start(servers: &[Server], host: Host, waits: Waits, turn: &Turn) -> Self {
+    pub(crate) async fn start(
+        servers: &[McpServer],
+        host: McpHost,
+        waits: McpTimeouts,
+        turn: &Turn,
+    ) -> Self {
         let begun = servers.iter().map(|server| begin(server, &host, waits.start));
         let begun = join_all(begun).await;
         let mut all = Self { waits, host, ..Self::default() };
@@ -169,15 +174,15 @@ impl Servers {
         all
     }
 
-    fn add(&mut self, server: &Server, link: Link, told: Vec<Told>) {
+    fn add(&mut self, server: &McpServer, link: McpConnection, told: Vec<McpToolListing>) {
         let nth = self.links.len();
-        self.links.push(Linked {
+        self.links.push(ConnectedServer {
             server: server.clone(),
             link: Mutex::new(Arc::new(link)),
             begins: Semaphore::new(1),
         });
         let mut known: BTreeSet<_> = self.tools.iter().map(|tool| tool.spec.name.clone()).collect();
-        for Told { name, description, input_schema, annotations } in told {
+        for McpToolListing { name, description, input_schema, annotations } in told {
             let shown = shown(&server.name, &name);
             if self.tools.len() >= MAX_TOOLS || !known.insert(shown.clone()) {
                 continue;
@@ -186,7 +191,7 @@ impl Servers {
                 troop_model::preview(&description.unwrap_or_default(), MAX_DESCRIPTION);
             let spec = ToolSpec { name: shown, description, input: schema::object(input_schema) };
             let reads_only = annotations.get("readOnlyHint") == Some(&Value::Bool(true));
-            self.tools.push(Tool { spec, name, link: nth, reads_only });
+            self.tools.push(McpTool { spec, name, link: nth, reads_only });
         }
     }
 
@@ -203,32 +208,37 @@ impl Servers {
         self.find(name).is_some_and(|tool| tool.reads_only)
     }
 
-    fn find(&self, name: &str) -> Option<&Tool> {
+    fn find(&self, name: &str) -> Option<&McpTool> {
         self.tools.iter().find(|tool| tool.spec.name == name)
     }
 
-    pub(crate) async fn run(&self, name: &str, input: &Map<String, Value>, turn: &Turn) -> Used {
+    pub(crate) async fn run(
+        &self,
+        name: &str,
+        input: &Map<String, Value>,
+        turn: &Turn,
+    ) -> ToolOutcome {
         let tool = self.find(name);
         let Some((tool, linked)) = tool.and_then(|tool| Some((tool, self.links.get(tool.link)?)))
         else {
-            return Used::Bad(format!("there is no tool `{name}`"));
+            return ToolOutcome::Bad(format!("there is no tool `{name}`"));
         };
         let params = json!({"name": tool.name, "arguments": input});
         let link = linked.now();
         let answered = match link.request("tools/call", &params, self.waits.call).await {
             Ok(answer) => understood(answer),
-            Err(Fault::Told(why)) => Err(why),
-            Err(Fault::Gone(why)) => Err(self.begin_again(linked, &link, &why, turn).await),
+            Err(McpFault::Told(why)) => Err(why),
+            Err(McpFault::Gone(why)) => Err(self.begin_again(linked, &link, &why, turn).await),
         };
         match answered {
-            Ok(Outcome { content, structured_content, is_error }) => {
+            Ok(McpCallResult { content, structured_content, is_error }) => {
                 let mut text = content.iter().map(text_of).collect::<Vec<_>>().join("\n");
                 if text.is_empty() {
                     text = structured_content.map(|it| it.to_string()).unwrap_or_default();
                 }
-                if is_error { Used::Bad(cut(text)) } else { Used::Good(cut(text)) }
+                if is_error { ToolOutcome::Bad(cut(text)) } else { ToolOutcome::Good(cut(text)) }
             }
-            Err(why) => Used::Bad(why),
+            Err(why) => ToolOutcome::Bad(why),
         }
     }
 
@@ -236,8 +246,8 @@ impl Servers {
     /// it is made again.
     async fn begin_again(
         &self,
-        linked: &Linked,
-        gone: &Arc<Link>,
+        linked: &ConnectedServer,
+        gone: &Arc<McpConnection>,
         why: &str,
         turn: &Turn,
     ) -> String {
@@ -264,29 +274,31 @@ impl Servers {
     }
 }
 
-impl Linked {
-    fn now(&self) -> Arc<Link> {
+impl ConnectedServer {
+    fn now(&self) -> Arc<McpConnection> {
         Arc::clone(&self.link.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// Starts a server and asks for its tools.
 async fn begin(
-    server: &Server,
-    host: &Host,
+    server: &McpServer,
+    host: &McpHost,
     patience: Duration,
-) -> Result<(Link, Vec<Told>), String> {
+) -> Result<(McpConnection, Vec<McpToolListing>), String> {
     let begun = async {
         // At every start, because what was agreed to may have been changed since the last one.
         server.agreed.as_ref().map_or(Ok(()), |agreed| agreed.check(&host.folder))?;
         let link = match &server.how {
-            How::Stdio { program, arguments, environment } => {
-                Link::Local(Local::start(program, arguments, environment, host)?)
+            McpTransport::Stdio { program, arguments, environment } => {
+                McpConnection::Local(LocalServer::start(program, arguments, environment, host)?)
             }
-            How::Http { url, headers } => Link::Remote(Remote::new(url, headers)?),
-            How::Unclear { why } => return Err(why.clone()),
+            McpTransport::Http { url, headers } => {
+                McpConnection::Remote(RemoteServer::new(url, headers)?)
+            }
+            McpTransport::Unclear { why } => return Err(why.clone()),
         };
-        let told = link.greet().await.map_err(|(Fault::Gone(why) | Fault::Told(why))| why)?;
+        let told = link.greet().await.map_err(|(McpFault::Gone(why) | McpFault::Told(why))| why)?;
         Ok((link, told))
     };
     timeout(patience, begun)
@@ -294,9 +306,9 @@ async fn begin(
         .unwrap_or_else(|_| Err("it takes too long to be ready".to_owned()))
 }
 
-impl Link {
+impl McpConnection {
     /// Says who we are, and asks for tools.
-    async fn greet(&self) -> Result<Vec<Told>, Fault> {
+    async fn greet(&self) -> Result<Vec<McpToolListing>, McpFault> {
         let client = json!({"name": "troop", "version": env!("CARGO_PKG_VERSION")});
         let hello = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client});
         self.ask("initialize", &hello).await?;
@@ -306,7 +318,7 @@ impl Link {
             let params =
                 cursor.map_or_else(|| json!({}), |cursor: String| json!({"cursor": cursor}));
             let page = self.ask("tools/list", &params).await?;
-            let page: Page = understood(page).map_err(Fault::Told)?;
+            let page: McpToolPage = understood(page).map_err(McpFault::Told)?;
             told.extend(page.tools);
             cursor = page.next_cursor;
             if cursor.is_none() {
@@ -316,7 +328,7 @@ impl Link {
         Ok(told)
     }
 
-    async fn ask(&self, method: &str, params: &Value) -> Result<Value, Fault> {
+    async fn ask(&self, method: &str, params: &Value) -> Result<Value, McpFault> {
         match self {
             Self::Local(local) => local.request(method, params).await,
             Self::Remote(remote) => remote.request(method, params).await,
@@ -329,15 +341,15 @@ impl Link {
         method: &str,
         params: &Value,
         patience: Duration,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, McpFault> {
         let late = || {
             let seconds = patience.as_secs();
-            Err(Fault::Told(format!("it did not answer `{method}` in {seconds} seconds")))
+            Err(McpFault::Told(format!("it did not answer `{method}` in {seconds} seconds")))
         };
         timeout(patience, self.ask(method, params)).await.unwrap_or_else(|_| late())
     }
 
-    async fn notify(&self, method: &str) -> Result<(), Fault> {
+    async fn notify(&self, method: &str) -> Result<(), McpFault> {
         match self {
             Self::Local(local) => local.notify(method).await,
             Self::Remote(remote) => remote.notify(method).await,

@@ -5,7 +5,7 @@ const MAX_EVENT: usize = 16 * 1024 * 1024;
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct SseEvent {
     /// What kind it is; empty if it does not say.
     pub(crate) name: String,
     pub(crate) data: String,
@@ -13,30 +13,30 @@ pub(crate) struct Event {
 
 /// What came is no stream of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Senseless {
+pub(crate) enum SseError {
     NotText,
     TooLong,
 }
 
 /// Collects bytes until there is an event.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
+pub(crate) struct SseStream {
     bytes: Vec<u8>,
     /// Up to here there is no end of a line.
     n_searched: usize,
-    event: Event,
+    event: SseEvent,
     has_data: bool,
     has_begun: bool,
 }
 
-impl Events {
+impl SseStream {
     /// Takes the next bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
     /// The next event, if it is there as a whole. What the end of the stream cuts off is none.
-    pub(crate) fn next(&mut self) -> Result<Option<Event>, Senseless> {
+    pub(crate) fn next(&mut self) -> Result<Option<SseEvent>, SseError> {
         let mut n_used = 0;
         let mut found = None;
         while found.is_none() {
@@ -60,7 +60,7 @@ impl Events {
                 }
             }
             let line = self.bytes.get(n_used..end).unwrap_or_default();
-            let line = std::str::from_utf8(line).map_err(|_| Senseless::NotText)?.to_owned();
+            let line = std::str::from_utf8(line).map_err(|_| SseError::NotText)?.to_owned();
             self.n_searched = next;
             n_used = next;
             found = self.take_line(&line);
@@ -68,12 +68,12 @@ impl Events {
         self.bytes.drain(..n_used);
         self.n_searched -= n_used;
         if self.bytes.len() + self.event.data.len() > MAX_EVENT {
-            return Err(Senseless::TooLong);
+            return Err(SseError::TooLong);
         }
         Ok(found)
     }
 
-    fn take_line(&mut self, line: &str) -> Option<Event> {
+    fn take_line(&mut self, line: &str) -> Option<SseEvent> {
         let line = if self.has_begun { line } else { line.trim_start_matches('\u{feff}') };
         self.has_begun = true;
         if line.is_empty() {

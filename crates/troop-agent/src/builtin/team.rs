@@ -17,10 +17,10 @@ use troop_protocol::{Category, ContextText, Denied, Gate, Query, Seat, Toolbox, 
 
 use super::{
     chat::ToolSpec,
-    tools::{Used, cut},
+    tools::{ToolOutcome, cut},
 };
 use crate::Turn;
-use ending::Ending;
+use ending::DeferredCompletion;
 
 /// What a model hears that says in the middle of its turn that its task is done.
 const KEPT: &str = "It counts as done when your turn ends. If you have not said yet what came of it, say so now: your last words are \
@@ -31,15 +31,15 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A member's place in its team, and what it can do there.
 #[derive(Debug)]
-pub(crate) struct Team<'a> {
-    toolbox: Toolbox<Ending<'a>>,
+pub(crate) struct TeamTools<'a> {
+    toolbox: Toolbox<DeferredCompletion<'a>>,
     turn: &'a Turn,
     /// As it was when it was looked at last: members come and settings change while a turn lasts.
-    now: Mutex<Now>,
+    now: Mutex<SeatState>,
 }
 
 #[derive(Clone, Debug)]
-struct Now {
+struct SeatState {
     seat: Seat,
     /// What the lead may do without asking.
     lead: Option<Permissions>,
@@ -53,13 +53,13 @@ struct Now {
 
 /// The team, as far as it matters here.
 #[derive(Debug, Deserialize)]
-struct Seen {
+struct TeamOverview {
     status: TeamStatus,
     settings: Settings,
     members: Vec<Member>,
 }
 
-impl<'a> Team<'a> {
+impl<'a> TeamTools<'a> {
     /// Finds out who the member is. None where its lead cannot say, or there are no teams. A lead that can and does not is no
     /// reason to work as if there were none: who should coordinate would have the tools of who works.
     pub(crate) async fn find(turn: &'a Turn, gate: &Gate) -> Result<Option<Self>, String> {
@@ -68,9 +68,9 @@ impl<'a> Team<'a> {
         }
         let why = match asked(turn).await {
             Ok(seen) => {
-                let toolbox = Toolbox::new(Ending::new(turn));
+                let toolbox = Toolbox::new(DeferredCompletion::new(turn));
                 let team = |now| Self { toolbox, turn, now: Mutex::new(now) };
-                return Ok(Now::of(turn, seen).map(team));
+                return Ok(SeatState::of(turn, seen).map(team));
             }
             Err(why) => why,
         };
@@ -83,7 +83,7 @@ impl<'a> Team<'a> {
 
     /// Looks again. Who cannot be asked any more says by that nothing about the team.
     pub(crate) async fn look(&self) {
-        let Some(new) = asked(self.turn).await.ok().and_then(|seen| Now::of(self.turn, seen))
+        let Some(new) = asked(self.turn).await.ok().and_then(|seen| SeatState::of(self.turn, seen))
         else {
             return;
         };
@@ -91,7 +91,7 @@ impl<'a> Team<'a> {
         let is_same = now.members == new.members
             && now.seat.settings == new.seat.settings
             && now.seat.status == new.seat.status;
-        *now = Now { has_changed: now.has_changed || !is_same, ..new };
+        *now = SeatState { has_changed: now.has_changed || !is_same, ..new };
     }
 
     /// TEAM.md, if it may have changed since it was asked for last.
@@ -147,15 +147,15 @@ impl<'a> Team<'a> {
         Seat::category_of(name).is_some()
     }
 
-    pub(crate) async fn run(&self, name: &str, input: &Map<String, Value>) -> Used {
+    pub(crate) async fn run(&self, name: &str, input: &Map<String, Value>) -> ToolOutcome {
         let seat = Seat { permissions: self.turn.mode(), ..self.seat() };
         let was_kept = self.toolbox.calls().is_kept();
         match self.toolbox.run(&seat, name, Value::Object(input.clone())).await {
             Ok(text) if !was_kept && self.toolbox.calls().is_kept() => {
-                Used::Good(format!("{}\n{KEPT}", text.lines().next().unwrap_or_default()))
+                ToolOutcome::Good(format!("{}\n{KEPT}", text.lines().next().unwrap_or_default()))
             }
-            Ok(text) => Used::Good(cut(text)),
-            Err(failure) => Used::Bad(failure.for_model()),
+            Ok(text) => ToolOutcome::Good(cut(text)),
+            Err(failure) => ToolOutcome::Bad(failure.for_model()),
         }
     }
 
@@ -185,13 +185,13 @@ impl<'a> Team<'a> {
         self.now().seat.clone()
     }
 
-    fn now(&self) -> MutexGuard<'_, Now> {
+    fn now(&self) -> MutexGuard<'_, SeatState> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Now {
-    fn of(turn: &Turn, seen: Seen) -> Option<Self> {
+impl SeatState {
+    fn of(turn: &Turn, seen: TeamOverview) -> Option<Self> {
         let own = seen.members.iter().find(|member| member.name.as_str() == turn.place().name)?;
         let (member, role, permissions) = (own.name.clone(), own.role, own.permissions);
         let lead = seen.members.iter().find(|it| it.role == Role::Lead);
@@ -215,8 +215,8 @@ impl Now {
 }
 
 /// Who is in the team, if its lead says so; else why it does not.
-async fn asked(turn: &Turn) -> Result<Seen, String> {
-    match timeout(PATIENCE, turn.query::<Seen>(&Query::Team {})).await {
+async fn asked(turn: &Turn) -> Result<TeamOverview, String> {
+    match timeout(PATIENCE, turn.query::<TeamOverview>(&Query::Team {})).await {
         Ok(Ok(seen)) => Ok(seen),
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err(format!("no answer came in {} seconds", PATIENCE.as_secs())),

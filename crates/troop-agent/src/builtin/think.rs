@@ -5,10 +5,10 @@ mod screen;
 use troop_protocol::{MessageIn, UsageReport};
 
 use super::{
-    Options,
-    chat::{Asked, Ending, Reply, ToolCall, ToolResult, ToolSpec, Usage},
+    BuiltinOptions,
+    chat::{ModelRequest, Reply, StopReason, TokenUsage, ToolCall, ToolResult, ToolSpec},
     compact::compact,
-    hands::{Hands, Judged},
+    hands::{Hands, PlanVerdict},
     history::History,
     key,
     limits::Meter,
@@ -16,8 +16,8 @@ use super::{
     prompt,
     tools::shortened,
 };
-use crate::Outcome;
-use screen::{Cost, Screen};
+use crate::TurnOutcome;
+use screen::{Cost, ReplyScreen};
 
 /// How often in a row a model may say nothing, or be cut off.
 const MAX_STUMBLES: u32 = 3;
@@ -33,8 +33,8 @@ pub(crate) struct Mind {
     /// TEAM.md, as it was told last.
     team_md: Option<String>,
     /// All that it has cost so far, and how much of that the lead knows of.
-    pub(crate) usage: Usage,
-    pub(crate) told: Usage,
+    pub(crate) usage: TokenUsage,
+    pub(crate) told: TokenUsage,
     /// What replies cost that came to nothing.
     cost: Cost,
     /// What the present work has cost. None begins anew.
@@ -47,7 +47,7 @@ pub(crate) enum Thought {
     /// The model has said its last word about it.
     Said(String),
     /// The model ended it in another way.
-    Over(Outcome),
+    Over(TurnOutcome),
     Interrupted,
     /// The team can spend no more.
     Spent(String),
@@ -76,7 +76,7 @@ impl Mind {
     }
 
     /// Thinks until there is nothing more to do. Whenever it ends, the model can go on from there.
-    pub(crate) async fn think(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
+    pub(crate) async fn think(&mut self, hands: &Hands<'_>, options: &BuiltinOptions) -> Thought {
         let new = || Meter::new(options.limits, options.price);
         let mut meter = self.meter.take().unwrap_or_else(new);
         let mut thought = loop {
@@ -96,7 +96,7 @@ impl Mind {
         if let Some(team) = hands.team.as_ref().filter(|it| is_failure && it.ends_something())
             && team.end("").await.is_ok()
         {
-            thought = Thought::Over(Outcome::Done);
+            thought = Thought::Over(TurnOutcome::Done);
         }
         // What was taken while it waited for an answer counts as read, so it must not be lost.
         self.take_in(&hands.kept_mail());
@@ -111,11 +111,11 @@ impl Mind {
             None => Thought::Failed(why),
         })?;
         match judged {
-            Judged::Good => {
+            PlanVerdict::Good => {
                 self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
                 self.history.tell(prompt::PLAN_IS_GOOD.to_owned());
             }
-            Judged::Bad(why) => self.history.tell(format!("{}: {why}", prompt::TAKEN_AS_PLAN)),
+            PlanVerdict::Bad(why) => self.history.tell(format!("{}: {why}", prompt::TAKEN_AS_PLAN)),
         }
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Mind {
     async fn go_round(
         &mut self,
         hands: &Hands<'_>,
-        options: &Options,
+        options: &BuiltinOptions,
         meter: &mut Meter,
     ) -> Thought {
         let (mut n_stumbles, mut is_key_new) = (0, false);
@@ -158,7 +158,8 @@ impl Mind {
             let (calls, ending) = self.note(reply);
             if !calls.is_empty() {
                 begun.clear();
-                let is_cut = ending == Ending::TooLong && calls.iter().any(|it| it.input.is_err());
+                let is_cut =
+                    ending == StopReason::TooLong && calls.iter().any(|it| it.input.is_err());
                 n_stumbles = if is_cut { n_stumbles + 1 } else { 0 };
                 if let Some(outcome) = self.use_all(hands, &calls, (options, is_cut)).await {
                     return Thought::Over(outcome);
@@ -169,16 +170,16 @@ impl Mind {
                 continue;
             }
             let stumble = match ending {
-                Ending::Refused => {
+                StopReason::Refused => {
                     return Thought::Failed("the model does not want to answer".to_owned());
                 }
-                Ending::TooLong => {
+                StopReason::TooLong => {
                     // The next piece goes on where this one ends, which may be in the middle of a word.
                     begun.push_str(&text);
                     prompt::CUT_OFF
                 }
                 // Who has been told something before the end has not said its last word.
-                Ending::Done | Ending::Calls | Ending::Other(_)
+                StopReason::Done | StopReason::Calls | StopReason::Other(_)
                     if !text.trim().is_empty() || hands.has_said_all() =>
                 {
                     begun.push_str(&text);
@@ -188,7 +189,7 @@ impl Mind {
                     }
                     return Thought::Said(begun.trim().to_owned());
                 }
-                Ending::Done | Ending::Calls | Ending::Other(_) => prompt::EMPTY,
+                StopReason::Done | StopReason::Calls | StopReason::Other(_) => prompt::EMPTY,
             };
             n_stumbles += 1;
             if n_stumbles >= MAX_STUMBLES {
@@ -204,8 +205,8 @@ impl Mind {
         &mut self,
         hands: &Hands<'_>,
         calls: &[ToolCall],
-        (options, is_cut): (&Options, bool),
-    ) -> Option<Outcome> {
+        (options, is_cut): (&BuiltinOptions, bool),
+    ) -> Option<TurnOutcome> {
         let mut done = hands.use_all(calls).await;
         for (call, result) in calls.iter().zip(&mut done.results) {
             if is_cut && call.input.is_err() {
@@ -223,7 +224,7 @@ impl Mind {
     async fn prepare(
         &mut self,
         hands: &Hands<'_>,
-        options: &Options,
+        options: &BuiltinOptions,
     ) -> Result<Vec<ToolSpec>, String> {
         if let Some(team) = &hands.team {
             team.look().await;
@@ -240,7 +241,7 @@ impl Mind {
         &mut self,
         hands: &Hands<'_>,
         specs: &[ToolSpec],
-        (options, meter): (&Options, &mut Meter),
+        (options, meter): (&BuiltinOptions, &mut Meter),
     ) -> Option<Result<Reply, ModelError>> {
         let asked = self.ask(hands, specs, (options, &mut *meter));
         let asked = hands.turn.interrupted().run_until_cancelled(asked).await;
@@ -252,7 +253,7 @@ impl Mind {
     }
 
     /// Asks the command for the key again. False if there is none, or it has no other.
-    async fn renews_key(&mut self, hands: &Hands<'_>, options: &Options) -> bool {
+    async fn renews_key(&mut self, hands: &Hands<'_>, options: &BuiltinOptions) -> bool {
         let Some(command) = &options.key_command else { return false };
         let Ok(key) = key::printed_by(command, hands.turn).await else { return false };
         if self.model.endpoint().key.as_ref() == Some(&key) {
@@ -264,12 +265,12 @@ impl Mind {
     }
 
     /// Tells the lead what was used since it was told last, also for what came to nothing.
-    async fn tell_cost(&mut self, hands: &Hands<'_>, options: &Options) {
+    async fn tell_cost(&mut self, hands: &Hands<'_>, options: &BuiltinOptions) {
         let used = self.usage - std::mem::replace(&mut self.told, self.usage);
-        if used == Usage::default() {
+        if used == TokenUsage::default() {
             return;
         }
-        let Usage { input, cache_read, cache_write, output } = used;
+        let TokenUsage { input, cache_read, cache_write, output } = used;
         let report = UsageReport {
             model: Some(options.endpoint.model.clone()),
             task_id: hands.task.map(|task| task.id.clone()),
@@ -314,17 +315,17 @@ impl Mind {
         &mut self,
         hands: &Hands<'_>,
         specs: &[ToolSpec],
-        (options, meter): (&Options, &mut Meter),
+        (options, meter): (&BuiltinOptions, &mut Meter),
     ) -> Result<Reply, ModelError> {
         let mut screen =
-            Screen::new(hands.turn, self.model.endpoint().key.clone(), self.cost.clone());
+            ReplyScreen::new(hands.turn, self.model.endpoint().key.clone(), self.cost.clone());
         let mut room = options.room();
         let mut n_cuts = 0;
         loop {
             if self.history.n_tokens() > room {
                 self.cut(room / 4, (&mut screen, &mut *meter)).await;
             }
-            let asked = Asked {
+            let asked = ModelRequest {
                 system: &self.system,
                 tools: specs,
                 messages: self.history.messages(),
@@ -350,7 +351,7 @@ impl Mind {
     }
 
     /// Tells what came of calls, as much of it as the model can take in beside everything else.
-    fn tell_results(&mut self, mut results: Vec<ToolResult>, options: &Options) {
+    fn tell_results(&mut self, mut results: Vec<ToolResult>, options: &BuiltinOptions) {
         let n_bytes = self.history.room_for_result(options.room(), results.len());
         for result in &mut results {
             result.content = shortened(std::mem::take(&mut result.content), n_bytes);
@@ -359,7 +360,7 @@ impl Mind {
     }
 
     /// Makes the conversation shorter.
-    async fn cut(&mut self, n_kept: u64, (screen, meter): (&mut Screen<'_>, &mut Meter)) {
+    async fn cut(&mut self, n_kept: u64, (screen, meter): (&mut ReplyScreen<'_>, &mut Meter)) {
         // As many bytes as tokens are few, so what is kept is less than a quarter of the room.
         let n_kept = usize::try_from(n_kept).unwrap_or(usize::MAX);
         screen.is_shown = false;
@@ -380,7 +381,7 @@ impl Mind {
     }
 
     /// Remembers a reply; gives what it calls for, and why it ended.
-    fn note(&mut self, reply: Reply) -> (Vec<ToolCall>, Ending) {
+    fn note(&mut self, reply: Reply) -> (Vec<ToolCall>, StopReason) {
         let calls = reply.calls().cloned().collect();
         let n_tokens = reply.usage.total();
         if !reply.parts.is_empty() {
@@ -396,7 +397,7 @@ fn stumbled(why: &str, n_stumbles: u32) -> Thought {
 }
 
 /// How work ends that has no reply.
-fn without_reply(error: &ModelError, options: &Options) -> Thought {
+fn without_reply(error: &ModelError, options: &BuiltinOptions) -> Thought {
     let told = options.told(error);
     if error.is_passing() { Thought::Failed(told) } else { Thought::Hopeless(told) }
 }

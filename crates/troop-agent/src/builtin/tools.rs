@@ -20,8 +20,8 @@ use super::{
     permit::{Rules, Veil},
 };
 use crate::{
-    Outcome,
-    files::{Files, NoFile, Spot},
+    TurnOutcome,
+    files::{NoFile, Spot, WorkFolder},
 };
 use find::in_background;
 
@@ -30,7 +30,7 @@ const MAX_RESULT: usize = 30_000;
 
 /// The tools of the agent itself. Their names and inputs are those that models know from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Own {
+pub(crate) enum OwnTool {
     Read,
     List,
     Glob,
@@ -45,29 +45,29 @@ pub(crate) enum Own {
 
 /// What came of using a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Used {
+pub(crate) enum ToolOutcome {
     Good(String),
     Bad(String),
     /// The work is over.
-    Over(Outcome),
+    Over(TurnOutcome),
     /// A plan was found good.
     Approved(String),
 }
 
-const ALL: [Own; 10] = [
-    Own::Read,
-    Own::List,
-    Own::Glob,
-    Own::Grep,
-    Own::Write,
-    Own::Edit,
-    Own::Shell,
-    Own::Plan,
-    Own::Fail,
-    Own::GiveBack,
+const ALL: [OwnTool; 10] = [
+    OwnTool::Read,
+    OwnTool::List,
+    OwnTool::Glob,
+    OwnTool::Grep,
+    OwnTool::Write,
+    OwnTool::Edit,
+    OwnTool::Shell,
+    OwnTool::Plan,
+    OwnTool::Fail,
+    OwnTool::GiveBack,
 ];
 
-impl Own {
+impl OwnTool {
     pub(crate) fn find(name: &str) -> Option<Self> {
         ALL.into_iter().find(|tool| tool.name() == name)
     }
@@ -118,7 +118,7 @@ impl Own {
     }
 
     /// What the permission to use it is about: a path, or a command.
-    pub(crate) async fn spot(self, input: &Map<String, Value>, files: &Files) -> Spot {
+    pub(crate) async fn spot(self, input: &Map<String, Value>, files: &WorkFolder) -> Spot {
         let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default();
         let path = match self {
             Self::Read | Self::Write | Self::Edit => text("file_path").to_owned(),
@@ -137,9 +137,9 @@ impl Own {
     pub(crate) async fn run(
         self,
         input: &Map<String, Value>,
-        (files, rules): (&Files, &Rules),
+        (files, rules): (&WorkFolder, &Rules),
         shell: Shell<'_>,
-    ) -> Used {
+    ) -> ToolOutcome {
         let done = match self {
             Self::Shell => match parse(self, input) {
                 Ok(it) => shell::run(it, shell).await,
@@ -147,7 +147,7 @@ impl Own {
             },
             Self::Plan => Err("there is nobody to ask".to_owned()),
             Self::Fail | Self::GiveBack => match parse(self, input) {
-                Ok(it) => return Used::Over(end::end(self, it)),
+                Ok(it) => return ToolOutcome::Over(end::end(self, it)),
                 Err(wrong) => Err(wrong),
             },
             Self::Read | Self::List | Self::Glob | Self::Grep | Self::Write | Self::Edit => {
@@ -156,14 +156,14 @@ impl Own {
                 in_background(move |over| self.on_files(&input, &files, &veil, over)).await
             }
         };
-        done.map_or_else(|wrong| Used::Bad(cut(wrong)), |good| Used::Good(cut(good)))
+        done.map_or_else(|wrong| ToolOutcome::Bad(cut(wrong)), |good| ToolOutcome::Good(cut(good)))
     }
 
     /// Uses a tool that needs files alone. Files may be slow, so this is done beside everything else.
     fn on_files(
         self,
         input: &Map<String, Value>,
-        files: &Files,
+        files: &WorkFolder,
         veil: &Veil,
         over: &AtomicBool,
     ) -> Result<String, String> {
@@ -182,7 +182,7 @@ impl Own {
 }
 
 /// Reads an input; what is wrong with it says what would be right.
-fn parse<T: DeserializeOwned>(tool: Own, input: &Map<String, Value>) -> Result<T, String> {
+fn parse<T: DeserializeOwned>(tool: OwnTool, input: &Map<String, Value>) -> Result<T, String> {
     serde_json::from_value(Value::Object(input.clone())).map_err(|error| {
         let schema = tool.spec().input;
         let fields = schema.get("properties").and_then(Value::as_object);

@@ -24,23 +24,23 @@ pub(super) fn told(tail: &Tail) -> String {
 
 /// Shows lines as they come.
 #[derive(Debug)]
-pub(super) struct Shown<'a> {
+pub(super) struct OutputLog<'a> {
     lines: Lines,
-    screen: Screen<'a>,
+    screen: LineWindow<'a>,
 }
 
 /// How many lines people have seen of late.
 #[derive(Debug)]
-struct Screen<'a> {
+struct LineWindow<'a> {
     turn: &'a Turn,
     n_in_window: u32,
     window: Instant,
     n_hidden: u64,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> OutputLog<'a> {
     pub(super) fn new(turn: &'a Turn) -> Self {
-        let screen = Screen { turn, n_in_window: 0, window: Instant::now(), n_hidden: 0 };
+        let screen = LineWindow { turn, n_in_window: 0, window: Instant::now(), n_hidden: 0 };
         Self { lines: Lines::of(MAX_LINE), screen }
     }
 
@@ -51,14 +51,14 @@ impl<'a> Shown<'a> {
     /// Shows what is left, and how much was not shown.
     pub(super) fn finish(mut self) {
         self.lines.finish(|line| self.screen.show(line));
-        let Screen { turn, n_hidden, .. } = self.screen;
+        let LineWindow { turn, n_hidden, .. } = self.screen;
         if n_hidden > 0 {
             turn.try_log(Level::Info, &format!("{n_hidden} lines were not shown"));
         }
     }
 }
 
-impl Screen<'_> {
+impl LineWindow<'_> {
     fn show(&mut self, line: &str) {
         if self.window.elapsed() >= WINDOW {
             (self.window, self.n_in_window) = (Instant::now(), 0);

@@ -11,8 +11,8 @@ use troop_process::{Group, Tail};
 use troop_protocol::WireTask;
 
 use super::{
-    Line,
-    output::{MAX_TAIL, Shown, told},
+    CommandLine,
+    output::{MAX_TAIL, OutputLog, told},
 };
 use crate::Turn;
 
@@ -24,7 +24,7 @@ const MAX_CHUNKS: usize = 64;
 
 /// For whom a command runs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run<'a> {
+pub(crate) struct CommandRun<'a> {
     pub(crate) task: Option<&'a WireTask>,
     pub(crate) turn: &'a Turn,
     /// Whether people see what it prints while it runs.
@@ -35,7 +35,7 @@ pub(crate) struct Run<'a> {
     pub(crate) hidden: &'a [String],
 }
 
-impl<'a> Run<'a> {
+impl<'a> CommandRun<'a> {
     /// Takes as long as it takes.
     pub(crate) fn shown(task: Option<&'a WireTask>, turn: &'a Turn) -> Self {
         Self { task, turn, shows_output: true, limit: None, hidden: &[] }
@@ -44,7 +44,7 @@ impl<'a> Run<'a> {
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum CommandEnd {
     Exited(i32),
     Killed(i32),
     Interrupted,
@@ -52,7 +52,7 @@ pub(crate) enum Ended {
     TookTooLong(Duration),
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for CommandEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => write!(f, "exit code {code}"),
@@ -63,7 +63,7 @@ impl fmt::Display for Ended {
     }
 }
 
-impl From<ExitStatus> for Ended {
+impl From<ExitStatus> for CommandEnd {
     fn from(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Exited(code),
@@ -73,7 +73,10 @@ impl From<ExitStatus> for Ended {
 }
 
 /// Runs a command in the working folder; gives how it ended, and the end of all that it printed.
-pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)> {
+pub(crate) async fn run(
+    line: &CommandLine,
+    run: CommandRun<'_>,
+) -> io::Result<(CommandEnd, String)> {
     // One pipe for both, so that what is printed stays in its order.
     let (reader, writer) = io::pipe()?;
     let place = run.turn.place();
@@ -100,14 +103,16 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
     // Else this process would hold the writing end open.
     drop(command);
     let group = Group::led_by(&child);
-    let mut output =
-        Output { tail: Tail::of(MAX_TAIL), shown: run.shows_output.then(|| Shown::new(run.turn)) };
+    let mut output = CommandOutput {
+        tail: Tail::of(MAX_TAIL),
+        shown: run.shows_output.then(|| OutputLog::new(run.turn)),
+    };
     let reader = pipe::Receiver::from_owned_fd(reader.into())?;
     let watched = watch(&mut child, &reader, &mut output);
     let ended = tokio::select! {
         ended = watched => Ok(ended?),
-        () = run.turn.interrupted().cancelled() => Err(Ended::Interrupted),
-        limit = over(run.limit) => Err(Ended::TookTooLong(limit)),
+        () = run.turn.interrupted().cancelled() => Err(CommandEnd::Interrupted),
+        limit = over(run.limit) => Err(CommandEnd::TookTooLong(limit)),
     };
     let ended = match ended {
         Ok(ended) => ended,
@@ -146,17 +151,17 @@ fn context_of(task: Option<&WireTask>) -> [(&'static str, Option<String>); 6] {
     ]
 }
 
-struct Output<'a> {
+struct CommandOutput<'a> {
     tail: Tail,
-    shown: Option<Shown<'a>>,
+    shown: Option<OutputLog<'a>>,
 }
 
 /// Reads until the command has ended, and then what is still there: what it left running may hold the pipe open for ever.
 async fn watch(
     child: &mut Child,
     reader: &pipe::Receiver,
-    output: &mut Output<'_>,
-) -> io::Result<Ended> {
+    output: &mut CommandOutput<'_>,
+) -> io::Result<CommandEnd> {
     let status = loop {
         tokio::select! {
             status = child.wait() => break status?,
@@ -172,7 +177,7 @@ async fn watch(
     Ok(status.into())
 }
 
-impl Output<'_> {
+impl CommandOutput<'_> {
     /// Reads what is there, but not for ever from who never stops. True at the end of the pipe.
     fn drain(&mut self, reader: &pipe::Receiver) -> io::Result<bool> {
         let mut chunk = [0; CHUNK];

@@ -1,9 +1,9 @@
 //! Which commands need a shell.
 
-use super::Line;
+use super::CommandLine;
 
 fn words(text: &str) -> Vec<String> {
-    let line = Line::parse(text).unwrap();
+    let line = CommandLine::parse(text).unwrap();
     std::iter::once(line.program).chain(line.arguments).collect()
 }
 
@@ -33,7 +33,7 @@ fn what_needs_a_shell_gets_one_and_sees_every_word_as_written() {
 
 #[test]
 fn nothing_is_no_command() {
-    assert_eq!(Line::parse(" \n"), None);
-    assert_eq!(Line::from_words(Vec::new()), None);
-    assert_eq!(Line::from_words(vec![String::new()]), None);
+    assert_eq!(CommandLine::parse(" \n"), None);
+    assert_eq!(CommandLine::from_words(Vec::new()), None);
+    assert_eq!(CommandLine::from_words(vec![String::new()]), None);
 }

@@ -16,13 +16,13 @@ const BUILT_IN: [&str; 25] = [
 
 /// A command: words that are not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct CommandLine {
     pub(super) program: String,
     pub(super) arguments: Vec<String>,
     written: String,
 }
 
-impl Line {
+impl CommandLine {
     /// Reads a command. What needs no shell is started without one, as make does it.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -55,7 +55,7 @@ impl Line {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for CommandLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.written)
     }

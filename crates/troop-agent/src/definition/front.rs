@@ -2,7 +2,7 @@
 
 /// The front matter of a text, and the text.
 #[derive(Clone, Debug)]
-pub(crate) struct Front<'a> {
+pub(crate) struct FrontMatter<'a> {
     /// Each key with what follows it, and the lines that belong to it.
     fields: Vec<(&'a str, &'a str, Vec<&'a str>)>,
     /// The text itself.
@@ -11,7 +11,7 @@ pub(crate) struct Front<'a> {
     pub(super) wrong: Option<String>,
 }
 
-impl<'a> Front<'a> {
+impl<'a> FrontMatter<'a> {
     pub(crate) fn read(text: &'a str) -> Self {
         // Some editors begin files with a mark.
         let text = text.trim_start_matches('\u{feff}');

@@ -2,13 +2,13 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use super::Files;
+use super::WorkFolder;
 
 #[test]
 fn files_outside_the_working_folder_are_out_of_reach() {
     let folder = tempfile::tempdir().unwrap();
     symlink("/tmp", folder.path().join("link")).unwrap();
-    let files = Files::open(folder.path()).unwrap();
+    let files = WorkFolder::open(folder.path()).unwrap();
     for path in ["../x", "/etc/passwd", "a/../../x", "link/x", "link", "~/x"] {
         assert!(files.inside(path).is_err(), "{path}");
     }
@@ -21,7 +21,7 @@ fn files_outside_the_working_folder_are_out_of_reach() {
 #[test]
 fn a_folder_that_becomes_a_link_after_its_path_was_looked_at_leads_nobody_out() {
     let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let files = Files::open(folder.path()).unwrap();
+    let files = WorkFolder::open(folder.path()).unwrap();
     fs::create_dir(folder.path().join("a")).unwrap();
     let path = files.inside("a/b").unwrap();
     fs::remove_dir(folder.path().join("a")).unwrap();
@@ -36,7 +36,7 @@ fn a_link_that_stays_inside_is_followed() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("real")).unwrap();
     symlink("real", folder.path().join("link")).unwrap();
-    let files = Files::open(folder.path()).unwrap();
+    let files = WorkFolder::open(folder.path()).unwrap();
     let path = files.inside("link/new/a").unwrap();
     files.write(&path, "long before").unwrap();
     files.write(&path, "one\n").unwrap();

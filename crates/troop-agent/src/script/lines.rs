@@ -2,28 +2,28 @@
 
 /// One line that says something, and the lines below it that are indented deeper.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct ScriptLine<'a> {
     pub(super) number: usize,
     pub(super) text: &'a str,
-    pub(super) block: Block<'a>,
+    pub(super) block: ScriptBlock<'a>,
 }
 
 /// Lines that belong together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block<'a> {
+pub(super) struct ScriptBlock<'a> {
     lines: &'a [&'a str],
     /// The number of the first.
     first: usize,
 }
 
-impl<'a> Block<'a> {
+impl<'a> ScriptBlock<'a> {
     pub(super) fn whole(lines: &'a [&'a str]) -> Self {
         Self { lines, first: 1 }
     }
 
     /// The lines of this block that are not deeper than its first one, each with its own block. Blank lines and comments
     /// say nothing.
-    pub(super) fn lines(self) -> impl Iterator<Item = Line<'a>> {
+    pub(super) fn lines(self) -> impl Iterator<Item = ScriptLine<'a>> {
         let mut at = 0;
         std::iter::from_fn(move || {
             let rest = self.lines.get(at..)?;
@@ -36,7 +36,11 @@ impl<'a> Block<'a> {
             let number = self.first + at + skipped;
             at += skipped + 1 + n_below;
             let lines = below.get(..n_below).unwrap_or_default();
-            Some(Line { number, text: text.trim(), block: Block { lines, first: number + 1 } })
+            Some(ScriptLine {
+                number,
+                text: text.trim(),
+                block: ScriptBlock { lines, first: number + 1 },
+            })
         })
     }
 

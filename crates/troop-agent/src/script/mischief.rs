@@ -4,23 +4,25 @@ use rustix::process::{Signal, getpid, kill_process};
 use troop_protocol::{Level, MAX_LINE};
 
 use super::{
-    perform::{Performance, Stop},
+    perform::{Performance, ScriptStop},
     syntax::Mischief,
 };
-use crate::{Outcome, RawWrite};
+use crate::{RawWrite, TurnOutcome};
 
 /// How much is written at once.
 const CHUNK: usize = 64 * 1024;
 
 impl Performance<'_> {
-    pub(super) async fn misbehave(&mut self, mischief: &Mischief) -> Result<(), Stop> {
+    pub(super) async fn misbehave(&mut self, mischief: &Mischief) -> Result<(), ScriptStop> {
         match mischief {
-            Mischief::Crash(code) => return Err(Stop::End(Outcome::Stop { code: *code })),
+            Mischief::Crash(code) => {
+                return Err(ScriptStop::End(TurnOutcome::Stop { code: *code }));
+            }
             Mischief::Kill => {
                 kill_process(getpid(), Signal::KILL).map_err(|error| failed(&error))?;
             }
             Mischief::Hang => {
-                self.turn.line.fall_silent();
+                self.turn.wire.fall_silent();
                 std::future::pending::<()>().await;
             }
             Mischief::FloodLogs(n_logs) => {
@@ -44,9 +46,9 @@ impl Performance<'_> {
     }
 
     /// Writes to the wire itself, past all that makes messages of it.
-    async fn write_raw(&mut self, bytes: Vec<u8>) -> Result<(), Stop> {
+    async fn write_raw(&mut self, bytes: Vec<u8>) -> Result<(), ScriptStop> {
         let Some(write) = self.turn.place().raw_write else {
-            return Err(Stop::Failed("there is no wire here to write garbage to".to_owned()));
+            return Err(ScriptStop::Failed("there is no wire here to write garbage to".to_owned()));
         };
         let written = tokio::task::spawn_blocking(move || write_all(write, &bytes)).await;
         let written = written.map_err(|error| failed(&error))?;
@@ -78,6 +80,6 @@ fn garbage() -> Vec<u8> {
     bytes
 }
 
-fn failed(error: &dyn std::fmt::Display) -> Stop {
-    Stop::Failed(error.to_string())
+fn failed(error: &dyn std::fmt::Display) -> ScriptStop {
+    ScriptStop::Failed(error.to_string())
 }

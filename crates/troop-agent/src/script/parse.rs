@@ -3,8 +3,8 @@
 mod step;
 
 use super::{
-    lines::{Block, Line},
-    syntax::{Handler, Script, Sought, When},
+    lines::{ScriptBlock, ScriptLine},
+    syntax::{Handler, MailPattern, Script, When},
 };
 use crate::text_pattern::TextPattern;
 
@@ -13,16 +13,16 @@ const HANDLERS: &str = "`when started`, `when task PATTERN`, `when mail PATTERN 
 
 /// What is wrong with a line of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(super) struct ScriptProblem {
     pub(super) line: usize,
     pub(super) what: String,
 }
 
 impl Script {
-    pub(super) fn parse(text: &str) -> Result<Self, Problem> {
+    pub(super) fn parse(text: &str) -> Result<Self, ScriptProblem> {
         let lines: Vec<&str> = text.lines().collect();
         let mut handlers: Vec<Handler> = Vec::new();
-        for line in Block::whole(&lines).lines() {
+        for line in ScriptBlock::whole(&lines).lines() {
             let handler = handler(&line)?;
             let is_single = matches!(handler.when, When::Started | When::Shutdown);
             if is_single && handlers.iter().any(|earlier| earlier.when == handler.when) {
@@ -34,13 +34,13 @@ impl Script {
     }
 }
 
-impl Line<'_> {
-    fn problem(&self, what: impl Into<String>) -> Problem {
-        Problem { line: self.number, what: what.into() }
+impl ScriptLine<'_> {
+    fn problem(&self, what: impl Into<String>) -> ScriptProblem {
+        ScriptProblem { line: self.number, what: what.into() }
     }
 
     /// Refuses a block where none belongs.
-    fn alone(&self) -> Result<(), Problem> {
+    fn alone(&self) -> Result<(), ScriptProblem> {
         match self.block.lines().next() {
             Some(below) => Err(below.problem(format!("nothing belongs below `{}`", self.text))),
             None => Ok(()),
@@ -57,7 +57,7 @@ impl Line<'_> {
     }
 }
 
-fn handler(line: &Line<'_>) -> Result<Handler, Problem> {
+fn handler(line: &ScriptLine<'_>) -> Result<Handler, ScriptProblem> {
     let unknown =
         || line.problem(format!("`{}` begins no handler; there is: {HANDLERS}", line.text));
     let (when, rest) = words(line.text);
@@ -80,7 +80,7 @@ fn handler(line: &Line<'_>) -> Result<Handler, Problem> {
 }
 
 /// Reads `PATTERN [from NAME]`. Without a pattern, all.
-fn sought(text: &str) -> Sought {
+fn sought(text: &str) -> MailPattern {
     let (pattern, from) = match text.rsplit_once("from ") {
         Some((pattern, name))
             if is_word(name) && (pattern.is_empty() || pattern.ends_with(' ')) =>
@@ -90,7 +90,7 @@ fn sought(text: &str) -> Sought {
         _ => (text, None),
     };
     let pattern = if pattern.is_empty() { "*" } else { unquoted(pattern) };
-    Sought { pattern: TextPattern::new(pattern), from }
+    MailPattern { pattern: TextPattern::new(pattern), from }
 }
 
 fn is_word(text: &str) -> bool {

@@ -8,14 +8,14 @@ use troop_model::{EVERYBODY, MessageKind, Party, Permissions, SYSTEM};
 use troop_protocol::{ClientError, Level, MessageIn, MessageOut, Notification, Query, WireTask};
 
 use super::{
-    Memory,
-    syntax::{Act, End, Script, Sought, Step, When},
+    ScriptMemory,
+    syntax::{Act, HandlerEnd, MailPattern, Script, ScriptStep, When},
 };
 use crate::{
-    Outcome, Turn,
+    Turn, TurnOutcome,
     agent::BoxFuture,
-    command::{Ended, Line, Run, run},
-    files::Files,
+    command::{CommandEnd, CommandLine, CommandRun, run},
+    files::WorkFolder,
 };
 
 /// How long a lead may take to answer. One that does not know board calls never does.
@@ -29,9 +29,9 @@ const MAX_ASIDE: usize = 1_000;
 
 /// Why no more steps are done.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum ScriptStop {
     /// The handler ends so.
-    End(Outcome),
+    End(TurnOutcome),
     /// A step could not be done.
     Failed(String),
     /// The step on this line could not be done.
@@ -41,7 +41,7 @@ pub(super) enum Stop {
 /// One turn of a script.
 pub(super) struct Performance<'a> {
     script: &'a Script,
-    pub(super) memory: &'a mut Memory,
+    pub(super) memory: &'a mut ScriptMemory,
     pub(super) turn: &'a Turn,
     pub(super) task: Option<WireTask>,
     /// The message that is being handled.
@@ -56,7 +56,7 @@ pub(super) struct Performance<'a> {
 const MAX_REJECTED: u32 = 5;
 
 impl<'a> Performance<'a> {
-    pub(super) fn new(script: &'a Script, memory: &'a mut Memory, turn: &'a Turn) -> Self {
+    pub(super) fn new(script: &'a Script, memory: &'a mut ScriptMemory, turn: &'a Turn) -> Self {
         let place = turn.place();
         memory.variables.set("name", place.name.as_str());
         memory.variables.set("team", place.team.as_str());
@@ -80,7 +80,10 @@ impl<'a> Performance<'a> {
     }
 
     /// Does the steps of the first handler that is meant, if there is one.
-    pub(super) async fn react(&mut self, is_meant: impl Fn(&When) -> bool) -> Result<(), Stop> {
+    pub(super) async fn react(
+        &mut self,
+        is_meant: impl Fn(&When) -> bool,
+    ) -> Result<(), ScriptStop> {
         let script = self.script;
         match script.handlers.iter().find(|handler| is_meant(&handler.when)) {
             Some(handler) => self.steps(&handler.steps).await,
@@ -89,7 +92,7 @@ impl<'a> Performance<'a> {
     }
 
     /// Handles a message, or keeps it for a step that waits for it.
-    pub(super) async fn receive(&mut self, message: MessageIn) -> Result<(), Stop> {
+    pub(super) async fn receive(&mut self, message: MessageIn) -> Result<(), ScriptStop> {
         let handlers = &self.script.handlers;
         let is_plan = |when: &When| matches!(when, When::Plan(_));
         let mut meant = handlers.iter().filter(|it| it.when.is_for(&message));
@@ -120,7 +123,7 @@ impl<'a> Performance<'a> {
         }
     }
 
-    fn steps<'b>(&'b mut self, steps: &'b [Step]) -> BoxFuture<'b, Result<(), Stop>> {
+    fn steps<'b>(&'b mut self, steps: &'b [ScriptStep]) -> BoxFuture<'b, Result<(), ScriptStop>> {
         Box::pin(async move {
             self.depth += 1;
             let ended = self.each(steps).await;
@@ -129,21 +132,23 @@ impl<'a> Performance<'a> {
         })
     }
 
-    async fn each(&mut self, steps: &[Step]) -> Result<(), Stop> {
+    async fn each(&mut self, steps: &[ScriptStep]) -> Result<(), ScriptStop> {
         for (nth, step) in steps.iter().enumerate() {
             if self.turn.interrupted().is_cancelled() {
-                return Err(Stop::End(Outcome::Interrupted));
+                return Err(ScriptStop::End(TurnOutcome::Interrupted));
             }
             let is_last = nth + 1 == steps.len() && self.depth == 1;
             if is_last && step.act == Act::WaitUntilDone {
                 self.turn.only_waits().cancel();
             }
             match self.act(step).await {
-                Err(Stop::Failed(reason) | Stop::FailedAt { reason, .. }) if step.is_tried => {
+                Err(ScriptStop::Failed(reason) | ScriptStop::FailedAt { reason, .. })
+                    if step.is_tried =>
+                {
                     self.memory.variables.set("error", reason);
                 }
-                Err(Stop::Failed(reason)) => {
-                    return Err(Stop::FailedAt { line: step.line, reason });
+                Err(ScriptStop::Failed(reason)) => {
+                    return Err(ScriptStop::FailedAt { line: step.line, reason });
                 }
                 done => done?,
             }
@@ -151,7 +156,7 @@ impl<'a> Performance<'a> {
         Ok(())
     }
 
-    async fn act(&mut self, step: &Step) -> Result<(), Stop> {
+    async fn act(&mut self, step: &ScriptStep) -> Result<(), ScriptStop> {
         match &step.act {
             Act::Log(text) => self.turn.log(Level::Info, &self.fill(text)).await,
             Act::Message { to, text } => {
@@ -210,18 +215,20 @@ impl<'a> Performance<'a> {
                     self.steps(steps).await?;
                 }
             }
-            Act::End(end) => return Err(Stop::End(self.end(end))),
+            Act::End(end) => return Err(ScriptStop::End(self.end(end))),
             Act::Mischief(mischief) => self.misbehave(mischief).await?,
         }
         Ok(())
     }
 
-    fn end(&self, end: &End) -> Outcome {
+    fn end(&self, end: &HandlerEnd) -> TurnOutcome {
         match end {
-            End::Complete(text) => Outcome::Completed { result: self.fill(text), summary: None },
-            End::Fail(text) => Outcome::Failed { reason: self.fill(text) },
-            End::GiveBack(text) => Outcome::GaveBack { reason: self.fill(text) },
-            End::RefuseShutdown(text) => Outcome::Refused { reason: self.fill(text) },
+            HandlerEnd::Complete(text) => {
+                TurnOutcome::Completed { result: self.fill(text), summary: None }
+            }
+            HandlerEnd::Fail(text) => TurnOutcome::Failed { reason: self.fill(text) },
+            HandlerEnd::GiveBack(text) => TurnOutcome::GaveBack { reason: self.fill(text) },
+            HandlerEnd::RefuseShutdown(text) => TurnOutcome::Refused { reason: self.fill(text) },
         }
     }
 
@@ -235,7 +242,7 @@ impl<'a> Performance<'a> {
         kind: MessageKind,
         text: &str,
         answers: Option<(&MessageIn, bool)>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), ScriptStop> {
         let message = MessageOut {
             to: to.to_owned(),
             content: self.fill(text),
@@ -244,11 +251,11 @@ impl<'a> Performance<'a> {
             request_id: answers.and_then(|(request, _)| request.request_id),
             approve: answers.map(|(_, approve)| approve),
         };
-        self.turn.send(message).await.map_err(|error| Stop::Failed(error.to_string()))
+        self.turn.send(message).await.map_err(|error| ScriptStop::Failed(error.to_string()))
     }
 
     /// Says something to somebody, and fails if there is no such member, as far as the lead tells.
-    async fn message(&mut self, to: &str, text: &str) -> Result<(), Stop> {
+    async fn message(&mut self, to: &str, text: &str) -> Result<(), ScriptStop> {
         // That nobody is there to hear what is said to all, or to the system, is no reason to stop.
         if [EVERYBODY, SYSTEM].contains(&to) || !self.lead_answers().await? {
             return self.send(to, MessageKind::Message, text, None).await;
@@ -257,7 +264,7 @@ impl<'a> Performance<'a> {
     }
 
     /// Whether the lead knows board calls. One that does says first of all how long a lease is.
-    async fn lead_answers(&mut self) -> Result<bool, Stop> {
+    async fn lead_answers(&mut self) -> Result<bool, ScriptStop> {
         let knows = || self.turn.context().lease_seconds.is_some();
         if !knows() && !self.memory.has_awaited_context {
             let told = async {
@@ -272,7 +279,11 @@ impl<'a> Performance<'a> {
     }
 
     /// Asks for leave until it is given, but not for ever.
-    async fn plan(&mut self, text: &str, if_rejected: Option<&[Step]>) -> Result<(), Stop> {
+    async fn plan(
+        &mut self,
+        text: &str,
+        if_rejected: Option<&[ScriptStep]>,
+    ) -> Result<(), ScriptStop> {
         loop {
             self.send("lead", MessageKind::PlanApprovalRequest, text, None).await?;
             let answer = self.wait_for(|it| it.kind == MessageKind::PlanApprovalResponse).await?;
@@ -287,16 +298,16 @@ impl<'a> Performance<'a> {
                     let n = self.n_rejected;
                     let how_often = if n > 1 { format!(" {n} times") } else { String::new() };
                     let reason = format!("the plan was rejected{how_often}: {}", answer.content);
-                    return Err(Stop::Failed(reason));
+                    return Err(ScriptStop::Failed(reason));
                 }
             }
         }
     }
 
-    async fn answer_plan(&self, text: &str, approve: bool) -> Result<(), Stop> {
+    async fn answer_plan(&self, text: &str, approve: bool) -> Result<(), ScriptStop> {
         let is_request = |mail: &&MessageIn| mail.kind == MessageKind::PlanApprovalRequest;
         let Some(request) = self.mail.as_ref().filter(is_request) else {
-            return Err(Stop::Failed("there is no plan to answer here".to_owned()));
+            return Err(ScriptStop::Failed("there is no plan to answer here".to_owned()));
         };
         let text = if text.is_empty() { "approved" } else { text };
         let kind = MessageKind::PlanApprovalResponse;
@@ -307,7 +318,7 @@ impl<'a> Performance<'a> {
     async fn wait_for(
         &mut self,
         is_wanted: impl Fn(&MessageIn) -> bool,
-    ) -> Result<MessageIn, Stop> {
+    ) -> Result<MessageIn, ScriptStop> {
         if let Some(at) = self.memory.aside.iter().position(&is_wanted) {
             return Ok(self.memory.aside.remove(at));
         }
@@ -321,7 +332,7 @@ impl<'a> Performance<'a> {
     }
 
     /// Waits until nothing moves on the board any more. Mail is handled meanwhile.
-    async fn wait_until_done(&mut self) -> Result<(), Stop> {
+    async fn wait_until_done(&mut self) -> Result<(), ScriptStop> {
         loop {
             for message in self.turn.mail() {
                 self.receive(message).await?;
@@ -335,7 +346,7 @@ impl<'a> Performance<'a> {
     }
 
     /// Whether a task is worked on, or will be.
-    async fn is_board_busy(&self) -> Result<bool, Stop> {
+    async fn is_board_busy(&self) -> Result<bool, ScriptStop> {
         let stuck_at = self.turn.context().stuck_at.map(|version| version.0);
         let moves =
             |task: &Value, version: Option<u64>| match task.get("status").and_then(Value::as_str) {
@@ -360,9 +371,9 @@ impl<'a> Performance<'a> {
         Ok(false)
     }
 
-    async fn ask(&self, method: &str, params: &Value) -> Result<Value, Stop> {
+    async fn ask(&self, method: &str, params: &Value) -> Result<Value, ScriptStop> {
         let asked = Notification::new(method, params)
-            .map_err(|error| Stop::Failed(format!("`{method}`: {error}")))?;
+            .map_err(|error| ScriptStop::Failed(format!("`{method}`: {error}")))?;
         self.within(self.turn.ask(asked)).await
     }
 
@@ -370,78 +381,80 @@ impl<'a> Performance<'a> {
     pub(super) async fn within<T>(
         &self,
         answer: impl Future<Output = Result<T, ClientError>>,
-    ) -> Result<T, Stop> {
+    ) -> Result<T, ScriptStop> {
         let answer = self.patiently(timeout(ANSWER, answer)).await?;
-        let answer = answer.map_err(|_| Stop::Failed("the lead does not answer".to_owned()))?;
-        answer.map_err(|error| Stop::Failed(error.to_string()))
+        let answer =
+            answer.map_err(|_| ScriptStop::Failed("the lead does not answer".to_owned()))?;
+        answer.map_err(|error| ScriptStop::Failed(error.to_string()))
     }
 
     /// Waits, unless the turn is interrupted.
-    async fn patiently<T>(&self, awaited: impl Future<Output = T>) -> Result<T, Stop> {
+    async fn patiently<T>(&self, awaited: impl Future<Output = T>) -> Result<T, ScriptStop> {
         let awaited = self.turn.interrupted().run_until_cancelled(awaited).await;
-        awaited.ok_or(Stop::End(Outcome::Interrupted))
+        awaited.ok_or(ScriptStop::End(TurnOutcome::Interrupted))
     }
 
     /// A file that may be changed, in the folder that it is in.
-    fn change(&self, file: &str) -> Result<(Files, PathBuf), Stop> {
+    fn change(&self, file: &str) -> Result<(WorkFolder, PathBuf), ScriptStop> {
         self.check_mode()?;
         let (folder, file) = (self.turn.path(), self.fill(file));
-        let files = Files::open(folder).map_err(|error| {
-            Stop::Failed(format!("the working folder `{}`: {error}", folder.display()))
+        let files = WorkFolder::open(folder).map_err(|error| {
+            ScriptStop::Failed(format!("the working folder `{}`: {error}", folder.display()))
         })?;
         let path = files.inside(&file);
-        let path =
-            path.map_err(|_| Stop::Failed(format!("`{file}` is not inside the working folder")))?;
+        let path = path.map_err(|_| {
+            ScriptStop::Failed(format!("`{file}` is not inside the working folder"))
+        })?;
         Ok((files, path))
     }
 
-    pub(super) fn check_mode(&self) -> Result<(), Stop> {
+    pub(super) fn check_mode(&self) -> Result<(), ScriptStop> {
         if self.turn.mode() == Permissions::Plan {
             let reason = "plan mode is read-only; `plan TEXT` asks the lead for more";
-            return Err(Stop::Failed(reason.to_owned()));
+            return Err(ScriptStop::Failed(reason.to_owned()));
         }
         Ok(())
     }
 
     /// Replaces the first place where a text stands.
-    fn replace(&self, old: &str, new: &str, file: &str) -> Result<(), Stop> {
+    fn replace(&self, old: &str, new: &str, file: &str) -> Result<(), ScriptStop> {
         let (files, path) = self.change(file)?;
         let (old, new) = (self.fill(old), self.fill(new));
         let wrong = |error| in_file(file, &error);
         let text = files.read(&path).map_err(wrong)?;
         if !text.contains(&old) {
-            return Err(Stop::Failed(format!("`{file}` has no `{old}`")));
+            return Err(ScriptStop::Failed(format!("`{file}` has no `{old}`")));
         }
         files.write(&path, &text.replacen(&old, &new, 1)).map_err(wrong)
     }
 
-    async fn run(&mut self, command: &str) -> Result<(), Stop> {
+    async fn run(&mut self, command: &str) -> Result<(), ScriptStop> {
         self.check_mode()?;
         let command = self.fill(command);
-        let Some(line) = Line::parse(&command) else {
-            return Err(Stop::Failed("there is no command to run".to_owned()));
+        let Some(line) = CommandLine::parse(&command) else {
+            return Err(ScriptStop::Failed("there is no command to run".to_owned()));
         };
-        let for_whom = Run::shown(self.task.as_ref(), self.turn);
+        let for_whom = CommandRun::shown(self.task.as_ref(), self.turn);
         let (ended, output) = run(&line, for_whom)
             .await
-            .map_err(|error| Stop::Failed(format!("`{line}` cannot be started: {error}")))?;
+            .map_err(|error| ScriptStop::Failed(format!("`{line}` cannot be started: {error}")))?;
         self.memory.variables.set("output", output.as_str());
         match ended {
-            Ended::Interrupted => Err(Stop::End(Outcome::Interrupted)),
-            Ended::Exited(0) => Ok(()),
-            Ended::Exited(_) | Ended::Killed(_) | Ended::TookTooLong(_) => {
-                Err(Stop::Failed(format!("`{line}`: {ended}\n{output}").trim_end().to_owned()))
-            }
+            CommandEnd::Interrupted => Err(ScriptStop::End(TurnOutcome::Interrupted)),
+            CommandEnd::Exited(0) => Ok(()),
+            CommandEnd::Exited(_) | CommandEnd::Killed(_) | CommandEnd::TookTooLong(_) => Err(
+                ScriptStop::Failed(format!("`{line}`: {ended}\n{output}").trim_end().to_owned()),
+            ),
         }
     }
 }
 
-impl From<Stop> for Outcome {
-    fn from(stop: Stop) -> Self {
+impl From<ScriptStop> for TurnOutcome {
+    fn from(stop: ScriptStop) -> Self {
         match stop {
-            Stop::End(outcome) => outcome,
-            Stop::Failed(reason) => Self::Failed { reason },
-            Stop::FailedAt { line, reason } => {
+            ScriptStop::End(outcome) => outcome,
+            ScriptStop::Failed(reason) => Self::Failed { reason },
+            ScriptStop::FailedAt { line, reason } => {
                 Self::Failed { reason: format!("line {line} of the script: {reason}") }
             }
         }
@@ -461,7 +474,7 @@ impl When {
     }
 }
 
-impl Sought {
+impl MailPattern {
     fn is(&self, message: &MessageIn) -> bool {
         // Whoever takes any mail means what others say to it, and not the notices that troop makes when somebody is idle.
         let is_said = message.kind != MessageKind::Idle || !self.pattern.is_any();
@@ -470,6 +483,6 @@ impl Sought {
     }
 }
 
-fn in_file(file: &str, error: &std::io::Error) -> Stop {
-    Stop::Failed(format!("`{file}`: {error}"))
+fn in_file(file: &str, error: &std::io::Error) -> ScriptStop {
+    ScriptStop::Failed(format!("`{file}`: {error}"))
 }

@@ -4,13 +4,13 @@ use serde_json::Value;
 use troop_protocol::FileCall;
 
 use super::{
-    perform::{Performance, Stop},
+    perform::{Performance, ScriptStop},
     syntax::Share,
 };
 
 impl Performance<'_> {
     /// Does something with a file of the workspace, for the task that is worked on.
-    pub(super) async fn share(&mut self, share: &Share) -> Result<(), Stop> {
+    pub(super) async fn share(&mut self, share: &Share) -> Result<(), ScriptStop> {
         // A lead that is not ours has ids of its own; it knows which task is meant.
         let task = self.task.as_ref().and_then(|task| task.id.task().ok());
         let chat = None;

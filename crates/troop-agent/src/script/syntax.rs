@@ -15,27 +15,27 @@ pub(crate) struct Script {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Handler {
     pub(super) when: When,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ScriptStep>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum When {
     Started,
     Task(TextPattern),
-    Mail(Sought),
-    Plan(Sought),
+    Mail(MailPattern),
+    Plan(MailPattern),
     Shutdown,
 }
 
 /// Which message is meant.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sought {
+pub(super) struct MailPattern {
     pub(super) pattern: TextPattern,
     pub(super) from: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Step {
+pub(super) struct ScriptStep {
     /// Where it stands.
     pub(super) line: usize,
     /// Whether the handler goes on if it fails.
@@ -49,10 +49,10 @@ pub(super) enum Act {
     Log(String),
     Message { to: String, text: String },
     Broadcast(String),
-    Plan { text: String, if_rejected: Option<Vec<Step>> },
+    Plan { text: String, if_rejected: Option<Vec<ScriptStep>> },
     Approve(String),
     Reject(String),
-    WaitForMail(Sought),
+    WaitForMail(MailPattern),
     WaitUntilDone,
     Write { file: String, content: String },
     Append { file: String, content: String },
@@ -63,9 +63,9 @@ pub(super) enum Act {
     Delegate { task: String, to: String, name: Option<String> },
     Progress { percent: u8, text: String },
     Sleep(Duration),
-    OnAttempt { attempt: u32, steps: Vec<Step> },
-    OnlyOnce(Vec<Step>),
-    End(End),
+    OnAttempt { attempt: u32, steps: Vec<ScriptStep> },
+    OnlyOnce(Vec<ScriptStep>),
+    End(HandlerEnd),
     Mischief(Mischief),
 }
 
@@ -80,7 +80,7 @@ pub(super) enum Share {
 
 /// What ends a handler.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum End {
+pub(super) enum HandlerEnd {
     Complete(String),
     Fail(String),
     GiveBack(String),

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     ScriptAgent,
-    syntax::{Act, End, Mischief, Script, Sought, Step, When},
+    syntax::{Act, HandlerEnd, MailPattern, Mischief, Script, ScriptStep, When},
     variables::Variables,
 };
 use crate::text_pattern::TextPattern;
@@ -29,8 +29,8 @@ fn problem(text: &str) -> String {
     error.to_string()
 }
 
-fn sought(pattern: &str, from: Option<&str>) -> Sought {
-    Sought { pattern: TextPattern::new(pattern), from: from.map(str::to_owned) }
+fn sought(pattern: &str, from: Option<&str>) -> MailPattern {
+    MailPattern { pattern: TextPattern::new(pattern), from: from.map(str::to_owned) }
 }
 
 fn text(text: &str) -> String {
@@ -84,10 +84,10 @@ fn every_step_is_read() {
         ("sleep 200ms", Act::Sleep(Duration::from_millis(200))),
         ("sleep 2s", Act::Sleep(Duration::from_secs(2))),
         ("sleep 1m", Act::Sleep(Duration::from_secs(60))),
-        ("complete done", end(End::Complete(text("done")))),
-        ("fail no", end(End::Fail(text("no")))),
-        ("give back not mine", end(End::GiveBack(text("not mine")))),
-        ("refuse shutdown not yet", end(End::RefuseShutdown(text("not yet")))),
+        ("complete done", end(HandlerEnd::Complete(text("done")))),
+        ("fail no", end(HandlerEnd::Fail(text("no")))),
+        ("give back not mine", end(HandlerEnd::GiveBack(text("not mine")))),
+        ("refuse shutdown not yet", end(HandlerEnd::RefuseShutdown(text("not yet")))),
         ("crash", Act::Mischief(Mischief::Crash(1))),
         ("crash 9", Act::Mischief(Mischief::Crash(9))),
         ("kill", Act::Mischief(Mischief::Kill)),
@@ -110,7 +110,10 @@ fn a_text_goes_on_below_and_keeps_its_form() {
     let content = "# not a comment\n\n  indented {x}\nlast\n";
     let step = "write a.txt\n  # not a comment\n\n    indented {x}\n  last\n\n";
     assert_eq!(act(step), Act::Write { file: text("a.txt"), content: text(content) });
-    assert_eq!(act("complete first\n  second"), Act::End(End::Complete(text("first\nsecond"))));
+    assert_eq!(
+        act("complete first\n  second"),
+        Act::End(HandlerEnd::Complete(text("first\nsecond")))
+    );
     let call = "call task/create as it\n  {\"subject\": \"x\",\n   \"priority\": 1}";
     let params = json!({"subject": "x", "priority": 1});
     assert_eq!(
@@ -122,7 +125,7 @@ fn a_text_goes_on_below_and_keeps_its_form() {
 #[test]
 fn steps_have_steps_below_them() {
     let steps = "# first\non attempt 1\n  crash 9\nonly once\n  log x\nplan p\nif rejected\n  log {feedback}\n\ntry run false";
-    let step = |line, is_tried, act| Step { line, is_tried, act };
+    let step = |line, is_tried, act| ScriptStep { line, is_tried, act };
     let script = format!(
         "when started\n{}",
         steps.replace('\n', "\n  ").replacen("# first", "  # first", 1)

@@ -10,7 +10,9 @@ mod think;
 use std::{path::Path, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use troop_agent::builtin::{Api, BuiltinAgent, Endpoint, Options, Patience, Retries, Secret};
+use troop_agent::builtin::{
+    Api, BuiltinAgent, BuiltinOptions, Endpoint, HttpTimeouts, Retries, Secret,
+};
 use troop_protocol::Gate;
 use troop_testkit::mock::MockModel;
 
@@ -19,7 +21,7 @@ use crate::lead::Lead;
 /// What no result and no log may show.
 const KEY: &str = "sk-very-secret";
 
-fn options(api: Api, mock: &MockModel) -> Options {
+fn options(api: Api, mock: &MockModel) -> BuiltinOptions {
     let endpoint = Endpoint {
         api,
         base_url: mock.url(),
@@ -31,11 +33,16 @@ fn options(api: Api, mock: &MockModel) -> Options {
     let retries = Retries { most: 2, first, longest: first, longest_asked: first };
     // The lead of these tests has no board.
     let gate = Gate::Closed { by: "the test".to_owned() };
-    Options { retries, gate, patience: Patience::default(), ..Options::new(endpoint) }
+    BuiltinOptions {
+        retries,
+        gate,
+        patience: HttpTimeouts::default(),
+        ..BuiltinOptions::new(endpoint)
+    }
 }
 
 /// A teammate `ann` in this folder, idle, that asks nobody for leave.
-async fn ann(options: Options, folder: &Path) -> Lead {
+async fn ann(options: BuiltinOptions, folder: &Path) -> Lead {
     let mut lead = Lead::of(BuiltinAgent::new(Arc::new(options)), folder).await;
     set_mode(&mut lead, "bypass").await;
     lead

@@ -10,7 +10,9 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use troop_agent::{Agent, BoxFuture, Exit, Options, Outcome, Place, Turn, Work, serve};
+use troop_agent::{
+    Agent, BoxFuture, Exit, TeammateOptions, Turn, TurnOutcome, Work, Workplace, serve,
+};
 use troop_protocol::{Envelope, Frame, FrameReader, Id, MAX_LINE};
 
 /// Longer than any test should wait; with paused time it costs nothing.
@@ -37,7 +39,7 @@ impl Lead {
     pub(crate) fn start(agent: impl Agent + 'static, path: &Path) -> Self {
         let (ours, theirs) = tokio::io::duplex(1024 * 1024);
         let terminated = CancellationToken::new();
-        let place = Place {
+        let place = Workplace {
             name: "ann".to_owned(),
             team: "blue".to_owned(),
             path: path.to_owned(),
@@ -45,7 +47,11 @@ impl Lead {
             raw_write: None,
         };
         let at_rest = || N_RESTS.set(N_RESTS.get() + 1);
-        let options = Options { terminated: terminated.clone(), at_rest, ..Options::new(place) };
+        let options = TeammateOptions {
+            terminated: terminated.clone(),
+            at_rest,
+            ..TeammateOptions::new(place)
+        };
         let (reader, writer) = tokio::io::split(theirs);
         let teammate = TaskTracker::new().spawn(serve(Box::new(agent), reader, writer, options));
         let (reader, writer) = tokio::io::split(ours);
@@ -182,7 +188,7 @@ pub(crate) struct Acts<F> {
 
 impl<F> Acts<F>
 where
-    F: for<'a> Fn(Work, &'a Turn) -> BoxFuture<'a, Outcome> + Send,
+    F: for<'a> Fn(Work, &'a Turn) -> BoxFuture<'a, TurnOutcome> + Send,
 {
     pub(crate) fn new(act: F) -> (Self, mpsc::UnboundedReceiver<Work>) {
         let (works, seen) = mpsc::unbounded_channel();
@@ -192,9 +198,9 @@ where
 
 impl<F> Agent for Acts<F>
 where
-    F: for<'a> Fn(Work, &'a Turn) -> BoxFuture<'a, Outcome> + Clone + Send + 'static,
+    F: for<'a> Fn(Work, &'a Turn) -> BoxFuture<'a, TurnOutcome> + Clone + Send + 'static,
 {
-    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, TurnOutcome> {
         // Not every test looks at what was asked.
         drop(self.works.send(work.clone()));
         (self.act)(work, turn)

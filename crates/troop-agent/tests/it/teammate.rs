@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
-use troop_agent::{ALIVE, Agent, BoxFuture, Exit, Outcome, Turn, Work};
+use troop_agent::{ALIVE, Agent, BoxFuture, Exit, Turn, TurnOutcome, Work};
 use troop_protocol::Level;
 
 use crate::lead::{Acts, Lead, N_RESTS};
@@ -16,22 +16,22 @@ fn obedient() -> (impl Agent + 'static, UnboundedReceiver<Work>) {
     Acts::new(|work, turn| Box::pin(obey(work, turn)))
 }
 
-async fn obey(work: Work, turn: &Turn) -> Outcome {
+async fn obey(work: Work, turn: &Turn) -> TurnOutcome {
     let task = match work {
         Work::Task(task) | Work::Resume { task, .. } => task,
-        Work::Start | Work::Mail(_) | Work::Shutdown { .. } => return Outcome::Done,
+        Work::Start | Work::Mail(_) | Work::Shutdown { .. } => return TurnOutcome::Done,
     };
     match task.description.as_str() {
         "wait" => completed(&turn.next_mail().await.content),
         "interruptible" => {
             turn.interrupted().cancelled().await;
-            Outcome::Interrupted
+            TurnOutcome::Interrupted
         }
         "panic" => panic!("a bad day"),
-        "fail" => Outcome::Failed { reason: "no".to_owned() },
-        "give back" => Outcome::GaveBack { reason: "not mine".to_owned() },
-        "stop" => Outcome::Stop { code: 7 },
-        "board" => Outcome::Done,
+        "fail" => TurnOutcome::Failed { reason: "no".to_owned() },
+        "give back" => TurnOutcome::GaveBack { reason: "not mine".to_owned() },
+        "stop" => TurnOutcome::Stop { code: 7 },
+        "board" => TurnOutcome::Done,
         "log" => {
             turn.log(Level::Warn, "half way").await;
             completed("logged")
@@ -44,8 +44,8 @@ async fn obey(work: Work, turn: &Turn) -> Outcome {
     }
 }
 
-fn completed(result: &str) -> Outcome {
-    Outcome::Completed { result: result.to_owned(), summary: None }
+fn completed(result: &str) -> TurnOutcome {
+    TurnOutcome::Completed { result: result.to_owned(), summary: None }
 }
 
 fn here() -> &'static Path {
@@ -264,9 +264,9 @@ async fn a_busy_teammate_finishes_its_task_before_it_stops_and_gives_back_the_re
 async fn an_agent_may_refuse_to_stop() {
     let (agent, _works) = Acts::new(|work, _| {
         Box::pin(async move {
-            let Work::Shutdown { reason } = work else { return Outcome::Done };
-            Outcome::Refused { reason: format!("no {reason}") }
-        }) as BoxFuture<'_, Outcome>
+            let Work::Shutdown { reason } = work else { return TurnOutcome::Done };
+            TurnOutcome::Refused { reason: format!("no {reason}") }
+        }) as BoxFuture<'_, TurnOutcome>
     });
     let mut lead = Lead::of(agent, here()).await;
     lead.say("team.shutdown", json!({"reason": "rest"})).await;
@@ -429,9 +429,9 @@ async fn a_lead_that_asks_for_an_answer_gets_one() {
 async fn the_context_says_what_a_member_may_do() {
     let (agent, _works) = Acts::new(|work, turn: &Turn| {
         Box::pin(async move {
-            let Work::Task(_) = work else { return Outcome::Done };
+            let Work::Task(_) = work else { return TurnOutcome::Done };
             completed(&format!("{} {}", turn.context().tasks.len(), turn.mode()))
-        }) as BoxFuture<'_, Outcome>
+        }) as BoxFuture<'_, TurnOutcome>
     });
     let mut lead = Lead::of(agent, here()).await;
     let mut result = async |context: Value| {
@@ -459,16 +459,16 @@ fn counting() -> impl Agent + 'static {
     struct Counting(u32);
 
     impl Agent for Counting {
-        fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+        fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, TurnOutcome> {
             Box::pin(async move {
                 self.0 += 1;
                 match work {
                     Work::Task(task) if task.description == "interruptible" => {
                         turn.interrupted().cancelled().await;
-                        Outcome::Interrupted
+                        TurnOutcome::Interrupted
                     }
                     Work::Task(_) | Work::Resume { .. } => completed(&self.0.to_string()),
-                    Work::Start | Work::Mail(_) | Work::Shutdown { .. } => Outcome::Done,
+                    Work::Start | Work::Mail(_) | Work::Shutdown { .. } => TurnOutcome::Done,
                 }
             })
         }
@@ -518,7 +518,7 @@ async fn an_agent_has_the_team_as_the_lead_told_it_before_its_work() {
             match work {
                 Work::Task(_) => completed(&turn.team_md().unwrap_or_default()),
                 Work::Start | Work::Mail(_) | Work::Resume { .. } | Work::Shutdown { .. } => {
-                    Outcome::Done
+                    TurnOutcome::Done
                 }
             }
         })

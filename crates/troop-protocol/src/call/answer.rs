@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use troop_model::{
-    Actor, DelegationView, Event, Member, MessageView, OperationId, TaskView, TeamName, Time,
-    Version,
+    Actor, DelegationView, Event, Member, MessageView, OperationId, TaskView, Team, TeamName,
+    TeamStatus, Time, Version,
 };
 
 /// The answer to a changing call, once what it did is durable.
@@ -52,6 +52,48 @@ pub struct Opened {
     pub team: TeamName,
     /// Where its log stands.
     pub version: Version,
+}
+
+/// What a team is, as people see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TeamStanding {
+    /// Nobody has ever led it.
+    Active,
+    /// Somebody leads it.
+    Running,
+    /// Nobody leads it any more, and its work is not over.
+    Stopped,
+    /// Its work is over.
+    Completed,
+    /// Only its log is left.
+    Deleted,
+}
+
+impl TeamStanding {
+    /// What a team is that somebody leads, or nobody.
+    #[must_use]
+    pub fn of(team: &Team, is_led: bool) -> Self {
+        match team.status {
+            TeamStatus::Deleted => Self::Deleted,
+            _ if is_led => Self::Running,
+            TeamStatus::Completed => Self::Completed,
+            TeamStatus::Active if team.n_leads > 0 => Self::Stopped,
+            TeamStatus::Active => Self::Active,
+        }
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Running => "running",
+            Self::Stopped => "stopped",
+            Self::Completed => "completed",
+            Self::Deleted => "deleted",
+        }
+    }
 }
 
 /// The answer to `task/list` and `task/search`.

@@ -14,7 +14,7 @@ use troop_model::{
     Settings, TeamId, TeamStatus,
 };
 use troop_protocol::{Call, Calls, Failure, Gate, Seat, Session, Toolbox};
-use troop_runtime::{Board, Clock, Following, Request, Signature};
+use troop_runtime::{Answers, Board, Clock, Following, Request, Signature};
 use troop_testkit::memory_store;
 use uuid::Uuid;
 
@@ -28,7 +28,8 @@ struct Direct {
 
 impl Calls for Direct {
     async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
-        troop_runtime::answer(&self.board, self.folder.path(), self.session.clone(), call).await
+        let answers = Answers::new(self.board.clone(), self.folder.path());
+        answers.answer(self.session.clone(), call).await
     }
 }
 

@@ -4,7 +4,7 @@
 use troop_model::{Event, Fact, MemberName, RejectMode, Status, TaskNumber};
 use troop_protocol::FromLead;
 
-use super::{Runner, dispatcher::Dispatcher, input::Due, transcript::Line};
+use super::{Runner, dispatcher::Dispatcher, input::Due, transcript::TranscriptLine};
 use crate::LateDone;
 
 impl Dispatcher {
@@ -20,7 +20,7 @@ impl Dispatcher {
         else {
             return None;
         };
-        let owner = self.state.tasks().get(*task)?.owner.clone()?;
+        let owner = self.post.state.tasks().get(*task)?.owner.clone()?;
         let is_its_word = event.actor.name == owner.as_str();
         (!is_its_word && self.links.contains_key(&owner)).then_some((*task, owner))
     }
@@ -38,8 +38,9 @@ impl Dispatcher {
         if link.at_work.as_ref().is_some_and(|work| work.task == task) {
             link.breaks_off = Some(task);
             let runner = link.runner.clone();
-            self.timers.set(self.timing.grace, Due::BreakOff(runner));
-            self.note(member, Line::note(&format!("is to break off {task} ({what})")));
+            self.post.timers.set(self.post.timing.grace, Due::BreakOff(runner));
+            self.post
+                .note(member, TranscriptLine::note(&format!("is to break off {task} ({what})")));
         }
     }
 
@@ -47,15 +48,15 @@ impl Dispatcher {
     pub(super) fn has_broken_off(&mut self, runner: &Runner) {
         let broken_off = self.link(runner).and_then(|link| link.breaks_off.take());
         if let Some(task) = broken_off {
-            self.timers.forget(&Due::BreakOff(runner.clone()));
+            self.post.timers.forget(&Due::BreakOff(runner.clone()));
             self.is_left_alone(task);
         }
     }
 
     /// Nobody changes any more what was made for a task.
     pub(super) fn is_left_alone(&mut self, task: TaskNumber) {
-        self.has_news = true;
-        let status = self.state.tasks().get(task).map(|it| it.status);
+        self.post.agenda.is_due = true;
+        let status = self.post.state.tasks().get(task).map(|it| it.status);
         if status == Some(Status::Completed) {
             self.merge_if_late(LateDone::Completed, task);
         }
@@ -68,7 +69,7 @@ impl Dispatcher {
         let Some(task) = link.breaks_off else { return };
         let what = format!("it did not break off {task}, which is not its own any more");
         link.ends_because(&what);
-        self.note(&runner.member, Line::trouble(&what));
+        self.post.note(&runner.member, TranscriptLine::trouble(&what));
         self.kill(runner);
     }
 }

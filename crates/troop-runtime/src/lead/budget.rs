@@ -7,13 +7,13 @@ use super::dispatcher::Dispatcher;
 impl Dispatcher {
     /// Whether the team can spend no more since now, or can again.
     pub(super) fn budget_has_turned(&mut self) -> bool {
-        let is_spent = self.state.spending() == Spending::Spent;
+        let is_spent = self.post.state.spending() == Spending::Spent;
         std::mem::replace(&mut self.is_spent, is_spent) != is_spent
     }
 
     /// Tells everybody whether something can be spent.
     pub(super) async fn tell_budget(&mut self) {
-        (self.n_teams, self.has_news) = (self.n_teams + 1, true);
+        (self.post.agenda.n_teams, self.post.agenda.is_due) = (self.post.agenda.n_teams + 1, true);
         let members: Vec<_> = self.links.keys().cloned().collect();
         for member in members {
             self.send_context(&member);
@@ -24,7 +24,7 @@ impl Dispatcher {
 
     /// Why nothing more is begun.
     pub(super) fn why_spent(&self) -> String {
-        let team = self.state.team();
+        let team = self.post.state.team();
         let told = team.and_then(|team| team.settings.budget.told(&team.usage)).unwrap_or_default();
         format!("the team's budget is spent: {told}")
     }
@@ -33,7 +33,7 @@ impl Dispatcher {
     pub(super) fn ends_spent(&self) -> bool {
         self.is_spent
             && self.n_gated == 0
-            && self.state.tasks().n_with(Status::InProgress) == 0
+            && self.post.state.tasks().n_with(Status::InProgress) == 0
             && self.links.values().all(|link| self.is_idle(link))
     }
 }

@@ -2,19 +2,16 @@
 
 use troop_model::{Actor, Command, OperationId, Spawn, State, TaskCommand};
 use troop_protocol::{
-    Call, Change, Failure, FailureKind, MethodError, Notification, Query, Request as Asked,
-    Responder,
+    Call, Change, Failure, FailureKind, MethodError, Notification, Request as Asked, Responder,
+    Session,
 };
 use uuid::Uuid;
 
-use super::{
-    Runner,
-    answers::{self, Caller},
-    dispatcher::Dispatcher,
-    gate::Deed,
-    places::claimed,
+use super::{Runner, dispatcher::Dispatcher, gate::Deed, places::claimed};
+use crate::{
+    Done, Request,
+    answers::{changed, failure},
 };
-use crate::{Done, Request};
 
 impl Dispatcher {
     /// Answers what a member asks, in time.
@@ -22,14 +19,12 @@ impl Dispatcher {
         let Asked { asked, responder } = asked;
         match Call::try_from(&asked) {
             Ok(Call::Change(change)) => self.change(runner, *change, Some(responder)).await,
-            Ok(Call::Query(query)) => self.look_up(runner, query, responder),
-            Ok(Call::File(call)) => {
-                let caller = self.file_caller(runner);
-                self.tracker.spawn(self.files.clone().answer(caller, call, responder));
-            }
-            Ok(Call::Open(_)) => {
-                let what = "who speaks on a teammate's wire is known";
-                self.refuse(responder, Failure::new(FailureKind::Forbidden, what));
+            Ok(call) => {
+                let session = self.session_of(runner, &call);
+                self.post
+                    .background
+                    .tracker
+                    .spawn(self.answers.clone().respond(session, call, responder));
             }
             Err(error) => self.refuse(responder, Failure::from(&error)),
         }
@@ -43,7 +38,10 @@ impl Dispatcher {
             Ok(Call::Query(_) | Call::Open(_) | Call::File(_)) => {}
             // A method of a later version, or of somebody else's.
             Err(error @ MethodError::Unknown { .. }) => {
-                self.note(&runner.member, super::transcript::Line::trouble(&error.to_string()));
+                self.post.note(
+                    &runner.member,
+                    super::transcript::TranscriptLine::trouble(&error.to_string()),
+                );
             }
             Err(error) => self.refused(runner, error.to_string()),
         }
@@ -54,13 +52,13 @@ impl Dispatcher {
         let readying = self.readying(&request.command);
         let look = |state: &State, done: Done| {
             let work = claimed(state, &done);
-            (answers::change(state, &done), work)
+            (changed(state, &done), work)
         };
-        let given = match self.board.give_and_look(request, look).await {
+        let given = match self.post.board.give_and_look(request, look).await {
             Ok(given) => given,
-            Err(error) => return self.lost(Some(error)),
+            Err(error) => return self.post.lost(Some(error)),
         };
-        self.tracker.spawn(async move {
+        self.post.background.tracker.spawn(async move {
             let answered = match given.done().await {
                 Ok((answer, work)) => {
                     if let (Some(readying), Some(work)) = (readying, work) {
@@ -68,7 +66,7 @@ impl Dispatcher {
                     }
                     responder.answer(&answer)
                 }
-                Err(error) => responder.refuse(answers::failure(&error)),
+                Err(error) => responder.refuse(failure(&error)),
             };
             // Who has gone needs no answer.
             drop(answered);
@@ -109,26 +107,12 @@ impl Dispatcher {
         self.pass(Deed { runner: Some(runner.clone()), request, responder }).await;
     }
 
-    fn look_up(&self, runner: &Runner, query: Query, responder: Responder) {
-        let caller = self.caller(runner);
-        let board = self.board.clone();
-        self.tracker.spawn(async move {
-            let outcome = answers::query(&board, caller, query).await;
-            drop(responder.respond(outcome.map_err(Into::into)));
-        });
-    }
-
-    fn caller(&self, runner: &Runner) -> Caller {
-        Caller { actor: Actor::agent(&runner.member), origin: troop_model::Origin::default() }
-    }
-
-    /// The lead's agent finds the files of the conversation that it is in. It looks at all tasks, but has one chat's files.
-    fn file_caller(&self, runner: &Runner) -> Caller {
-        let caller = self.caller(runner);
-        match self.conversation.origin().filter(|_| self.is_lead(&runner.member)) {
-            Some(origin) => Caller { origin: origin.clone(), ..caller },
-            None => caller,
-        }
+    /// Who asks on a member's wire. The lead's agent looks at all tasks, but gets the files of the one chat that it is in.
+    fn session_of(&self, runner: &Runner, call: &Call) -> Session {
+        let is_about_files = matches!(call, Call::File(_)) && self.post.is_lead(&runner.member);
+        let origin = self.conversation.origin().filter(|_| is_about_files);
+        let actor = Actor::agent(&runner.member);
+        Session { actor, origin: origin.cloned().unwrap_or_default() }
     }
 
     pub(super) fn refuse(&self, responder: Responder, failure: Failure) {

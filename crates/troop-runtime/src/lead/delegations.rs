@@ -12,11 +12,7 @@ use troop_model::{
 use troop_protocol::{Level, ReportedStatus, TaskReport, WireRun};
 use uuid::Uuid;
 
-use super::{
-    Runner,
-    dispatcher::{Dispatcher, insist},
-    input::Input,
-};
+use super::{Runner, dispatcher::Dispatcher, input::LeadInput};
 use crate::{BoardError, Request};
 
 /// What a member is in the middle of.
@@ -62,9 +58,9 @@ impl Conversation {
 impl Dispatcher {
     /// Somebody is to work on something. Who does not run is started for it.
     pub(super) async fn delegated(&mut self, delegation: Uuid, to: &MemberName) {
-        let Some(member) = self.state.member(to) else { return };
+        let Some(member) = self.post.state.member(to) else { return };
         let is_there = member.is_running() || self.links.contains_key(to) || member.is_external();
-        if is_there || self.is_ending() || self.restarts.is_waiting(to) {
+        if is_there || self.post.is_ending() || self.restarts.is_waiting(to) {
             return;
         }
         let member = NewMember {
@@ -74,27 +70,26 @@ impl Dispatcher {
             model: member.model.clone(),
             permissions: None,
         };
-        let request = self.own(Command::SpawnMember(Spawn { member, prompt: None }));
-        let Some(given) = self.enqueue(request.clone()).await else { return };
-        let (board, inputs) = (self.board.clone(), self.inputs.clone());
-        self.tracker.spawn(async move {
-            match insist(&board, request, given, &inputs).await {
+        let request = self.post.own(Command::SpawnMember(Spawn { member, prompt: None }));
+        self.post
+            .give_or(request, move |error| {
                 // Somebody else, or another delegation, was faster.
-                Ok(_) | Err(BoardError::Refused(Refusal::AlreadyRunning { .. })) => {}
-                Err(error) => drop(inputs.send(Input::NotDelegated(delegation, error)).await),
-            }
-        });
+                let is_done = matches!(error, BoardError::Refused(Refusal::AlreadyRunning { .. }));
+                (!is_done).then_some(LeadInput::NotDelegated(delegation, error))
+            })
+            .await;
     }
 
     /// The board is against starting whoever was to do it, for example because too many run already.
     pub(super) async fn not_delegated(&mut self, delegation: Uuid, why: &BoardError) {
         let outcome = DelegationOutcome::Failed(format!("it cannot be started: {why}"));
-        self.give(Command::FinishDelegation { delegation, outcome }).await;
+        self.post.give(Command::FinishDelegation { delegation, outcome }).await;
     }
 
     /// Starts those to whom something was delegated before this lead began.
     pub(super) async fn begin_delegations(&mut self) {
-        let running = self.state.delegations().filter(|it| it.status == DelegationStatus::Running);
+        let running =
+            self.post.state.delegations().filter(|it| it.status == DelegationStatus::Running);
         let running: Vec<_> = running.map(|it| (it.id, it.to.clone())).collect();
         for (delegation, to) in running {
             self.delegated(delegation, &to).await;
@@ -103,10 +98,11 @@ impl Dispatcher {
 
     /// A member begins to work on a task.
     pub(super) fn begins_work(&mut self, runner: &Runner, task: &TaskRef, attempt: Option<u32>) {
-        let Ok(task) = self.state.resolve(task) else { return };
+        let Ok(task) = self.post.state.resolve(task) else { return };
         if let Some(link) = self.link(runner) {
             link.at_work = Some(AtWork { task, attempt, said: None });
             link.is_in_turn = link.tells_end;
+            self.post.engage(&runner.member, Some(task));
         }
     }
 
@@ -130,9 +126,11 @@ impl Dispatcher {
         else {
             return;
         };
-        let Ok(task) = self.state.resolve(task) else { return };
-        if let Some(link) = self.link(runner) {
-            link.at_work.take_if(|work| work.task == task);
+        let Ok(task) = self.post.state.resolve(task) else { return };
+        if let Some(link) = self.link(runner)
+            && link.at_work.take_if(|work| work.task == task).is_some()
+        {
+            self.post.engage(&runner.member, None);
         }
     }
 
@@ -140,8 +138,9 @@ impl Dispatcher {
     /// is the end of it, with what it said last.
     pub(super) async fn run_ends(&mut self, runner: &Runner) {
         let Some(work) = self.link(runner).and_then(|link| link.at_work.take()) else { return };
+        self.post.engage(&runner.member, None);
         let AtWork { task, attempt, said } = work;
-        if self.state.delegation_of(task).is_none_or(|it| it.to != runner.member) {
+        if self.post.state.delegation_of(task).is_none_or(|it| it.to != runner.member) {
             return;
         }
         let report = TaskReport {
@@ -156,17 +155,10 @@ impl Dispatcher {
         self.reported(runner, report).await;
     }
 
-    /// The session of its own that a member works in now.
-    pub(super) fn own_session(&self, member: &MemberName) -> Option<SessionKey> {
-        let work = self.links.get(member)?.at_work.as_ref()?;
-        let delegation = self.state.delegation_of(work.task).filter(|it| it.to == *member)?;
-        Some(delegation.session())
-    }
-
     /// A member has read something, and deals with it from now on.
     pub(super) fn reads(&mut self, member: &MemberName, messages: Option<&[Uuid]>) {
-        let is_lead = self.is_lead(member);
-        for message in self.state.mailbox().unread_of(&Party::member(member)) {
+        let is_lead = self.post.is_lead(member);
+        for message in self.post.state.mailbox().unread_of(&Party::member(member)) {
             if messages.is_some_and(|ids| !ids.contains(&message.id)) {
                 continue;
             }
@@ -183,9 +175,9 @@ impl Dispatcher {
     /// Whether the lead reads what a person told it, and has not done it yet.
     pub(super) fn reads_of_person(&self, member: &MemberName, messages: Option<&[Uuid]>) -> bool {
         let reader = Party::member(member);
-        let mut unread = self.state.mailbox().unread_of(&reader);
-        self.is_lead(member)
-            && self.left_open().is_some()
+        let mut unread = self.post.state.mailbox().unread_of(&reader);
+        self.post.is_lead(member)
+            && self.post.left_open().is_some()
             && unread.any(|it| {
                 it.from == Party::user() && messages.is_none_or(|ids| ids.contains(&it.id))
             })
@@ -214,7 +206,7 @@ impl Dispatcher {
     /// TEAM.md for a member, if it has changed since the member was told.
     pub(super) fn new_team_md(&self, member: &MemberName) -> Option<String> {
         let told = self.links.get(member).map_or(0, |link| link.told_team);
-        (told != self.n_teams).then(|| team_md(&self.state, member.as_str()))
+        (told != self.post.agenda.n_teams).then(|| team_md(&self.post.state, member.as_str()))
     }
 }
 

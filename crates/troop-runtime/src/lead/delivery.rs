@@ -6,7 +6,9 @@ use troop_model::{
 use troop_protocol::{FromLead, MessageIn, WireId};
 use uuid::Uuid;
 
-use super::{Runner, dispatcher::Dispatcher, input::Due, link::Link, transcript::Line};
+use super::{
+    Runner, dispatcher::Dispatcher, input::Due, link::LiveMember, transcript::TranscriptLine,
+};
 
 /// How many messages a member may have been handed without having read them. The others wait on the board.
 const WINDOW: usize = 64;
@@ -17,16 +19,16 @@ impl Dispatcher {
     /// Hands a member the mail that waits for it, in order, as far as it can take it.
     pub(super) async fn deliver(&mut self, member: &MemberName) {
         // What nobody may read now waits on the board.
-        if self.is_spent || !self.links.get(member).is_some_and(Link::is_open) {
+        if self.is_spent || !self.links.get(member).is_some_and(LiveMember::is_open) {
             return;
         }
         if !self.send_new_team(member) {
             return self.retry_soon(member);
         }
-        let is_lead = self.is_lead(member);
+        let is_lead = self.post.is_lead(member);
         let Some(link) = self.links.get_mut(member) else { return };
         let (mut handed, mut texts, mut is_full) = (Vec::new(), Vec::new(), false);
-        for message in self.state.mailbox().unread_of(&Party::member(member)) {
+        for message in self.post.state.mailbox().unread_of(&Party::member(member)) {
             let is_known = link.handed.contains(&message.id);
             // The request to stop has a method of its own.
             if is_known || message.kind == MessageKind::ShutdownRequest {
@@ -52,10 +54,10 @@ impl Dispatcher {
         if is_full {
             self.retry_soon(member);
         }
-        texts.iter().for_each(|text| self.note(member, Line::note(text)));
+        texts.iter().for_each(|text| self.post.note(member, TranscriptLine::note(text)));
         if !handed.is_empty() {
             let has_failed = |it: &Member| it.state_cause == Some(StateCause::CouldNot);
-            if !is_lead && self.state.member(member).is_some_and(has_failed) {
+            if !is_lead && self.post.state.member(member).is_some_and(has_failed) {
                 self.set_failed(member, None).await;
             }
             self.record(member, handed, acknowledges).await;
@@ -66,16 +68,17 @@ impl Dispatcher {
     async fn record(&mut self, member: &MemberName, messages: Vec<Uuid>, acknowledges: bool) {
         let reader = Some(member.clone());
         // Who has nothing else to deal with may answer before it says that it has read.
-        let may_answer = |link: &Link| link.is_at_rest && !self.is_lead(member);
+        let may_answer = |link: &LiveMember| link.is_at_rest && !self.post.is_lead(member);
         if !acknowledges || self.links.get(member).is_some_and(may_answer) {
             self.reads(member, Some(&messages));
         }
-        self.give(if acknowledges {
-            Command::MarkDelivered { reader, messages }
-        } else {
-            Command::MarkRead { reader, messages: Some(messages) }
-        })
-        .await;
+        self.post
+            .give(if acknowledges {
+                Command::MarkDelivered { reader, messages }
+            } else {
+                Command::MarkRead { reader, messages: Some(messages) }
+            })
+            .await;
     }
 
     /// Somebody has read something, so there may be room for more.
@@ -85,20 +88,21 @@ impl Dispatcher {
         link.handed.retain(|id| !messages.contains(id));
         let runner = link.runner.clone();
         if was_full {
-            self.timers.set(std::time::Duration::ZERO, Due::Retry(runner));
+            self.post.timers.set(std::time::Duration::ZERO, Due::Retry(runner));
         } else {
             self.hand_next_conversation(&runner);
         }
-        self.has_news = true;
+        self.post.agenda.is_due = true;
     }
 
     /// The lead's agent may have dealt with one conversation, so that it can turn to the next.
     pub(super) fn hand_next_conversation(&mut self, runner: &Runner) {
-        let n_unread = self.state.mailbox().n_unread(&Party::member(&runner.member));
-        let is_lead = self.is_lead(&runner.member);
-        let waits = |link: &&mut Link| link.handed.is_empty() && link.is_at_rest && n_unread > 0;
+        let n_unread = self.post.state.mailbox().n_unread(&Party::member(&runner.member));
+        let is_lead = self.post.is_lead(&runner.member);
+        let waits =
+            |link: &&mut LiveMember| link.handed.is_empty() && link.is_at_rest && n_unread > 0;
         if is_lead && self.link(runner).filter(waits).is_some() {
-            self.timers.set(std::time::Duration::ZERO, Due::Retry(runner.clone()));
+            self.post.timers.set(std::time::Duration::ZERO, Due::Retry(runner.clone()));
         }
     }
 
@@ -107,7 +111,7 @@ impl Dispatcher {
         if let Some(link) = self.links.get_mut(member)
             && !std::mem::replace(&mut link.is_retrying, true)
         {
-            self.timers.set(RETRY, Due::Retry(link.runner.clone()));
+            self.post.timers.set(RETRY, Due::Retry(link.runner.clone()));
         }
     }
 
@@ -121,7 +125,7 @@ impl Dispatcher {
     /// The newest request to stop that waits for a member.
     pub(super) fn stop_request(&self, member: &MemberName) -> Option<Message> {
         let reader = Party::member(member);
-        let unread = self.state.mailbox().unread_of(&reader);
+        let unread = self.post.state.mailbox().unread_of(&reader);
         unread.filter(|it| it.kind == MessageKind::ShutdownRequest).last().cloned()
     }
 }

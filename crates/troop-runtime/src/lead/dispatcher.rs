@@ -2,95 +2,60 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::{
-    io::AsyncWriteExt as _,
-    process::Child,
-    sync::{mpsc, watch},
-    time::Instant,
-};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::{io::AsyncWriteExt as _, process::Child, sync::mpsc};
+use tokio_util::sync::CancellationToken;
 use troop_model::{
-    Actor, Asker, Command, Context, Member, MemberName, MemberState, OperationId, Outgoing,
-    Spending, State, StateCause, TaskNumber, TeamName, Time, decide,
+    Actor, Command, Member, MemberName, MemberState, OperationId, Spending, State, StateCause,
+    TaskNumber, Time,
 };
-use uuid::Uuid;
 
 use super::{
-    Ended, LeadError, LeadOptions, LeadThinks, LeadWork, Runner, Timing, Until,
+    LeadEnd, LeadError, LeadOptions, LeadThinks, Runner, Until,
     delegations::Conversation,
-    files::FileDesk,
     gate::Seen,
-    input::{Due, Input},
+    input::{Due, LeadInput},
     launch::Launch,
-    link::Link,
+    link::LiveMember,
     patience::Failing,
-    places::Places,
+    places::Workplaces,
+    post::{Background, Course, Mandate, NewPost, Post},
     restarts::Restarts,
-    stop::TeamStop,
-    timers::Timers,
-    transcript::{Entry, Line, Transcripts},
+    transcript::TranscriptLine,
 };
-use crate::{
-    Agreement, Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature,
-    Subscription, workspace::Workspace,
-};
+use crate::{Agreement, Answers, Hooks, Request, Signature, workspace::Workspace};
 
 /// How many inputs are taken before what they have in common is done.
 const DRAIN: usize = 64;
 
-/// How long a store that does not do its part is waited for before it is asked again ...
-const PATIENCE: Duration = Duration::from_millis(500);
-/// ... and how often.
-const N_PATIENCE: u32 = 60;
-
-/// How often is looked whether members are to be watched, where they are not.
+/// How often we check whether members need a watch, while the team has none.
 const WATCH_OFF: Duration = Duration::from_secs(10);
 
 /// All that a lead knows and holds.
 #[derive(Debug)]
 pub(super) struct Dispatcher {
-    pub(super) board: Board,
-    /// What the log amounts to, as far as it has been followed.
-    pub(super) state: State,
-    pub(super) clock: Clock,
-    pub(super) session: Uuid,
-    pub(super) fence: u64,
+    pub(super) post: Post,
     /// From when on no lead may have been told what happened before this one began.
     heard_until: Option<Time>,
     pub(super) project: PathBuf,
-    pub(super) files: FileDesk,
+    pub(super) answers: Answers,
     pub(super) workspace: Workspace,
     pub(super) launch: Arc<dyn Launch>,
     thinks: LeadThinks,
     pub(super) hooks: Arc<Hooks>,
-    pub(super) timing: Timing,
     pub(super) until: Until,
-    /// How the lead's agent stands with what it was told.
-    pub(super) work: watch::Receiver<LeadWork>,
-    /// Where people see what members complain about.
-    pub(super) warnings: Option<mpsc::Sender<String>>,
-    pub(super) inputs: mpsc::Sender<Input>,
-    pub(super) tracker: TaskTracker,
-    pub(super) links: BTreeMap<MemberName, Link>,
+    pub(super) links: BTreeMap<MemberName, LiveMember>,
     pub(super) n_runs: u64,
     pub(super) restarts: Restarts,
     /// Who could not be started and is tried again.
     pub(super) starts: Failing,
-    pub(super) timers: Timers,
     /// When it last looked at leases.
     ticked_at: Time,
-    /// When the store last did not do its part.
-    failed_at: Option<Instant>,
-    pub(super) transcripts: Transcripts,
-    pub(super) stop: Option<TeamStop>,
-    /// How it ended, once it has.
-    pub(super) ended: Option<Ended>,
     /// What has been through hooks already.
     pub(super) gated: Seen,
     /// How many things wait for hooks.
     pub(super) n_gated: usize,
     /// Where members work.
-    pub(super) places: Places,
+    pub(super) places: Workplaces,
     /// Whether checks are what a person agreed to.
     pub(super) agreement: Agreement,
     /// What checks find in their environment.
@@ -99,20 +64,10 @@ pub(super) struct Dispatcher {
     pub(super) refusals: BTreeMap<(TaskNumber, u32), u32>,
     /// What is being found out, for which task, and what ends that.
     pub(super) proofs: BTreeMap<OperationId, (TaskNumber, CancellationToken)>,
-    /// Ends what would otherwise be waited for at the end.
-    pub(super) over: CancellationToken,
-    /// Set when somebody does not want to wait for the end any longer.
-    pub(super) hurried: CancellationToken,
     /// The conversation in which the lead's agent acts.
     pub(super) conversation: Conversation,
-    /// How often what TEAM.md is made from has changed.
-    pub(super) n_teams: u64,
     /// Whether the team has spent what it may.
     pub(super) is_spent: bool,
-    /// Whether members have not been told yet how the tasks stand.
-    pub(super) has_new_context: bool,
-    /// Whether something happened that may have made work available.
-    pub(super) has_news: bool,
     /// Ends all that runs when this process is gone, however it went.
     guard: Option<Child>,
 }
@@ -120,77 +75,66 @@ pub(super) struct Dispatcher {
 /// What a dispatcher begins with.
 pub(super) struct Start {
     pub(super) options: LeadOptions,
-    pub(super) session: Uuid,
-    pub(super) fence: u64,
+    pub(super) mandate: Mandate,
     pub(super) heard_until: Option<Time>,
-    pub(super) files: FileDesk,
-    pub(super) inputs: mpsc::Sender<Input>,
-    pub(super) hurried: CancellationToken,
-    pub(super) tracker: TaskTracker,
+    pub(super) answers: Answers,
+    pub(super) background: Background,
 }
 
 impl Dispatcher {
     pub(super) async fn new(start: Start) -> Result<Self, LeadError> {
-        let Start { options, session, fence, heard_until, files, inputs, hurried, tracker } = start;
+        let Start { options, mandate, heard_until, answers, background } = start;
         let guard = options
             .launch
-            .guard(session)
+            .guard(mandate.session)
             .map_err(|source| LeadError::Folder { path: options.folder.clone(), source })?;
         let state = options.board.look(State::clone).await?;
-        let (news, ticked_at) = (options.board.subscribe(state.version()), options.clock.now());
-        tracker.spawn(pass_on(news, inputs.clone()));
+        let ticked_at = options.clock.now();
         let is_spent = state.spending() == Spending::Spent;
-        Ok(Self {
+        let places = Workplaces::new(options.isolation, &background.tracker);
+        let post = Post::new(NewPost {
             board: options.board,
             state,
             clock: options.clock,
-            session,
-            fence,
+            mandate,
+            timing: options.timing,
+            background,
+            folder: &options.folder,
+            warnings: options.warnings,
+            lead_work: options.work,
+        });
+        Ok(Self {
+            post,
             heard_until,
             project: options.project,
-            files,
+            answers,
             workspace: Workspace::new(&options.folder),
             launch: options.launch,
             hooks: Arc::new(options.hooks),
             thinks: options.thinks,
-            timing: options.timing,
             until: options.until,
-            work: options.work,
-            warnings: options.warnings,
-            inputs,
             links: BTreeMap::new(),
             n_runs: 0,
             restarts: Restarts::default(),
             starts: Failing::default(),
-            timers: Timers::default(),
             ticked_at,
-            failed_at: None,
-            transcripts: Transcripts::new(&options.folder),
-            stop: None,
-            ended: None,
             gated: Seen::new(),
             n_gated: 0,
-            places: Places::new(options.isolation, &tracker),
+            places,
             agreement: options.agreement,
             environment: options.environment,
             refusals: BTreeMap::new(),
             proofs: BTreeMap::new(),
-            over: CancellationToken::new(),
-            hurried,
-            tracker,
             conversation: Conversation::default(),
-            n_teams: 1,
             is_spent,
-            has_new_context: false,
-            has_news: true,
             guard,
         })
     }
 
     /// Works until it is over.
-    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Input>) -> Ended {
-        self.timers.set(self.timing.tick, Due::Tick);
-        self.timers.set(self.timing.renew, Due::Renew);
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<LeadInput>) -> LeadEnd {
+        self.post.timers.set(self.post.timing.tick, Due::Tick);
+        self.post.timers.set(self.post.timing.renew, Due::Renew);
         self.time_to_watch();
         self.begin().await;
         loop {
@@ -202,76 +146,77 @@ impl Dispatcher {
                 self.take(input).await;
             }
             self.settle().await;
-            if let Some(how) = self.ended.take() {
+            if let Course::Over(how) = &self.post.course {
+                let how = how.clone();
                 self.end(queue).await;
                 return how;
             }
         }
     }
 
-    async fn next(&mut self, queue: &mut mpsc::Receiver<Input>) -> Input {
+    async fn next(&mut self, queue: &mut mpsc::Receiver<LeadInput>) -> LeadInput {
         tokio::select! {
             Some(input) = queue.recv() => input,
-            due = self.timers.next() => Input::Due(due),
-            Ok(()) = self.work.changed() => Input::LeadWorks,
+            due = self.post.timers.next() => LeadInput::Due(due),
+            Ok(()) = self.post.lead_work.changed() => LeadInput::LeadWorks,
         }
     }
 
-    async fn take(&mut self, input: Input) {
+    async fn take(&mut self, input: LeadInput) {
         match input {
-            Input::Log(event) => self.follow(&event).await,
-            Input::LogLost(error) => self.lost(error),
-            Input::Wire(runner, incoming) => self.hear(&runner, incoming).await,
-            Input::Exited(runner, exit) => self.exited(&runner, exit).await,
-            Input::Complained(runner, line) => self.complained(&runner, &line),
-            Input::Passed(passed) => self.passed(*passed).await,
-            Input::Proved(proved) => self.proved(*proved).await,
-            Input::Late(late) => self.merged_late(*late).await,
-            Input::Placed(member, place) => self.placed(&member, place).await,
-            Input::Begun(begun) => self.begun(begun.0, begun.1).await,
-            Input::Waits(member, what) => self.waits(&member, what),
-            Input::Watched(seen) => self.watched(seen.0, seen.1).await,
-            Input::Shown(member, line) => self.note(&member, Line::note(&line)),
-            Input::Called(called) => self.called(*called).await,
-            Input::Settled(runner, version) => self.settled(&runner, version),
-            Input::Refused(refused) => self.not_taken(*refused).await,
-            Input::NotRestarted(member, why) => self.not_restarted(&member, &why).await,
-            Input::NotDelegated(delegation, why) => self.not_delegated(delegation, &why).await,
-            Input::StoreFails(why) => self.store_fails(&why),
-            Input::LeadWorks => self.has_news = true,
-            Input::Superseded => self.ended = Some(Ended::Superseded),
-            Input::Until(until) => (self.until, self.has_news) = (until, true),
-            Input::Hurry => self.hurry().await,
-            Input::Due(Due::Ready(runner)) => self.not_ready(&runner),
-            Input::Due(Due::Grace(runner)) => self.grace_is_over(&runner),
-            Input::Due(Due::Term(runner)) => self.term_is_over(&runner),
-            Input::Due(Due::BreakOff(runner)) => self.does_not_break_off(&runner),
-            Input::Due(Due::Bury(runner)) => self.bury(&runner).await,
-            Input::Due(Due::Restart(member)) => self.restart(&member).await,
-            Input::Due(Due::Start(member)) => self.start_again(&member).await,
-            Input::Due(Due::Begin(member)) => self.begin_again(&member),
-            Input::Due(Due::Claimed(runner)) => self.expect_word(&runner),
-            Input::Due(Due::Word(runner, task)) => self.word_is_due(&runner, task).await,
+            LeadInput::Log(event) => self.follow(&event).await,
+            LeadInput::LogLost(error) => self.post.lost(error),
+            LeadInput::Wire(runner, incoming) => self.hear(&runner, incoming).await,
+            LeadInput::Exited(runner, exit) => self.exited(&runner, exit).await,
+            LeadInput::Complained(runner, line) => self.complained(&runner, &line),
+            LeadInput::Passed(passed) => self.passed(*passed).await,
+            LeadInput::Proved(proved) => self.proved(*proved).await,
+            LeadInput::Late(late) => self.merged_late(*late).await,
+            LeadInput::Placed(member, place) => self.placed(&member, place).await,
+            LeadInput::Begun(begun) => self.begun(begun.0, begun.1).await,
+            LeadInput::Waits(member, what) => self.post.tell_of_retry(&member, what),
+            LeadInput::Watched(seen) => self.watched(seen.0, seen.1).await,
+            LeadInput::Shown(member, line) => self.post.note(&member, TranscriptLine::note(&line)),
+            LeadInput::Called(called) => self.called(*called).await,
+            LeadInput::Settled(runner, version) => self.settled(&runner, version),
+            LeadInput::Refused(refused) => self.not_taken(*refused).await,
+            LeadInput::NotRestarted(member, why) => self.not_restarted(&member, &why).await,
+            LeadInput::NotDelegated(delegation, why) => self.not_delegated(delegation, &why).await,
+            LeadInput::StoreFails(why) => self.post.tell_of_failing_store(&why),
+            LeadInput::LeadWorks => self.post.agenda.is_due = true,
+            LeadInput::Superseded => self.post.course = Course::Over(LeadEnd::Superseded),
+            LeadInput::Until(until) => self.is_over_at(until),
+            LeadInput::Hurry => self.hurry().await,
+            LeadInput::Due(Due::Ready(runner)) => self.not_ready(&runner),
+            LeadInput::Due(Due::Grace(runner)) => self.grace_is_over(&runner),
+            LeadInput::Due(Due::Term(runner)) => self.term_is_over(&runner),
+            LeadInput::Due(Due::BreakOff(runner)) => self.does_not_break_off(&runner),
+            LeadInput::Due(Due::Bury(runner)) => self.bury(&runner).await,
+            LeadInput::Due(Due::Restart(member)) => self.restart(&member).await,
+            LeadInput::Due(Due::Start(member)) => self.start_again(&member).await,
+            LeadInput::Due(Due::Begin(member)) => self.begin_again(&member),
+            LeadInput::Due(Due::Claimed(runner)) => self.expect_word(&runner),
+            LeadInput::Due(Due::Word(runner, task)) => self.word_is_due(&runner, task).await,
             // The end was only held up by it.
-            Input::Due(Due::LastWords(_)) => {}
-            Input::Due(Due::Retry(runner)) => self.try_again(&runner).await,
-            Input::Due(Due::Tick) => self.tick().await,
-            Input::Due(Due::Renew) => self.renew().await,
-            Input::Due(Due::Watch) => self.time_to_watch(),
+            LeadInput::Due(Due::LastWords(_)) => {}
+            LeadInput::Due(Due::Retry(runner)) => self.try_again(&runner).await,
+            LeadInput::Due(Due::Tick) => self.tick().await,
+            LeadInput::Due(Due::Renew) => self.renew().await,
+            LeadInput::Due(Due::Watch) => self.time_to_watch(),
         }
     }
 
     /// Does what many inputs may have made necessary, once.
     async fn settle(&mut self) {
         self.settle_all_idle().await;
-        if std::mem::take(&mut self.has_news) {
+        if std::mem::take(&mut self.post.agenda.is_due) {
             self.note_rest_of_lead().await;
             self.note_end_of_work_of_lead().await;
             self.push_work().await;
             self.look_for_the_end().await;
             self.tell_if_stuck().await;
         }
-        self.transcripts.flush();
+        self.post.flush_transcripts();
     }
 
     /// Starts what was to run when this lead began.
@@ -282,10 +227,10 @@ impl Dispatcher {
             self.tell_of_external_before(heard_until).await;
         }
         let lead = match self.thinks {
-            LeadThinks::Here => self.state.lead().map(|lead| lead.name.clone()),
+            LeadThinks::Here => self.post.state.lead().map(|lead| lead.name.clone()),
             LeadThinks::Elsewhere => None,
         };
-        let waiting = self.state.members().filter(|it| it.state == MemberState::Spawning);
+        let waiting = self.post.state.members().filter(|it| it.state == MemberState::Spawning);
         let waiting: Vec<_> = waiting.map(|it| it.name.clone()).chain(lead).collect();
         for member in waiting {
             self.start(&member).await;
@@ -296,30 +241,31 @@ impl Dispatcher {
     fn complained(&mut self, runner: &Runner, line: &str) {
         if let Some(link) = self.link(runner) {
             link.note_complaint(line);
-            self.note(&runner.member, Line::complaint(line));
+            self.post.note(&runner.member, TranscriptLine::complaint(line));
         }
     }
 
-    pub(super) fn lost(&mut self, error: Option<BoardError>) {
-        let reason = error.map_or_else(|| "the board was closed".to_owned(), |it| it.to_string());
-        self.ended = Some(Ended::Lost { reason });
+    /// Somebody says that the work is over at another moment than was said before.
+    fn is_over_at(&mut self, until: Until) {
+        self.until = until;
+        self.post.agenda.is_due = true;
     }
 
     async fn tick(&mut self) {
-        self.timers.set(self.timing.tick, Due::Tick);
+        self.post.timers.set(self.post.timing.tick, Due::Tick);
         if self.was_away() {
             // Nobody was silent: nobody listened.
             self.renew_all_leases().await;
         } else {
             self.renew_leases().await;
             self.end_silent();
-            if self.is_something_due() {
-                self.give(Command::Tick).await;
+            if self.post.is_tick_due() {
+                self.post.give(Command::Tick).await;
             }
         }
         self.send_contexts();
         self.note_work_of_lead().await;
-        self.has_news = true;
+        self.post.agenda.is_due = true;
     }
 
     /// Says that the lead works, if it has been at something for a while: who thinks, or waits for leave, is not idle.
@@ -334,8 +280,8 @@ impl Dispatcher {
 
     /// Says that nothing is left of what the lead was told, although it still waits for the end of something.
     async fn note_end_of_work_of_lead(&mut self) {
-        let cause = self.state.lead().and_then(|lead| lead.state_cause);
-        if cause == Some(StateCause::LeftOpen) && self.left_open().is_none() {
+        let cause = self.post.state.lead().and_then(|lead| lead.state_cause);
+        if cause == Some(StateCause::LeftOpen) && self.post.left_open().is_none() {
             self.note_work_of_lead().await;
         }
     }
@@ -343,72 +289,53 @@ impl Dispatcher {
     /// Says what the lead does, and whether something is left of what it was told: whoever leads next must know.
     async fn move_lead(&mut self, rests: bool, to: MemberState) {
         let is_moving = |it: &&Member| matches!(it.state, MemberState::Idle | MemberState::Working);
-        let Some(lead) = self.state.lead().filter(is_moving) else { return };
-        let holds_task = self.state.tasks().held_by(&lead.name).next().is_some();
+        let Some(lead) = self.post.state.lead().filter(is_moving) else { return };
+        let holds_task = self.post.state.tasks().held_by(&lead.name).next().is_some();
         let link = self.links.get(&lead.name).filter(|link| link.is_open());
         let Some(link) = link.filter(|link| link.is_at_rest == rests && !holds_task) else {
             return;
         };
         let is_left = |it: &StateCause| matches!(it, StateCause::LeftOpen | StateCause::CouldNot);
-        let cause = self.left_open();
+        let cause = self.post.left_open();
         if lead.state == to && lead.state_cause.filter(is_left) == cause {
             return;
         }
         let (member, pid) = (lead.name.clone(), Some(link.body.process()));
         let reason = cause.map(|it| it.in_words().to_owned());
-        self.set_state(&member, to, reason, cause, pid).await;
-    }
-
-    /// How the log says that the lead's agent has not done what it was told, if it has not.
-    pub(super) fn left_open(&self) -> Option<StateCause> {
-        match *self.work.borrow() {
-            LeadWork::Done => None,
-            LeadWork::Open | LeadWork::Interrupted => Some(StateCause::LeftOpen),
-            LeadWork::Failed => Some(StateCause::CouldNot),
-        }
+        self.post.set_state(&member, to, reason, cause, pid).await;
     }
 
     /// Whether so much time has passed since the last look that this process, or the whole machine, must have been asleep.
     fn was_away(&mut self) -> bool {
-        let now = self.clock.now();
+        let now = self.post.clock.now();
         let since = now.since(std::mem::replace(&mut self.ticked_at, now));
-        let lease = self.state.team().map(|team| team.settings.lease()).unwrap_or_default();
-        since > 2 * self.timing.tick + lease / 3
-    }
-
-    /// Whether the passing of time has an effect now, by the rules themselves.
-    fn is_something_due(&self) -> bool {
-        let ctx = Context {
-            now: self.clock.now(),
-            asker: Asker::system(),
-            operation: OperationId(Uuid::now_v7()),
-            fence: Some(self.fence),
-        };
-        decide(&self.state, &Command::Tick, &ctx).is_ok_and(|events| !events.is_empty())
+        let lease = self.post.state.team().map(|team| team.settings.lease()).unwrap_or_default();
+        since > 2 * self.post.timing.tick + lease / 3
     }
 
     /// Looks from time to time whether what members are doing fits together.
     fn time_to_watch(&mut self) {
-        let seconds = self.state.team().map_or(0, |team| team.settings.isolation_watch_seconds);
+        let seconds =
+            self.post.state.team().map_or(0, |team| team.settings.isolation_watch_seconds);
         let pause = if seconds == 0 { WATCH_OFF } else { Duration::from_secs(seconds.into()) };
-        self.timers.set(pause, Due::Watch);
+        self.post.timers.set(pause, Due::Watch);
         self.watch();
     }
 
     async fn renew(&mut self) {
-        self.timers.set(self.timing.renew, Due::Renew);
-        self.give(Command::RenewLead).await;
+        self.post.timers.set(self.post.timing.renew, Due::Renew);
+        self.post.give(Command::RenewLead).await;
     }
 
     /// Ends whatever is left, and says goodbye to the board.
-    async fn end(mut self, mut queue: mpsc::Receiver<Input>) {
-        self.over.cancel();
+    async fn end(mut self, mut queue: mpsc::Receiver<LeadInput>) {
+        self.post.background.over.cancel();
         let runners: Vec<_> = self.links.values().map(|link| link.runner.clone()).collect();
         runners.iter().for_each(|runner| self.kill(runner));
         // Who waits to say something, does not have to any more.
         queue.close();
         while queue.recv().await.is_some() {}
-        self.transcripts.flush();
+        self.post.flush_transcripts();
         self.links.clear();
         if let Some(mut guard) = self.guard.take() {
             // It ends with what it reads, and sees that nobody is left. A word says that nothing is being started any more.
@@ -420,155 +347,16 @@ impl Dispatcher {
     }
 
     /// The link of a member, if it is still the same run.
-    pub(super) fn link(&mut self, runner: &Runner) -> Option<&mut Link> {
+    pub(super) fn link(&mut self, runner: &Runner) -> Option<&mut LiveMember> {
         self.links.get_mut(&runner.member).filter(|link| link.runner.run == runner.run)
-    }
-
-    pub(super) fn is_lead(&self, member: &MemberName) -> bool {
-        self.state.lead().is_some_and(|lead| lead.name == *member)
-    }
-
-    /// Whether no more work is begun.
-    pub(super) fn is_ending(&self) -> bool {
-        self.stop.is_some() || self.ended.is_some()
-    }
-
-    pub(super) fn team_name(&self) -> TeamName {
-        let team = self.state.team().expect("a lead begins with a team that exists");
-        team.name.clone()
-    }
-
-    pub(super) fn note(&mut self, member: &MemberName, line: Line) {
-        let session = self.own_session(member).map(|session| session.to_string());
-        self.transcripts.write(member, &Entry { at: self.clock.now(), session, line });
-    }
-
-    /// A command of the supervisor's own.
-    pub(super) fn own(&self, command: Command) -> Request {
-        self.signed(Actor::system(), command)
     }
 
     /// A command that a member gives by way of this lead.
     pub(super) fn signed(&self, actor: Actor, command: Command) -> Request {
-        let is_lead = self.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
+        let is_lead = self.post.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
         let origin = self.origin_of(&actor, &command);
         let signature = Signature { origin, ..Signature::new(actor) };
-        let request = Request { fence: Some(self.fence), ..signature.on(command) };
+        let request = Request { fence: Some(self.post.mandate.fence), ..signature.on(command) };
         if is_lead { self.in_conversation(request) } else { request }
-    }
-
-    /// Gives a command of the supervisor's own. What was given before is decided before it. What comes of it is in the log;
-    /// if it is refused, things were not as they seemed, and the log says how they are.
-    pub(super) async fn give(&mut self, command: Command) {
-        self.give_signed(self.own(command)).await;
-    }
-
-    pub(super) async fn give_signed(&mut self, request: Request) {
-        let Some(given) = self.enqueue(request.clone()).await else { return };
-        let (board, inputs) = (self.board.clone(), self.inputs.clone());
-        self.tracker.spawn(async move {
-            let input = match insist(&board, request, given, &inputs).await {
-                Err(BoardError::Refused(troop_model::Refusal::Superseded)) => Input::Superseded,
-                Err(error @ BoardError::Store(_)) => Input::LogLost(Some(error)),
-                Ok(_) | Err(_) => return,
-            };
-            drop(inputs.send(input).await);
-        });
-    }
-
-    /// Tells people, once for each time that the store does not do its part for a while: nothing moves meanwhile.
-    fn store_fails(&mut self, why: &str) {
-        let is_known = self.failed_at.is_some_and(|at| at.elapsed() < PATIENCE * N_PATIENCE);
-        self.failed_at = Some(Instant::now());
-        if !is_known {
-            let seconds = (PATIENCE * N_PATIENCE).as_secs();
-            self.tell_people(format!("nothing can be stored; retrying for {seconds} s: {why}"));
-        }
-    }
-
-    /// Something is tried again that a fault of the machine keeps from being done: who watches hears why nothing moves.
-    pub(super) fn waits(&mut self, member: &MemberName, what: String) {
-        self.note(member, Line::trouble(&what));
-        self.tell_people(what);
-    }
-
-    /// Shows people something at once, as far as they read so fast.
-    pub(super) fn tell_people(&self, warning: String) {
-        if let Some(warnings) = &self.warnings {
-            drop(warnings.try_send(warning));
-        }
-    }
-
-    /// Puts a command in the board's queue.
-    pub(super) async fn enqueue(&mut self, request: Request) -> Option<Given> {
-        match self.board.give(request).await {
-            Ok(given) => Some(given),
-            Err(error) => {
-                self.lost(Some(error));
-                None
-            }
-        }
-    }
-
-    /// Tells the lead something about a member.
-    pub(super) async fn tell_lead(&mut self, about: &MemberName, content: String) {
-        if !self.is_lead(about) {
-            self.give_signed(self.word_to_lead(content)).await;
-        }
-    }
-
-    pub(super) fn word_to_lead(&self, content: String) -> Request {
-        self.own(Command::Send(Outgoing::system("lead", content)))
-    }
-}
-
-/// Waits for what comes of a command, and gives it again as long as the store does not do its part: what was seen of a
-/// member must not be lost because a disk was full for a while. The same operation again has one effect.
-pub(super) async fn insist(
-    board: &Board,
-    request: Request,
-    given: Given,
-    inputs: &mpsc::Sender<Input>,
-) -> BoardResult<Done> {
-    let mut done = given.done().await;
-    for nth in 0..N_PATIENCE {
-        let Err(BoardError::Store(error)) = &done else { break };
-        if inputs.is_closed() {
-            break;
-        }
-        if nth == 0 {
-            drop(inputs.try_send(Input::StoreFails(error.to_string())));
-        }
-        tokio::time::sleep(PATIENCE).await;
-        done = board.submit(request.clone()).await;
-    }
-    done
-}
-
-/// Puts the log in line with everything else.
-async fn pass_on(mut news: Subscription, inputs: mpsc::Sender<Input>) {
-    let mut n_failures = 0;
-    loop {
-        let next = tokio::select! {
-            next = news.next() => next,
-            () = inputs.closed() => return,
-        };
-        let input = match next {
-            Err(BoardError::Store(_)) if n_failures < N_PATIENCE => {
-                n_failures += 1;
-                tokio::time::sleep(PATIENCE).await;
-                continue;
-            }
-            Ok(Some(event)) => {
-                n_failures = 0;
-                Input::Log(event)
-            }
-            Ok(None) => Input::LogLost(None),
-            Err(error) => Input::LogLost(Some(error)),
-        };
-        let is_last = matches!(input, Input::LogLost(_));
-        if inputs.send(input).await.is_err() || is_last {
-            return;
-        }
     }
 }

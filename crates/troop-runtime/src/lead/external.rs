@@ -48,23 +48,23 @@ impl Dispatcher {
         let Some((_, word)) = self.word_of_external(task, &event.actor) else { return };
         if let Ok(member) = event.actor.name.parse() {
             let due = Due::LastWords(member);
-            self.timers.forget(&due);
-            self.timers.set(self.timing.last_words, due);
+            self.post.timers.forget(&due);
+            self.post.timers.set(self.post.timing.last_words, due);
         }
-        self.give_signed(word).await;
+        self.post.give_signed(word).await;
     }
 
     /// Who says that it is idle has said all about what it was at.
     pub(super) fn has_said_all(&mut self, from: &Party, kind: MessageKind) {
         let member = from.as_str().parse::<MemberName>().ok();
         if let Some(member) = member.filter(|_| kind == MessageKind::Idle) {
-            self.timers.forget(&Due::LastWords(member));
+            self.post.timers.forget(&Due::LastWords(member));
         }
     }
 
     /// Tells the lead the same of what was done while nobody led.
     pub(super) async fn tell_of_external_before(&mut self, heard_until: Time) {
-        let tasks = self.state.tasks().iter();
+        let tasks = self.post.state.tasks().iter();
         let ended = tasks.filter_map(|task| Some((task, ended_since(task, heard_until)?)));
         let words: Vec<_> = ended
             .filter_map(|(task, end)| {
@@ -79,7 +79,7 @@ impl Dispatcher {
                 *at > version && text.starts_with(beginning.as_str())
             };
             if !said.iter().any(is_it) {
-                self.give_signed(word).await;
+                self.post.give_signed(word).await;
             }
         }
     }
@@ -87,7 +87,7 @@ impl Dispatcher {
     /// What troop itself has said to anybody since then.
     async fn said_since(&self, version: Version) -> Vec<(Version, String)> {
         let mut said = Vec::new();
-        let mut log = self.board.subscribe(version);
+        let mut log = self.post.board.subscribe(version);
         // A log that cannot be read ends this lead elsewhere.
         while let Ok(Some(event)) = log.next_stored().await {
             if let Fact::MessageSent { content, .. } = &event.fact
@@ -103,14 +103,15 @@ impl Dispatcher {
     fn word_of_external(&self, task: TaskNumber, actor: &Actor) -> Option<(String, Request)> {
         let member = actor.name.parse::<MemberName>().ok()?;
         let is_external = actor.kind == ActorKind::Agent
-            && self.state.member(&member).is_some_and(Member::is_external);
+            && self.post.state.member(&member).is_some_and(Member::is_external);
         // What came of a delegation is announced.
-        let is_delegated = self.state.delegations().any(|it| it.task == task && it.to == member);
-        let found = self.state.tasks().get(task).filter(|_| is_external && !is_delegated)?;
+        let is_delegated =
+            self.post.state.delegations().any(|it| it.task == task && it.to == member);
+        let found = self.post.state.tasks().get(task).filter(|_| is_external && !is_delegated)?;
         let result: String = found.result.iter().flat_map(|it| it.chars()).take(RESULT).collect();
         let beginning = format!("{member} has finished {task};");
         let content = format!("{beginning} it is {}: {result}", found.status);
         let origin = found.origin.clone();
-        Some((beginning, Request { origin, ..self.word_to_lead(content) }))
+        Some((beginning, Request { origin, ..self.post.word_to_lead(content) }))
     }
 }

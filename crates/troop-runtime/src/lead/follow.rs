@@ -6,7 +6,7 @@ use troop_model::{
 };
 use troop_protocol::FromLead;
 
-use super::{Ended, dispatcher::Dispatcher, transcript::Line};
+use super::{LeadEnd, dispatcher::Dispatcher, post::Course, transcript::TranscriptLine};
 use crate::LateDone;
 
 impl Dispatcher {
@@ -15,8 +15,8 @@ impl Dispatcher {
     pub(super) async fn follow(&mut self, event: &Event) {
         self.take_in(event);
         match &event.fact {
-            Fact::LeadTaken { fence, .. } if *fence != self.fence => {
-                self.ended = Some(Ended::Superseded);
+            Fact::LeadTaken { fence, .. } if *fence != self.post.mandate.fence => {
+                self.post.course = Course::Over(LeadEnd::Superseded);
             }
             Fact::TeamDeleted {} => self.begin_team_stop("the team was deleted").await,
             Fact::TeamCompleted {} => self.begin_team_stop("its work is over").await,
@@ -29,9 +29,9 @@ impl Dispatcher {
             Fact::MemberStateChanged { member, state: MemberState::Crashed, .. } => {
                 self.is_down(member);
             }
-            Fact::MemberStateChanged { .. } => self.has_news = true,
+            Fact::MemberStateChanged { .. } => self.post.agenda.is_due = true,
             Fact::DelegationStarted { delegation, to, .. } => {
-                self.has_news = true;
+                self.post.agenda.is_due = true;
                 self.delegated(*delegation, to).await;
             }
             Fact::MemberRemoved { member, .. } => self.let_go(member),
@@ -48,7 +48,7 @@ impl Dispatcher {
             Fact::TaskRejected { task, .. }
             | Fact::TaskCancelled { task, .. }
             | Fact::TaskDeleted { task } => {
-                self.has_news = true;
+                self.post.agenda.is_due = true;
                 self.forget_work(*task);
                 self.forget_handed_in(*task);
             }
@@ -68,7 +68,7 @@ impl Dispatcher {
                 self.goes_on(reader).await;
             }
             Fact::UsageReported { .. } => {}
-            _ if event.fact.task().is_some() => self.has_news = true,
+            _ if event.fact.task().is_some() => self.post.agenda.is_due = true,
             _ => {}
         }
         if self.budget_has_turned() {
@@ -84,11 +84,11 @@ impl Dispatcher {
     /// Takes one event into account, and tells who loses by it.
     fn take_in(&mut self, event: &Event) {
         let (silent, loser) = (self.silent_holder(event), self.loser(event));
-        self.state.apply(event);
+        self.post.state.apply(event);
         let is_cost = matches!(event.fact, Fact::UsageReported { .. });
-        self.has_new_context |= event.fact.task().is_some() && !is_cost;
+        self.post.agenda.has_new_context |= event.fact.task().is_some() && !is_cost;
         self.keep_work(event);
-        self.n_teams += u64::from(changes_team(&event.fact));
+        self.post.agenda.n_teams += u64::from(changes_team(&event.fact));
         if let Some(member) = silent {
             self.hangs(&member);
         }
@@ -103,35 +103,37 @@ impl Dispatcher {
         // A member that does not read cannot be interrupted; it can be stopped.
         let is_told = link.tell(&FromLead::Interrupt { reason: said, task_id: None }).is_ok();
         let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        self.note(
+        self.post.note(
             member,
             match is_told {
-                true => Line::note(&format!("told to break off what it does{because}")),
-                false => Line::trouble("it is to break off what it does, and does not read"),
+                true => TranscriptLine::note(&format!("told to break off what it does{because}")),
+                false => {
+                    TranscriptLine::trouble("it is to break off what it does, and does not read")
+                }
             },
         );
-        let holds_task = self.state.tasks().held_by(member).next().is_some();
+        let holds_task = self.post.state.tasks().held_by(member).next().is_some();
         if is_told && holds_task {
             self.work_because(member, Some(StateCause::Interrupted)).await;
         } else if let Some(link) = self.links.get_mut(member) {
             // What it was at is over, so it need not go on with it.
             link.is_in_turn = false;
-            self.has_news = true;
+            self.post.agenda.is_due = true;
         }
     }
 
     /// Says why a member that works does nothing, or that it goes on.
     async fn work_because(&mut self, member: &MemberName, cause: Option<StateCause>) {
-        let found = self.state.member(member).filter(|it| it.state == MemberState::Working);
+        let found = self.post.state.member(member).filter(|it| it.state == MemberState::Working);
         let Some(pid) = found.map(|it| it.pid) else { return };
         let reason = cause.map(|it| it.in_words().to_owned());
-        self.set_state(member, MemberState::Working, reason, cause, pid).await;
+        self.post.set_state(member, MemberState::Working, reason, cause, pid).await;
     }
 
     /// Who was interrupted goes on with what it has read.
     async fn goes_on(&mut self, reader: &Party) {
         let is_held = |it: &Member| it.state_cause == Some(StateCause::Interrupted);
-        let held = self.state.members().find(|it| *reader == it.name && is_held(it));
+        let held = self.post.state.members().find(|it| *reader == it.name && is_held(it));
         if let Some(member) = held.map(|it| it.name.clone()) {
             self.work_because(&member, None).await;
         }
@@ -139,13 +141,13 @@ impl Dispatcher {
 
     /// Somebody holds a task: it is told, if it runs here.
     fn assigned(&mut self, task: TaskNumber, owner: &MemberName, attempt: u32) {
-        self.has_news = true;
+        self.post.agenda.is_due = true;
         self.send_task(owner, task, attempt);
         self.fire_assigned(task);
     }
 
     fn released(&mut self, task: TaskNumber, owner: &MemberName) {
-        self.has_news = true;
+        self.post.agenda.is_due = true;
         if let Some(link) = self.links.get_mut(owner) {
             link.told.remove(&task);
         }
@@ -156,7 +158,7 @@ impl Dispatcher {
         let (Fact::TaskReleased { task, .. } | Fact::TaskFailed { task, .. }) = &event.fact else {
             return None;
         };
-        let task = self.state.tasks().get(*task)?;
+        let task = self.post.state.tasks().get(*task)?;
         let is_over = task.lease_until.is_some_and(|until| until <= event.at);
         // Who gives a task back itself is late, but not silent.
         let by_itself =
@@ -170,12 +172,12 @@ impl Dispatcher {
         let Some(link) = self.links.get_mut(member) else { return };
         let runner = link.runner.clone();
         link.ends_because("it was silent for longer than its lease");
-        self.note(member, Line::trouble("silent for longer than its lease"));
+        self.post.note(member, TranscriptLine::trouble("silent for longer than its lease"));
         self.kill(&runner);
     }
 
     fn task_is_over(&mut self, event: &Event) {
-        self.has_news = true;
+        self.post.agenda.is_due = true;
         let Some(task) = event.fact.task() else { return };
         self.forget_work(task);
         let is_approved = matches!(event.fact, Fact::TaskApproved { .. });
@@ -183,7 +185,7 @@ impl Dispatcher {
             if is_approved { LateDone::Approved } else { LateDone::Completed },
             task,
         );
-        let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
+        let owner = self.post.state.tasks().get(task).and_then(|task| task.owner.clone());
         if let Some(owner) = &owner {
             // Who gets something done does not crash at every start.
             self.restarts.forgive(owner);
@@ -196,9 +198,9 @@ impl Dispatcher {
 
     /// A result was not good enough: its holder, if there still is one, gets the task again, where it left it.
     fn sent_back(&mut self, task: TaskNumber) {
-        self.has_news = true;
+        self.post.agenda.is_due = true;
         self.forget_work(task);
-        let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
+        let owner = self.post.state.tasks().get(task).and_then(|task| task.owner.clone());
         if let Some(owner) = owner
             && let Some(link) = self.links.get_mut(&owner)
         {

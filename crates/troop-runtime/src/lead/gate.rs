@@ -10,7 +10,9 @@ use troop_model::{
 };
 use troop_protocol::{Failure, FailureKind, Responder};
 
-use super::{Runner, dispatcher::Dispatcher, input::Input, link::IdleAfter, transcript::Line};
+use super::{
+    Runner, dispatcher::Dispatcher, input::LeadInput, link::IdleAfter, transcript::TranscriptLine,
+};
 use crate::{
     Request,
     hooks::{Fired, HookContext, HookEvent, HookTask, Occasion, Verdict},
@@ -55,7 +57,7 @@ pub(super) struct Deed {
 impl Dispatcher {
     /// Does what another process asks for, after hooks if there are any for that.
     pub(super) async fn called(&mut self, (request, responder): (Request, Responder)) {
-        let request = Request { fence: Some(self.fence), ..request };
+        let request = Request { fence: Some(self.post.mandate.fence), ..request };
         self.pass(Deed { runner: None, request, responder: Some(responder) }).await;
     }
 
@@ -104,7 +106,7 @@ impl Dispatcher {
     /// Hooks have spoken.
     pub(super) async fn passed(&mut self, passed: Passed) {
         self.n_gated -= 1;
-        self.has_news = true;
+        self.post.agenda.is_due = true;
         self.hear_complaints_about_hooks(&passed.fired);
         match (passed.what, passed.fired.verdict) {
             (Gated::Deed(deed), verdict) => self.deed_passed(*deed, verdict).await,
@@ -116,7 +118,7 @@ impl Dispatcher {
             }
             (Gated::Created(task), Verdict::Veto { feedback }) => {
                 let order = TaskCommand::Cancel { task: task.into(), reason: feedback };
-                self.give(Command::Task(order)).await;
+                self.post.give(Command::Task(order)).await;
             }
             (Gated::Created(_) | Gated::Nothing, _) => {}
         }
@@ -132,7 +134,7 @@ impl Dispatcher {
             Verdict::Veto { feedback } => {
                 self.record_refusal(&deed.request, RefusedBy::Hook, &feedback).await;
                 match self.said_done(&deed.request) {
-                    Some((task, ..)) if self.would_be_taken(&deed.request) => {
+                    Some((task, ..)) if self.post.would_take(&deed.request) => {
                         self.not_done(deed, task, feedback, Notice::DeedVetoed).await;
                     }
                     _ => self.vetoed(deed, feedback, Notice::DeedVetoed).await,
@@ -161,7 +163,7 @@ impl Dispatcher {
         let command = deed.request.command.clone();
         let Some(runner) = self.say_no(deed, feedback, notice).await else { return };
         if let Command::Task(TaskCommand::Complete { task, .. }) = &command
-            && let Ok(number) = self.state.resolve(task)
+            && let Ok(number) = self.post.state.resolve(task)
         {
             // The task comes again with what was said, or soon after.
             if let Some(link) = self.link(&runner) {
@@ -179,11 +181,11 @@ impl Dispatcher {
             subject = Some(new.subject.clone());
         }
         // What the board would not take is refused by its rules, whatever else is against it.
-        if task.is_none() && subject.is_none() || !self.would_be_taken(request) {
+        if task.is_none() && subject.is_none() || !self.post.would_take(request) {
             return;
         }
         let (task, who, reason) = (task.map(Into::into), request.actor.clone(), reason.to_owned());
-        self.give(Command::RecordRefusal { task, subject, who, by, reason }).await;
+        self.post.give(Command::RecordRefusal { task, subject, who, by, reason }).await;
     }
 
     /// Tells who asked for something why not: in answer, or else by a message, and then who that is.
@@ -223,10 +225,13 @@ impl Dispatcher {
             Notice::DeedVetoed => "a hook said no to what it did",
             Notice::NotDone => "it is not done yet",
         };
-        self.give(Command::Send(
-            Outgoing::system(member.to_string(), content).summarised(summary).with_notice(notice),
-        ))
-        .await;
+        self.post
+            .give(Command::Send(
+                Outgoing::system(member.to_string(), content)
+                    .summarised(summary)
+                    .with_notice(notice),
+            ))
+            .await;
     }
 
     /// What hooks are asked about a command before it is given, if any are.
@@ -236,21 +241,21 @@ impl Dispatcher {
             Command::Task(TaskCommand::Complete { task, result, .. })
                 if self.hooks.has(HookEvent::TaskCompleted) =>
             {
-                let task = self.hook_task(self.state.resolve(task).ok()?)?;
+                let task = self.hook_task(self.post.state.resolve(task).ok()?)?;
                 Some(Occasion::TaskCompleted { task, result: result.clone() })
             }
             Command::FinishDelegation {
                 delegation,
                 outcome: DelegationOutcome::Completed(result),
             } if self.hooks.has(HookEvent::TaskCompleted) => {
-                let mut all = self.state.delegations();
+                let mut all = self.post.state.delegations();
                 let task = self.hook_task(all.find(|it| it.id == *delegation)?.task)?;
                 Some(Occasion::TaskCompleted { task, result: result.clone() })
             }
             Command::Task(TaskCommand::Create(new)) if self.hooks.has(HookEvent::TaskCreated) => {
                 let task = HookTask {
                     // The number that it gets, unless somebody else is faster.
-                    number: TaskNumber(self.state.tasks().last().0 + 1),
+                    number: TaskNumber(self.post.state.tasks().last().0 + 1),
                     subject: new.subject.clone(),
                     description: new.description.clone(),
                     owner: new.assignee.clone(),
@@ -263,7 +268,7 @@ impl Dispatcher {
     }
 
     fn hook_task(&self, number: TaskNumber) -> Option<HookTask> {
-        let task = self.state.tasks().get(number)?;
+        let task = self.post.state.tasks().get(number)?;
         Some(HookTask {
             number,
             subject: task.subject.clone(),
@@ -275,29 +280,34 @@ impl Dispatcher {
 
     /// Runs hooks, and lets what waits for them go on when they have spoken.
     pub(super) fn fire(&mut self, occasion: Occasion, what: Gated) {
-        let context =
-            HookContext { team: self.team_name(), session: self.session.to_string(), occasion };
+        let context = HookContext {
+            team: self.post.team_name(),
+            session: self.post.mandate.session.to_string(),
+            occasion,
+        };
         if !self.hooks.has(context.event()) {
             return;
         }
         self.n_gated += 1;
-        let (hooks, inputs) = (std::sync::Arc::clone(&self.hooks), self.inputs.clone());
-        let hurried = self.hurried.clone();
-        self.tracker.spawn(async move {
+        let (hooks, inputs) =
+            (std::sync::Arc::clone(&self.hooks), self.post.background.inputs.clone());
+        let hurried = self.post.background.hurried.clone();
+        self.post.background.tracker.spawn(async move {
             // What hooks have not judged does not happen.
             let Some(fired) = unless_hurried(&hurried, hooks.fire(&context)).await else { return };
-            drop(inputs.send(Input::Passed(Box::new(Passed { fired, what }))).await);
+            drop(inputs.send(LeadInput::Passed(Box::new(Passed { fired, what }))).await);
         });
     }
 
     pub(super) fn fire_created(&mut self) {
-        if self.fence == 1 {
+        if self.post.mandate.fence == 1 {
             self.fire(Occasion::TeamCreated, Gated::Nothing);
         }
     }
 
     pub(super) fn fire_spawned(&mut self, member: &MemberName, pid: Option<u32>) {
-        let agent = self.state.member(member).map(|it| it.agent.to_string()).unwrap_or_default();
+        let agent =
+            self.post.state.member(member).map(|it| it.agent.to_string()).unwrap_or_default();
         if let Some(pid) = pid {
             let teammate = member.clone();
             self.fire(Occasion::TeammateSpawned { teammate, agent, pid }, Gated::Nothing);
@@ -312,7 +322,7 @@ impl Dispatcher {
 
     /// A task is on the board. If it came by way of this lead, hooks have seen it before.
     pub(super) fn created(&mut self, event: &Event, task: TaskNumber) {
-        self.has_news = true;
+        self.post.agenda.is_due = true;
         if !self.gated.remove(&event.operation)
             && let Some(found) = self.hook_task(task)
         {
@@ -326,7 +336,7 @@ impl Dispatcher {
         if !self.gated.remove(&event.operation)
             && let Some(found) = self.hook_task(task)
         {
-            let result = self.state.tasks().get(task).and_then(|task| task.result.clone());
+            let result = self.post.state.tasks().get(task).and_then(|task| task.result.clone());
             let result = result.unwrap_or_default();
             self.fire(Occasion::TaskCompleted { task: found, result }, Gated::Nothing);
         }
@@ -334,23 +344,23 @@ impl Dispatcher {
 
     /// The team has ended. The last hooks are waited for: nobody hears of them later.
     pub(super) async fn fire_shutdown(&mut self) {
-        let tasks = self.state.tasks();
+        let tasks = self.post.state.tasks();
         let n_completed = tasks.numbers().filter(|it| tasks.status(*it) == Some(Status::Completed));
         let occasion = Occasion::TeamShutdown {
-            n_members: self.state.members().count(),
+            n_members: self.post.state.members().count(),
             n_completed: n_completed.count(),
             n_tasks: tasks.len(),
         };
-        let session = self.session.to_string();
-        let context = HookContext { team: self.team_name(), session, occasion };
-        let fired = unless_hurried(&self.hurried, self.hooks.fire(&context)).await;
+        let session = self.post.mandate.session.to_string();
+        let context = HookContext { team: self.post.team_name(), session, occasion };
+        let fired = unless_hurried(&self.post.background.hurried, self.hooks.fire(&context)).await;
         self.hear_complaints_about_hooks(&fired.unwrap_or_default());
     }
 
     fn hear_complaints_about_hooks(&mut self, fired: &Fired) {
-        let Some(lead) = self.state.lead().map(|lead| lead.name.clone()) else { return };
+        let Some(lead) = self.post.state.lead().map(|lead| lead.name.clone()) else { return };
         for complaint in &fired.complaints {
-            self.note(&lead, Line::trouble(&complaint.to_string()));
+            self.post.note(&lead, TranscriptLine::trouble(&complaint.to_string()));
             self.hooks.complain(complaint);
         }
     }

@@ -12,12 +12,12 @@ use troop_protocol::{
 
 use super::{
     Runner,
-    dispatcher::{Dispatcher, insist},
+    dispatcher::Dispatcher,
     gate::Deed,
-    input::{Due, Input},
-    link::Link,
+    input::{Due, LeadInput},
+    link::LiveMember,
     places::at_work,
-    transcript::Line,
+    transcript::TranscriptLine,
 };
 use crate::Request;
 
@@ -44,7 +44,7 @@ impl Dispatcher {
             Ok(FromTeammate::Log(Log { level, text })) => {
                 self.says_at_work(runner, level, &text);
                 self.warn(member, level, &text);
-                self.note(member, Line::said(level, &text));
+                self.post.note(member, TranscriptLine::said(level, &text));
             }
             Ok(FromTeammate::Usage(report)) => self.used(runner, &report).await,
             Ok(FromTeammate::Alive {}) => {}
@@ -63,18 +63,18 @@ impl Dispatcher {
     /// Lets people see what a member complains about, as far as they read so fast. It is in its transcript, too.
     fn warn(&self, member: &MemberName, level: Level, text: &str) {
         // What a teammate could not do is seen by its task or its state; what the lead could not do is seen nowhere else.
-        let is_seen = level == Level::Warn || level == Level::Error && self.is_lead(member);
+        let is_seen = level == Level::Warn || level == Level::Error && self.post.is_lead(member);
         if is_seen {
-            self.tell_people(format!("{member}: {text}"));
+            self.post.tell_people(format!("{member}: {text}"));
         }
     }
 
     /// A teammate could not do what it was told without a task: no task says so, so its state does, and the lead is told.
     async fn failed(&mut self, member: &MemberName, reason: String) {
-        if !self.is_lead(member) {
+        if !self.post.is_lead(member) {
             let content = format!("{member} could not do what it was told: {reason}");
             self.set_failed(member, Some(reason)).await;
-            self.tell_lead(member, content).await;
+            self.post.tell_lead(member, content).await;
         }
     }
 
@@ -83,7 +83,7 @@ impl Dispatcher {
         let Some(pid) = self.links.get(member).map(|link| link.body.process()) else { return };
         let cause = reason.is_some().then_some(StateCause::CouldNot);
         let (member, state, pid) = (member.clone(), MemberState::Idle, Some(pid));
-        self.give(Command::SetMemberState { member, state, reason, cause, pid }).await;
+        self.post.give(Command::SetMemberState { member, state, reason, cause, pid }).await;
     }
 
     /// A member says how its task stands.
@@ -129,8 +129,8 @@ impl Dispatcher {
 
     /// A member works on a task. If nobody holds it, that is how it takes it.
     async fn takes_if_free(&mut self, runner: &Runner, task: TaskRef) {
-        let number = self.state.resolve(&task).ok();
-        let status = number.and_then(|number| self.state.tasks().status(number));
+        let number = self.post.state.resolve(&task).ok();
+        let status = number.and_then(|number| self.post.state.tasks().status(number));
         if status == Some(Status::Pending) {
             let claim = Command::Task(TaskCommand::Claim { task: Some(task) });
             let request = self.signed(Actor::agent(&runner.member), claim);
@@ -143,7 +143,7 @@ impl Dispatcher {
     async fn said_to(&mut self, runner: &Runner, message: MessageOut) {
         if message.to == SYSTEM && message.kind.answers().is_none() {
             let what = format!("what it says to `{SYSTEM}` reaches nobody: {}", message.content);
-            return self.note(&runner.member, Line::trouble(&what));
+            return self.post.note(&runner.member, TranscriptLine::trouble(&what));
         }
         let MessageOut { to, content, kind, summary, request_id, approve } = message;
         let outgoing =
@@ -169,7 +169,7 @@ impl Dispatcher {
         if let Some(link) = self.link(runner) {
             (link.is_at_rest, link.is_in_turn) = (true, false);
             link.answers = None;
-            self.has_news = true;
+            self.post.agenda.is_due = true;
         }
         self.hand_next_conversation(runner);
     }
@@ -178,11 +178,11 @@ impl Dispatcher {
     pub(super) async fn ask_for(&mut self, runner: &Runner, request: Request) {
         let Some(link) = self.link(runner) else { return };
         link.asked.n_waiting += 1;
-        let Some(given) = self.enqueue(request).await else { return };
-        let (runner, inputs) = (runner.clone(), self.inputs.clone());
-        self.tracker.spawn(async move {
+        let Some(given) = self.post.enqueue(request).await else { return };
+        let (runner, inputs) = (runner.clone(), self.post.background.inputs.clone());
+        self.post.background.tracker.spawn(async move {
             let version = given.done().await.ok().map(|done| done.version);
-            drop(inputs.send(Input::Settled(runner, version)).await);
+            drop(inputs.send(LeadInput::Settled(runner, version)).await);
         });
     }
 
@@ -191,25 +191,23 @@ impl Dispatcher {
             link.asked.n_waiting -= 1;
             link.asked.until = link.asked.until.max(version.unwrap_or(Version::ZERO));
             // What did not work is not tried again at once; the next tick will do.
-            self.has_news |= version.is_some();
+            self.post.agenda.is_due |= version.is_some();
         }
     }
 
     /// Gives a command for a member. It hears of it if that is refused.
     pub(super) async fn do_for(&mut self, runner: &Runner, request: Request) {
-        let Some(given) = self.enqueue(request.clone()).await else { return };
-        let (runner, inputs, board) = (runner.clone(), self.inputs.clone(), self.board.clone());
-        self.tracker.spawn(async move {
-            if let Err(error) = insist(&board, request.clone(), given, &inputs).await {
-                let refused = Box::new((runner, request, error.to_string()));
-                drop(inputs.send(Input::Refused(refused)).await);
-            }
-        });
+        let runner = runner.clone();
+        self.post
+            .give_or(request.clone(), move |error| {
+                Some(LeadInput::Refused(Box::new((runner, request, error.to_string()))))
+            })
+            .await;
     }
 
     /// Tells a member that something it said had no effect.
     pub(super) fn refused(&mut self, runner: &Runner, content: String) {
-        self.note(&runner.member, Line::trouble(&content));
+        self.post.note(&runner.member, TranscriptLine::trouble(&content));
         if let Some(link) = self.link(runner)
             && link.may_be_refused()
         {
@@ -239,8 +237,8 @@ impl Dispatcher {
         let goes_on = !ack.approve && !stop.is_forced;
         if goes_on {
             link.stop = None;
-            self.timers.forget(&Due::Grace(runner.clone()));
-            self.timers.forget(&Due::Term(runner.clone()));
+            self.post.timers.forget(&Due::Grace(runner.clone()));
+            self.post.timers.forget(&Due::Term(runner.clone()));
         }
         if let Some((request_id, to)) = asked {
             let outgoing = Outgoing::new(
@@ -254,7 +252,7 @@ impl Dispatcher {
         }
         if goes_on {
             // What came while it was to stop has waited.
-            self.has_news = true;
+            self.post.agenda.is_due = true;
             self.send_context(&runner.member);
             self.send_held_tasks(&runner.member);
             self.deliver(&runner.member).await;
@@ -262,9 +260,12 @@ impl Dispatcher {
     }
 
     fn skipped(&mut self, runner: &Runner, skipped: &Skipped) {
-        self.note(
+        self.post.note(
             &runner.member,
-            Line::trouble(&format!("skipped a line ({}): {}", skipped.reason, skipped.preview)),
+            TranscriptLine::trouble(&format!(
+                "skipped a line ({}): {}",
+                skipped.reason, skipped.preview
+            )),
         );
     }
 
@@ -275,15 +276,15 @@ impl Dispatcher {
         if link.exit.is_some() {
             self.bury(runner).await;
         } else if link.stop.is_none() {
-            self.timers.set(self.timing.grace, Due::Term(runner.clone()));
+            self.post.timers.set(self.post.timing.grace, Due::Term(runner.clone()));
         }
     }
 
     /// Keeps the claims of all who were heard of lately.
     pub(super) async fn renew_leases(&mut self) {
-        let Some(team) = self.state.team() else { return };
+        let Some(team) = self.post.state.team() else { return };
         let often = team.settings.lease() / 3;
-        let is_due = |link: &&Link| {
+        let is_due = |link: &&LiveMember| {
             let waits = link.n_held > 0 || self.places.is_coming(&link.runner.member);
             let is_alive = waits || link.heard_at > link.renewed_at;
             is_alive && link.renewed_at.elapsed() >= often
@@ -295,11 +296,12 @@ impl Dispatcher {
 
     /// Ends those who have mail to deal with, or a turn to end, and give no sign of life. Who holds a task loses it by its lease.
     pub(super) fn end_silent(&mut self) {
-        let Some(team) = self.state.team() else { return };
+        let Some(team) = self.post.state.team() else { return };
         let lease = team.settings.lease();
-        let is_due = |link: &&Link| {
+        let is_due = |link: &&LiveMember| {
             let member = &link.runner.member;
-            let is_free = at_work(&self.state, member).next().is_none() && !self.is_lead(member);
+            let is_free =
+                at_work(&self.post.state, member).next().is_none() && !self.post.is_lead(member);
             is_free && link.hangs_for(lease)
         };
         let due: Vec<MemberName> =
@@ -316,10 +318,10 @@ impl Dispatcher {
 
     async fn renew_leases_of(&mut self, members: Vec<MemberName>) {
         for member in members {
-            let held: Vec<_> = self.state.tasks().held_by(&member).collect();
+            let held: Vec<_> = self.post.state.tasks().held_by(&member).collect();
             for task in held {
                 let order = TaskCommand::Renew { task: task.into(), attempt: None };
-                self.give(Command::Task(order)).await;
+                self.post.give(Command::Task(order)).await;
             }
             if let Some(link) = self.links.get_mut(&member) {
                 link.renewed_at = Instant::now();

@@ -7,12 +7,12 @@ use troop_model::{Event, MemberName, TaskNumber, Version};
 use troop_protocol::{Inbox, Incoming, Responder};
 use uuid::Uuid;
 
-use super::{Runner, Until, gate::Passed, late::Late, proof::Proved, supervisor::Exit};
+use super::{Runner, Until, gate::Passed, late::Late, proof::Proved, supervisor::MemberExit};
 use crate::{Begun, BoardError, GitError, Request, Sight, Watcher, Work};
 
 /// One thing that a lead reacts to.
 #[derive(Debug)]
-pub(super) enum Input {
+pub(super) enum LeadInput {
     /// The log has grown.
     Log(Arc<Event>),
     /// The log cannot be followed any more; none if the board was closed.
@@ -20,7 +20,7 @@ pub(super) enum Input {
     /// A member's wire says something.
     Wire(Runner, Incoming),
     /// A member's process, or its task, is over.
-    Exited(Runner, Exit),
+    Exited(Runner, MemberExit),
     /// A member's process wrote to standard error.
     Complained(Runner, String),
     /// A moment has come.
@@ -100,14 +100,14 @@ pub(super) enum Due {
 
 /// Where what one member says goes.
 #[derive(Debug)]
-pub(super) struct Ear {
+pub(super) struct WireEar {
     pub(super) runner: Runner,
-    pub(super) inputs: mpsc::Sender<Input>,
+    pub(super) inputs: mpsc::Sender<LeadInput>,
 }
 
-impl Inbox for Ear {
+impl Inbox for WireEar {
     async fn deliver(&mut self, incoming: Incoming) {
         // After the lead's end nobody listens.
-        drop(self.inputs.send(Input::Wire(self.runner.clone(), incoming)).await);
+        drop(self.inputs.send(LeadInput::Wire(self.runner.clone(), incoming)).await);
     }
 }

@@ -2,7 +2,7 @@
 
 use troop_model::{Role, Status, Task, TaskNumber, TrailKind};
 
-use super::{dispatcher::Dispatcher, input::Input, transcript::Line};
+use super::{dispatcher::Dispatcher, input::LeadInput, transcript::TranscriptLine};
 use crate::{Finished, GitError, LateDone, Outcome, Wanted, Work, checks::complaint};
 
 /// Work that came late, and what became of it.
@@ -18,7 +18,7 @@ impl Dispatcher {
     /// something was done after it.
     pub(super) fn merge_all_late(&mut self) {
         let is_late = |task: &&Task| task.status == Status::Completed && task.merged.is_none();
-        let mut late: Vec<_> = self.state.tasks().iter().filter(is_late).collect();
+        let mut late: Vec<_> = self.post.state.tasks().iter().filter(is_late).collect();
         late.sort_by_key(|task| (task.completed_at, task.number));
         let late: Vec<_> = late.into_iter().map(|task| (task.number, how(task))).collect();
         for (task, done) in late {
@@ -28,7 +28,7 @@ impl Dispatcher {
 
     /// A task is done. If that came by way of this lead, it is merged already.
     pub(super) fn merge_if_late(&mut self, done: LateDone, task: TaskNumber) {
-        let is_merged = self.state.tasks().get(task).is_none_or(|it| it.merged.is_some());
+        let is_merged = self.post.state.tasks().get(task).is_none_or(|it| it.merged.is_some());
         // Of what somebody still changes, no part is merged: it is, when that is over.
         let is_changing = self.links.values().any(|link| link.breaks_off == Some(task));
         if !is_merged && !is_changing {
@@ -39,11 +39,12 @@ impl Dispatcher {
     /// Merges the work on a task that is done, if there is some. No folder is made ready for anybody before that.
     fn merge_late(&mut self, task: TaskNumber, done: LateDone) {
         let Some(isolation) = self.places.isolation.clone() else { return };
-        let (Some(team), Some(found)) = (self.state.team(), self.state.tasks().get(task)) else {
+        let (Some(team), Some(found)) = (self.post.state.team(), self.post.state.tasks().get(task))
+        else {
             return;
         };
         let Some(member) = found.owner.clone() else { return };
-        if self.state.member(&member).is_some_and(|it| it.role == Role::Lead) {
+        if self.post.state.member(&member).is_some_and(|it| it.role == Role::Lead) {
             return;
         }
         let required = found.required_checks(team).into_iter().map(str::to_owned).collect();
@@ -52,7 +53,8 @@ impl Dispatcher {
         let checks = self.checks(required, Some(member), Wanted::default());
         let mut patience = self.patience(&work, &checks);
         self.n_gated += 1;
-        let (inputs, over) = (self.inputs.clone(), self.over.clone());
+        let (inputs, over) =
+            (self.post.background.inputs.clone(), self.post.background.over.clone());
         self.places.add_job(async move {
             let finish = async {
                 loop {
@@ -64,14 +66,14 @@ impl Dispatcher {
             };
             // Who leads next does it.
             let Some(finished) = over.run_until_cancelled(finish).await else { return };
-            drop(inputs.send(Input::Late(Box::new(Late { work, finished }))).await);
+            drop(inputs.send(LeadInput::Late(Box::new(Late { work, finished }))).await);
         });
     }
 
     /// It is known what became of work that came late.
     pub(super) async fn merged_late(&mut self, late: Late) {
         self.n_gated -= 1;
-        self.has_news = true;
+        self.post.agenda.is_due = true;
         let Late { work, finished } = late;
         match finished {
             Ok(None) => {}
@@ -94,8 +96,8 @@ impl Dispatcher {
         let what = format!(
             "{task} is done, but {member}'s work on it could not be merged and is kept on its branch: {why}"
         );
-        self.note(member, Line::trouble(&what));
-        self.tell_lead(member, what).await;
+        self.post.note(member, TranscriptLine::trouble(&what));
+        self.post.tell_lead(member, what).await;
     }
 }
 

@@ -28,7 +28,7 @@ pub trait Launch: Send + Sync + fmt::Debug {
     /// # Errors
     ///
     /// If it cannot be started; the member is not left behind then.
-    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched>;
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent>;
 
     /// Says why an agent cannot be started, as far as that is known before.
     ///
@@ -83,7 +83,7 @@ impl LaunchSpec {
 }
 
 /// Something that runs.
-pub struct Launched {
+pub struct LaunchedAgent {
     /// What it says.
     pub reader: Box<dyn AsyncRead + Send + Unpin>,
     /// What it hears.
@@ -120,7 +120,7 @@ struct NotStarted {
 }
 
 impl Launch for Programs {
-    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent> {
         let (program, first) = match self.own.get(&spec.agent).and_then(|it| it.split_first()) {
             Some((program, first)) => (program.clone(), first),
             None => (self.troop.clone().into_os_string(), [].as_slice()),
@@ -143,7 +143,7 @@ impl Launch for Programs {
             return Err(io::Error::other("a started process has no pipes"));
         };
         let life = Life::Process(Box::new(child));
-        Ok(Launched { reader: Box::new(reader), writer: Box::new(writer), life })
+        Ok(LaunchedAgent { reader: Box::new(reader), writer: Box::new(writer), life })
     }
 
     fn guard(&self, session: Uuid) -> io::Result<Option<Child>> {
@@ -189,12 +189,12 @@ impl<F> Launch for InProcess<F>
 where
     F: Fn(&LaunchSpec, DuplexStream) -> Option<BoxFuture<'static, ()>> + Send + Sync,
 {
-    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent> {
         let (here, there) = tokio::io::duplex(PIPE);
         let Some(run) = (self.run)(spec, there) else { return self.others.launch(spec) };
         let (reader, writer) = tokio::io::split(here);
         let life = Life::Task(run);
-        Ok(Launched { reader: Box::new(reader), writer: Box::new(writer), life })
+        Ok(LaunchedAgent { reader: Box::new(reader), writer: Box::new(writer), life })
     }
 
     fn check(&self, agent: &str, model: Option<&str>) -> io::Result<()> {
@@ -231,11 +231,11 @@ pub fn silent_lead(spec: &LaunchSpec, wire: DuplexStream) -> Option<BoxFuture<'s
     }))
 }
 
-impl fmt::Debug for Launched {
+impl fmt::Debug for LaunchedAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.life {
-            Life::Process(_) => "Launched::Process",
-            Life::Task(_) => "Launched::Task",
+            Life::Process(_) => "LaunchedAgent::Process",
+            Life::Task(_) => "LaunchedAgent::Task",
         })
     }
 }

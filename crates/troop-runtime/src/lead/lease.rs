@@ -59,8 +59,15 @@ pub fn last_project(folder: &Path) -> Option<PathBuf> {
 /// Whether a session led the team from this machine and is dead, without having said so.
 #[must_use]
 pub fn has_died(folder: &Path, session: Uuid) -> bool {
-    let Ok(mut file) = File::open(path(folder)) else { return false };
-    file.try_lock_shared().is_ok() && dead(&mut file).contains(&session)
+    dead_sessions(folder).contains(&session)
+}
+
+/// The sessions that led the team from this machine and are dead, without having said so.
+pub(crate) fn dead_sessions(folder: &Path) -> Vec<Uuid> {
+    match File::open(path(folder)) {
+        Ok(mut file) if file.try_lock_shared().is_ok() => dead(&mut file),
+        _ => Vec::new(),
+    }
 }
 
 fn path(folder: &Path) -> PathBuf {
@@ -81,7 +88,7 @@ fn dead(file: &mut File) -> Vec<Uuid> {
 
 /// The right to lead, as long as this is held.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct LeadLock {
     pub(super) fence: u64,
     /// From when on no lead may have been told what happened.
     pub(super) heard_until: Option<Time>,
@@ -91,7 +98,7 @@ pub(super) struct Lock {
     file: File,
 }
 
-impl Lock {
+impl LeadLock {
     /// Takes the lead.
     pub(super) async fn take(options: &LeadOptions, session: Uuid) -> Result<Self, LeadError> {
         let unusable = |source| LeadError::Folder { path: options.folder.clone(), source };

@@ -10,7 +10,7 @@ use troop_model::{Origin, TaskNumber, TaskRef, Version};
 use troop_protocol::{FromLead, Notification, Peer, PeerError};
 use uuid::Uuid;
 
-use super::{Runner, delegations::AtWork, stop::Stop, supervisor::Exit};
+use super::{Runner, delegations::AtWork, stop::StopOrder, supervisor::MemberExit};
 
 /// How many lines of its standard error are kept to explain its end.
 const LAST_WORDS: usize = 8;
@@ -32,14 +32,14 @@ pub(super) enum Phase {
 
 /// What a member runs as.
 #[derive(Debug)]
-pub(super) enum Body {
+pub(super) enum MemberBody {
     /// A process of its own.
     Process(u32),
     /// A part of this one.
     Task(AbortHandle),
 }
 
-impl Body {
+impl MemberBody {
     /// The process that it runs in.
     pub(super) fn process(&self) -> u32 {
         self.own_process().unwrap_or_else(std::process::id)
@@ -60,10 +60,10 @@ impl Body {
     clippy::struct_excessive_bools,
     reason = "each is a fact of its own, and no two exclude each other"
 )]
-pub(super) struct Link {
+pub(super) struct LiveMember {
     pub(super) runner: Runner,
     pub(super) peer: Peer,
-    pub(super) body: Body,
+    pub(super) body: MemberBody,
     pub(super) phase: Phase,
     /// Whether the member joined only to be started now. If it does not start, it is not left behind.
     pub(super) is_new: bool,
@@ -94,8 +94,8 @@ pub(super) struct Link {
     pub(super) told_team: u64,
     /// The version of the log at which nobody could begin anything that waits, if it is told so.
     pub(super) told_stuck: Option<Version>,
-    pub(super) asked: Asked,
-    pub(super) stop: Option<Stop>,
+    pub(super) asked: PendingWork,
+    pub(super) stop: Option<StopOrder>,
     /// How many of its deeds wait for hooks.
     pub(super) n_held: usize,
     /// It said that it is idle, and that has to wait.
@@ -113,7 +113,7 @@ pub(super) struct Link {
     /// Whether its wire has ended.
     pub(super) is_silent: bool,
     /// How it ended, once it has. What it said before that may still be on its way.
-    pub(super) exit: Option<Exit>,
+    pub(super) exit: Option<MemberExit>,
     pub(super) heard_at: Instant,
     /// When it was last given mail while it had nothing else to deal with.
     roused_at: Instant,
@@ -136,15 +136,15 @@ pub(super) struct IdleAfter {
 
 /// Whether a member is being given work.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct PendingWork {
     /// How many commands may give it some, and nobody knows yet what comes of them.
     pub(super) n_waiting: usize,
     /// What came of the others is in the log up to there.
     pub(super) until: Version,
 }
 
-impl Link {
-    pub(super) fn new(runner: Runner, peer: Peer, body: Body, is_new: bool) -> Self {
+impl LiveMember {
+    pub(super) fn new(runner: Runner, peer: Peer, body: MemberBody, is_new: bool) -> Self {
         let now = Instant::now();
         Self {
             runner,
@@ -165,7 +165,7 @@ impl Link {
             is_killed: false,
             told_team: 0,
             told_stuck: None,
-            asked: Asked::default(),
+            asked: PendingWork::default(),
             stop: None,
             n_held: 0,
             idle_after: None,
@@ -256,7 +256,7 @@ impl Link {
     }
 
     /// Why it ended: what was done to it, else how it ended; and the end of what it wrote to standard error.
-    pub(super) fn why_ended(&self, exit: &Exit) -> String {
+    pub(super) fn why_ended(&self, exit: &MemberExit) -> String {
         let why = self.ended_because.clone().unwrap_or_else(|| exit.to_string());
         let words: Vec<_> = self.last_words.iter().map(String::as_str).collect();
         let words = words.join("\n");

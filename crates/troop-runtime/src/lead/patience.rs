@@ -9,7 +9,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use troop_model::MemberName;
 
-use super::input::Input;
+use super::input::LeadInput;
 use crate::GitError;
 
 /// How long is waited in all ...
@@ -48,7 +48,7 @@ pub(super) struct Failing(BTreeMap<MemberName, Tries>);
 
 /// When something is tried again, and who is told now.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Again {
+pub(super) struct NextTry {
     pub(super) pause: Duration,
     /// Whether it is new for this member ...
     pub(super) is_new: bool,
@@ -58,12 +58,12 @@ pub(super) struct Again {
 
 impl Failing {
     /// When something that failed is tried again; none if it was tried for too long.
-    pub(super) fn again(&mut self, member: &MemberName, first: Duration) -> Option<Again> {
+    pub(super) fn again(&mut self, member: &MemberName, first: Duration) -> Option<NextTry> {
         let is_known = !self.0.is_empty();
         let tries = self.0.entry(member.clone()).or_insert_with(Tries::begin);
         let pause = tries.pause(first)?;
         let is_new = tries.is_first();
-        Some(Again { pause, is_new, is_news: is_new && !is_known })
+        Some(NextTry { pause, is_new, is_news: is_new && !is_known })
     }
 
     /// For whom something is tried again, which is not any more.
@@ -79,24 +79,24 @@ impl Failing {
 
 /// Tries again what a fault of the machine keeps from being done: nobody's work is to blame for that. People are told once.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct Perseverance {
     /// Whose work waits.
     member: MemberName,
     /// What cannot be done.
     what: String,
     /// How long the first pause is.
     first: Duration,
-    inputs: mpsc::Sender<Input>,
+    inputs: mpsc::Sender<LeadInput>,
     /// Ends the waiting.
     over: CancellationToken,
     tries: Tries,
 }
 
-impl Patience {
+impl Perseverance {
     pub(super) fn new(
         (member, what): (MemberName, String),
         first: Duration,
-        inputs: mpsc::Sender<Input>,
+        inputs: mpsc::Sender<LeadInput>,
         over: CancellationToken,
     ) -> Self {
         Self { member, what, first, inputs, over, tries: Tries::begin() }
@@ -110,7 +110,7 @@ impl Patience {
         let Some(pause) = self.tries.pause(self.first) else { return false };
         if self.tries.is_first() {
             let what = format!("{}; retrying: {}", self.what, error.chain());
-            drop(self.inputs.send(Input::Waits(self.member.clone(), what)).await);
+            drop(self.inputs.send(LeadInput::Waits(self.member.clone(), what)).await);
         }
         self.over.run_until_cancelled(sleep(pause)).await;
         true

@@ -12,15 +12,15 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Command, Event, Fact, Member, MemberName, Outgoing, Role, State, Status, Task, TaskCommand,
-    TaskNumber, Team, TrailKind,
+    Command, Event, Fact, Member, MemberName, Role, State, Status, Task, TaskCommand, TaskNumber,
+    Team, TrailKind,
 };
 
 use super::{
     dispatcher::Dispatcher,
-    input::{Due, Input},
-    patience::{Again, Failing, PATIENCE},
-    transcript::Line,
+    input::{Due, LeadInput},
+    patience::{Failing, NextTry, PATIENCE},
+    transcript::TranscriptLine,
 };
 use crate::{Begun, BoxFuture, Done, GitError, Isolation, Sight, Watcher, Work};
 
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The folders of members, as a lead holds them.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Workplaces {
     pub(super) isolation: Option<Isolation>,
     jobs: Jobs,
     /// Whose folder is being made, before it is started.
@@ -99,7 +99,7 @@ impl Readying {
     }
 }
 
-impl Places {
+impl Workplaces {
     /// Lets something be done to folders, after all that was wanted before.
     pub(super) fn add_job(&self, job: impl Future<Output = ()> + Send + 'static) {
         self.jobs.add(job);
@@ -124,7 +124,7 @@ impl Dispatcher {
     fn isolation_of(&self, member: &MemberName) -> Option<Isolation> {
         let isolation = self.places.isolation.as_ref()?;
         let is_run_here = |it: &Member| it.role == Role::Member && !it.is_external();
-        let is_teammate = self.state.member(member).is_some_and(is_run_here);
+        let is_teammate = self.post.state.member(member).is_some_and(is_run_here);
         is_teammate.then(|| isolation.clone())
     }
 
@@ -142,10 +142,10 @@ impl Dispatcher {
     pub(super) fn make_place(&mut self, member: &MemberName) -> bool {
         let Some(isolation) = self.isolation_of(member) else { return false };
         if self.places.coming.insert(member.clone()) {
-            let (member, inputs) = (member.clone(), self.inputs.clone());
+            let (member, inputs) = (member.clone(), self.post.background.inputs.clone());
             self.places.jobs.add(async move {
                 let place = isolation.place(&member).await;
-                drop(inputs.send(Input::Placed(member, place)).await);
+                drop(inputs.send(LeadInput::Placed(member, place)).await);
             });
         }
         true
@@ -185,14 +185,14 @@ impl Dispatcher {
         }
         let Some(work) = self.work(owner, task) else { return true };
         self.places.begun.insert(key, Readiness::Coming);
-        let is_back = self.state.tasks().get(task).is_some_and(was_handed_in);
-        let inputs = self.inputs.clone();
+        let is_back = self.post.state.tasks().get(task).is_some_and(was_handed_in);
+        let inputs = self.post.background.inputs.clone();
         self.places.jobs.add(async move {
             let begun = match is_back {
                 true => isolation.go_back(&work).await,
                 false => isolation.begin(&work).await,
             };
-            drop(inputs.send(Input::Begun(Box::new((work, begun)))).await);
+            drop(inputs.send(LeadInput::Begun(Box::new((work, begun)))).await);
         });
         false
     }
@@ -200,7 +200,7 @@ impl Dispatcher {
     fn is_at_another(&self, owner: &MemberName, task: TaskNumber) -> bool {
         let is_begun =
             |it: TaskNumber| self.places.begun.keys().any(|key| key.0 == *owner && key.1 == it);
-        others_at_work(&self.state, owner, task).any(is_begun)
+        others_at_work(&self.post.state, owner, task).any(is_begun)
     }
 
     /// Some task is over, or handed in: whose folder was needed for it can begin what it holds besides.
@@ -211,7 +211,7 @@ impl Dispatcher {
     }
 
     fn work(&self, member: &MemberName, task: TaskNumber) -> Option<Work> {
-        let found = self.state.tasks().get(task)?;
+        let found = self.post.state.tasks().get(task)?;
         let (attempt, subject) = (found.attempts, found.subject.clone());
         Some(Work { member: member.clone(), task, attempt, subject })
     }
@@ -234,7 +234,7 @@ impl Dispatcher {
     pub(super) async fn begun(&mut self, work: Work, begun: Result<Begun, GitError>) {
         let Work { member, task, attempt, .. } = &work;
         let key = (member.clone(), *task, *attempt);
-        let found = self.state.tasks().get(*task);
+        let found = self.post.state.tasks().get(*task);
         let is_its =
             found.is_some_and(|it| it.owner.as_ref() == Some(member) && it.attempts == *attempt);
         match begun {
@@ -244,25 +244,28 @@ impl Dispatcher {
                 self.places.failing.forget(member);
                 let reason =
                     format!("the worktree of {member} cannot be prepared: {}", error.chain());
-                self.note(member, Line::trouble(&reason));
+                self.post.note(member, TranscriptLine::trouble(&reason));
                 if is_its {
                     let order = TaskCommand::Release { task: (*task).into(), reason };
-                    self.give(Command::Task(order)).await;
+                    self.post.give(Command::Task(order)).await;
                 }
             }
             Ok(begun) => {
                 self.places.begun.insert(key, Readiness::Ready);
                 self.places.failing.forget(member);
-                self.note(member, Line::note(&format!("works on branch {}", begun.branch)));
+                self.post.note(
+                    member,
+                    TranscriptLine::note(&format!("works on branch {}", begun.branch)),
+                );
                 for aside in &begun.aside {
                     let what = format!(
                         "files that were in the way in its folder are now in {}",
                         aside.display()
                     );
-                    self.note(member, Line::trouble(&what));
+                    self.post.note(member, TranscriptLine::trouble(&what));
                 }
                 if is_its && !begun.earlier.is_empty() {
-                    self.tell(member, earlier(*task, &begun.earlier)).await;
+                    self.post.tell(member, earlier(*task, &begun.earlier)).await;
                 }
                 self.send_held_tasks(member);
             }
@@ -273,18 +276,18 @@ impl Dispatcher {
     /// it. Not for ever. People are told once.
     fn begins_later(&mut self, work: &Work, error: &GitError) -> bool {
         let (member, task) = (&work.member, work.task);
-        let again = self.places.failing.again(member, self.timing.restart);
-        let Some(Again { pause, is_new, is_news }) = again else { return false };
+        let again = self.places.failing.again(member, self.post.timing.restart);
+        let Some(NextTry { pause, is_new, is_news }) = again else { return false };
         if is_new {
             let why = error.chain();
             let what =
                 format!("the worktree of {member} cannot be prepared for {task}; retrying: {why}");
-            self.note(member, Line::trouble(&what));
+            self.post.note(member, TranscriptLine::trouble(&what));
             if is_news {
-                self.tell_people(what);
+                self.post.tell_people(what);
             }
         }
-        self.timers.set(pause, Due::Begin(member.clone()));
+        self.post.timers.set(pause, Due::Begin(member.clone()));
         true
     }
 
@@ -301,13 +304,13 @@ impl Dispatcher {
     pub(super) fn readying(&self, command: &Command) -> Option<Readying> {
         let isolation = self.places.isolation.clone()?;
         let is_claim = matches!(command, Command::Task(TaskCommand::Claim { .. }));
-        let (jobs, over) = (self.places.jobs.clone(), self.over.clone());
+        let (jobs, over) = (self.places.jobs.clone(), self.post.background.over.clone());
         is_claim.then(|| Readying { isolation, jobs, over })
     }
 
     /// A member took a task by itself.
     pub(super) fn claimed(&mut self, owner: &MemberName, task: TaskNumber, attempt: u32) {
-        self.has_news = true;
+        self.post.agenda.is_due = true;
         self.is_ready_for(owner, task, attempt);
         if let Some(link) = self.links.get_mut(owner) {
             // It knows what it took.
@@ -350,20 +353,20 @@ impl Dispatcher {
     pub(super) fn watch(&mut self) {
         let is_watched = |team: &Team| team.settings.isolation_watch_seconds > 0;
         let isolation = self.places.isolation.clone();
-        let isolation = isolation.filter(|_| self.state.team().is_some_and(is_watched));
+        let isolation = isolation.filter(|_| self.post.state.team().is_some_and(is_watched));
         let Some(isolation) = isolation else { return };
         let members: Vec<_> = self.links.keys().filter(|it| self.works(it)).cloned().collect();
         let Some(mut watcher) = self.places.watcher.take() else { return };
-        let inputs = self.inputs.clone();
-        self.tracker.spawn(async move {
+        let inputs = self.post.background.inputs.clone();
+        self.post.background.tracker.spawn(async move {
             let seen = watcher.look(&isolation, &members).await;
-            drop(inputs.send(Input::Watched(Box::new((watcher, seen)))).await);
+            drop(inputs.send(LeadInput::Watched(Box::new((watcher, seen)))).await);
         });
     }
 
     /// Whether a member is at a task.
     fn works(&self, member: &MemberName) -> bool {
-        let tasks = self.state.tasks();
+        let tasks = self.post.state.tasks();
         tasks.held_by(member).any(|task| tasks.status(task) == Some(Status::InProgress))
     }
 
@@ -377,20 +380,15 @@ impl Dispatcher {
         let Sight { clashes, unseen } = seen.unwrap_or_default();
         for (member, why) in unseen {
             let what = format!("its folder cannot be watched for conflicts: {why}");
-            self.note(&member, Line::trouble(&what));
+            self.post.note(&member, TranscriptLine::trouble(&what));
         }
         for clash in clashes {
             // Who has lost its task meanwhile has nothing to agree on.
             let concerned: Vec<_> = clash.members().filter(|it| self.works(it)).collect();
             for member in concerned {
-                self.tell(member, clash.told_to(member, &branch)).await;
+                self.post.tell(member, clash.told_to(member, &branch)).await;
             }
         }
-    }
-
-    /// Tells a member something, in a way that lasts.
-    pub(super) async fn tell(&mut self, member: &MemberName, content: String) {
-        self.give(Command::Send(Outgoing::system(member.to_string(), content))).await;
     }
 }
 

@@ -4,12 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    ActorKind, Command, Context, DelegationOutcome, Fact, MemberName, Merged, Notice, Proof,
-    Refusal, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef, Time, decide,
+    ActorKind, Command, DelegationOutcome, Fact, MemberName, Merged, Notice, Proof, RefusedBy,
+    RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef,
 };
 
 use super::{
-    Runner, dispatcher::Dispatcher, gate::Deed, input::Input, patience::Patience, places::at_work,
+    Runner, dispatcher::Dispatcher, gate::Deed, input::LeadInput, patience::Perseverance,
+    places::at_work, post::would_take,
 };
 use crate::{
     Aim, Checks, Finished, GitError, Isolation, Merge, NotMerged, Outcome, Request, Wanted, Work,
@@ -49,51 +50,47 @@ impl Dispatcher {
     /// What must be shown before this counts as done; nothing, if it does not say so, or is refused anyway.
     pub(super) fn to_show(&self, request: &Request) -> Option<Claim> {
         let (task, member, how) = self.said_done(request)?;
-        let found = self.state.tasks().get(task)?;
-        let checks = found.required_checks(self.state.team()?);
+        let found = self.post.state.tasks().get(task)?;
+        let checks = found.required_checks(self.post.state.team()?);
         let checks = checks.into_iter().map(str::to_owned).collect();
         let work = self.work_of(&member, task);
         let claim = Claim { task, work, how, checks };
         let is_empty = claim.work.is_none() && claim.checks.is_empty();
-        (!is_empty && self.would_be_taken(request)).then_some(claim)
+        (!is_empty && self.post.would_take(request)).then_some(claim)
     }
 
     /// Which task is said to be done, whose work it is, and in which way.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all else says nothing of that kind")]
     pub(super) fn said_done(&self, request: &Request) -> Option<(TaskNumber, MemberName, How)> {
-        let is_reviewed = self.state.team()?.settings.require_review;
+        let is_reviewed = self.post.state.team()?.settings.require_review;
         let aim = if is_reviewed { Aim::HandIn } else { Aim::Merge };
         let (task, how) = match &request.command {
             Command::Task(TaskCommand::Complete { task, .. }) => {
-                (self.state.resolve(task).ok()?, How::Finish(aim))
+                (self.post.state.resolve(task).ok()?, How::Finish(aim))
             }
             Command::Task(TaskCommand::Review { task, .. }) => {
-                (self.state.resolve(task).ok()?, How::Finish(Aim::HandIn))
+                (self.post.state.resolve(task).ok()?, How::Finish(Aim::HandIn))
             }
             Command::Task(TaskCommand::Approve { task, .. }) => {
-                (self.state.resolve(task).ok()?, How::Approve)
+                (self.post.state.resolve(task).ok()?, How::Approve)
             }
             Command::FinishDelegation { delegation, outcome: DelegationOutcome::Completed(_) } => {
-                let mut all = self.state.delegations();
+                let mut all = self.post.state.delegations();
                 (all.find(|it| it.id == *delegation)?.task, How::Finish(aim))
             }
             _ => return None,
         };
-        if how == How::Approve && self.state.tasks().status(task) != Some(Status::InReview) {
+        if how == How::Approve && self.post.state.tasks().status(task) != Some(Status::InReview) {
             return None;
         }
         // A person's word counts at once; what its holder made is merged right after.
         if how != How::Approve && request.actor.kind == ActorKind::Human {
             return None;
         }
-        let owner = self.state.tasks().get(task)?.owner.clone();
-        let actor = || self.state.find_member(&request.actor.name).ok().map(|it| it.name.clone());
+        let owner = self.post.state.tasks().get(task)?.owner.clone();
+        let actor =
+            || self.post.state.find_member(&request.actor.name).ok().map(|it| it.name.clone());
         Some((task, owner.or_else(actor)?, how))
-    }
-
-    /// Whether the board would take it, if only it were shown.
-    pub(super) fn would_be_taken(&self, request: &Request) -> bool {
-        would_be_taken(&self.state, request, self.clock.now())
     }
 
     /// Whether somebody still wants to know whether a task is done: until it is taken away or over, which the board is asked
@@ -102,11 +99,11 @@ impl Dispatcher {
         let over = CancellationToken::new();
         self.proofs.insert(request.operation, (task, over.clone()));
         let (board, clock, request) =
-            (self.board.clone(), self.clock.clone(), Arc::new(request.clone()));
+            (self.post.board.clone(), self.post.clock.clone(), Arc::new(request.clone()));
         let ask: Ask = Arc::new(move || {
             let (board, now, request) = (board.clone(), clock.now(), Arc::clone(&request));
             Box::pin(async move {
-                let look = move |state: &State| would_be_taken(state, &request, now);
+                let look = move |state: &State| would_take(state, &request, now);
                 // A board that cannot be asked does not take it in the end.
                 board.look(look).await.unwrap_or(true)
             })
@@ -132,13 +129,16 @@ impl Dispatcher {
     pub(super) fn show(&mut self, claim: Claim, deed: Deed) {
         self.n_gated += 1;
         let Claim { task, work, how, checks } = claim;
-        let owner = self.state.tasks().get(task).and_then(|it| it.owner.clone());
+        let owner = self.post.state.tasks().get(task).and_then(|it| it.owner.clone());
         let wanted = self.wanted(&deed.request, task);
         let checks = self.checks(checks, owner, wanted);
         let work = work.map(|(isolation, work)| (isolation, self.patience(&work, &checks), work));
-        let (inputs, project, over) =
-            (self.inputs.clone(), self.project.clone(), self.over.clone());
-        self.tracker.spawn(async move {
+        let (inputs, project, over) = (
+            self.post.background.inputs.clone(),
+            self.project.clone(),
+            self.post.background.over.clone(),
+        );
+        self.post.background.tracker.spawn(async move {
             let finish = async {
                 match (work, how) {
                     (Some((isolation, mut patience, work)), How::Finish(aim)) => loop {
@@ -162,16 +162,21 @@ impl Dispatcher {
             };
             // At the end of the lead it is not known; the task is given to somebody again.
             let Some(finished) = over.run_until_cancelled(finish).await else { return };
-            drop(inputs.send(Input::Proved(Box::new(Proved { deed, task, finished }))).await);
+            drop(inputs.send(LeadInput::Proved(Box::new(Proved { deed, task, finished }))).await);
         });
     }
 
     /// For what a fault of the machine keeps from being merged.
-    pub(super) fn patience(&self, work: &Work, checks: &Checks) -> Patience {
+    pub(super) fn patience(&self, work: &Work, checks: &Checks) -> Perseverance {
         let Work { member, task, .. } = work;
         let what = format!("{member}'s work on {task} cannot be merged now");
         let over = checks.wanted.over.clone();
-        Patience::new((member.clone(), what), self.timing.restart, self.inputs.clone(), over)
+        Perseverance::new(
+            (member.clone(), what),
+            self.post.timing.restart,
+            self.post.background.inputs.clone(),
+            over,
+        )
     }
 
     pub(super) fn checks(
@@ -180,12 +185,12 @@ impl Dispatcher {
         owner: Option<MemberName>,
         wanted: Wanted,
     ) -> Checks {
-        let seconds = self.state.team().map_or(1, |team| team.settings.check_timeout_seconds);
-        let inputs = self.inputs.clone();
+        let seconds = self.post.state.team().map_or(1, |team| team.settings.check_timeout_seconds);
+        let inputs = self.post.background.inputs.clone();
         let show = owner.map(|owner| {
             let show = move |line: &str| {
                 // A lead that has enough to do does not show it.
-                drop(inputs.try_send(Input::Shown(owner.clone(), line.to_owned())));
+                drop(inputs.try_send(LeadInput::Shown(owner.clone(), line.to_owned())));
             };
             Arc::new(show) as Show
         });
@@ -193,8 +198,8 @@ impl Dispatcher {
             commands,
             timeout: Duration::from_secs(seconds.into()),
             environment: self.environment.clone(),
-            clock: self.clock.clone(),
-            session: self.session,
+            clock: self.post.clock.clone(),
+            session: self.post.mandate.session,
             show,
             wanted,
             agreement: self.agreement.clone(),
@@ -204,7 +209,7 @@ impl Dispatcher {
     /// It is known whether something is done.
     pub(super) async fn proved(&mut self, proved: Proved) {
         self.n_gated -= 1;
-        self.has_news = true;
+        self.post.agenda.is_due = true;
         let Proved { deed, task, finished } = proved;
         self.proofs.remove(&deed.request.operation);
         let runner = deed.runner.clone();
@@ -268,14 +273,14 @@ impl Dispatcher {
         let merge = merge.map(|it| Merged { into: it.into, commit: it.commit });
         if merge.is_some() || !evidence.is_empty() {
             let proof = Proof { task: task.into(), evidence, merge, waived: None };
-            self.give(Command::Task(TaskCommand::Prove(proof))).await;
+            self.post.give(Command::Task(TaskCommand::Prove(proof))).await;
         }
     }
 
     /// What was said to be done is not wanted any more. The board says why; if it would take it again, it is another attempt,
     /// of which nothing was merged.
     async fn is_unwanted(&mut self, deed: Deed) {
-        if self.would_be_taken(&deed.request) {
+        if self.post.would_take(&deed.request) {
             let feedback =
                 "the task was taken away in the meantime; look at it, and complete it again";
             self.vetoed(deed, feedback.to_owned(), Notice::NotDone).await;
@@ -288,20 +293,21 @@ impl Dispatcher {
     /// of who made it that others were merged meanwhile. Who cannot repair it would hand in the same again, so it is tried anew.
     async fn send_back(&mut self, deed: Deed, task: TaskNumber, feedback: String, reason: &str) {
         let (attempt, can_repair) = (self.attempt_at(task), self.can_repair(task));
-        let owner = self.state.tasks().get(task).and_then(|it| it.owner.clone());
+        let owner = self.post.state.tasks().get(task).and_then(|it| it.owner.clone());
         let owner = owner.map_or_else(|| "whoever takes it".to_owned(), |it| it.to_string());
         let (task_ref, mode) = (task.into(), RejectMode::Revise);
         let order = TaskCommand::Reject { task: task_ref, reason: feedback.clone(), mode };
-        self.give(Command::Task(order)).await;
+        self.post.give(Command::Task(order)).await;
         if !can_repair {
             let (task, attempt) = (task.into(), Some(attempt));
-            self.give(Command::Task(TaskCommand::Fail {
-                task,
-                reason: feedback,
-                attempt,
-                for_good: false,
-            }))
-            .await;
+            self.post
+                .give(Command::Task(TaskCommand::Fail {
+                    task,
+                    reason: feedback,
+                    attempt,
+                    for_good: false,
+                }))
+                .await;
         }
         let message = match can_repair {
             true => format!("{task} was sent back to {owner}: {reason}"),
@@ -316,37 +322,37 @@ impl Dispatcher {
     }
 
     fn attempt_at(&self, task: TaskNumber) -> u32 {
-        self.state.tasks().get(task).map_or(0, |it| it.attempts)
+        self.post.state.tasks().get(task).map_or(0, |it| it.attempts)
     }
 
     /// Whether somebody speaks of an earlier attempt at a task: that ends nothing of this one.
     pub(super) fn is_late(&self, task: &TaskRef, attempt: Option<u32>) -> bool {
-        let Ok(task) = self.state.resolve(task) else { return false };
+        let Ok(task) = self.post.state.resolve(task) else { return false };
         attempt.is_some_and(|attempt| attempt != self.attempt_at(task))
     }
 
     /// Whether a task that fails now is tried again by itself.
     fn may_be_tried_again(&self, task: TaskNumber) -> bool {
-        let max = self.state.team().map_or(0, |team| team.settings.max_attempts);
-        self.state.tasks().get(task).is_some_and(|it| it.attempts_used() < max)
+        let max = self.post.state.team().map_or(0, |team| team.settings.max_attempts);
+        self.post.state.tasks().get(task).is_some_and(|it| it.attempts_used() < max)
     }
 
     /// Whether who holds a task can do anything about what is said against its result.
     fn can_repair(&self, task: TaskNumber) -> bool {
-        let owner = self.state.tasks().get(task).and_then(|it| it.owner.as_ref());
-        let agent = owner.and_then(|it| self.state.member(it));
+        let owner = self.post.state.tasks().get(task).and_then(|it| it.owner.as_ref());
+        let agent = owner.and_then(|it| self.post.state.member(it));
         agent.is_none_or(|it| it.agent != "command")
     }
 
     /// The board did not take what a member said. What it says to be done is then not done: it holds the task and would say
     /// nothing more about it.
     pub(super) async fn not_taken(&mut self, (runner, request, why): (Runner, Request, String)) {
-        let is_at = |task| at_work(&self.state, &runner.member).any(|it| it == task);
+        let is_at = |task| at_work(&self.post.state, &runner.member).any(|it| it == task);
         let is_late = matches!(&request.command, Command::Task(TaskCommand::Complete { task, attempt, .. })
             if self.is_late(task, *attempt));
         match self.said_done(&request) {
             Some((task, ..)) if is_at(task) && !is_late => {
-                self.tell_people(format!("{}: {task} is not done yet: {why}", runner.member));
+                self.post.tell_people(format!("{}: {task} is not done yet: {why}", runner.member));
                 let deed = Deed { runner: Some(runner), request, responder: None };
                 self.not_done(deed, task, why, Notice::NotDone).await;
             }
@@ -373,22 +379,11 @@ impl Dispatcher {
                 attempt: Some(attempt),
                 for_good: false,
             };
-            self.give(Command::Task(order)).await;
+            self.post.give(Command::Task(order)).await;
             self.refusals.remove(&(task, attempt));
             self.say_no(deed, feedback, notice).await;
         } else {
             self.vetoed(deed, feedback, notice).await;
         }
     }
-}
-
-/// Whether a board would take something, if only it were shown.
-fn would_be_taken(state: &State, request: &Request, now: Time) -> bool {
-    let ctx = Context {
-        now,
-        asker: request.actor.clone().into(),
-        operation: request.operation,
-        fence: request.fence,
-    };
-    matches!(decide(state, &request.command, &ctx), Ok(_) | Err(Refusal::NotProved { .. }))
 }

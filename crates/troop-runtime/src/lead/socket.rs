@@ -9,19 +9,18 @@ use std::{
 
 use tokio::{net::UnixListener, sync::mpsc};
 use tokio_util::task::TaskTracker;
-use troop_model::{OperationId, State};
+use troop_model::State;
 use troop_protocol::{
-    Call, Change, Failure, FailureKind, Incoming, Opened, PROTOCOL_VERSION, Peer, Request as Asked,
-    Responder,
+    Call, Failure, FailureKind, Incoming, Opened, PROTOCOL_VERSION, Peer, Request as Asked,
+    Responder, Session,
 };
 use uuid::Uuid;
 
-use super::{
-    answers::{self, Caller},
-    files::FileDesk,
-    input::Input,
+use super::input::LeadInput;
+use crate::{
+    Answers, Board,
+    answers::{failure, signed},
 };
-use crate::{Board, Request, Signature};
 
 /// The longest path that a socket can have on every system.
 const MAX_PATH: usize = 100;
@@ -92,8 +91,8 @@ fn place(folder: &Path) -> io::Result<PathBuf> {
 #[derive(Clone, Debug)]
 pub(super) struct Host {
     pub(super) board: Board,
-    pub(super) files: FileDesk,
-    pub(super) inputs: mpsc::Sender<Input>,
+    pub(super) answers: Answers,
+    pub(super) inputs: mpsc::Sender<LeadInput>,
     pub(super) tracker: TaskTracker,
 }
 
@@ -114,7 +113,7 @@ async fn converse(peer: Peer, mut said: mpsc::Receiver<Incoming>, host: Host) {
     }
 }
 
-async fn answer(asked: Asked, caller: &mut Option<Caller>, host: &Host) {
+async fn answer(asked: Asked, caller: &mut Option<Session>, host: &Host) {
     let Asked { asked, responder } = asked;
     let call = match Call::try_from(&asked) {
         Ok(call) => call,
@@ -122,34 +121,22 @@ async fn answer(asked: Asked, caller: &mut Option<Caller>, host: &Host) {
     };
     match (call, caller.clone()) {
         (Call::Open(session), _) => {
-            *caller = Some(Caller { actor: session.actor, origin: session.origin });
+            *caller = Some(session);
             open(responder, host).await;
         }
         (_, None) => {
             let what = format!("identify yourself first: `session/open`, then `{}`", asked.method);
             refuse(responder, Failure::new(FailureKind::Forbidden, &what));
         }
-        (Call::Query(query), Some(caller)) => {
-            let board = host.board.clone();
-            host.tracker.spawn(async move {
-                let outcome = answers::query(&board, caller, query).await;
-                drop(responder.respond(outcome.map_err(Into::into)));
-            });
+        (Call::Change(change), Some(session)) => {
+            let request = signed(session, *change);
+            // After the lead's end nobody answers.
+            drop(host.inputs.send(LeadInput::Called(Box::new((request, responder)))).await);
         }
-        (Call::File(call), Some(caller)) => {
-            host.tracker.spawn(host.files.clone().answer(caller, call, responder));
-        }
-        (Call::Change(change), Some(caller)) => {
-            let request = request(*change, caller);
-            drop(host.inputs.send(Input::Called(Box::new((request, responder)))).await);
+        (call, Some(session)) => {
+            host.tracker.spawn(host.answers.clone().respond(session, call, responder));
         }
     }
-}
-
-fn request(change: Change, caller: Caller) -> Request {
-    let Caller { actor, origin } = caller;
-    let operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
-    Signature { operation, actor, origin }.on(change.command)
 }
 
 async fn open(responder: Responder, host: &Host) {
@@ -160,11 +147,11 @@ async fn open(responder: Responder, host: &Host) {
             drop(responder.answer(&opened));
         }
         Ok(None) => refuse(responder, Failure::new(FailureKind::NotFound, "no team")),
-        Err(error) => refuse(responder, answers::failure(&error)),
+        Err(error) => refuse(responder, failure(&error)),
     }
 }
 
 fn refuse(responder: Responder, failure: Failure) {
-    // Who has gone needs no answer.
+    // If the caller has gone, nobody needs the answer.
     drop(responder.refuse(failure));
 }

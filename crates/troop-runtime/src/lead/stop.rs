@@ -9,15 +9,16 @@ use troop_protocol::FromLead;
 use uuid::Uuid;
 
 use super::{
-    Ended, LeadWork, Runner, Until,
+    LeadEnd, LeadWork, Runner, Until,
     dispatcher::Dispatcher,
     input::Due,
-    link::{Link, Phase},
+    link::{LiveMember, Phase},
+    post::Course,
 };
 
 /// A member that is being stopped.
 #[derive(Clone, Debug)]
-pub(super) struct Stop {
+pub(super) struct StopOrder {
     pub(super) reason: String,
     /// The request that its answer belongs to, and who made it.
     pub(super) asked: Option<(Uuid, Party)>,
@@ -25,7 +26,7 @@ pub(super) struct Stop {
     pub(super) is_forced: bool,
 }
 
-impl Stop {
+impl StopOrder {
     /// Why, as the log says it to people.
     pub(super) fn recorded(&self) -> String {
         let team_stopped = StateCause::TeamStopped.in_words();
@@ -55,19 +56,10 @@ pub fn is_to_start_again(member: &Member) -> bool {
     !member.is_external() && is_down && member.state_cause != Some(StateCause::Asked)
 }
 
-/// A team that is being stopped.
-#[derive(Clone, Debug)]
-pub(super) struct TeamStop {
-    /// How it will have ended.
-    how: Ended,
-    /// Whether the last words were given to the board.
-    is_told: bool,
-}
-
 impl Dispatcher {
     /// Stops a member because somebody sent it a request to. Who runs elsewhere reads the request there.
     pub(super) async fn stop_as_asked(&mut self, member: &MemberName) {
-        if self.state.member(member).is_some_and(Member::is_external) {
+        if self.post.state.member(member).is_some_and(Member::is_external) {
             return;
         }
         let Some(request) = self.stop_request(member) else { return };
@@ -78,16 +70,16 @@ impl Dispatcher {
         };
         if !self.links.contains_key(member) && self.starts.forget(member) {
             let (reason, cause) = (Some(reason.clone()), Some(StateCause::Asked));
-            self.set_state(member, MemberState::Stopped, reason, cause, None).await;
+            self.post.set_state(member, MemberState::Stopped, reason, cause, None).await;
         }
-        let stop = Stop { reason, asked: Some((id, from)), is_forced: false };
+        let stop = StopOrder { reason, asked: Some((id, from)), is_forced: false };
         self.ask_to_stop(member, stop);
         // It is read with what comes of it; a member that does not run has nothing to stop.
         let (reader, messages) = (Some(member.clone()), Some(vec![id]));
-        self.give(Command::MarkRead { reader, messages }).await;
+        self.post.give(Command::MarkRead { reader, messages }).await;
     }
 
-    fn ask_to_stop(&mut self, member: &MemberName, stop: Stop) {
+    fn ask_to_stop(&mut self, member: &MemberName, stop: StopOrder) {
         let Some(link) = self.links.get_mut(member) else { return };
         let runner = link.runner.clone();
         // One that does not read is told by a signal when its grace is over.
@@ -98,13 +90,13 @@ impl Dispatcher {
         // Who has to stop with its team has to, whoever asks for the same meanwhile.
         let forced = earlier.filter(|earlier| earlier.is_forced);
         link.stop = Some(match forced {
-            Some(forced) => Stop { asked: stop.asked, ..forced },
+            Some(forced) => StopOrder { asked: stop.asked, ..forced },
             None => stop,
         });
         if is_starting {
             self.kill(&runner);
         } else if is_first {
-            self.timers.set(self.timing.grace, Due::Grace(runner));
+            self.post.timers.set(self.post.timing.grace, Due::Grace(runner));
         }
     }
 
@@ -115,12 +107,12 @@ impl Dispatcher {
             return;
         }
         self.signal(runner, Signal::TERM);
-        self.timers.set(self.timing.term, Due::Term(runner.clone()));
+        self.post.timers.set(self.post.timing.term, Due::Term(runner.clone()));
     }
 
     /// A member had its time to end after it was told to, or after it closed its wire.
     pub(super) fn term_is_over(&mut self, runner: &Runner) {
-        let has_ended = |link: &mut Link| link.exit.is_some() && link.stop.is_none();
+        let has_ended = |link: &mut LiveMember| link.exit.is_some() && link.stop.is_none();
         // Who has ended by itself, and is only waited for because of what it said, keeps nobody from stopping.
         if !self.link(runner).is_some_and(has_ended) {
             self.kill(runner);
@@ -129,15 +121,15 @@ impl Dispatcher {
 
     /// Stops everybody, and then this lead.
     pub(super) async fn begin_team_stop(&mut self, reason: &str) {
-        self.stop_team(Ended::Stopped { reason: reason.to_owned() }, reason).await;
+        self.stop_team(LeadEnd::Stopped { reason: reason.to_owned() }, reason).await;
     }
 
-    async fn stop_team(&mut self, how: Ended, reason: &str) {
-        if self.stop.is_some() {
+    async fn stop_team(&mut self, how: LeadEnd, reason: &str) {
+        if self.post.is_ending() {
             return;
         }
-        self.stop = Some(TeamStop { how, is_told: false });
-        self.has_news = true;
+        self.post.course = Course::Stopping(how);
+        self.post.agenda.is_due = true;
         // Who waits to be started does not any more.
         for member in self.starts.take() {
             self.start(&member).await;
@@ -145,64 +137,64 @@ impl Dispatcher {
         let members: Vec<_> = self.links.keys().cloned().collect();
         for member in members {
             let reason = reason.to_owned();
-            self.ask_to_stop(&member, Stop { reason, asked: None, is_forced: true });
+            self.ask_to_stop(&member, StopOrder { reason, asked: None, is_forced: true });
             let pid = self.links.get(&member).map(|link| link.body.process());
-            self.set_state(&member, MemberState::Stopping, None, None, pid).await;
+            self.post.set_state(&member, MemberState::Stopping, None, None, pid).await;
         }
     }
 
     /// Ends when all have stopped and the board knows; stops when nobody has anything left to do.
     pub(super) async fn look_for_the_end(&mut self) {
-        match &self.stop {
-            None if self.may_end() && self.is_quiet() && self.has_followed_all().await => {
-                self.stop_team(Ended::Quiet, "nobody has anything left to do").await;
+        match self.post.course {
+            Course::Running if self.may_end() && self.is_quiet() => {
+                if self.post.has_followed_all().await {
+                    self.stop_team(LeadEnd::Quiet, "nobody has anything left to do").await;
+                }
             }
-            Some(stop) if self.links.is_empty() && !stop.is_told => self.say_goodbye().await,
-            None if self.may_end() && self.ends_spent() && self.has_followed_all().await => {
-                let reason = self.why_spent();
-                self.begin_team_stop(&reason).await;
+            Course::Running if self.may_end() && self.ends_spent() => {
+                if self.post.has_followed_all().await {
+                    let reason = self.why_spent();
+                    self.begin_team_stop(&reason).await;
+                }
             }
-            _ => {}
+            Course::Stopping(_) if self.links.is_empty() => self.say_goodbye().await,
+            Course::Running | Course::Stopping(_) | Course::Over(_) => {}
         }
     }
 
     async fn say_goodbye(&mut self) {
         self.fire_shutdown().await;
-        let is_deleted =
-            self.state.team().is_none_or(|team| team.status == troop_model::TeamStatus::Deleted);
+        let is_deleted = self
+            .post
+            .state
+            .team()
+            .is_none_or(|team| team.status == troop_model::TeamStatus::Deleted);
         if !is_deleted {
-            let is_over = self.state.tasks().iter().all(|task| task.status.is_finished());
+            let is_over = self.post.state.tasks().iter().all(|task| task.status.is_finished());
             // What ends before all is done has stopped, and can go on. Nobody knows what a lead had in mind that was cut short.
             if is_over && !self.leaves_something_open() {
-                self.give(Command::CompleteTeam).await;
+                self.post.give(Command::CompleteTeam).await;
             }
-            let request = self.own(Command::ReleaseLead);
-            if let Some(given) = self.enqueue(request).await {
+            let request = self.post.own(Command::ReleaseLead);
+            if let Some(given) = self.post.enqueue(request).await {
                 // What is refused now is for whoever leads next.
                 drop(given.done().await);
             }
         }
-        if let Some(stop) = &mut self.stop {
-            stop.is_told = true;
-            self.ended.get_or_insert(stop.how.clone());
+        // What ended the lead meanwhile counts.
+        if let Course::Stopping(how) = &self.post.course {
+            self.post.course = Course::Over(how.clone());
         }
     }
 
     /// Whether the lead ends before it has dealt with all that people told it.
     fn leaves_something_open(&self) -> bool {
-        let Some(lead) = self.state.lead() else { return false };
+        let Some(lead) = self.post.state.lead() else { return false };
         let party = Party::member(&lead.name);
-        let mut unread = self.state.mailbox().unread_of(&party);
+        let mut unread = self.post.state.mailbox().unread_of(&party);
         lead.state == MemberState::Crashed
-            || self.left_open().is_some()
+            || self.post.left_open().is_some()
             || unread.any(|message| message.from == Party::user())
-    }
-
-    /// Whether all that was given to the board is decided, and followed. This look waits behind everything given before;
-    /// what is still to be followed brings the question up again.
-    async fn has_followed_all(&self) -> bool {
-        let version = self.board.look(troop_model::State::version).await;
-        version.is_ok_and(|version| version == self.state.version())
     }
 
     /// Whether it is over when nobody has anything left to do.
@@ -210,7 +202,7 @@ impl Dispatcher {
         match self.until {
             Until::Stopped => false,
             Until::Quiet => true,
-            Until::QuietAfter(version) => version <= self.state.version(),
+            Until::QuietAfter(version) => version <= self.post.state.version(),
         }
     }
 
@@ -227,7 +219,7 @@ impl Dispatcher {
     /// can be begun or will be tried again, and who runs elsewhere had time for its last words. A lead that was interrupted waits for a word, and one that could spend no more
     /// for money.
     fn is_quiet(&self) -> bool {
-        let is_open = match *self.work.borrow() {
+        let is_open = match *self.post.lead_work.borrow() {
             LeadWork::Done => false,
             LeadWork::Open | LeadWork::Failed => self.is_spent,
             LeadWork::Interrupted => true,
@@ -235,21 +227,21 @@ impl Dispatcher {
         !is_open
             && self.links.values().all(|link| self.is_at_rest(link))
             && self.nothing_moves()
-            && !self.timers.has(|due| matches!(due, Due::LastWords(_)))
+            && !self.post.timers.has(|due| matches!(due, Due::LastWords(_)))
     }
 
     /// The lead, if nobody can begin the tasks that are left, and since when that is known.
     async fn stuck(&self) -> Option<(MemberName, Version)> {
-        let lead = self.state.lead()?.name.clone();
+        let lead = self.post.state.lead()?.name.clone();
         let mut others = self.links.values().filter(|link| link.runner.member != lead);
-        let is_stuck = self.stop.is_none()
+        let is_stuck = !self.post.is_ending()
             && self.may_end()
-            && self.state.tasks().n_with(Status::Pending) > 0
+            && self.post.state.tasks().n_with(Status::Pending) > 0
             && self.links.contains_key(&lead)
             && others.all(|link| self.is_at_rest(link))
             && self.nothing_moves();
-        let version = self.state.version();
-        (is_stuck && self.has_followed_all().await).then_some((lead, version))
+        let version = self.post.state.version();
+        (is_stuck && self.post.has_followed_all().await).then_some((lead, version))
     }
 
     /// Tells the lead's agent, which may wait for the end of all tasks, that nobody can begin those that are left.
@@ -261,23 +253,23 @@ impl Dispatcher {
         }
     }
 
-    fn is_at_rest(&self, link: &Link) -> bool {
+    fn is_at_rest(&self, link: &LiveMember) -> bool {
         let party = Party::member(&link.runner.member);
-        let has_mail = self.state.mailbox().n_unread(&party) > 0;
+        let has_mail = self.post.state.mailbox().n_unread(&party) > 0;
         self.is_idle(link) && !has_mail
     }
 
     /// Whether a member is in the middle of nothing.
-    pub(super) fn is_idle(&self, link: &Link) -> bool {
-        let member = self.state.member(&link.runner.member);
+    pub(super) fn is_idle(&self, link: &LiveMember) -> bool {
+        let member = self.post.state.member(&link.runner.member);
         let is_idle =
             member.is_some_and(|it| matches!(it.state, MemberState::Idle | MemberState::Planning));
-        link.is_free(self.state.version()) && link.is_at_rest && is_idle
+        link.is_free(self.post.state.version()) && link.is_at_rest && is_idle
     }
 
     /// Whether nobody comes, and no task is worked on, can be begun or will be tried again.
     fn nothing_moves(&self) -> bool {
-        let tasks = self.state.tasks();
+        let tasks = self.post.state.tasks();
         let will_run = |it: &Member| {
             let is_coming = it.state == MemberState::Spawning || self.restarts.is_waiting(&it.name);
             it.role == Role::Member && is_coming
@@ -286,7 +278,7 @@ impl Dispatcher {
             .with_status(Status::Failed)
             .any(|number| tasks.get(number).is_some_and(|task| task.not_before.is_some()));
         self.n_gated == 0
-            && !self.state.members().any(will_run)
+            && !self.post.state.members().any(will_run)
             && tasks.n_with(Status::InProgress) == 0
             && !waits
             && !self.can_begin_something()
@@ -296,13 +288,13 @@ impl Dispatcher {
     /// have dealt with what they were told begin nothing after that; others may come and claim something at any moment.
     fn can_begin_something(&self) -> bool {
         let is_given = |team: &Team| team.settings.assignment != Assignment::Claim;
-        let is_given = self.state.team().is_some_and(is_given);
+        let is_given = self.post.state.team().is_some_and(is_given);
         let here = self.links.values().filter(|link| is_given || !link.tells_end);
-        let here = here.map(|link| &link.runner.member).filter(|it| !self.is_lead(it));
+        let here = here.map(|link| &link.runner.member).filter(|it| !self.post.is_lead(it));
         let has_left = |it: &Member| it.state_cause == Some(StateCause::Asked);
         let is_there = |it: &&Member| it.is_external() && !has_left(it);
-        let elsewhere = self.state.members().filter(is_there).map(|it| &it.name);
+        let elsewhere = self.post.state.members().filter(is_there).map(|it| &it.name);
         let mut members = here.chain(elsewhere);
-        members.any(|member| self.state.tasks().ready_for(member).next().is_some())
+        members.any(|member| self.post.state.tasks().ready_for(member).next().is_some())
     }
 }

@@ -18,11 +18,11 @@ use uuid::Uuid;
 
 use super::{
     Runner,
-    dispatcher::{Dispatcher, insist},
-    input::{Due, Ear, Input},
+    dispatcher::Dispatcher,
+    input::{Due, LeadInput, WireEar},
     launch::{LaunchSpec, Life},
-    link::{Body, Link, Phase},
-    transcript::Line,
+    link::{LiveMember, MemberBody, Phase},
+    transcript::TranscriptLine,
 };
 use crate::{
     BoardError,
@@ -37,7 +37,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How something that ran ended.
 #[derive(Debug)]
-pub(super) enum Exit {
+pub(super) enum MemberExit {
     /// A process ended.
     Process(ExitStatus),
     /// A part of this process ended.
@@ -48,7 +48,7 @@ pub(super) enum Exit {
     Unknown(io::Error),
 }
 
-impl fmt::Display for Exit {
+impl fmt::Display for MemberExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Process(status) => match (status.code(), status.signal()) {
@@ -69,10 +69,13 @@ impl Dispatcher {
         if self.links.contains_key(member) {
             return;
         }
-        if self.is_ending() {
+        if self.post.is_ending() {
             let cause = StateCause::TeamStopped;
             let reason = Some(cause.in_words().to_owned());
-            return self.set_state(member, MemberState::Stopped, reason, Some(cause), None).await;
+            return self
+                .post
+                .set_state(member, MemberState::Stopped, reason, Some(cause), None)
+                .await;
         }
         if !self.make_place(member) {
             self.start_in(member, self.project.clone()).await;
@@ -81,21 +84,21 @@ impl Dispatcher {
 
     /// Starts what runs for a member in a folder, if it is still to run.
     pub(super) async fn start_in(&mut self, member: &MemberName, path: PathBuf) {
-        if self.links.contains_key(member) || self.is_ending() {
+        if self.links.contains_key(member) || self.post.is_ending() {
             return Box::pin(self.start(member)).await;
         }
-        let Some(found) = self.state.member(member) else { return };
+        let Some(found) = self.post.state.member(member) else { return };
         self.n_runs += 1;
         let runner = Runner { member: member.clone(), run: self.n_runs };
-        let mark = Mark { session: self.session, run: Some(Uuid::now_v7()) };
+        let mark = Mark { session: self.post.mandate.session, run: Some(Uuid::now_v7()) };
         let is_new = is_new(found);
         let spec = LaunchSpec {
-            team: self.team_name(),
+            team: self.post.team_name(),
             member: member.clone(),
             role: found.role,
             agent: found.agent.clone(),
             model: found.model.clone(),
-            session: self.session,
+            session: self.post.mandate.session,
             path,
             project: self.project.clone(),
             variables: self.variables_of(member),
@@ -110,49 +113,51 @@ impl Dispatcher {
             }
             Err(error) => return self.cannot_start(member, error).await,
         };
-        let ear = Ear { runner: runner.clone(), inputs: self.inputs.clone() };
+        let ear = WireEar { runner: runner.clone(), inputs: self.post.background.inputs.clone() };
         let (reader, writer) = (launched.reader, launched.writer);
-        let peer = Peer::spawn(reader, writer, PeerOptions::default(), ear, &self.tracker);
+        let peer =
+            Peer::spawn(reader, writer, PeerOptions::default(), ear, &self.post.background.tracker);
         let body = self.attend(&runner, launched.life, mark);
-        self.note(member, Line::note(&format!("started in process {}", body.process())));
-        self.timers.set(self.timing.ready, Due::Ready(runner.clone()));
-        self.links.insert(member.clone(), Link::new(runner, peer, body, is_new));
+        self.post
+            .note(member, TranscriptLine::note(&format!("started in process {}", body.process())));
+        self.post.timers.set(self.post.timing.ready, Due::Ready(runner.clone()));
+        self.links.insert(member.clone(), LiveMember::new(runner, peer, body, is_new));
     }
 
     /// Starts a member later that a fault of the machine keeps from starting: that is no crash, and the fault of no task. Not
     /// for ever. People are told once.
     pub(super) fn starts_later(&mut self, member: &MemberName, why: &str) -> bool {
-        if self.is_lead(member) || self.is_ending() {
+        if self.post.is_lead(member) || self.post.is_ending() {
             return false;
         }
-        let Some(again) = self.starts.again(member, self.timing.restart) else {
+        let Some(again) = self.starts.again(member, self.post.timing.restart) else {
             self.starts.forget(member);
             return false;
         };
         if again.is_new {
             let what = format!("{member} cannot be started now; retrying: {why}");
-            self.note(member, Line::trouble(&what));
+            self.post.note(member, TranscriptLine::trouble(&what));
             if again.is_news {
-                self.tell_people(what);
+                self.post.tell_people(what);
             }
         }
-        self.timers.set(again.pause, Due::Start(member.clone()));
+        self.post.timers.set(again.pause, Due::Start(member.clone()));
         true
     }
 
     /// Tries again to start a member, if it is still to run.
     pub(super) async fn start_again(&mut self, member: &MemberName) {
-        if self.state.member(member).is_some_and(|it| it.state == MemberState::Spawning) {
+        if self.post.state.member(member).is_some_and(|it| it.state == MemberState::Spawning) {
             self.start(member).await;
         }
     }
 
     /// What was to run for a member could not even be started.
     pub(super) async fn cannot_start(&mut self, member: &MemberName, error: io::Error) {
-        let Some(found) = self.state.member(member) else { return };
+        let Some(found) = self.post.state.member(member) else { return };
         let is_new = is_new(found);
-        let exit = Exit::NotStarted(error);
-        self.note(member, Line::trouble(&exit.to_string()));
+        let exit = MemberExit::NotStarted(error);
+        self.post.note(member, TranscriptLine::trouble(&exit.to_string()));
         match is_new {
             true => self.not_started(member, &exit).await,
             false => self.crashed(member, exit.to_string()).await,
@@ -160,39 +165,39 @@ impl Dispatcher {
     }
 
     /// Sees to what runs until it ends.
-    fn attend(&self, runner: &Runner, life: Life, mark: Mark) -> Body {
-        let (runner, inputs) = (runner.clone(), self.inputs.clone());
+    fn attend(&self, runner: &Runner, life: Life, mark: Mark) -> MemberBody {
+        let (runner, inputs) = (runner.clone(), self.post.background.inputs.clone());
         match life {
             Life::Process(mut child) => {
                 let pid = child.id();
                 let complaints = child.stderr.take().map(|complaints| {
                     let (runner, inputs) = (runner.clone(), inputs.clone());
-                    self.tracker.spawn(hear_complaints(complaints, runner, inputs))
+                    self.post.background.tracker.spawn(hear_complaints(complaints, runner, inputs))
                 });
-                self.tracker.spawn(async move {
+                self.post.background.tracker.spawn(async move {
                     let exit = see_out(*child, mark).await;
                     // What it complained about last says why it ended.
                     if let Some(complaints) = complaints {
                         drop(timeout(LAST_WORDS, complaints).await);
                     }
-                    drop(inputs.send(Input::Exited(runner, exit)).await);
+                    drop(inputs.send(LeadInput::Exited(runner, exit)).await);
                 });
-                Body::Process(pid.unwrap_or_default())
+                MemberBody::Process(pid.unwrap_or_default())
             }
             Life::Task(task) => {
-                let task = self.tracker.spawn(task);
+                let task = self.post.background.tracker.spawn(task);
                 let abort = task.abort_handle();
-                self.tracker.spawn(async move {
+                self.post.background.tracker.spawn(async move {
                     let exit = match task.await {
-                        Ok(()) => Exit::Task,
-                        Err(error) if error.is_cancelled() => Exit::Task,
-                        Err(error) => Exit::Unknown(error.into()),
+                        Ok(()) => MemberExit::Task,
+                        Err(error) if error.is_cancelled() => MemberExit::Task,
+                        Err(error) => MemberExit::Unknown(error.into()),
                     };
                     // What it started outside of this process bears its mark.
                     drop(tokio::task::spawn_blocking(move || mark.kill_all()).await);
-                    drop(inputs.send(Input::Exited(runner, exit)).await);
+                    drop(inputs.send(LeadInput::Exited(runner, exit)).await);
                 });
-                Body::Task(abort)
+                MemberBody::Task(abort)
             }
         }
     }
@@ -208,12 +213,12 @@ impl Dispatcher {
         link.tells_end = ready.version.is_some();
         link.is_at_rest = !link.tells_end;
         let (own, pid) = (link.body.own_process(), Some(link.body.process()));
-        let permissions = self.state.member(member).map(|it| it.permissions);
+        let permissions = self.post.state.member(member).map(|it| it.permissions);
         let state = match permissions {
             Some(Permissions::Plan) => MemberState::Planning,
             _ => MemberState::Idle,
         };
-        self.set_state(member, state, None, None, pid).await;
+        self.post.set_state(member, state, None, None, pid).await;
         self.fire_spawned(member, own);
         self.send_context(member);
         self.send_held_tasks(member);
@@ -231,13 +236,13 @@ impl Dispatcher {
     }
 
     /// What ran for a member is over. First what it said before that is heard to the end.
-    pub(super) async fn exited(&mut self, runner: &Runner, exit: Exit) {
+    pub(super) async fn exited(&mut self, runner: &Runner, exit: MemberExit) {
         let Some(link) = self.link(runner) else { return };
         link.exit = Some(exit);
         if link.is_silent {
             self.bury(runner).await;
         } else {
-            self.timers.set(LAST_WORDS, Due::Bury(runner.clone()));
+            self.post.timers.set(LAST_WORDS, Due::Bury(runner.clone()));
         }
     }
 
@@ -245,18 +250,20 @@ impl Dispatcher {
     /// that is settled first, unless there is no time.
     pub(super) async fn bury(&mut self, runner: &Runner) {
         let member = &runner.member;
-        let is_over = |link: &mut Link| link.exit.is_some() && (link.n_held == 0 || link.is_killed);
+        let is_over =
+            |link: &mut LiveMember| link.exit.is_some() && (link.n_held == 0 || link.is_killed);
         let is_over = self.link(runner).is_some_and(is_over);
         let Some(mut link) = is_over.then(|| self.links.remove(member)).flatten() else { return };
         let Some(exit) = link.exit.take() else { return };
-        self.note(member, Line::note(&exit.to_string()));
+        self.post.engage(member, None);
+        self.post.note(member, TranscriptLine::note(&exit.to_string()));
         if let Some(task) = link.breaks_off {
             self.is_left_alone(task);
         }
         if link.is_let_go {
             // Somebody else may bear the name by now, and wait to be started.
             let waits = |it: &Member| it.state == MemberState::Spawning;
-            if self.state.member(member).is_some_and(waits) {
+            if self.post.state.member(member).is_some_and(waits) {
                 Box::pin(self.start(member)).await;
             }
             return;
@@ -265,14 +272,16 @@ impl Dispatcher {
         if let Some(stop) = &link.stop {
             let (mut reason, mut cause) = (stop.recorded(), stop.cause());
             let is_forced = stop.is_forced;
-            if let Some(left) = self.left_open().filter(|_| self.is_lead(member)) {
+            if let Some(left) = self.post.left_open().filter(|_| self.post.is_lead(member)) {
                 reason = format!("{reason}; {}", left.in_words());
                 cause = left;
             }
-            self.set_state(member, MemberState::Stopped, Some(reason), Some(cause), None).await;
+            self.post
+                .set_state(member, MemberState::Stopped, Some(reason), Some(cause), None)
+                .await;
             // When all stop, the lead does too, and would find it unread when it begins again.
             if !is_forced {
-                self.tell_lead(member, format!("Teammate {member} has shut down.")).await;
+                self.post.tell_lead(member, format!("Teammate {member} has shut down.")).await;
             }
             self.restarts.forget(member);
         } else if link.phase == Phase::Starting
@@ -281,49 +290,49 @@ impl Dispatcher {
         {
             // It is tried again.
         } else if link.phase == Phase::Starting && link.is_new {
-            self.not_started(member, &Exit::NotStarted(io::Error::other(reason))).await;
+            self.not_started(member, &MemberExit::NotStarted(io::Error::other(reason))).await;
         } else {
             self.crashed(member, reason).await;
         }
     }
 
     /// Who joined to be started now, and could not be, is not left behind.
-    async fn not_started(&mut self, member: &MemberName, exit: &Exit) {
+    async fn not_started(&mut self, member: &MemberName, exit: &MemberExit) {
         let what = format!("{member} did not start: {exit}");
         let reason = Some(what.clone());
-        self.give(Command::RemoveMember { member: member.clone(), reason }).await;
-        self.tell_lead(member, what).await;
+        self.post.give(Command::RemoveMember { member: member.clone(), reason }).await;
+        self.post.tell_lead(member, what).await;
     }
 
     async fn crashed(&mut self, member: &MemberName, reason: String) {
-        let is_kept_down = self.is_ending() || self.is_lead(member);
-        let is_given_up = !is_kept_down && !self.restarts.after_crash(member, &self.timing);
+        let is_kept_down = self.post.is_ending() || self.post.is_lead(member);
+        let is_given_up = !is_kept_down && !self.restarts.after_crash(member, &self.post.timing);
         let said = match is_given_up {
             true => format!("{reason}; it crashed too often and will not be restarted"),
             false => reason.clone(),
         };
-        self.set_state(member, MemberState::Crashed, Some(said), None, None).await;
+        self.post.set_state(member, MemberState::Crashed, Some(said), None, None).await;
         if is_given_up {
             let what = format!("{member} crashed too often and will not be restarted: {reason}");
-            self.tell_lead(member, what).await;
+            self.post.tell_lead(member, what).await;
         }
     }
 
     /// The log says that a member is down.
     pub(super) fn is_down(&mut self, member: &MemberName) {
-        self.has_news = true;
+        self.post.agenda.is_due = true;
         if let Some(pause) = self.restarts.pause(member) {
-            self.timers.set(pause, Due::Restart(member.clone()));
+            self.post.timers.set(pause, Due::Restart(member.clone()));
         }
     }
 
     /// Starts a member again that crashed.
     pub(super) async fn restart(&mut self, member: &MemberName) {
-        let is_down = self.state.member(member).is_some_and(|it| !it.is_running());
+        let is_down = self.post.state.member(member).is_some_and(|it| !it.is_running());
         if self.restarts.begin(member)
             && is_down
             && !self.links.contains_key(member)
-            && !self.is_ending()
+            && !self.post.is_ending()
         {
             // The log says that it starts, and then it does.
             let (member, reason) = (member.clone(), Some("starts again".to_owned()));
@@ -335,21 +344,17 @@ impl Dispatcher {
                 cause: None,
                 pid: None,
             };
-            let request = self.own(command);
-            let Some(given) = self.enqueue(request.clone()).await else { return };
-            let (inputs, board) = (self.inputs.clone(), self.board.clone());
-            self.tracker.spawn(async move {
-                if let Err(error) = insist(&board, request, given, &inputs).await {
-                    drop(inputs.send(Input::NotRestarted(member, error)).await);
-                }
-            });
+            let request = self.post.own(command);
+            self.post.give_or(request, |error| Some(LeadInput::NotRestarted(member, error))).await;
         }
     }
 
     /// The board is against starting a member again, for example because others have taken its place.
     pub(super) async fn not_restarted(&mut self, member: &MemberName, why: &BoardError) {
-        self.has_news = true;
-        self.tell_lead(member, format!("{member} crashed and will not be restarted: {why}")).await;
+        self.post.agenda.is_due = true;
+        self.post
+            .tell_lead(member, format!("{member} crashed and will not be restarted: {why}"))
+            .await;
     }
 
     /// Ends a member's process at once, with all that it started.
@@ -358,11 +363,11 @@ impl Dispatcher {
         if let Some(link) = self.link(runner) {
             link.is_killed = true;
             link.peer.cut();
-            if let Body::Task(task) = &link.body {
+            if let MemberBody::Task(task) = &link.body {
                 task.abort();
             }
             if link.exit.is_some() {
-                self.timers.set(Duration::ZERO, Due::Bury(runner.clone()));
+                self.post.timers.set(Duration::ZERO, Due::Bury(runner.clone()));
             }
         }
     }
@@ -381,18 +386,6 @@ impl Dispatcher {
             below.iter().for_each(Below::kill);
         }
     }
-
-    pub(super) async fn set_state(
-        &mut self,
-        member: &MemberName,
-        state: MemberState,
-        reason: Option<String>,
-        cause: Option<StateCause>,
-        pid: Option<u32>,
-    ) {
-        let member = member.clone();
-        self.give(Command::SetMemberState { member, state, reason, cause, pid }).await;
-    }
 }
 
 /// Who joined with the same command that starts it has never run.
@@ -401,7 +394,7 @@ fn is_new(member: &Member) -> bool {
 }
 
 /// Waits for a process to end and ends all that it left behind.
-async fn see_out(mut child: Child, mark: Mark) -> Exit {
+async fn see_out(mut child: Child, mark: Mark) -> MemberExit {
     let group = Group::led_by(&child);
     let status = child.wait().await;
     let sweep = move || {
@@ -411,8 +404,8 @@ async fn see_out(mut child: Child, mark: Mark) -> Exit {
     };
     drop(tokio::task::spawn_blocking(sweep).await);
     match status {
-        Ok(status) => Exit::Process(status),
-        Err(error) => Exit::Unknown(error),
+        Ok(status) => MemberExit::Process(status),
+        Err(error) => MemberExit::Unknown(error),
     }
 }
 
@@ -420,7 +413,7 @@ async fn see_out(mut child: Child, mark: Mark) -> Exit {
 async fn hear_complaints(
     complaints: impl AsyncRead + Unpin,
     runner: Runner,
-    inputs: mpsc::Sender<Input>,
+    inputs: mpsc::Sender<LeadInput>,
 ) {
     let mut complaints = BufReader::new(complaints);
     let mut line = Vec::new();
@@ -432,7 +425,7 @@ async fn hear_complaints(
             Ok(_) => {}
         }
         let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-        if inputs.send(Input::Complained(runner.clone(), text)).await.is_err() {
+        if inputs.send(LeadInput::Complained(runner.clone(), text)).await.is_err() {
             return;
         }
     }

@@ -16,21 +16,21 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// One line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct TranscriptEntry {
     pub at: Time,
     /// The session of its own that the member worked in: `delegate:ID`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// What it is.
     #[serde(flatten)]
-    pub line: Line,
+    pub line: TranscriptLine,
 }
 
 /// What a line of a transcript is, and what it says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct TranscriptLine {
     /// Where it comes from.
-    pub source: Source,
+    pub source: TranscriptSource,
     /// How important it is.
     pub level: Level,
     /// What it says.
@@ -40,7 +40,7 @@ pub struct Line {
 /// Where a line of a transcript comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum TranscriptSource {
     /// The member said it.
     Member,
     /// Its process wrote it to standard error.
@@ -49,21 +49,21 @@ pub enum Source {
     Troop,
 }
 
-impl Line {
+impl TranscriptLine {
     pub(super) fn said(level: Level, text: &str) -> Self {
-        Self { source: Source::Member, level, text: text.to_owned() }
+        Self { source: TranscriptSource::Member, level, text: text.to_owned() }
     }
 
     pub(super) fn complaint(text: &str) -> Self {
-        Self { source: Source::Stderr, level: Level::Warn, text: text.to_owned() }
+        Self { source: TranscriptSource::Stderr, level: Level::Warn, text: text.to_owned() }
     }
 
     pub(super) fn note(text: &str) -> Self {
-        Self { source: Source::Troop, level: Level::Info, text: text.to_owned() }
+        Self { source: TranscriptSource::Troop, level: Level::Info, text: text.to_owned() }
     }
 
     pub(super) fn trouble(text: &str) -> Self {
-        Self { source: Source::Troop, level: Level::Warn, text: text.to_owned() }
+        Self { source: TranscriptSource::Troop, level: Level::Warn, text: text.to_owned() }
     }
 }
 
@@ -77,7 +77,11 @@ fn path(folder: &Path, member: &MemberName) -> PathBuf {
 /// # Errors
 ///
 /// If it cannot be read. One that does not exist has no lines.
-pub fn read(folder: &Path, member: &MemberName, from: u64) -> io::Result<(Vec<Entry>, u64)> {
+pub fn read(
+    folder: &Path,
+    member: &MemberName,
+    from: u64,
+) -> io::Result<(Vec<TranscriptEntry>, u64)> {
     use io::{BufRead as _, Seek as _};
     let file = match File::open(path(folder, member)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
@@ -117,7 +121,7 @@ impl Transcripts {
     }
 
     /// Writes a line, soon. A transcript that cannot be written must not stop the team.
-    pub(super) fn write(&mut self, member: &MemberName, entry: &Entry) {
+    pub(super) fn write(&mut self, member: &MemberName, entry: &TranscriptEntry) {
         if !self.open.contains_key(member) {
             let Ok(transcript) = Transcript::open(&path(&self.folder, member)) else { return };
             self.open.insert(member.clone(), transcript);

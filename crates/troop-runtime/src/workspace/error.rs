@@ -104,7 +104,7 @@ impl WorkspaceError {
             | Self::OverQuota { .. }
             | Self::TooMuch { .. } => FailureKind::Limit,
             Self::Unusable { .. } | Self::Io { .. } => FailureKind::Unavailable,
-            Self::Board(error) => crate::lead::failure(error).kind,
+            Self::Board(error) => crate::answers::failure(error).kind,
         }
     }
 

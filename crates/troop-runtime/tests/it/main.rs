@@ -36,6 +36,7 @@ macro_rules! stamp {
     };
 }
 
+mod answers;
 mod archive;
 mod clocks;
 mod contention;

@@ -13,7 +13,7 @@ use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
 
 use super::team;
 use crate::{
-    desk::{Desk, Standing},
+    desk::{Desk, TeamStanding},
     output::Printer,
     render,
     report::{Refused, Typed, Usage, quoted_path},
@@ -171,9 +171,9 @@ pub(super) async fn replay(
     let now = state.latest();
     let rows: Vec<_> =
         state.tasks().iter().map(|task| render::Row::new(&state, task, now)).collect();
-    let standing = state.team().map_or(Standing::Deleted, |team| {
+    let standing = state.team().map_or(TeamStanding::Deleted, |team| {
         let lease = team.lead_lease.as_ref();
-        Standing::of(team, lease.is_some_and(|lease| lease.until > now))
+        TeamStanding::of(team, lease.is_some_and(|lease| lease.until > now))
     });
     let seen = (now, Typed::now().about(name));
     let status = render::team_status(&state, &members, standing.as_str(), &seen);

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use notify::Watcher as _;
 use tokio::sync::mpsc;
 use troop_model::{MemberName, Refusal};
-use troop_runtime::{Entry, read_transcript};
+use troop_runtime::{TranscriptEntry, read_transcript};
 
 use crate::{cli::LogArgs, desk::Desk, output::Printer, render, report::Refused};
 
@@ -36,7 +36,7 @@ pub(super) async fn run(args: &LogArgs, desk: &mut Desk, printer: &Printer) -> R
     let transcripts = folder.join("transcripts");
     let mut news = if args.follow { Some(watch(&transcripts)?) } else { None };
     let wanted = args.delegation.as_ref().map(|id| format!("delegate:{}", id.to_lowercase()));
-    let is_wanted = |entry: &Entry| {
+    let is_wanted = |entry: &TranscriptEntry| {
         let session = entry.session.as_deref().unwrap_or_default();
         wanted.as_ref().is_none_or(|wanted| session.starts_with(wanted))
     };
@@ -70,7 +70,7 @@ fn nothing(member: &MemberName, args: &LogArgs, printer: &Printer) -> Result<()>
     }
 }
 
-fn show(mut entries: impl Iterator<Item = Entry>, printer: &Printer) -> Result<()> {
+fn show(mut entries: impl Iterator<Item = TranscriptEntry>, printer: &Printer) -> Result<()> {
     entries.try_for_each(|entry| {
         if printer.json {
             printer.line(&serde_json::to_string(&entry)?)

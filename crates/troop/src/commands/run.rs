@@ -8,7 +8,7 @@ use troop_model::{
     EXTERNAL, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
     quoted,
 };
-use troop_runtime::{Board, Ended, LeadThinks, TeamSummary};
+use troop_runtime::{Board, LeadEnd, LeadThinks, TeamSummary};
 use uuid::Uuid;
 
 use super::given;
@@ -16,7 +16,7 @@ use crate::{
     agents::Agents,
     cli::RunArgs,
     config::Surroundings,
-    desk::{Desk, Standing},
+    desk::{Desk, TeamStanding},
     leading::{Beginning, Finished, Home, Leading, Runnable, Thinkers},
     output::Printer,
     render,
@@ -120,7 +120,7 @@ pub(super) fn text(finished: &Finished, printer: &Printer, typed: &Typed) -> Str
     // Where a screen was, there is room already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
-    if let Ended::Stopped { reason } = &finished.ended {
+    if let LeadEnd::Stopped { reason } = &finished.ended {
         text.push_str(&format!("\nstopped: {}\n", render::one_line(reason)));
     }
     for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
@@ -137,10 +137,10 @@ pub(super) fn print_json(
     printer: &Printer,
 ) -> Result<()> {
     let (how, reason) = match &finished.ended {
-        Ended::Quiet => ("quiet", None),
-        Ended::Stopped { reason } => ("stopped", Some(reason)),
-        Ended::Superseded => ("superseded", None),
-        Ended::Lost { reason } => ("lost", Some(reason)),
+        LeadEnd::Quiet => ("quiet", None),
+        LeadEnd::Stopped { reason } => ("stopped", Some(reason)),
+        LeadEnd::Superseded => ("superseded", None),
+        LeadEnd::Lost { reason } => ("lost", Some(reason)),
     };
     let mut report = render::summary_json(&finished.story);
     if let Some(fields) = report.as_object_mut() {
@@ -251,7 +251,7 @@ async fn taken(team: &TeamSummary, free: &str, desk: &Desk) -> Result<Refused> {
     let TeamSummary { id, name, .. } = team;
     let other = format!("or use another name: `--team {free}`");
     let standing = desk.standing_of(*id).await?;
-    Ok(match desk.holder_of(*id).await?.filter(|_| standing == Standing::Running) {
+    Ok(match desk.holder_of(*id).await?.filter(|_| standing == TeamStanding::Running) {
         Some(holder) => Refused::conflict(
             format!("team `{name}` is already running, led by {}", render::one_line(&holder)),
             format!(

@@ -16,7 +16,7 @@ use crate::{
     agents::Agents,
     cli::TeamCommand,
     config,
-    desk::{Desk, Purpose, Standing},
+    desk::{Desk, Purpose, TeamStanding},
     leading::Folders,
     output::Printer,
     render,
@@ -105,7 +105,7 @@ async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     let mut rows = Vec::new();
     for team in &teams {
         let standing =
-            if team.is_retired { Standing::Deleted } else { desk.standing_of(team.id).await? };
+            if team.is_retired { TeamStanding::Deleted } else { desk.standing_of(team.id).await? };
         rows.push((team, standing.as_str()));
     }
     if printer.json {
@@ -222,7 +222,7 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         .look(|state| state.team().map(|team| team.name.to_string()))
         .await?
         .unwrap_or_default();
-    if desk.standing(&board).await? == Standing::Running {
+    if desk.standing(&board).await? == TeamStanding::Running {
         return Err(runs(&board, &name, desk).await?.into());
     }
     let dead = dead(&board, desk).await?;

@@ -1,6 +1,6 @@
 //! Which team is meant when nobody names one.
 
-use super::Standing;
+use super::TeamStanding;
 
 /// What a team is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Purpose {
 /// A team that could be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
-    pub(super) standing: Standing,
+    pub(super) standing: TeamStanding,
     /// Whether it was last led from this folder, or made here and never led.
     pub(super) is_here: bool,
 }
@@ -26,7 +26,7 @@ pub(super) fn choose(teams: &[Candidate], purpose: Purpose) -> Option<(usize, &'
     match purpose {
         Purpose::Use => to_use(teams),
         Purpose::Resume => {
-            let is_open = |it: &Candidate| it.is_here && it.standing != Standing::Completed;
+            let is_open = |it: &Candidate| it.is_here && it.standing != TeamStanding::Completed;
             let newest = newest(teams, is_open).or_else(|| newest(teams, |it| it.is_here));
             newest.map(|nth| (nth, NEWEST_HERE)).or_else(|| to_use(teams))
         }
@@ -37,7 +37,7 @@ pub(super) fn choose(teams: &[Candidate], purpose: Purpose) -> Option<(usize, &'
 const NEWEST_HERE: &str = "the newest of this folder";
 
 fn to_use(teams: &[Candidate]) -> Option<(usize, &'static str)> {
-    let is_running = |it: &Candidate| it.standing == Standing::Running;
+    let is_running = |it: &Candidate| it.standing == TeamStanding::Running;
     if teams.iter().filter(|it| is_running(it) && it.is_here).count() > 1 {
         return None;
     }
@@ -45,7 +45,7 @@ fn to_use(teams: &[Candidate]) -> Option<(usize, &'static str)> {
         return Some((nth, "which runs in this folder"));
     }
     // One that nobody has led yet may be for any folder.
-    let is_new = |it: &Candidate| it.standing == Standing::Active;
+    let is_new = |it: &Candidate| it.standing == TeamStanding::Active;
     let only_new = || only(teams, is_new).map(|nth| (nth, "the only new one"));
     if teams.iter().any(|it| it.is_here) {
         // What is said in the folder of one team must not reach one that works elsewhere.
@@ -58,7 +58,7 @@ fn to_use(teams: &[Candidate]) -> Option<(usize, &'static str)> {
         let here = newest.filter(|&nth| teams.get(nth).is_some_and(|it| it.is_here));
         return here.map(|nth| (nth, NEWEST_HERE)).or_else(only_new);
     }
-    let is_active = |it: &Candidate| it.standing != Standing::Completed;
+    let is_active = |it: &Candidate| it.standing != TeamStanding::Completed;
     let running = only(teams, is_running).map(|nth| (nth, "the only running one"));
     let active = || only(teams, is_active).map(|nth| (nth, "the only active one"));
     running.or_else(only_new).or_else(active)
@@ -79,8 +79,8 @@ mod tests {
     //! Guesses that people would make, too.
 
     use super::{
-        Candidate, Purpose, Standing,
-        Standing::{Active, Completed, Running, Stopped},
+        Candidate, Purpose, TeamStanding,
+        TeamStanding::{Active, Completed, Running, Stopped},
         choose,
     };
 
@@ -88,7 +88,7 @@ mod tests {
     const ELSEWHERE: bool = false;
 
     #[track_caller]
-    fn check(teams: &[(Standing, bool)], to_use: Option<usize>, to_resume: Option<usize>) {
+    fn check(teams: &[(TeamStanding, bool)], to_use: Option<usize>, to_resume: Option<usize>) {
         let teams: Vec<_> =
             teams.iter().map(|&(standing, is_here)| Candidate { standing, is_here }).collect();
         let chosen = |purpose| choose(&teams, purpose).map(|(nth, _)| nth);

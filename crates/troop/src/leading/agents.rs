@@ -13,11 +13,11 @@ use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use tokio::{io::DuplexStream, sync::watch};
 use troop_agent::{
-    Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, ScriptError,
-    Thinking, Turn, Work, builtin::Options,
+    Agent, BoxFuture, Definition, Exit, Finder, RegistryError, ScriptError, Thinking, Turn,
+    TurnOutcome, Work, Workplace, builtin::BuiltinOptions,
 };
 use troop_model::{Dollars, EXTERNAL, NewMember, Role, State};
-use troop_runtime::{InProcess, Launch, LaunchSpec, Launched, LeadWork, Programs};
+use troop_runtime::{InProcess, Launch, LaunchSpec, LaunchedAgent, LeadWork, Programs};
 use uuid::Uuid;
 
 use crate::{
@@ -176,7 +176,7 @@ impl Runnable {
             let servers = self.servers.as_deref();
             let options = thinking::options((&self.home, &self.project), model, servers);
             let profile = self.profile.get().cloned().unwrap_or_default();
-            options.map(|options| Options { profile, ..options }).map_err(|unfit| {
+            options.map(|options| BuiltinOptions { profile, ..options }).map_err(|unfit| {
                 hint.set(unfit.hint);
                 unfit.why
             })
@@ -212,14 +212,14 @@ impl Runnable {
     }
 
     /// Where a member of this process works.
-    fn place(&self, spec: &LaunchSpec) -> Place {
+    fn place(&self, spec: &LaunchSpec) -> Workplace {
         let text = |text: &OsString| text.to_string_lossy().into_owned();
         let shared = self.programs.environment.iter();
         let mut environment: Vec<_> =
             shared.map(|(name, value)| (text(name), text(value))).collect();
         // With the mark: else nobody would find what it started, if this process were killed.
         environment.extend(spec.own_variables());
-        Place {
+        Workplace {
             name: spec.member.to_string(),
             team: spec.team.to_string(),
             path: spec.path.clone(),
@@ -267,7 +267,7 @@ struct Led {
 }
 
 impl Launch for Led {
-    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent> {
         if spec.role != Role::Lead {
             return self.launch.launch(spec);
         }
@@ -285,7 +285,7 @@ impl Launch for Led {
 }
 
 impl Launch for Runnable {
-    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent> {
         self.check(&spec.agent, spec.model.as_deref()).map_err(io::Error::other)?;
         self.agreed.check_program(&spec.agent, &spec.path).map_err(io::Error::other)?;
         self.programs.launch(spec)
@@ -333,11 +333,11 @@ fn chain(error: &dyn std::error::Error) -> String {
 /// Lets an agent of this process think for a member.
 fn serve(
     agent: Box<dyn Agent>,
-    place: Place,
+    place: Workplace,
     wire: DuplexStream,
     watch: Watch,
 ) -> BoxFuture<'static, ()> {
-    let options = troop_agent::Options::new(place);
+    let options = troop_agent::TeammateOptions::new(place);
     let (reader, writer) = tokio::io::split(wire);
     Box::pin(async move {
         let agent = Box::new(Watched { agent, watch: watch.clone() });
@@ -387,7 +387,7 @@ struct Watched {
 }
 
 impl Agent for Watched {
-    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, TurnOutcome> {
         match work {
             work @ (Work::Start | Work::Mail(_)) => Box::pin(self.noted(work, turn)),
             // What becomes of a task is on the board.
@@ -408,7 +408,7 @@ impl Agent for Watched {
 
 impl Watched {
     /// A turn of which is noted how it stands with what the agent was told.
-    async fn noted(&mut self, work: Work, turn: &Turn) -> Outcome {
+    async fn noted(&mut self, work: Work, turn: &Turn) -> TurnOutcome {
         let watch = self.watch.clone();
         let (stood, earlier) = (*watch.work.borrow(), watch.fault());
         // Who cannot go on from what is on the board has lost what it left undone, unless a person tells it again.
@@ -426,17 +426,17 @@ impl Watched {
             }
         };
         let (stands, fault) = match &outcome {
-            Outcome::Interrupted if goes_on => (LeadWork::Interrupted, None),
-            Outcome::Interrupted if !turn.only_waits().is_cancelled() => (LeadWork::Open, None),
-            Outcome::Done | Outcome::Completed { .. } | Outcome::Interrupted => {
+            TurnOutcome::Interrupted if goes_on => (LeadWork::Interrupted, None),
+            TurnOutcome::Interrupted if !turn.only_waits().is_cancelled() => (LeadWork::Open, None),
+            TurnOutcome::Done | TurnOutcome::Completed { .. } | TurnOutcome::Interrupted => {
                 (LeadWork::Done, None)
             }
-            Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
+            TurnOutcome::Failed { reason } | TurnOutcome::Hopeless { reason } => {
                 (LeadWork::Failed, Some(reason.clone()))
             }
-            Outcome::GaveBack { .. } | Outcome::Refused { .. } | Outcome::Stop { .. } => {
-                (LeadWork::Open, None)
-            }
+            TurnOutcome::GaveBack { .. }
+            | TurnOutcome::Refused { .. }
+            | TurnOutcome::Stop { .. } => (LeadWork::Open, None),
         };
         let (stands, fault) = if forgets() { (stands, fault) } else { (stood, earlier.or(fault)) };
         watch.note(fault);

@@ -4,7 +4,7 @@ use anyhow::Result;
 use troop_model::{
     Assignment, MemberState, Party, Role, Spending, State, Status, Task, TaskNumber,
 };
-use troop_runtime::{Ended, LeadWork};
+use troop_runtime::{LeadEnd, LeadWork};
 
 use super::Home;
 use crate::{
@@ -19,7 +19,7 @@ const MAX_NAMED: usize = 5;
 /// A team whose lead is over.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    pub(crate) ended: Ended,
+    pub(crate) ended: LeadEnd,
     pub(crate) story: Story,
     /// What went wrong with the lead's agent.
     pub(super) fault: Option<String>,
@@ -38,18 +38,18 @@ impl Finished {
         let name = state.team().map(|team| team.name.to_string()).unwrap_or_default();
         let on = format!("continue: `troop resume {name}`");
         match &self.ended {
-            Ended::Superseded => {
+            LeadEnd::Superseded => {
                 let hint = format!("see what it is doing: `troop --team {name} events --follow`");
                 return Err(Refused::new("another session leads the team now", hint).into());
             }
-            Ended::Lost { reason } => {
+            LeadEnd::Lost { reason } => {
                 return Err(
                     Refused::new(format!("contact with the team was lost: {reason}"), on).into()
                 );
             }
-            Ended::Stopped { .. } | Ended::Quiet => {}
+            LeadEnd::Stopped { .. } | LeadEnd::Quiet => {}
         }
-        let is_spent = state.spending() == Spending::Spent && self.ended != Ended::Quiet;
+        let is_spent = state.spending() == Spending::Spent && self.ended != LeadEnd::Quiet;
         if let Some(fault) = self.fault.as_ref().filter(|_| !is_spent) {
             let message = format!("the lead could not continue: {}", render::one_line(fault));
             let lead = state.lead().map_or("lead", |lead| lead.name.as_str());
@@ -73,7 +73,7 @@ impl Finished {
             left if left.n_open == 0 && self.is_open() => Err(Refused::new(left.says(), on).into()),
             left if left.n_open == 0 => self.failed_without_task(&name),
             // Who was stopped goes on where it was; what nobody could do needs something else.
-            left if self.ended == Ended::Quiet => Err(left.complaint(state, &name).into()),
+            left if self.ended == LeadEnd::Quiet => Err(left.complaint(state, &name).into()),
             left => Err(Refused::new(left.says(), left.way_on(&name).unwrap_or(on)).into()),
         }
     }

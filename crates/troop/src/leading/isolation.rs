@@ -4,7 +4,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{TeamName, quoted};
 use troop_runtime::{
-    Board, Elsewhere, Ended, Ending, GitError, Ignored, Isolation, IsolationOptions, Landed, Opened,
+    Board, Elsewhere, Ending, GitError, Ignored, Isolation, IsolationOptions, Landed, LeadEnd,
+    Opened,
 };
 
 use crate::{config, desk::Desk, output::Printer, render, report::Refused};
@@ -63,10 +64,10 @@ fn cannot(error: &GitError, team: &TeamName, is_new: bool) -> anyhow::Error {
 /// Brings what the team made into the project, if the team is over.
 pub(super) async fn land(
     isolation: Option<Isolation>,
-    ended: &Ended,
+    ended: &LeadEnd,
     printer: &Printer,
 ) -> Option<Home> {
-    let is_over = matches!(ended, Ended::Quiet | Ended::Stopped { .. });
+    let is_over = matches!(ended, LeadEnd::Quiet | LeadEnd::Stopped { .. });
     let isolation = isolation.filter(|_| is_over)?;
     match isolation.land().await {
         Ok(ending) => Some(Home(ending)),

@@ -13,7 +13,7 @@ use troop_model::{
     TeamName, TeamStatus,
 };
 use troop_protocol::{Call, Calls, ClientError, Failure, FailureKind, Gate, Seat, Session};
-use troop_runtime::{Board, BoardError, Clock, Following, LeadClient, Signature};
+use troop_runtime::{Answers, Board, BoardError, Clock, Following, LeadClient, Signature};
 use troop_store::Store;
 use uuid::Uuid;
 
@@ -149,7 +149,7 @@ impl Caller {
     /// Answers from the board itself.
     async fn answer(&self, board: &Board, call: Call) -> Result<Box<RawValue>, Failure> {
         let folder = self.teams.join(board.team().to_string());
-        troop_runtime::answer(board, &folder, self.session.clone(), call).await
+        Answers::new(board.clone(), &folder).answer(self.session.clone(), call).await
     }
 }
 

@@ -2,25 +2,25 @@
 
 use anstyle::{AnsiColor, Style};
 use troop_protocol::Level;
-use troop_runtime::{Entry, Source};
+use troop_runtime::{TranscriptEntry, TranscriptSource};
 
 use super::{DIM, clean, moment, paint};
 
 /// A line for people: when, from whom, what. Further lines of one entry stand below its first.
-pub(crate) fn transcript(entry: &Entry) -> String {
+pub(crate) fn transcript(entry: &TranscriptEntry) -> String {
     let source = match entry.line.source {
-        Source::Member => match entry.line.level {
+        TranscriptSource::Member => match entry.line.level {
             Level::Debug => "debug",
             Level::Info => "",
             Level::Warn => "warn",
             Level::Error => "error",
         },
-        Source::Stderr => "stderr",
-        Source::Troop => "troop",
+        TranscriptSource::Stderr => "stderr",
+        TranscriptSource::Troop => "troop",
     };
     let style = match entry.line.level {
         Level::Debug => DIM,
-        Level::Info if entry.line.source == Source::Troop => DIM,
+        Level::Info if entry.line.source == TranscriptSource::Troop => DIM,
         Level::Info => Style::new(),
         Level::Warn => Style::new().fg_color(Some(AnsiColor::Yellow.into())),
         Level::Error => Style::new().fg_color(Some(AnsiColor::Red.into())),

@@ -1,6 +1,6 @@
 //! Which model is meant.
 
-use troop_agent::builtin::{Api, Options, Secret};
+use troop_agent::builtin::{Api, BuiltinOptions, Secret};
 
 use super::{choose, rules};
 use crate::config::{Config, PermissionsConfig};
@@ -13,7 +13,7 @@ fn chosen(
     config: &Config,
     model: Option<&str>,
     variables: &[(&str, &str)],
-) -> Result<Options, String> {
+) -> Result<BuiltinOptions, String> {
     let variable = |name: &str| {
         variables.iter().find(|(it, _)| *it == name).map(|(_, value)| (*value).to_owned())
     };

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use troop_agent::builtin::Agreed;
+use troop_agent::builtin::CommandConsent;
 use troop_runtime::Agreement;
 
 use super::{CHECK, HOOK, Standing, Surroundings, Trust, agents, named};
@@ -17,9 +17,9 @@ pub(crate) fn agreement(surroundings: &Surroundings, trust: &Trust) -> Agreement
         return Agreement::default();
     }
     let run = trust.runs.iter().filter(|it| it.kind == HOOK || it.kind == CHECK);
-    let agreed: BTreeMap<String, Agreed> = run
+    let agreed: BTreeMap<String, CommandConsent> = run
         .map(|it| {
-            let agreed = Agreed {
+            let agreed = CommandConsent {
                 project: surroundings.project.clone(),
                 command: it.command.clone(),
                 names: it.names.clone(),
@@ -78,7 +78,8 @@ impl AgreedAgents {
     pub(crate) fn check_program(&self, key: &str, folder: &Path) -> Result<(), String> {
         let program = self.agreed.get(key).and_then(|it| it.program.clone());
         program.map_or(Ok(()), |(command, names)| {
-            Agreed { project: self.project.clone(), command, names, look: named }.check(folder)
+            CommandConsent { project: self.project.clone(), command, names, look: named }
+                .check(folder)
         })
     }
 }

@@ -1,191 +1,49 @@
-//! The benchmark runs and says what it found. What it finds is not for tests: they say nothing about time.
+//! `troop bench` runs another program.
 
-use serde_json::Value;
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
 
-use crate::troop::Troop;
+use tempfile::TempDir;
 
-/// As small as it gets: each thing once, on a small board.
-const QUICK: &str = "bench board --seconds 0 --tasks 100 --events 500 --folder .";
+use crate::troop::Run;
 
-/// Runs the benchmark for its JSON. It may warn: where tests run, files may be in memory.
-fn measure(troop: &Troop, line: &str) -> Value {
-    let run = troop.run(&format!("{line} --json"));
-    assert_eq!(run.code, 0, "{run:#?}");
-    serde_json::from_str(&run.out).unwrap()
+/// A folder with `troop` alone.
+fn installed() -> (TempDir, PathBuf) {
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_troop"));
+    // In the same file system, where a second name for the program costs nothing.
+    let folder = TempDir::new_in(program.parent().unwrap()).unwrap();
+    let troop = folder.path().join("troop");
+    fs::hard_link(&program, &troop).unwrap();
+    (folder, troop)
 }
 
-/// What was compared, as part and subject, in order.
-fn subjects(results: &Value) -> Vec<String> {
-    let name = |it: &Value| format!("{}: {}", it["part"], it["what"]).replace('"', "");
-    let mut names: Vec<_> = results["results"].as_array().unwrap().iter().map(name).collect();
-    names.dedup();
-    names
+fn run(mut command: Command) -> Run {
+    Run::new(command.env_clear().env("PATH", "/usr/bin:/bin").output().unwrap())
 }
 
 #[test]
-fn the_benchmark_compares_everything_that_the_issue_names() {
-    let troop = Troop::new();
-    let results = measure(&troop, QUICK);
+fn troop_bench_runs_the_program_beside_it_and_passes_its_exit_code_on() {
+    let (folder, troop) = installed();
+    let bench = folder.path().join("troop-bench");
+    fs::write(&bench, "#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 7\n").unwrap();
+    fs::set_permissions(&bench, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(&troop);
+    command.args(["bench", "board", "--only", "start", "--json", "--help"]);
+    let run = run(command);
+    let expected = format!("--troop\n{}\nboard\n--only\nstart\n--json\n--help\n", troop.display());
+    assert_eq!((run.code, run.out, run.err), (7, expected, String::new()));
+}
+
+#[test]
+fn troop_bench_says_how_to_build_the_program_if_there_is_none() {
+    let (_folder, troop) = installed();
+    let mut command = Command::new(troop);
+    command.args(["bench", "board"]);
+    let run = run(command);
+    assert_eq!(run.code, 1);
     assert_eq!(
-        subjects(&results),
-        [
-            "sqlite: 64 callers",
-            "sqlite: 1 caller",
-            "files: 1 caller",
-            "files: 64 callers",
-            "seen: sqlite",
-            "seen: files",
-            "open: 1 command, 1 caller, 1M events",
-            "open: opening a team, 1M events",
-            "start: troop task next",
-            "start: memory, a full board open",
-            "start: memory, all of it looked at",
-        ]
+        run.err,
+        "error: the benchmarks are a separate program, and `troop-bench` is neither beside `troop` nor in your PATH\n\
+         hint: in troop's repository, build it: `cargo build --release -p troop-bench`, or install it: \
+         `cargo install --path crates/troop-bench`\n"
     );
-    for result in results["results"].as_array().unwrap() {
-        assert!(result["ours"].is_f64() && result["baseline"].is_f64(), "{result}");
-        assert!(result["ratio"].is_f64() && result["is_met"].is_boolean(), "{result}");
-        assert_eq!(result["target"].as_object().unwrap().len(), 1, "{result}");
-        assert!(result["against"].is_string() && result["unit"].is_string(), "{result}");
-    }
-    let left: Vec<_> = std::fs::read_dir(troop.folder()).unwrap().collect();
-    assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
-}
-
-#[test]
-fn the_benchmark_of_a_team_compares_everything_that_the_issue_names() {
-    let troop = Troop::new();
-    let results = measure(&troop, "bench team --seconds 0 --folder .");
-    assert_eq!(
-        subjects(&results),
-        [
-            "graph: time for a task of 100, 5 teammates",
-            "graph: tasks given twice",
-            "idle: from spawn to ready",
-            "idle: memory of one",
-            "idle: memory of its own",
-            "idle: 100 of them and their lead, of a core",
-            "mail: teammate to teammate, median",
-            "mail: teammate to teammate, 99 of 100",
-            "crash: from a crash until another has the task, 99 of 100",
-        ]
-    );
-    // This one is about right and wrong, not about time.
-    assert_eq!(results["results"][1]["ours"], 0.0, "no task is given twice");
-    let left: Vec<_> = std::fs::read_dir(troop.folder()).unwrap().collect();
-    assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
-}
-
-#[tokio::test]
-async fn postgres_is_measured_where_there_is_a_server() {
-    let database = troop_testkit::postgres::database().await;
-    let troop = Troop::new();
-    let url = database.url();
-    let line = format!("{QUICK} --only postgres --only seen --postgres '{url}'");
-    let results = measure(&troop, &line);
-    assert_eq!(
-        subjects(&results),
-        [
-            "postgres: 64 callers",
-            "postgres: 8 processes, by their lead",
-            "postgres: 8 processes, by their lead, longest wait",
-            "postgres: 8 processes without a lead",
-            "postgres: 8 processes without a lead, longest wait",
-            "seen: sqlite",
-            "seen: files",
-            "seen: postgres",
-        ]
-    );
-}
-
-#[test]
-fn people_get_a_table() {
-    let table = Troop::new().run(&format!("{QUICK} --only files")).out;
-    assert!(table.starts_with("PART   WHAT        OURS"), "{table}");
-    assert_eq!(table.lines().count(), 3, "{table}");
-}
-
-#[test]
-fn postgres_without_a_server_is_wrong_use() {
-    let (code, text) = Troop::new().refused("bench board --only postgres");
-    assert_eq!(code, 2);
-    assert!(text.contains("hint: say where it is"), "{text}");
-}
-
-#[test]
-fn the_work_is_measured_beside_plain_tools() {
-    let troop = Troop::new();
-    let results = measure(&troop, "bench work --seconds 0 --files 250 --folder .");
-    let subjects = subjects(&results);
-    let wanted = [
-        "merge: finished branches of one file, all of them",
-        "merge: one of them, the middle",
-        "profile: troop profile of a large repository",
-    ];
-    assert_eq!(subjects, wanted);
-    let left: Vec<_> = std::fs::read_dir(troop.folder()).unwrap().collect();
-    assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
-}
-
-#[test]
-fn the_benchmark_of_mcp_compares_reads_and_durable_writes() {
-    let troop = Troop::new();
-    let results = measure(&troop, "bench mcp --seconds 0 --folder .");
-    assert_eq!(
-        subjects(&results),
-        [
-            "mcp: tool call that reads, one after another",
-            "mcp: tool call that writes, one after another",
-            "mcp: tool call that writes, eight at once",
-        ]
-    );
-}
-
-#[test]
-fn the_observer_is_compared_with_parsing_and_with_its_limit() {
-    let troop = Troop::new();
-    let results = measure(&troop, "bench observe --seconds 0 --messages 2000 --megabytes 1");
-    assert_eq!(
-        subjects(&results),
-        [
-            "observe: the whole pipeline",
-            "observe: memory, a long stream",
-            "observe: memory, five tasks for each message",
-        ]
-    );
-}
-
-#[test]
-fn the_benchmark_of_shared_files_waits_for_claims_and_messages() {
-    let troop = Troop::new();
-    let results = measure(&troop, "bench files --changes 3 --tasks 5 --folder .");
-    assert_eq!(
-        subjects(&results),
-        [
-            "files: a claim in a file becomes an event: half within",
-            "files: a message in a file becomes an event: half within",
-        ]
-    );
-}
-
-#[test]
-fn the_benchmark_of_the_built_in_agent_compares_everything_that_the_issue_names() {
-    let troop = Troop::new();
-    let results = measure(&troop, "bench agent --seconds 0 --folder .");
-    assert_eq!(
-        subjects(&results),
-        [
-            "round: a tool round, over the time of the API",
-            "round: a whole tool round",
-            "context: a round with 1 MB of context",
-            "idle: memory before its first work",
-            "idle: memory after a piece of work",
-            "shown: the first word, after it was sent",
-        ]
-    );
-    for result in results["results"].as_array().unwrap() {
-        assert!(result["ours"].is_f64() && result["baseline"].is_f64(), "{result}");
-    }
-    let left: Vec<_> = std::fs::read_dir(troop.folder()).unwrap().collect();
-    assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
 }

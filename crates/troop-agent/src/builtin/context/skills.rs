@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use super::read_inside;
-use crate::definition::Front;
+use crate::definition::FrontMatter;
 
 const FOLDER: &str = ".claude/skills";
 const MAX_SKILLS: usize = 100;
@@ -40,7 +40,7 @@ fn all(folder: &Path) -> Option<Vec<Skill>> {
             let name = entry.ok()?.file_name().into_string().ok()?;
             let file = format!("{FOLDER}/{name}/SKILL.md");
             let text = read_inside(folder, Path::new(&file))?;
-            let front = Front::read(&text);
+            let front = FrontMatter::read(&text);
             let title = front.text("name").unwrap_or(name);
             let about = front.text("description").unwrap_or_default();
             let about = troop_model::preview(&about, 300);

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 use tempfile::TempDir;
 
-use super::{MAX_CONTEXT, Sources};
+use super::{ContextSources, MAX_CONTEXT};
 use crate::builtin::permit::{Rules, Veil};
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
@@ -18,7 +18,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 }
 
 fn read(folder: &Path) -> String {
-    Sources::default().read(folder, &veil(&[]))
+    ContextSources::default().read(folder, &veil(&[]))
 }
 
 fn veil(deny: &[&str]) -> Veil {
@@ -32,7 +32,7 @@ fn no_link_of_a_project_tells_what_is_elsewhere_and_no_name_what_is_denied() {
     let project = folder(&[("AGENTS.md", "see @.env and @link"), (".env", "a password")]);
     symlink(outside.path().join("key"), project.path().join("CLAUDE.md")).unwrap();
     symlink(".env", project.path().join("link")).unwrap();
-    let text = Sources::default().read(project.path(), &veil(&["Read(.env)"]));
+    let text = ContextSources::default().read(project.path(), &veil(&["Read(.env)"]));
     assert!(text.contains("see @.env"), "{text}");
     assert!(!text.contains("a private key") && !text.contains("a password"), "{text}");
     assert!(read(project.path()).contains("a password"), "what is not denied is told");
@@ -104,8 +104,10 @@ fn skills_are_listed_and_not_told() {
 fn a_person_and_the_project_behind_a_folder_are_heard_too() {
     let (home, project, work) =
         (folder(&[("AGENTS.md", "I am Pat")]), folder(&[("CLAUDE.md", "not in git")]), folder(&[]));
-    let sources =
-        Sources { project: Some(project.path().to_owned()), home: Some(home.path().to_owned()) };
+    let sources = ContextSources {
+        project: Some(project.path().to_owned()),
+        home: Some(home.path().to_owned()),
+    };
     let text = sources.read(work.path(), &veil(&[]));
     assert!(text.contains("I am Pat") && text.contains("not in git"), "{text}");
 }
@@ -149,7 +151,7 @@ fn skills_that_cannot_be_read_from_the_working_folder_are_told() {
     let project = folder(&[(".claude/skills/brew/SKILL.md", skill)]);
     assert!(!read(project.path()).contains("Boil water first"), "it is read when needed");
     let worktree = folder(&[]);
-    let sources = Sources { project: Some(project.path().to_owned()), home: None };
+    let sources = ContextSources { project: Some(project.path().to_owned()), home: None };
     let text = sources.read(worktree.path(), &veil(&[]));
     assert!(text.contains("## brew") && text.contains("Boil water first."), "{text}");
 }

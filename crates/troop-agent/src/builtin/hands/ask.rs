@@ -7,15 +7,15 @@ use troop_model::{Command, Fact, MessageKind, Outgoing, Permissions, Role};
 use troop_protocol::{Level, MessageIn};
 use uuid::Uuid;
 
-use super::{Deed, Hands};
-use crate::builtin::{permit::Permit, prompt::of_others, tools::Used};
+use super::{Hands, ToolAction};
+use crate::builtin::{permit::Permit, prompt::of_others, tools::ToolOutcome};
 
 /// How much of an input is shown to who is asked: all of it, but for files as long as books.
 const MAX_INPUT: usize = 100_000;
 
 /// What the lead says about a plan.
 #[derive(Debug)]
-pub(crate) enum Judged {
+pub(crate) enum PlanVerdict {
     Good,
     /// Why not, for the model.
     Bad(String),
@@ -26,7 +26,7 @@ impl Hands<'_> {
     /// has changed: then the board has forgotten the question, which may not be one any more.
     pub(super) async fn ask(
         &self,
-        deed: &Deed<'_>,
+        deed: &ToolAction<'_>,
         input: &Map<String, Value>,
         mode: Permissions,
     ) -> Option<Result<(), String>> {
@@ -49,14 +49,14 @@ impl Hands<'_> {
     }
 
     /// Asks whether a plan is good.
-    pub(super) async fn propose(&self, input: &Map<String, Value>) -> Used {
+    pub(super) async fn propose(&self, input: &Map<String, Value>) -> ToolOutcome {
         let plan = input.get("plan").and_then(Value::as_str).unwrap_or_default();
         if plan.trim().is_empty() {
-            return Used::Bad("`plan` is missing: say what you want to do".to_owned());
+            return ToolOutcome::Bad("`plan` is missing: say what you want to do".to_owned());
         }
         match self.judged(plan).await {
-            Ok(Judged::Good) => Used::Approved(plan.to_owned()),
-            Ok(Judged::Bad(why)) | Err(why) => Used::Bad(why),
+            Ok(PlanVerdict::Good) => ToolOutcome::Approved(plan.to_owned()),
+            Ok(PlanVerdict::Bad(why)) | Err(why) => ToolOutcome::Bad(why),
         }
     }
 
@@ -70,17 +70,17 @@ impl Hands<'_> {
     }
 
     /// What is said about a plan; or why nobody said anything.
-    pub(crate) async fn judged(&self, plan: &str) -> Result<Judged, String> {
+    pub(crate) async fn judged(&self, plan: &str) -> Result<PlanVerdict, String> {
         let asked = async {
             let (kind, plan) = (MessageKind::PlanApprovalRequest, self.without_key(plan));
             let id = self.request(self.who_leads(), kind, plan).await?;
-            let Some(answer) = self.answer(id, None).await? else { return Ok(Judged::Good) };
+            let Some(answer) = self.answer(id, None).await? else { return Ok(PlanVerdict::Good) };
             if answer.approve == Some(true) {
                 self.has_good_plan.store(true, Ordering::Relaxed);
-                return Ok(Judged::Good);
+                return Ok(PlanVerdict::Good);
             }
             let why = of_others(&answer.content);
-            Ok(Judged::Bad(format!("your plan was rejected: {why}; change it and ask again")))
+            Ok(PlanVerdict::Bad(format!("your plan was rejected: {why}; change it and ask again")))
         };
         let answered = self.turn.interrupted().run_until_cancelled(asked).await;
         answered.unwrap_or_else(|| Err("you were interrupted before anybody answered".to_owned()))
@@ -93,7 +93,7 @@ impl Hands<'_> {
     }
 
     /// Who can allow something: the lead, if it might do so itself without asking, or else the person.
-    fn who_allows(&self, deed: &Deed<'_>) -> &'static str {
+    fn who_allows(&self, deed: &ToolAction<'_>) -> &'static str {
         let Some(team) = &self.team else { return "lead" };
         let might = |lead| self.rules.check(lead, deed) == Permit::Yes;
         if team.lead_mode().is_some_and(might) { "lead" } else { "user" }
@@ -140,7 +140,7 @@ impl Hands<'_> {
     }
 }
 
-fn question(deed: &Deed<'_>, input: &Map<String, Value>) -> String {
+fn question(deed: &ToolAction<'_>, input: &Map<String, Value>) -> String {
     let input = serde_json::to_string(input).unwrap_or_default();
     let n_more = input.chars().count().saturating_sub(MAX_INPUT);
     let mut input = troop_model::preview(&input, MAX_INPUT);

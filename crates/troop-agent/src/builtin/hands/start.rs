@@ -7,7 +7,7 @@ use troop_protocol::Category;
 use super::Hands;
 use crate::{
     Definition, RegistryError,
-    builtin::{team::Team, tools::Own},
+    builtin::{team::TeamTools, tools::OwnTool},
 };
 
 /// Where tools of a team say with which agent somebody is to be started.
@@ -23,11 +23,11 @@ impl Hands<'_> {
     /// Whether teammates may be started, as far as that is more than to give them work.
     pub(super) async fn may_start(
         &self,
-        team: &Team<'_>,
+        team: &TeamTools<'_>,
         name: &str,
         input: &Map<String, Value>,
     ) -> Result<(), String> {
-        for (member, agent) in newcomers(name, input)? {
+        for Recruit { name: member, agent } in recruits(name, input)? {
             let of_lead = team.lead_agent();
             let agent = agent.unwrap_or(&of_lead);
             let described = Definition::read_all(&self.described);
@@ -36,7 +36,7 @@ impl Hands<'_> {
                 check_known(agent, &described)?;
                 // Whatever tasks say is run then, so this is judged as what a person would type.
                 let line = format!("troop member spawn {member}={agent}");
-                let deed = self.deed(Own::Shell.name(), Category::Shell, (&line, &line));
+                let deed = self.deed(OwnTool::Shell.name(), Category::Shell, (&line, &line));
                 self.permitted(&deed, input).await?;
             }
         }
@@ -45,7 +45,7 @@ impl Hands<'_> {
 }
 
 /// Whom a tool starts, by name, and with which agents, where that is said. An error is for the model.
-fn newcomers<'i>(name: &str, input: &'i Map<String, Value>) -> Result<Vec<Newcomer<'i>>, String> {
+fn recruits<'i>(name: &str, input: &'i Map<String, Value>) -> Result<Vec<Recruit<'i>>, String> {
     let several = || {
         let lists = ["members", "teammates"].into_iter().filter_map(|key| input.get(key));
         lists.filter_map(Value::as_array).flatten()
@@ -60,11 +60,17 @@ fn newcomers<'i>(name: &str, input: &'i Map<String, Value>) -> Result<Vec<Newcom
     };
     let name = |it: &'i Map<String, Value>| it.get("name")?.as_str();
     let ours = |it: &'i Map<String, Value>| agent(it).filter(|it| !OF_OTHERS.contains(it));
-    Ok(all.into_iter().map(|it| (name(it).unwrap_or_default(), ours(it))).collect())
+    let recruit = |it| Recruit { name: name(it).unwrap_or_default(), agent: ours(it) };
+    Ok(all.into_iter().map(recruit).collect())
 }
 
-/// A name, and an agent if one of ours is said.
-type Newcomer<'i> = (&'i str, Option<&'i str>);
+/// A member that a tool call starts.
+#[derive(Debug, PartialEq, Eq)]
+struct Recruit<'i> {
+    name: &'i str,
+    /// None if the call names no agent of ours.
+    agent: Option<&'i str>,
+}
 
 /// The agent that is to be started, where that is said.
 pub(super) fn agent(input: &Map<String, Value>) -> Option<&str> {
@@ -98,29 +104,33 @@ mod tests {
 
     use serde_json::json;
 
-    use super::{Definition, check_known, newcomers, thinks};
+    use super::{Definition, Recruit, check_known, recruits, thinks};
 
     #[test]
     fn whom_a_tool_starts_is_known_however_it_says_so() {
-        let eve = ("eve", Some("command"));
+        let eve = Recruit { name: "eve", agent: Some("command") };
+        let ann = Recruit { name: "ann", agent: None };
         for key in ["subagent_type", "agent_type", "agentType", "type", "agent"] {
             let input = json!({"name": "eve", key: "command"});
             let team = json!({"team_name": "blue", "members": [input, {"name": "ann"}]});
             for (tool, input) in
                 [("Agent", &input), ("SpawnTeammate", &input), ("TeamCreate", &team)]
             {
-                let found = newcomers(tool, input.as_object().unwrap()).unwrap();
+                let found = recruits(tool, input.as_object().unwrap()).unwrap();
                 assert_eq!(found[0], eve, "{tool} {key}");
-                assert!(found.get(1).is_none_or(|it| *it == ("ann", None)), "{found:?}");
+                assert!(found.get(1).is_none_or(|it| *it == ann), "{found:?}");
             }
         }
         let any = json!({"name": "eve", "subagent_type": "Explore"});
-        assert_eq!(newcomers("Agent", any.as_object().unwrap()).unwrap(), [("eve", None)]);
+        assert_eq!(
+            recruits("Agent", any.as_object().unwrap()).unwrap(),
+            [Recruit { name: "eve", agent: None }]
+        );
         let list = json!({"team_name": "blue", "members": [["eve", "hi", "command"]]});
-        let refusal = newcomers("TeamCreate", list.as_object().unwrap()).unwrap_err();
+        let refusal = recruits("TeamCreate", list.as_object().unwrap()).unwrap_err();
         assert_eq!(refusal, "each of `members` must be an object with a `name`");
         let message = json!({"to": "eve", "type": "message"});
-        assert_eq!(newcomers("SendMessage", message.as_object().unwrap()), Ok(vec![]));
+        assert_eq!(recruits("SendMessage", message.as_object().unwrap()), Ok(vec![]));
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use serde_json::Map;
 
 use super::{Begin, History, MAX_PINNED};
-use crate::builtin::chat::{Message, Part, Said, ToolCall, ToolResult};
+use crate::builtin::chat::{ChatMessage, ReplyPart, ToolCall, ToolResult, UserPart};
 
-fn call(id: usize) -> Vec<Part> {
+fn call(id: usize) -> Vec<ReplyPart> {
     let (name, input) = ("Read".to_owned(), Ok(Map::new()));
-    vec![Part::Call(ToolCall { id: id.to_string(), name, input, signature: None })]
+    vec![ReplyPart::Call(ToolCall { id: id.to_string(), name, input, signature: None })]
 }
 
 fn result(id: usize, length: usize) -> Vec<ToolResult> {
@@ -31,20 +31,22 @@ fn is_valid(history: &History) -> bool {
     let takes_turns = messages
         .iter()
         .enumerate()
-        .all(|(nth, message)| matches!(message, Message::User(_)) == (nth % 2 == 0));
-    let ids = |message: &Message| -> (Vec<String>, Vec<String>) {
+        .all(|(nth, message)| matches!(message, ChatMessage::User(_)) == (nth % 2 == 0));
+    let ids = |message: &ChatMessage| -> (Vec<String>, Vec<String>) {
         match message {
-            Message::Model(parts) => {
+            ChatMessage::Model(parts) => {
                 let calls = parts.iter().filter_map(|part| match part {
-                    Part::Call(call) => Some(call.id.clone()),
-                    Part::Text(_) | Part::Thinking { .. } | Part::Hidden { .. } => None,
+                    ReplyPart::Call(call) => Some(call.id.clone()),
+                    ReplyPart::Text(_) | ReplyPart::Thinking { .. } | ReplyPart::Hidden { .. } => {
+                        None
+                    }
                 });
                 (calls.collect(), Vec::new())
             }
-            Message::User(said) => {
+            ChatMessage::User(said) => {
                 let results = said.iter().filter_map(|said| match said {
-                    Said::Result(result) => Some(result.id.clone()),
-                    Said::Text(_) => None,
+                    UserPart::Result(result) => Some(result.id.clone()),
+                    UserPart::Text(_) => None,
                 });
                 (Vec::new(), results.collect())
             }

@@ -6,7 +6,7 @@ use super::HttpError;
 
 /// Where an API is: host, port, and what all its paths begin with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct HttpTarget {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) is_secure: bool,
@@ -14,7 +14,7 @@ pub(crate) struct Target {
     prefix: String,
 }
 
-impl Target {
+impl HttpTarget {
     /// Reads a base URL, such as `http://localhost:11434/v1`.
     pub(crate) fn parse(url: &str) -> Result<Self, HttpError> {
         let bad = || HttpError::BadUrl(without_user(url).to_owned());
@@ -58,12 +58,12 @@ fn without_user(url: &str) -> &str {
 mod tests {
     //! Addresses.
 
-    use super::Target;
+    use super::HttpTarget;
 
     #[test]
     fn a_base_url_says_where_and_what_paths_begin_with() {
         let read = |url: &str| {
-            let target = Target::parse(url).unwrap();
+            let target = HttpTarget::parse(url).unwrap();
             (target.authority().to_owned(), target.port, target.is_secure, target.path("/x"))
         };
         let is = |authority: &str, port, is_secure, path: &str| {
@@ -72,15 +72,15 @@ mod tests {
         assert_eq!(read("https://api.openai.com/v1"), is("api.openai.com", 443, true, "/v1/x"));
         assert_eq!(read("http://[::1]:11434/v1/"), is("[::1]:11434", 11434, false, "/v1/x"));
         assert_eq!(read("http://localhost"), is("localhost", 80, false, "/x"));
-        assert_eq!(Target::parse("http://[::1]").unwrap().host, "::1");
+        assert_eq!(HttpTarget::parse("http://[::1]").unwrap().host, "::1");
     }
 
     #[test]
     fn what_is_no_address_is_refused_without_telling_passwords() {
         for bad in ["", "api.openai.com", "ftp://x", "https://", "http://a b", "/v1"] {
-            assert!(Target::parse(bad).is_err(), "`{bad}` is taken");
+            assert!(HttpTarget::parse(bad).is_err(), "`{bad}` is taken");
         }
-        let error = Target::parse("ftp://pat:geheim@host").unwrap_err().to_string();
+        let error = HttpTarget::parse("ftp://pat:geheim@host").unwrap_err().to_string();
         assert!(!error.contains("geheim"), "{error}");
     }
 }

@@ -9,12 +9,12 @@ use hyper::{
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{MAX_ERROR, ModelError, Watch};
+use super::{MAX_ERROR, ModelError, ReplyObserver};
 use crate::builtin::{
     chat::Reply,
-    http::{Answer, HttpError},
-    provider::{Api, Progress, of_error},
-    sse::Events,
+    http::{HttpError, HttpResponse},
+    provider::{Api, StreamProgress, of_error},
+    sse::SseStream,
 };
 
 /// How long nothing comes before who watches hears of it.
@@ -25,11 +25,11 @@ const MAX_BEGINNING: usize = 200;
 /// Reads a reply to its end.
 pub(super) async fn reply(
     api: Api,
-    answer: &mut Answer,
-    watch: &mut dyn Watch,
+    answer: &mut HttpResponse,
+    watch: &mut dyn ReplyObserver,
 ) -> Result<Reply, ModelError> {
     let mut other = Other::than_events(&answer.headers);
-    let (mut events, mut reader) = (Events::default(), api.provider().reader());
+    let (mut events, mut reader) = (SseStream::default(), api.provider().reader());
     'reading: while let Some(piece) = next_piece(answer, watch).await? {
         other.iter_mut().for_each(|it| it.take(&piece));
         events.push(&piece);
@@ -43,7 +43,7 @@ pub(super) async fn reply(
             other = None;
             let taken = reader.take(&event, &mut |shown| watch.shown(shown));
             watch.counted(reader.usage());
-            if taken? == Progress::Over {
+            if taken? == StreamProgress::Over {
                 break 'reading;
             }
         }
@@ -54,8 +54,8 @@ pub(super) async fn reply(
 
 /// The next piece; who watches hears that none comes.
 async fn next_piece(
-    answer: &mut Answer,
-    watch: &mut dyn Watch,
+    answer: &mut HttpResponse,
+    watch: &mut dyn ReplyObserver,
 ) -> Result<Option<Bytes>, HttpError> {
     let mut piece = pin!(answer.piece());
     loop {

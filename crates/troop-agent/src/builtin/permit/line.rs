@@ -21,9 +21,9 @@ const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "eval", "t
 
 /// A line, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct ShellLine {
     /// All commands that run, also those in the middle of others.
-    pub(super) commands: Vec<Command>,
+    pub(super) commands: Vec<ShellCommand>,
     /// Whether one sees by its words alone what it does: nothing is put in from elsewhere, no file is written or read.
     pub(super) is_clear: bool,
     /// The files that it is told to read from or to write to.
@@ -32,11 +32,11 @@ pub(super) struct Line {
 
 /// One command: its words, without quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Command {
+pub(super) struct ShellCommand {
     pub(super) words: Vec<String>,
 }
 
-impl Line {
+impl ShellLine {
     pub(super) fn read(text: &str) -> Self {
         read::read(text, 0)
     }
@@ -50,7 +50,7 @@ impl Line {
     }
 
     fn add_ways(&self, all: &mut Vec<Vec<String>>, depth: usize) {
-        for words in self.commands.iter().flat_map(Command::parts) {
+        for words in self.commands.iter().flat_map(ShellCommand::parts) {
             let starts = words.first().is_some_and(|it| STARTERS.contains(&name(it)));
             let n_starts = if starts { words.len().min(MAX_STARTED) } else { 1 };
             for from in 0..n_starts {
@@ -67,7 +67,7 @@ impl Line {
     }
 }
 
-impl Command {
+impl ShellCommand {
     /// Whether it begins by setting a variable, which can make any program do anything.
     pub(super) fn assigns(&self) -> bool {
         self.words.first().is_some_and(|word| is_assignment(word))

@@ -7,7 +7,7 @@ use std::{
 
 use globset::Glob;
 
-use super::{Deed, line::Line};
+use super::{ToolAction, line::ShellLine};
 
 /// Programs that show what is in the files that they are given.
 const SHOW: [&str; 33] = [
@@ -32,15 +32,15 @@ const MAX_FILES: usize = 5_000;
 
 /// What rules about files are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum FileUse {
     Look,
     Change,
 }
 
 /// The files that a line names and would use so, from the working folder on: by their names, behind links, by patterns, and
 /// in folders that are taken as a whole.
-pub(super) fn files(deed: &Deed<'_>, how: Use) -> Vec<String> {
-    let line = Line::read(deed.what);
+pub(super) fn files(deed: &ToolAction<'_>, how: FileUse) -> Vec<String> {
+    let line = ShellLine::read(deed.what);
     let ways = line.all_ways();
     let (mut words, mut folders) = (line.files.clone(), Vec::new());
     for (program, rest) in ways.iter().filter_map(|words| words.split_first()) {
@@ -74,14 +74,14 @@ pub(super) fn files(deed: &Deed<'_>, how: Use) -> Vec<String> {
 }
 
 /// Whether a program uses the files so that it is given.
-fn uses(program: &str, rest: &[String], how: Use) -> bool {
+fn uses(program: &str, rest: &[String], how: FileUse) -> bool {
     let is_shown_by_git = || {
         let does = rest.first().map(String::as_str);
         program == "git" && does.is_some_and(|it| GIT_SHOWS.contains(&it))
     };
     match how {
-        Use::Look => SHOW.contains(&program) || is_shown_by_git(),
-        Use::Change => CHANGE.contains(&program),
+        FileUse::Look => SHOW.contains(&program) || is_shown_by_git(),
+        FileUse::Change => CHANGE.contains(&program),
     }
 }
 

@@ -8,9 +8,9 @@ use thiserror::Error;
 use troop_protocol::Category;
 
 use super::{
-    Deed,
-    line::{Command, Line},
-    named::{self, Use},
+    ToolAction,
+    line::{ShellCommand, ShellLine},
+    named::{self, FileUse},
 };
 use crate::text_pattern::TextPattern;
 
@@ -19,14 +19,14 @@ use crate::text_pattern::TextPattern;
 pub struct Rule {
     text: String,
     tool: String,
-    what: What,
+    what: RuleScope,
 }
 
 #[derive(Clone, Debug)]
-enum What {
+enum RuleScope {
     Anything,
     /// Commands, in which `*` is any text.
-    Command(Pattern),
+    Command(CommandPattern),
     /// Paths in the working folder.
     Paths(GlobMatcher),
     /// Paths from the root of the file system on.
@@ -35,7 +35,7 @@ enum What {
 
 /// How commands are written that a rule is about.
 #[derive(Clone, Debug)]
-struct Pattern {
+struct CommandPattern {
     written: String,
     /// Its words, each as the shell takes it.
     words: Vec<String>,
@@ -73,8 +73,8 @@ impl FromStr for Rule {
             return Err(bad("it does not begin with the name of a tool"));
         }
         let what = match what.map(str::trim) {
-            None | Some("" | "*" | "**" | ":*") => What::Anything,
-            Some(what) if tool == "Bash" => What::Command(Pattern::new(what)),
+            None | Some("" | "*" | "**" | ":*") => RuleScope::Anything,
+            Some(what) if tool == "Bash" => RuleScope::Command(CommandPattern::new(what)),
             Some(path) => paths(path).map_err(|why| bad(&why))?,
         };
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), what })
@@ -83,7 +83,7 @@ impl FromStr for Rule {
 
 /// A pattern of paths, as in `.gitignore`: one without a slash is meant in every folder, a folder with all that is in it. Two
 /// slashes begin a path from the root on.
-fn paths(pattern: &str) -> Result<What, String> {
+fn paths(pattern: &str) -> Result<RuleScope, String> {
     let (is_absolute, pattern) = match pattern.strip_prefix("//") {
         Some(rest) => (true, format!("/{}", rest.trim_start_matches('/'))),
         None => (false, pattern.to_owned()),
@@ -95,14 +95,14 @@ fn paths(pattern: &str) -> Result<What, String> {
     let whole = format!("{{{anywhere}{inner},{anywhere}{inner}/**}}");
     let glob = GlobBuilder::new(&whole).literal_separator(true).build();
     let glob = glob.map_err(|error| error.kind().to_string())?.compile_matcher();
-    Ok(if is_absolute { What::Absolute(glob) } else { What::Paths(glob) })
+    Ok(if is_absolute { RuleScope::Absolute(glob) } else { RuleScope::Paths(glob) })
 }
 
-impl Pattern {
+impl CommandPattern {
     fn new(written: &str) -> Self {
         let front = written.strip_suffix(":*").or_else(|| written.strip_suffix(" *"));
         let text = front.unwrap_or(written).trim();
-        let line = Line::read(text);
+        let line = ShellLine::read(text);
         let words = match line.commands.as_slice() {
             [only] if line.is_clear => only.words.clone(),
             _ => text.split_whitespace().map(str::to_owned).collect(),
@@ -120,8 +120,8 @@ impl Pattern {
     }
 
     /// Whether it lets a command run. What sets variables is only meant where the rule says so.
-    fn allows(&self, command: &Command) -> bool {
-        let says_so = || Command { words: self.words.clone() }.assigns();
+    fn allows(&self, command: &ShellCommand) -> bool {
+        let says_so = || ShellCommand { words: self.words.clone() }.assigns();
         (!command.assigns() || says_so()) && self.is_like(&command.words, marked)
     }
 }
@@ -135,58 +135,64 @@ fn marked(word: &str) -> String {
 impl Rule {
     /// Whether it is about all that a tool can do.
     pub(super) fn is_about_all_of(&self, tool: &str) -> bool {
-        matches!(self.what, What::Anything) && self.is_about(tool)
+        matches!(self.what, RuleScope::Anything) && self.is_about(tool)
     }
 
     /// Whether it lets this be done, as it is written. Of commands, see [`Self::allows_command`].
-    pub(super) fn allows(&self, deed: &Deed<'_>) -> bool {
+    pub(super) fn allows(&self, deed: &ToolAction<'_>) -> bool {
         self.is_about(deed.tool)
             && match &self.what {
-                What::Anything => true,
-                What::Command(pattern) => deed.what.trim() == pattern.written,
+                RuleScope::Anything => true,
+                RuleScope::Command(pattern) => deed.what.trim() == pattern.written,
                 // Both the path and where its links lead.
-                What::Paths(paths) => paths.is_match(deed.what) && paths.is_match(deed.real),
-                What::Absolute(paths) => on_both(deed).into_iter().all(|it| paths.is_match(it)),
+                RuleScope::Paths(paths) => paths.is_match(deed.what) && paths.is_match(deed.real),
+                RuleScope::Absolute(paths) => {
+                    on_both(deed).into_iter().all(|it| paths.is_match(it))
+                }
             }
     }
 
     /// Whether it lets one command of a line run, on which nothing is hidden.
-    pub(super) fn allows_command(&self, tool: &str, command: &Command) -> bool {
+    pub(super) fn allows_command(&self, tool: &str, command: &ShellCommand) -> bool {
         match &self.what {
-            What::Command(pattern) => self.is_about(tool) && pattern.allows(command),
-            What::Anything => self.is_about(tool),
-            What::Paths(_) | What::Absolute(_) => false,
+            RuleScope::Command(pattern) => self.is_about(tool) && pattern.allows(command),
+            RuleScope::Anything => self.is_about(tool),
+            RuleScope::Paths(_) | RuleScope::Absolute(_) => false,
         }
     }
 
     /// Whether it is about a file that a command names.
-    fn forbids_file_of(&self, deed: &Deed<'_>) -> bool {
+    fn forbids_file_of(&self, deed: &ToolAction<'_>) -> bool {
         let how = match self.tool.as_str() {
-            "Read" => Use::Look,
-            "Edit" => Use::Change,
+            "Read" => FileUse::Look,
+            "Edit" => FileUse::Change,
             _ => return false,
         };
         let is_meant = |path: String| match &self.what {
-            What::Paths(paths) => paths.is_match(&path),
-            What::Absolute(paths) => paths.is_match(deed.root.join(&path)),
-            What::Anything | What::Command(_) => false,
+            RuleScope::Paths(paths) => paths.is_match(&path),
+            RuleScope::Absolute(paths) => paths.is_match(deed.root.join(&path)),
+            RuleScope::Anything | RuleScope::Command(_) => false,
         };
         deed.category == Category::Shell && named::files(deed, how).into_iter().any(is_meant)
     }
 
     /// Whether it is about this, or about any part of it.
-    pub(super) fn forbids(&self, deed: &Deed<'_>) -> bool {
+    pub(super) fn forbids(&self, deed: &ToolAction<'_>) -> bool {
         self.forbids_file_of(deed)
             || self.is_about(deed.tool)
                 && match &self.what {
-                    What::Anything => true,
-                    What::Command(pattern) => {
-                        let ways = Line::read(deed.what).all_ways();
+                    RuleScope::Anything => true,
+                    RuleScope::Command(pattern) => {
+                        let ways = ShellLine::read(deed.what).all_ways();
                         deed.what.trim() == pattern.written
                             || ways.iter().any(|words| pattern.is_like(words, str::to_owned))
                     }
-                    What::Paths(paths) => paths.is_match(deed.what) || paths.is_match(deed.real),
-                    What::Absolute(paths) => on_both(deed).into_iter().any(|it| paths.is_match(it)),
+                    RuleScope::Paths(paths) => {
+                        paths.is_match(deed.what) || paths.is_match(deed.real)
+                    }
+                    RuleScope::Absolute(paths) => {
+                        on_both(deed).into_iter().any(|it| paths.is_match(it))
+                    }
                 }
     }
 
@@ -214,7 +220,7 @@ impl Rule {
 }
 
 /// The path of a deed and where its links lead, from the root on.
-fn on_both(deed: &Deed<'_>) -> [std::path::PathBuf; 2] {
+fn on_both(deed: &ToolAction<'_>) -> [std::path::PathBuf; 2] {
     [deed.what, deed.real].map(|path| deed.root.join(Path::new(path)))
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use troop_model::Permissions::{self, AcceptEdits, Bypass, Default, Plan};
 use troop_protocol::Category;
 
-use super::{Deed, Permit, Rule, Rules};
+use super::{Permit, Rule, Rules, ToolAction};
 
 fn rules(allow: &[&str], deny: &[&str], ask: &[&str]) -> Rules {
     let all = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
@@ -23,7 +23,8 @@ fn check_link(
     tool: &str,
     (what, real): (&str, &str),
 ) -> &'static str {
-    let deed = Deed { tool, category: Category::of(tool), what, real, root: Path::new("/home/p") };
+    let deed =
+        ToolAction { tool, category: Category::of(tool), what, real, root: Path::new("/home/p") };
     match rules.check(mode, &deed) {
         Permit::Yes => "yes",
         Permit::Ask => "ask",
@@ -488,7 +489,7 @@ fn what_a_rule_hides_is_not_shown_by_links_patterns_other_folders_or_as_part_of_
         ("ls -la", "yes"),
     ] {
         let (tool, category) = ("Bash", Category::Shell);
-        let deed = Deed { tool, category, what: line, real: line, root };
+        let deed = ToolAction { tool, category, what: line, real: line, root };
         let permit = match rules.check(Bypass, &deed) {
             Permit::Yes => "yes",
             Permit::Ask => "ask",

@@ -3,12 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Options, Progress, Provider, Reader, of_error};
+use super::{Provider, ReplyReader, RequestOptions, StreamProgress, of_error};
 use crate::builtin::{
-    chat::{Asked, Ending, Message, Part, Reply, Said, Shown, ToolCall, ToolSpec, Usage},
+    chat::{
+        ChatMessage, ModelRequest, Reply, ReplyPart, StopReason, StreamUpdate, TokenUsage,
+        ToolCall, ToolSpec, UserPart,
+    },
     model::ModelError,
     secret::Secret,
-    sse::Event,
+    sse::SseEvent,
 };
 
 /// How many of the last messages are kept at hand by the API: this one, and the one that the next request continues.
@@ -28,22 +31,23 @@ impl Provider for Anthropic {
         [version].into_iter().chain(key).collect()
     }
 
-    fn body(&self, options: &Options<'_>, asked: &Asked<'_>) -> Vec<u8> {
-        let mut messages: Vec<_> = asked.messages.iter().map(Turn::of).collect();
+    fn body(&self, options: &RequestOptions<'_>, asked: &ModelRequest<'_>) -> Vec<u8> {
+        let mut messages: Vec<_> = asked.messages.iter().map(AnthropicMessage::of).collect();
         messages.retain(|turn| !turn.content.is_empty());
         let told = messages.iter_mut().rev().filter(|turn| turn.role == "user");
         for block in told.take(KEPT).filter_map(|turn| turn.content.last_mut()) {
-            block.cache_control = Some(KEEP);
+            block.cache_control = Some(CACHED);
         }
-        let mut tools: Vec<_> = asked.tools.iter().map(Tool::of).collect();
+        let mut tools: Vec<_> = asked.tools.iter().map(AnthropicTool::of).collect();
         if let Some(last) = tools.last_mut() {
-            last.cache_control = Some(KEEP);
+            last.cache_control = Some(CACHED);
         }
-        let system = What::text(asked.system);
-        let system = system.map(|what| Block { what, cache_control: Some(KEEP) });
-        let thinking =
-            options.thinking.map(|budget_tokens| Thinking { kind: "enabled", budget_tokens });
-        let body = Body {
+        let system = AnthropicContent::text(asked.system);
+        let system = system.map(|what| AnthropicBlock { what, cache_control: Some(CACHED) });
+        let thinking = options
+            .thinking
+            .map(|budget_tokens| AnthropicThinking { kind: "enabled", budget_tokens });
+        let body = AnthropicBody {
             model: options.model,
             // The budget for thinking is a part of it.
             max_tokens: asked.max_tokens.saturating_add(options.thinking.unwrap_or_default()),
@@ -56,27 +60,27 @@ impl Provider for Anthropic {
         serde_json::to_vec(&body).expect("texts and JSON are JSON")
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
-        Box::new(Reading::default())
+    fn reader(&self) -> Box<dyn ReplyReader> {
+        Box::new(AnthropicReader::default())
     }
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct AnthropicBody<'a> {
     model: &'a str,
     max_tokens: u32,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<Thinking>,
+    thinking: Option<AnthropicThinking>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Block<'a>>,
+    system: Vec<AnthropicBlock<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    messages: Vec<Turn<'a>>,
+    tools: Vec<AnthropicTool<'a>>,
+    messages: Vec<AnthropicMessage<'a>>,
 }
 
 #[derive(Serialize)]
-struct Thinking {
+struct AnthropicThinking {
     #[serde(rename = "type")]
     kind: &'static str,
     budget_tokens: u32,
@@ -84,84 +88,87 @@ struct Thinking {
 
 /// Asks the API to keep at hand what goes before.
 #[derive(Clone, Copy, Serialize)]
-struct Keep {
+struct CacheControl {
     #[serde(rename = "type")]
     kind: &'static str,
 }
 
-const KEEP: Keep = Keep { kind: "ephemeral" };
+const CACHED: CacheControl = CacheControl { kind: "ephemeral" };
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct AnthropicTool<'a> {
     name: &'a str,
     description: &'a str,
     input_schema: &'a Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Keep>,
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Serialize)]
-struct Turn<'a> {
+struct AnthropicMessage<'a> {
     role: &'static str,
-    content: Vec<Block<'a>>,
+    content: Vec<AnthropicBlock<'a>>,
 }
 
 #[derive(Serialize)]
-struct Block<'a> {
+struct AnthropicBlock<'a> {
     #[serde(flatten)]
-    what: What<'a>,
+    what: AnthropicContent<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Keep>,
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum What<'a> {
+enum AnthropicContent<'a> {
     Text { text: &'a str },
     Thinking { thinking: &'a str, signature: &'a str },
     RedactedThinking { data: &'a str },
-    ToolUse { id: &'a str, name: &'a str, input: Input<'a> },
+    ToolUse { id: &'a str, name: &'a str, input: AnthropicInput<'a> },
     ToolResult { tool_use_id: &'a str, content: &'a str, is_error: bool },
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Input<'a> {
+enum AnthropicInput<'a> {
     Good(&'a Map<String, Value>),
     /// In place of what was no object.
     Empty {},
 }
 
-impl<'a> Tool<'a> {
+impl<'a> AnthropicTool<'a> {
     fn of(tool: &'a ToolSpec) -> Self {
         let ToolSpec { name, description, input } = tool;
         Self { name, description, input_schema: input, cache_control: None }
     }
 }
 
-impl<'a> Turn<'a> {
-    fn of(message: &'a Message) -> Self {
+impl<'a> AnthropicMessage<'a> {
+    fn of(message: &'a ChatMessage) -> Self {
         let (role, whats): (_, Vec<_>) = match message {
-            Message::User(said) => ("user", said.iter().filter_map(What::of_said).collect()),
-            Message::Model(parts) => {
-                ("assistant", parts.iter().filter_map(What::of_part).collect())
+            ChatMessage::User(said) => {
+                ("user", said.iter().filter_map(AnthropicContent::of_said).collect())
+            }
+            ChatMessage::Model(parts) => {
+                ("assistant", parts.iter().filter_map(AnthropicContent::of_part).collect())
             }
         };
-        let content = whats.into_iter().map(|what| Block { what, cache_control: None }).collect();
+        let content =
+            whats.into_iter().map(|what| AnthropicBlock { what, cache_control: None }).collect();
         Self { role, content }
     }
 }
 
-impl<'a> What<'a> {
+impl<'a> AnthropicContent<'a> {
     /// The API turns empty text away.
     fn text(text: &'a str) -> Option<Self> {
         (!text.trim().is_empty()).then_some(Self::Text { text })
     }
 
-    fn of_said(said: &'a Said) -> Option<Self> {
+    fn of_said(said: &'a UserPart) -> Option<Self> {
         match said {
-            Said::Text(text) => Self::text(text),
-            Said::Result(result) => Some(Self::ToolResult {
+            UserPart::Text(text) => Self::text(text),
+            UserPart::Result(result) => Some(Self::ToolResult {
                 tool_use_id: &result.id,
                 content: &result.content,
                 is_error: result.is_error,
@@ -169,15 +176,16 @@ impl<'a> What<'a> {
         }
     }
 
-    fn of_part(part: &'a Part) -> Option<Self> {
+    fn of_part(part: &'a ReplyPart) -> Option<Self> {
         match part {
-            Part::Text(text) => Self::text(text),
-            Part::Thinking { text, signature } => {
+            ReplyPart::Text(text) => Self::text(text),
+            ReplyPart::Thinking { text, signature } => {
                 signature.as_deref().map(|signature| Self::Thinking { thinking: text, signature })
             }
-            Part::Hidden { data } => Some(Self::RedactedThinking { data }),
-            Part::Call(call) => {
-                let input = call.input.as_ref().map_or(Input::Empty {}, Input::Good);
+            ReplyPart::Hidden { data } => Some(Self::RedactedThinking { data }),
+            ReplyPart::Call(call) => {
+                let input =
+                    call.input.as_ref().map_or(AnthropicInput::Empty {}, AnthropicInput::Good);
                 Some(Self::ToolUse { id: &call.id, name: &call.name, input })
             }
         }
@@ -186,39 +194,39 @@ impl<'a> What<'a> {
 
 /// One reply while it comes.
 #[derive(Default)]
-struct Reading {
-    blocks: Vec<Begun>,
-    usage: Usage,
+struct AnthropicReader {
+    blocks: Vec<OpenBlock>,
+    usage: TokenUsage,
     ending: Option<String>,
     is_over: bool,
 }
 
 /// A block that has begun; its text grows.
-struct Begun {
+struct OpenBlock {
     index: u64,
-    block: Opening,
+    block: BlockStart,
     text: String,
     signature: String,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Stream {
+enum AnthropicEvent {
     MessageStart {
-        message: Started,
+        message: MessageStart,
     },
     ContentBlockStart {
         index: u64,
-        content_block: Opening,
+        content_block: BlockStart,
     },
     ContentBlockDelta {
         index: u64,
-        delta: Delta,
+        delta: AnthropicDelta,
     },
     MessageDelta {
-        delta: Stop,
+        delta: AnthropicStop,
         #[serde(default)]
-        usage: Counted,
+        usage: AnthropicUsage,
     },
     MessageStop {},
     /// Pings, and what is invented later.
@@ -227,19 +235,19 @@ enum Stream {
 }
 
 #[derive(Deserialize)]
-struct Started {
+struct MessageStart {
     #[serde(default)]
-    usage: Counted,
+    usage: AnthropicUsage,
 }
 
 #[derive(Deserialize)]
-struct Stop {
+struct AnthropicStop {
     stop_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Opening {
+enum BlockStart {
     Text {
         #[serde(default)]
         text: String,
@@ -263,7 +271,7 @@ enum Opening {
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
-enum Delta {
+enum AnthropicDelta {
     #[serde(rename = "text_delta")]
     Text { text: String },
     #[serde(rename = "thinking_delta")]
@@ -277,66 +285,66 @@ enum Delta {
 }
 
 #[derive(Default, Deserialize)]
-struct Counted {
+struct AnthropicUsage {
     input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
     output_tokens: Option<u64>,
 }
 
-impl Reader for Reading {
+impl ReplyReader for AnthropicReader {
     fn take(
         &mut self,
-        event: &Event,
-        show: &mut dyn FnMut(Shown<'_>),
-    ) -> Result<Progress, ModelError> {
+        event: &SseEvent,
+        show: &mut dyn FnMut(StreamUpdate<'_>),
+    ) -> Result<StreamProgress, ModelError> {
         if event.name == "error" {
             let value = serde_json::from_str(&event.data).unwrap_or_default();
             return Err(of_error(&value).unwrap_or_else(|| ModelError::senseless(&event.data)));
         }
-        let stream: Stream =
+        let stream: AnthropicEvent =
             serde_json::from_str(&event.data).map_err(|_| ModelError::senseless(&event.data))?;
         match stream {
-            Stream::MessageStart { message } => self.count(&message.usage),
-            Stream::ContentBlockStart { index, content_block } => {
+            AnthropicEvent::MessageStart { message } => self.count(&message.usage),
+            AnthropicEvent::ContentBlockStart { index, content_block } => {
                 self.begin(index, content_block, show);
             }
-            Stream::ContentBlockDelta { index, delta } => self.grow(index, delta, show),
-            Stream::MessageDelta { delta, usage } => {
+            AnthropicEvent::ContentBlockDelta { index, delta } => self.grow(index, delta, show),
+            AnthropicEvent::MessageDelta { delta, usage } => {
                 self.ending = delta.stop_reason.or(self.ending.take());
                 self.count(&usage);
             }
-            Stream::MessageStop {} => {
+            AnthropicEvent::MessageStop {} => {
                 self.is_over = true;
-                return Ok(Progress::Over);
+                return Ok(StreamProgress::Over);
             }
-            Stream::Other => {}
+            AnthropicEvent::Other => {}
         }
-        Ok(Progress::More)
+        Ok(StreamProgress::More)
     }
 
-    fn usage(&self) -> Usage {
+    fn usage(&self) -> TokenUsage {
         self.usage
     }
 
     fn finish(self: Box<Self>) -> Option<Reply> {
         let ending = match self.ending.as_deref() {
             _ if !self.is_over => return None,
-            Some("tool_use") => Ending::Calls,
-            Some("end_turn" | "stop_sequence" | "pause_turn") | None => Ending::Done,
-            Some("max_tokens" | "model_context_window_exceeded") => Ending::TooLong,
-            Some("refusal") => Ending::Refused,
-            Some(other) => Ending::Other(other.to_owned()),
+            Some("tool_use") => StopReason::Calls,
+            Some("end_turn" | "stop_sequence" | "pause_turn") | None => StopReason::Done,
+            Some("max_tokens" | "model_context_window_exceeded") => StopReason::TooLong,
+            Some("refusal") => StopReason::Refused,
+            Some(other) => StopReason::Other(other.to_owned()),
         };
-        let parts = self.blocks.into_iter().filter_map(Begun::end).collect();
+        let parts = self.blocks.into_iter().filter_map(OpenBlock::end).collect();
         Some(Reply { parts, ending, usage: self.usage })
     }
 }
 
-impl Reading {
+impl AnthropicReader {
     /// Takes the counts that are there: later ones are those of the whole reply.
-    fn count(&mut self, counted: &Counted) {
-        let Usage { input, cache_read, cache_write, output } = &mut self.usage;
+    fn count(&mut self, counted: &AnthropicUsage) {
+        let TokenUsage { input, cache_read, cache_write, output } = &mut self.usage;
         for (place, count) in [
             (input, counted.input_tokens),
             (cache_read, counted.cache_read_input_tokens),
@@ -347,52 +355,52 @@ impl Reading {
         }
     }
 
-    fn begin(&mut self, index: u64, block: Opening, show: &mut dyn FnMut(Shown<'_>)) {
+    fn begin(&mut self, index: u64, block: BlockStart, show: &mut dyn FnMut(StreamUpdate<'_>)) {
         let (text, signature) = match &block {
-            Opening::Text { text } => (text.clone(), String::new()),
-            Opening::Thinking { thinking, signature } => (thinking.clone(), signature.clone()),
-            Opening::ToolUse { name, .. } => {
-                show(Shown::Call(name));
+            BlockStart::Text { text } => (text.clone(), String::new()),
+            BlockStart::Thinking { thinking, signature } => (thinking.clone(), signature.clone()),
+            BlockStart::ToolUse { name, .. } => {
+                show(StreamUpdate::Call(name));
                 Default::default()
             }
-            Opening::RedactedThinking { .. } | Opening::Other => Default::default(),
+            BlockStart::RedactedThinking { .. } | BlockStart::Other => Default::default(),
         };
-        self.blocks.push(Begun { index, block, text, signature });
+        self.blocks.push(OpenBlock { index, block, text, signature });
     }
 
-    fn grow(&mut self, index: u64, delta: Delta, show: &mut dyn FnMut(Shown<'_>)) {
+    fn grow(&mut self, index: u64, delta: AnthropicDelta, show: &mut dyn FnMut(StreamUpdate<'_>)) {
         let Some(begun) = self.blocks.iter_mut().rev().find(|it| it.index == index) else { return };
         match delta {
-            Delta::Text { text } => {
-                show(Shown::Text(&text));
+            AnthropicDelta::Text { text } => {
+                show(StreamUpdate::Text(&text));
                 begun.text.push_str(&text);
             }
-            Delta::Thinking { thinking } => {
-                show(Shown::Thinking(&thinking));
+            AnthropicDelta::Thinking { thinking } => {
+                show(StreamUpdate::Thinking(&thinking));
                 begun.text.push_str(&thinking);
             }
-            Delta::Signature { signature } => begun.signature.push_str(&signature),
-            Delta::Input { partial_json } => begun.text.push_str(&partial_json),
-            Delta::Other => {}
+            AnthropicDelta::Signature { signature } => begun.signature.push_str(&signature),
+            AnthropicDelta::Input { partial_json } => begun.text.push_str(&partial_json),
+            AnthropicDelta::Other => {}
         }
     }
 }
 
-impl Begun {
-    fn end(self) -> Option<Part> {
+impl OpenBlock {
+    fn end(self) -> Option<ReplyPart> {
         let Self { block, text, signature, .. } = self;
         match block {
-            Opening::Text { .. } => (!text.is_empty()).then_some(Part::Text(text)),
-            Opening::Thinking { .. } => {
+            BlockStart::Text { .. } => (!text.is_empty()).then_some(ReplyPart::Text(text)),
+            BlockStart::Thinking { .. } => {
                 let signature = Some(signature).filter(|it| !it.is_empty());
-                Some(Part::Thinking { text, signature })
+                Some(ReplyPart::Thinking { text, signature })
             }
-            Opening::RedactedThinking { data } => Some(Part::Hidden { data }),
-            Opening::ToolUse { id, name } => {
+            BlockStart::RedactedThinking { data } => Some(ReplyPart::Hidden { data }),
+            BlockStart::ToolUse { id, name } => {
                 let input = ToolCall::input(&text);
-                Some(Part::Call(ToolCall { id, name, input, signature: None }))
+                Some(ReplyPart::Call(ToolCall { id, name, input, signature: None }))
             }
-            Opening::Other => None,
+            BlockStart::Other => None,
         }
     }
 }

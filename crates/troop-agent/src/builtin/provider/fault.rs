@@ -12,7 +12,7 @@ const MAX_MESSAGE: usize = 500;
 
 /// All that the APIs say about an error.
 #[derive(Debug, Default, Deserialize)]
-struct Said {
+struct ApiFault {
     #[serde(default)]
     message: String,
     #[serde(default, rename = "type")]
@@ -31,16 +31,16 @@ struct Said {
 /// What an answer means that is no success.
 pub(crate) fn of_answer(status: u16, retry_after: Option<Duration>, body: &[u8]) -> ModelError {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
-    let said = said(&value).unwrap_or_else(|| Said {
+    let said = said(&value).unwrap_or_else(|| ApiFault {
         message: String::from_utf8_lossy(body).trim().to_owned(),
-        ..Said::default()
+        ..ApiFault::default()
     });
     let retry_after = retry_after.or_else(|| retry_delay(&said));
     classify(status, retry_after, &said)
 }
 
 /// How long to wait, as Gemini says it: `"37s"`.
-fn retry_delay(said: &Said) -> Option<Duration> {
+fn retry_delay(said: &ApiFault) -> Option<Duration> {
     let delay = said.details.iter().find_map(|it| it.get("retryDelay")?.as_str())?;
     Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
@@ -63,15 +63,16 @@ pub(crate) fn of_error(value: &Value) -> Option<ModelError> {
 }
 
 /// Finds what is said about an error; Gemini puts it in a list.
-fn said(value: &Value) -> Option<Said> {
+fn said(value: &Value) -> Option<ApiFault> {
     let value = value.get(0).unwrap_or(value);
     let error = value.get("error").filter(|error| !error.is_null())?;
     // Some give the message alone.
-    let message = error.as_str().map(|text| Said { message: text.to_owned(), ..Said::default() });
-    Some(message.unwrap_or_else(|| Said::deserialize(error).unwrap_or_default()))
+    let message =
+        error.as_str().map(|text| ApiFault { message: text.to_owned(), ..ApiFault::default() });
+    Some(message.unwrap_or_else(|| ApiFault::deserialize(error).unwrap_or_default()))
 }
 
-fn classify(status: u16, retry_after: Option<Duration>, said: &Said) -> ModelError {
+fn classify(status: u16, retry_after: Option<Duration>, said: &ApiFault) -> ModelError {
     let message = if said.message.is_empty() { "it does not say why" } else { &said.message };
     let message = troop_model::preview(message, MAX_MESSAGE);
     match status {
@@ -86,7 +87,7 @@ fn classify(status: u16, retry_after: Option<Duration>, said: &Said) -> ModelErr
 }
 
 /// Whether more was said than a model can take in.
-fn is_too_long(said: &Said) -> bool {
+fn is_too_long(said: &ApiFault) -> bool {
     let message = said.message.to_lowercase();
     let says = |words: &str| message.contains(words);
     said.code == "context_length_exceeded"

@@ -3,12 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Options, Progress, Provider, Reader, said_in};
+use super::{Provider, ReplyReader, RequestOptions, StreamProgress, said_in};
 use crate::builtin::{
-    chat::{Asked, Ending, Message, Part, Reply, Said, Shown, ToolCall, ToolSpec, Usage},
+    chat::{
+        ChatMessage, ModelRequest, Reply, ReplyPart, StopReason, StreamUpdate, TokenUsage,
+        ToolCall, ToolSpec, UserPart,
+    },
     model::ModelError,
     secret::Secret,
-    sse::Event,
+    sse::SseEvent,
 };
 
 #[derive(Debug)]
@@ -23,22 +26,22 @@ impl Provider for Gemini {
         key.map(|key| ("x-goog-api-key", key.reveal().to_owned())).into_iter().collect()
     }
 
-    fn body(&self, options: &Options<'_>, asked: &Asked<'_>) -> Vec<u8> {
-        let mut contents: Vec<_> = asked.messages.iter().map(Content::of).collect();
+    fn body(&self, options: &RequestOptions<'_>, asked: &ModelRequest<'_>) -> Vec<u8> {
+        let mut contents: Vec<_> = asked.messages.iter().map(GeminiContent::of).collect();
         contents.retain(|content| !content.parts.is_empty());
         let system = (!asked.system.is_empty())
-            .then(|| Content { role: None, parts: vec![PartOut::text(asked.system)] });
-        let declarations: Vec<_> = asked.tools.iter().map(Declaration::of).collect();
-        let tools =
-            (!declarations.is_empty()).then_some(Tools { function_declarations: declarations });
+            .then(|| GeminiContent { role: None, parts: vec![GeminiPart::text(asked.system)] });
+        let declarations: Vec<_> = asked.tools.iter().map(FunctionDeclaration::of).collect();
+        let tools = (!declarations.is_empty())
+            .then_some(GeminiTools { function_declarations: declarations });
         let thinking_config = options
             .thinking
-            .map(|thinking_budget| Thinking { thinking_budget, include_thoughts: true });
-        let body = Body {
+            .map(|thinking_budget| GeminiThinking { thinking_budget, include_thoughts: true });
+        let body = GeminiBody {
             system_instruction: system,
             tools: tools.into_iter().collect(),
             contents,
-            generation_config: Generation {
+            generation_config: GenerationConfig {
                 max_output_tokens: asked
                     .max_tokens
                     .saturating_add(options.thinking.unwrap_or_default()),
@@ -48,70 +51,70 @@ impl Provider for Gemini {
         serde_json::to_vec(&body).expect("texts and JSON are JSON")
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
-        Box::new(Reading::default())
+    fn reader(&self) -> Box<dyn ReplyReader> {
+        Box::new(GeminiReader::default())
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body<'a> {
+struct GeminiBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    system_instruction: Option<Content<'a>>,
+    system_instruction: Option<GeminiContent<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tools<'a>>,
-    contents: Vec<Content<'a>>,
-    generation_config: Generation,
+    tools: Vec<GeminiTools<'a>>,
+    contents: Vec<GeminiContent<'a>>,
+    generation_config: GenerationConfig,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Generation {
+struct GenerationConfig {
     max_output_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking_config: Option<Thinking>,
+    thinking_config: Option<GeminiThinking>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Thinking {
+struct GeminiThinking {
     thinking_budget: u32,
     include_thoughts: bool,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Tools<'a> {
-    function_declarations: Vec<Declaration<'a>>,
+struct GeminiTools<'a> {
+    function_declarations: Vec<FunctionDeclaration<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Declaration<'a> {
+struct FunctionDeclaration<'a> {
     name: &'a str,
     description: &'a str,
     parameters_json_schema: &'a Map<String, Value>,
 }
 
 #[derive(Serialize)]
-struct Content<'a> {
+struct GeminiContent<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
-    parts: Vec<PartOut<'a>>,
+    parts: Vec<GeminiPart<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PartOut<'a> {
+struct GeminiPart<'a> {
     #[serde(flatten)]
-    what: What<'a>,
+    what: GeminiData<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thought_signature: Option<&'a str>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-enum What<'a> {
+enum GeminiData<'a> {
     Text(&'a str),
     FunctionCall {
         name: &'a str,
@@ -120,115 +123,116 @@ enum What<'a> {
     },
     FunctionResponse {
         name: &'a str,
-        response: Response<'a>,
+        response: FunctionResponse<'a>,
     },
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Response<'a> {
+enum FunctionResponse<'a> {
     Output(&'a str),
     Error(&'a str),
 }
 
-impl<'a> Declaration<'a> {
+impl<'a> FunctionDeclaration<'a> {
     fn of(tool: &'a ToolSpec) -> Self {
         let ToolSpec { name, description, input } = tool;
         Self { name, description, parameters_json_schema: input }
     }
 }
 
-impl<'a> Content<'a> {
-    fn of(message: &'a Message) -> Self {
+impl<'a> GeminiContent<'a> {
+    fn of(message: &'a ChatMessage) -> Self {
         match message {
-            Message::User(said) => Self {
+            ChatMessage::User(said) => Self {
                 role: Some("user"),
-                parts: said.iter().filter_map(PartOut::of_said).collect(),
+                parts: said.iter().filter_map(GeminiPart::of_said).collect(),
             },
-            Message::Model(parts) => {
-                let parts = parts.iter().filter_map(PartOut::of_part).collect();
+            ChatMessage::Model(parts) => {
+                let parts = parts.iter().filter_map(GeminiPart::of_part).collect();
                 Self { role: Some("model"), parts }
             }
         }
     }
 }
 
-impl<'a> PartOut<'a> {
+impl<'a> GeminiPart<'a> {
     fn text(text: &'a str) -> Self {
-        Self { what: What::Text(text), thought_signature: None }
+        Self { what: GeminiData::Text(text), thought_signature: None }
     }
 
-    fn of_said(said: &'a Said) -> Option<Self> {
+    fn of_said(said: &'a UserPart) -> Option<Self> {
         match said {
-            Said::Text(text) => (!text.is_empty()).then(|| Self::text(text)),
-            Said::Result(result) => {
+            UserPart::Text(text) => (!text.is_empty()).then(|| Self::text(text)),
+            UserPart::Result(result) => {
                 let content = &result.content;
                 let response = if result.is_error {
-                    Response::Error(content)
+                    FunctionResponse::Error(content)
                 } else {
-                    Response::Output(content)
+                    FunctionResponse::Output(content)
                 };
-                let what = What::FunctionResponse { name: &result.name, response };
+                let what = GeminiData::FunctionResponse { name: &result.name, response };
                 Some(Self { what, thought_signature: None })
             }
         }
     }
 
-    fn of_part(part: &'a Part) -> Option<Self> {
+    fn of_part(part: &'a ReplyPart) -> Option<Self> {
         match part {
-            Part::Text(text) => (!text.is_empty()).then(|| Self::text(text)),
-            Part::Call(call) => {
-                let what = What::FunctionCall { name: &call.name, args: call.input.as_ref().ok() };
+            ReplyPart::Text(text) => (!text.is_empty()).then(|| Self::text(text)),
+            ReplyPart::Call(call) => {
+                let what =
+                    GeminiData::FunctionCall { name: &call.name, args: call.input.as_ref().ok() };
                 Some(Self { what, thought_signature: call.signature.as_deref() })
             }
             // Summaries of thoughts are for people; what the API wants back is the signature of a call.
-            Part::Thinking { .. } | Part::Hidden { .. } => None,
+            ReplyPart::Thinking { .. } | ReplyPart::Hidden { .. } => None,
         }
     }
 }
 
 /// One reply while it comes.
 #[derive(Default)]
-struct Reading {
-    parts: Vec<Part>,
-    usage: Usage,
+struct GeminiReader {
+    parts: Vec<ReplyPart>,
+    usage: TokenUsage,
     ending: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Chunk {
+struct GeminiChunk {
     #[serde(default)]
-    candidates: Vec<Candidate>,
-    usage_metadata: Option<Counted>,
-    prompt_feedback: Option<Feedback>,
+    candidates: Vec<GeminiCandidate>,
+    usage_metadata: Option<GeminiUsage>,
+    prompt_feedback: Option<PromptFeedback>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Candidate {
-    content: Option<ContentIn>,
+struct GeminiCandidate {
+    content: Option<GeminiContentIn>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct ContentIn {
+struct GeminiContentIn {
     #[serde(default)]
-    parts: Vec<PartIn>,
+    parts: Vec<GeminiPartIn>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct PartIn {
+struct GeminiPartIn {
     text: Option<String>,
     #[serde(default)]
     thought: bool,
     thought_signature: Option<String>,
-    function_call: Option<CallIn>,
+    function_call: Option<GeminiCallIn>,
 }
 
 #[derive(Deserialize)]
-struct CallIn {
+struct GeminiCallIn {
     id: Option<String>,
     name: String,
     #[serde(default)]
@@ -237,13 +241,13 @@ struct CallIn {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Feedback {
+struct PromptFeedback {
     block_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Counted {
+struct GeminiUsage {
     #[serde(default)]
     prompt_token_count: u64,
     #[serde(default)]
@@ -254,13 +258,13 @@ struct Counted {
     thoughts_token_count: u64,
 }
 
-impl Reader for Reading {
+impl ReplyReader for GeminiReader {
     fn take(
         &mut self,
-        event: &Event,
-        show: &mut dyn FnMut(Shown<'_>),
-    ) -> Result<Progress, ModelError> {
-        let chunk: Chunk = said_in(event)?;
+        event: &SseEvent,
+        show: &mut dyn FnMut(StreamUpdate<'_>),
+    ) -> Result<StreamProgress, ModelError> {
+        let chunk: GeminiChunk = said_in(event)?;
         if let Some(counted) = chunk.usage_metadata {
             self.count(&counted);
         }
@@ -274,32 +278,32 @@ impl Reader for Reading {
             self.ending = candidate.finish_reason.or(self.ending.take());
         }
         // Counts may come after the reason, so only the end of the stream is the end.
-        Ok(Progress::More)
+        Ok(StreamProgress::More)
     }
 
-    fn usage(&self) -> Usage {
+    fn usage(&self) -> TokenUsage {
         self.usage
     }
 
     fn finish(self: Box<Self>) -> Option<Reply> {
-        let has_calls = self.parts.iter().any(|part| matches!(part, Part::Call(_)));
+        let has_calls = self.parts.iter().any(|part| matches!(part, ReplyPart::Call(_)));
         let ending = match self.ending?.as_str() {
-            "STOP" if has_calls => Ending::Calls,
-            "STOP" => Ending::Done,
-            "MAX_TOKENS" => Ending::TooLong,
+            "STOP" if has_calls => StopReason::Calls,
+            "STOP" => StopReason::Done,
+            "MAX_TOKENS" => StopReason::TooLong,
             "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "OTHER" => {
-                Ending::Refused
+                StopReason::Refused
             }
-            other => Ending::Other(other.to_owned()),
+            other => StopReason::Other(other.to_owned()),
         };
         Some(Reply { parts: self.parts, ending, usage: self.usage })
     }
 }
 
-impl Reading {
-    fn count(&mut self, counted: &Counted) {
+impl GeminiReader {
+    fn count(&mut self, counted: &GeminiUsage) {
         let cache_read = counted.cached_content_token_count.min(counted.prompt_token_count);
-        self.usage = Usage {
+        self.usage = TokenUsage {
             input: counted.prompt_token_count - cache_read,
             cache_read,
             cache_write: 0,
@@ -307,22 +311,22 @@ impl Reading {
         };
     }
 
-    fn grow(&mut self, part: PartIn, show: &mut dyn FnMut(Shown<'_>)) {
-        if let Some(CallIn { id, name, args }) = part.function_call {
-            show(Shown::Call(&name));
+    fn grow(&mut self, part: GeminiPartIn, show: &mut dyn FnMut(StreamUpdate<'_>)) {
+        if let Some(GeminiCallIn { id, name, args }) = part.function_call {
+            show(StreamUpdate::Call(&name));
             let id = id.unwrap_or_else(|| format!("call-{}", uuid::Uuid::now_v7().simple()));
             let input = if args.is_null() { Ok(Map::new()) } else { ToolCall::object(args) };
             let signature = part.thought_signature;
-            self.parts.push(Part::Call(ToolCall { id, name, input, signature }));
+            self.parts.push(ReplyPart::Call(ToolCall { id, name, input, signature }));
             return;
         }
         let Some(text) = part.text.filter(|text| !text.is_empty()) else { return };
-        show(if part.thought { Shown::Thinking(&text) } else { Shown::Text(&text) });
+        show(if part.thought { StreamUpdate::Thinking(&text) } else { StreamUpdate::Text(&text) });
         match (self.parts.last_mut(), part.thought) {
-            (Some(Part::Text(before)), false) => before.push_str(&text),
-            (Some(Part::Thinking { text: before, .. }), true) => before.push_str(&text),
-            (_, false) => self.parts.push(Part::Text(text)),
-            (_, true) => self.parts.push(Part::Thinking { text, signature: None }),
+            (Some(ReplyPart::Text(before)), false) => before.push_str(&text),
+            (Some(ReplyPart::Thinking { text: before, .. }), true) => before.push_str(&text),
+            (_, false) => self.parts.push(ReplyPart::Text(text)),
+            (_, true) => self.parts.push(ReplyPart::Thinking { text, signature: None }),
         }
     }
 }

@@ -5,14 +5,15 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Options, Progress, Provider, Reader, said_in};
+use super::{Provider, ReplyReader, RequestOptions, StreamProgress, said_in};
 use crate::builtin::{
     chat::{
-        Asked, Ending, Message, Part, Reply, Said, Shown, ToolCall, ToolResult, ToolSpec, Usage,
+        ChatMessage, ModelRequest, Reply, ReplyPart, StopReason, StreamUpdate, TokenUsage,
+        ToolCall, ToolResult, ToolSpec, UserPart,
     },
     model::ModelError,
     secret::Secret,
-    sse::Event,
+    sse::SseEvent,
 };
 
 /// The name of a thought that is sent back, which is noted as its signature.
@@ -30,30 +31,31 @@ impl Provider for OpenAi {
         key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))).into_iter().collect()
     }
 
-    fn body(&self, options: &Options<'_>, asked: &Asked<'_>) -> Vec<u8> {
-        let system = (!asked.system.is_empty()).then_some(Turn::System { content: asked.system });
-        let turns = system.into_iter().chain(asked.messages.iter().flat_map(Turn::of));
+    fn body(&self, options: &RequestOptions<'_>, asked: &ModelRequest<'_>) -> Vec<u8> {
+        let system =
+            (!asked.system.is_empty()).then_some(OpenAiMessage::System { content: asked.system });
+        let turns = system.into_iter().chain(asked.messages.iter().flat_map(OpenAiMessage::of));
         let turns =
             turns.map(|turn| if options.is_original { turn.without_thoughts() } else { turn });
-        let messages = turns.fold(Vec::new(), Turn::add);
+        let messages = turns.fold(Vec::new(), OpenAiMessage::add);
         // OpenAI does not take the old name any more, most others do not know the new one.
         let max_tokens = Some(asked.max_tokens);
         let is_new = options.is_original || takes_new_name(options.model);
         let (old, new) = if is_new { (None, max_tokens) } else { (max_tokens, None) };
-        let body = Body {
+        let body = OpenAiBody {
             model: options.model,
             stream: true,
             stream_options: StreamOptions { include_usage: true },
             max_tokens: old,
             max_completion_tokens: new,
-            tools: asked.tools.iter().map(Tool::of).collect(),
+            tools: asked.tools.iter().map(OpenAiTool::of).collect(),
             messages,
         };
         serde_json::to_vec(&body).expect("texts and JSON are JSON")
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
-        Box::new(Reading::default())
+    fn reader(&self) -> Box<dyn ReplyReader> {
+        Box::new(OpenAiReader::default())
     }
 }
 
@@ -65,7 +67,7 @@ fn takes_new_name(model: &str) -> bool {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct OpenAiBody<'a> {
     model: &'a str,
     stream: bool,
     stream_options: StreamOptions,
@@ -74,8 +76,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    messages: Vec<Turn<'a>>,
+    tools: Vec<OpenAiTool<'a>>,
+    messages: Vec<OpenAiMessage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -84,14 +86,14 @@ struct StreamOptions {
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct OpenAiTool<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
-    function: Function<'a>,
+    function: OpenAiFunction<'a>,
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
+struct OpenAiFunction<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a Map<String, Value>,
@@ -99,7 +101,7 @@ struct Function<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-enum Turn<'a> {
+enum OpenAiMessage<'a> {
     System {
         content: &'a str,
     },
@@ -111,7 +113,7 @@ enum Turn<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<&'a str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<Called<'a>>,
+        tool_calls: Vec<OpenAiCall<'a>>,
     },
     Tool {
         tool_call_id: &'a str,
@@ -121,31 +123,31 @@ enum Turn<'a> {
 }
 
 #[derive(Serialize)]
-struct Called<'a> {
+struct OpenAiCall<'a> {
     id: &'a str,
     #[serde(rename = "type")]
     kind: &'static str,
-    function: CalledFunction<'a>,
+    function: OpenAiCallFunction<'a>,
 }
 
 #[derive(Serialize)]
-struct CalledFunction<'a> {
+struct OpenAiCallFunction<'a> {
     name: &'a str,
     arguments: String,
 }
 
-impl<'a> Tool<'a> {
+impl<'a> OpenAiTool<'a> {
     fn of(tool: &'a ToolSpec) -> Self {
         let ToolSpec { name, description, input } = tool;
-        Self { kind: "function", function: Function { name, description, parameters: input } }
+        Self { kind: "function", function: OpenAiFunction { name, description, parameters: input } }
     }
 }
 
-impl<'a> Turn<'a> {
-    fn of(message: &'a Message) -> Vec<Self> {
+impl<'a> OpenAiMessage<'a> {
+    fn of(message: &'a ChatMessage) -> Vec<Self> {
         match message {
-            Message::User(said) => said.iter().map(Self::of_said).collect(),
-            Message::Model(parts) => Self::of_parts(parts).into_iter().collect(),
+            ChatMessage::User(said) => said.iter().map(Self::of_said).collect(),
+            ChatMessage::Model(parts) => Self::of_parts(parts).into_iter().collect(),
         }
     }
 
@@ -162,25 +164,25 @@ impl<'a> Turn<'a> {
         turns
     }
 
-    fn of_said(said: &'a Said) -> Self {
+    fn of_said(said: &'a UserPart) -> Self {
         match said {
-            Said::Text(text) => Self::User { content: text.into() },
-            Said::Result(result) => Self::Tool { tool_call_id: &result.id, content: result },
+            UserPart::Text(text) => Self::User { content: text.into() },
+            UserPart::Result(result) => Self::Tool { tool_call_id: &result.id, content: result },
         }
     }
 
     /// None for who only thought: the API takes no turn that says nothing.
-    fn of_parts(parts: &'a [Part]) -> Option<Self> {
+    fn of_parts(parts: &'a [ReplyPart]) -> Option<Self> {
         let (mut text, mut thought, mut tool_calls) = (String::new(), None, Vec::new());
         for part in parts {
             match part {
-                Part::Text(part) => text.push_str(part),
-                Part::Call(call) => tool_calls.push(Called::of(call)),
-                Part::Thinking { text, signature } => {
+                ReplyPart::Text(part) => text.push_str(part),
+                ReplyPart::Call(call) => tool_calls.push(OpenAiCall::of(call)),
+                ReplyPart::Thinking { text, signature } => {
                     thought = signature.as_deref().filter(|it| *it == RETURNED).map(|_| &**text);
                 }
                 // Nobody wants it back here.
-                Part::Hidden { .. } => {}
+                ReplyPart::Hidden { .. } => {}
             }
         }
         let content = Some(text).filter(|text| !text.is_empty());
@@ -201,7 +203,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-impl<'a> Called<'a> {
+impl<'a> OpenAiCall<'a> {
     fn of(call: &'a ToolCall) -> Self {
         let arguments = match &call.input {
             Ok(input) => serde_json::to_string(input).expect("JSON is JSON"),
@@ -210,7 +212,7 @@ impl<'a> Called<'a> {
         Self {
             id: &call.id,
             kind: "function",
-            function: CalledFunction { name: &call.name, arguments },
+            function: OpenAiCallFunction { name: &call.name, arguments },
         }
     }
 }
@@ -229,18 +231,18 @@ fn content_of<S: serde::Serializer>(
 
 /// One reply while it comes.
 #[derive(Default)]
-struct Reading {
+struct OpenAiReader {
     text: String,
     thinking: String,
     /// Whether the thought came under the name by which it is sent back.
     is_returned: bool,
-    calls: Vec<Begun>,
-    usage: Usage,
+    calls: Vec<OpenCall>,
+    usage: TokenUsage,
     ending: Option<String>,
 }
 
 /// A call that has begun; its input grows.
-struct Begun {
+struct OpenCall {
     index: u64,
     id: String,
     name: String,
@@ -248,21 +250,21 @@ struct Begun {
 }
 
 #[derive(Deserialize)]
-struct Chunk {
+struct OpenAiChunk {
     #[serde(default)]
-    choices: Vec<Choice>,
-    usage: Option<Counted>,
+    choices: Vec<OpenAiChoice>,
+    usage: Option<OpenAiUsage>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct OpenAiChoice {
     #[serde(default)]
-    delta: Delta,
+    delta: OpenAiDelta,
     finish_reason: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
-struct Delta {
+struct OpenAiDelta {
     content: Option<String>,
     /// As DeepSeek and vLLM call it.
     reasoning_content: Option<String>,
@@ -287,29 +289,29 @@ struct FunctionDelta {
 }
 
 #[derive(Deserialize)]
-struct Counted {
+struct OpenAiUsage {
     #[serde(default)]
     prompt_tokens: u64,
     #[serde(default)]
     completion_tokens: u64,
-    prompt_tokens_details: Option<Details>,
+    prompt_tokens_details: Option<PromptTokensDetails>,
 }
 
 #[derive(Deserialize)]
-struct Details {
+struct PromptTokensDetails {
     cached_tokens: Option<u64>,
 }
 
-impl Reader for Reading {
+impl ReplyReader for OpenAiReader {
     fn take(
         &mut self,
-        event: &Event,
-        show: &mut dyn FnMut(Shown<'_>),
-    ) -> Result<Progress, ModelError> {
+        event: &SseEvent,
+        show: &mut dyn FnMut(StreamUpdate<'_>),
+    ) -> Result<StreamProgress, ModelError> {
         if event.data == "[DONE]" {
-            return Ok(Progress::Over);
+            return Ok(StreamProgress::Over);
         }
-        let chunk: Chunk = said_in(event)?;
+        let chunk: OpenAiChunk = said_in(event)?;
         if let Some(counted) = chunk.usage {
             self.count(&counted);
         }
@@ -318,10 +320,10 @@ impl Reader for Reading {
             self.ending = choice.finish_reason.or(self.ending.take());
             self.grow(choice.delta, show);
         }
-        Ok(Progress::More)
+        Ok(StreamProgress::More)
     }
 
-    fn usage(&self) -> Usage {
+    fn usage(&self) -> TokenUsage {
         self.usage
     }
 
@@ -329,27 +331,27 @@ impl Reader for Reading {
         // Not everybody says that there are calls.
         let has_calls = !self.calls.is_empty();
         let ending = match self.ending?.as_str() {
-            "stop" | "tool_calls" | "function_call" if has_calls => Ending::Calls,
-            "stop" | "tool_calls" | "function_call" => Ending::Done,
-            "length" => Ending::TooLong,
-            "content_filter" => Ending::Refused,
-            other => Ending::Other(other.to_owned()),
+            "stop" | "tool_calls" | "function_call" if has_calls => StopReason::Calls,
+            "stop" | "tool_calls" | "function_call" => StopReason::Done,
+            "length" => StopReason::TooLong,
+            "content_filter" => StopReason::Refused,
+            other => StopReason::Other(other.to_owned()),
         };
         let thinking = Some(self.thinking).filter(|text| !text.is_empty());
         let signature = self.is_returned.then(|| RETURNED.to_owned());
-        let thinking = thinking.map(|text| Part::Thinking { text, signature });
-        let text = Some(self.text).filter(|text| !text.is_empty()).map(Part::Text);
-        let calls = self.calls.into_iter().map(|begun| Part::Call(begun.end()));
+        let thinking = thinking.map(|text| ReplyPart::Thinking { text, signature });
+        let text = Some(self.text).filter(|text| !text.is_empty()).map(ReplyPart::Text);
+        let calls = self.calls.into_iter().map(|begun| ReplyPart::Call(begun.end()));
         let parts = thinking.into_iter().chain(text).chain(calls).collect();
         Some(Reply { parts, ending, usage: self.usage })
     }
 }
 
-impl Reading {
-    fn count(&mut self, counted: &Counted) {
+impl OpenAiReader {
+    fn count(&mut self, counted: &OpenAiUsage) {
         let kept = counted.prompt_tokens_details.as_ref().and_then(|it| it.cached_tokens);
         let cache_read = kept.unwrap_or_default().min(counted.prompt_tokens);
-        self.usage = Usage {
+        self.usage = TokenUsage {
             input: counted.prompt_tokens - cache_read,
             cache_read,
             cache_write: 0,
@@ -357,15 +359,15 @@ impl Reading {
         };
     }
 
-    fn grow(&mut self, delta: Delta, show: &mut dyn FnMut(Shown<'_>)) {
+    fn grow(&mut self, delta: OpenAiDelta, show: &mut dyn FnMut(StreamUpdate<'_>)) {
         self.is_returned |= delta.reasoning_content.is_some();
         let thoughts = [delta.reasoning_content, delta.reasoning];
         if let Some(text) = thoughts.into_iter().flatten().find(|text| !text.is_empty()) {
-            show(Shown::Thinking(&text));
+            show(StreamUpdate::Thinking(&text));
             self.thinking.push_str(&text);
         }
         if let Some(text) = delta.content.filter(|text| !text.is_empty()) {
-            show(Shown::Text(&text));
+            show(StreamUpdate::Text(&text));
             self.text.push_str(&text);
         }
         for delta in delta.tool_calls.into_iter().flatten() {
@@ -373,7 +375,7 @@ impl Reading {
         }
     }
 
-    fn grow_call(&mut self, delta: CallDelta, show: &mut dyn FnMut(Shown<'_>)) {
+    fn grow_call(&mut self, delta: CallDelta, show: &mut dyn FnMut(StreamUpdate<'_>)) {
         let FunctionDelta { name, arguments } = delta.function;
         let id = delta.id.filter(|id| !id.is_empty());
         let known = self.calls.iter_mut().rev().find(|it| it.index == delta.index);
@@ -383,10 +385,10 @@ impl Reading {
             Some(begun) => begun,
             None => {
                 let name = name.clone().unwrap_or_default();
-                show(Shown::Call(&name));
+                show(StreamUpdate::Call(&name));
                 let id = id.unwrap_or_else(|| format!("call-{}", uuid::Uuid::now_v7().simple()));
                 let input = String::new();
-                self.calls.push(Begun { index: delta.index, id, name: String::new(), input });
+                self.calls.push(OpenCall { index: delta.index, id, name: String::new(), input });
                 let Some(begun) = self.calls.last_mut() else { return };
                 begun
             }
@@ -396,7 +398,7 @@ impl Reading {
     }
 }
 
-impl Begun {
+impl OpenCall {
     fn end(self) -> ToolCall {
         let input = ToolCall::input(&self.input);
         ToolCall { id: self.id, name: self.name, input, signature: None }

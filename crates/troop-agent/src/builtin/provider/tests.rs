@@ -2,43 +2,44 @@
 
 use serde_json::{Value, json};
 
-use super::{Api, Options, Progress};
+use super::{Api, RequestOptions, StreamProgress};
 use crate::builtin::{
     chat::{
-        Asked, Ending, Message, Part, Reply, Said, Shown, ToolCall, ToolResult, ToolSpec, Usage,
+        ChatMessage, ModelRequest, Reply, ReplyPart, StopReason, StreamUpdate, TokenUsage,
+        ToolCall, ToolResult, ToolSpec, UserPart,
     },
     model::ModelError,
     secret::Secret,
-    sse::Event,
+    sse::SseEvent,
 };
 
 fn object(value: &Value) -> serde_json::Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn conversation() -> Vec<Message> {
+fn conversation() -> Vec<ChatMessage> {
     let call = |id: &str, input: Result<_, String>| {
         let signature = Some("sig-2".to_owned());
-        Part::Call(ToolCall { id: id.to_owned(), name: "Read".to_owned(), input, signature })
+        ReplyPart::Call(ToolCall { id: id.to_owned(), name: "Read".to_owned(), input, signature })
     };
     let result = |id: &str, content: &str, is_error| {
         let (id, name, content) = (id.to_owned(), "Read".to_owned(), content.to_owned());
-        Said::Result(ToolResult { id, name, content, is_error })
+        UserPart::Result(ToolResult { id, name, content, is_error })
     };
     vec![
-        Message::User(vec![Said::Text("look".to_owned()), Said::Text(" ".to_owned())]),
-        Message::Model(vec![
-            Part::Thinking { text: "hm".to_owned(), signature: Some("sig-1".to_owned()) },
-            Part::Thinking { text: "of another".to_owned(), signature: None },
-            Part::Hidden { data: "xyz".to_owned() },
-            Part::Text("I look".to_owned()),
+        ChatMessage::User(vec![UserPart::Text("look".to_owned()), UserPart::Text(" ".to_owned())]),
+        ChatMessage::Model(vec![
+            ReplyPart::Thinking { text: "hm".to_owned(), signature: Some("sig-1".to_owned()) },
+            ReplyPart::Thinking { text: "of another".to_owned(), signature: None },
+            ReplyPart::Hidden { data: "xyz".to_owned() },
+            ReplyPart::Text("I look".to_owned()),
             call("a", Ok(object(&json!({"path": "x"})))),
             call("b", Err("{\"path\":".to_owned())),
         ]),
-        Message::User(vec![
+        ChatMessage::User(vec![
             result("a", "text", false),
             result("b", "that is no JSON", true),
-            Said::Text("go on".to_owned()),
+            UserPart::Text("go on".to_owned()),
         ]),
     ]
 }
@@ -50,8 +51,9 @@ fn body(api: Api, thinking: Option<u32>) -> Value {
         input: object(&json!({"type": "object"})),
     }];
     let messages = conversation();
-    let asked = Asked { system: "be good", tools: &tools, messages: &messages, max_tokens: 100 };
-    let options = Options { model: "m", thinking, is_original: false };
+    let asked =
+        ModelRequest { system: "be good", tools: &tools, messages: &messages, max_tokens: 100 };
+    let options = RequestOptions { model: "m", thinking, is_original: false };
     serde_json::from_slice(&api.provider().body(&options, &asked)).unwrap()
 }
 
@@ -112,9 +114,9 @@ fn who_names_a_thought_as_deepseek_does_hears_it_again_with_the_calls_that_came_
         let delta = json!({field: "hm", "tool_calls": [{"id": "a", "function": {"name": "Read"}}]});
         let events = [json!({"choices": [{"delta": delta, "finish_reason": "tool_calls"}]})];
         let parts = read(Api::OpenAi, &events).unwrap().0.unwrap().parts;
-        let messages = [Message::Model(parts)];
-        let asked = Asked { system: "", tools: &[], messages: &messages, max_tokens: 1 };
-        let options = Options { model: "m", thinking: None, is_original };
+        let messages = [ChatMessage::Model(parts)];
+        let asked = ModelRequest { system: "", tools: &[], messages: &messages, max_tokens: 1 };
+        let options = RequestOptions { model: "m", thinking: None, is_original };
         let body = Api::OpenAi.provider().body(&options, &asked);
         serde_json::from_slice::<Value>(&body).unwrap()["messages"].clone()
     };
@@ -136,8 +138,8 @@ fn a_model_of_openai_hears_how_much_it_may_say_by_its_new_name_wherever_it_is() 
         ("o4-mini", false, "max_completion_tokens"),
         ("o10-of-mine", false, "max_tokens"),
     ] {
-        let asked = Asked { system: "", tools: &[], messages: &[], max_tokens: 7 };
-        let options = Options { model, thinking: None, is_original };
+        let asked = ModelRequest { system: "", tools: &[], messages: &[], max_tokens: 7 };
+        let options = RequestOptions { model, thinking: None, is_original };
         let body = Api::OpenAi.provider().body(&options, &asked);
         let body: Value = serde_json::from_slice(&body).unwrap();
         let names: Vec<_> = ["max_tokens", "max_completion_tokens"].into_iter().collect();
@@ -177,13 +179,13 @@ fn read(api: Api, events: &[Value]) -> Result<(Option<Reply>, String), ModelErro
     for data in events {
         let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
         let name = if data.contains("\"type\":\"error\"") { "error" } else { "" }.to_owned();
-        let progress = reader.take(&Event { name, data }, &mut |shown| match shown {
-            Shown::Text(text) => seen.push_str(text),
-            Shown::Thinking(text) => seen.push_str(&format!("({text})")),
-            Shown::Call(name) => seen.push_str(&format!("<{name}>")),
-            Shown::Again => seen.clear(),
+        let progress = reader.take(&SseEvent { name, data }, &mut |shown| match shown {
+            StreamUpdate::Text(text) => seen.push_str(text),
+            StreamUpdate::Thinking(text) => seen.push_str(&format!("({text})")),
+            StreamUpdate::Call(name) => seen.push_str(&format!("<{name}>")),
+            StreamUpdate::Again => seen.clear(),
         })?;
-        if progress == Progress::Over {
+        if progress == StreamProgress::Over {
             break;
         }
     }
@@ -216,18 +218,18 @@ fn a_reply_of_anthropic_is_read_block_by_block() {
     let (reply, seen) = read(Api::Anthropic, &events).unwrap();
     let call = |id: &str, name: &str, input: Value| {
         let (id, name, input) = (id.to_owned(), name.to_owned(), Ok(object(&input)));
-        Part::Call(ToolCall { id, name, input, signature: None })
+        ReplyPart::Call(ToolCall { id, name, input, signature: None })
     };
     let expected = Reply {
         parts: vec![
-            Part::Thinking { text: "so".to_owned(), signature: Some("sig".to_owned()) },
-            Part::Hidden { data: "xyz".to_owned() },
-            Part::Text("hey".to_owned()),
+            ReplyPart::Thinking { text: "so".to_owned(), signature: Some("sig".to_owned()) },
+            ReplyPart::Hidden { data: "xyz".to_owned() },
+            ReplyPart::Text("hey".to_owned()),
             call("t", "Read", json!({"path": "x"})),
             call("u", "List", json!({})),
         ],
-        ending: Ending::Calls,
-        usage: Usage { input: 5, cache_read: 70, cache_write: 3, output: 9 },
+        ending: StopReason::Calls,
+        usage: TokenUsage { input: 5, cache_read: 70, cache_write: 3, output: 9 },
     };
     assert_eq!((reply, seen.as_str()), (Some(expected), "(so)hey<Read><List>"));
     let (cut, _) = read(Api::Anthropic, &events[..events.len() - 1]).unwrap();
@@ -265,8 +267,8 @@ fn a_reply_of_openai_is_read_delta_by_delta() {
         [("a", good), ("b", Err("[1]".to_owned()))],
         "what is no object is kept as it came"
     );
-    assert_eq!(reply.usage, Usage { input: 10, cache_read: 20, cache_write: 0, output: 4 });
-    assert_eq!(reply.ending, Ending::Calls);
+    assert_eq!(reply.usage, TokenUsage { input: 10, cache_read: 20, cache_write: 0, output: 4 });
+    assert_eq!(reply.ending, StopReason::Calls);
     assert_eq!(read(Api::OpenAi, &events[..7]).unwrap().0, None, "without its end it is no reply");
 }
 
@@ -305,12 +307,12 @@ fn a_reply_of_gemini_is_read_part_by_part() {
     let (reply, seen) = read(Api::Gemini, &events).unwrap();
     let reply = reply.unwrap();
     assert_eq!(seen, "(s)(o)hey<Read>");
-    assert_eq!(reply.parts[0], Part::Thinking { text: "so".to_owned(), signature: None });
+    assert_eq!(reply.parts[0], ReplyPart::Thinking { text: "so".to_owned(), signature: None });
     assert_eq!(reply.text(), "hey");
     let call = reply.calls().next().unwrap();
     assert_eq!((call.signature.as_deref(), call.id.is_empty()), (Some("sig"), false));
-    assert_eq!(reply.usage, Usage { input: 10, cache_read: 20, cache_write: 0, output: 4 });
-    assert_eq!(reply.ending, Ending::Calls);
+    assert_eq!(reply.usage, TokenUsage { input: 10, cache_read: 20, cache_write: 0, output: 4 });
+    assert_eq!(reply.ending, StopReason::Calls);
     assert_eq!(read(Api::Gemini, &events[..4]).unwrap().0, None, "without its end it is no reply");
 }
 
@@ -380,11 +382,11 @@ fn a_key_is_said_to_the_api_alone() {
 
 #[test]
 fn no_api_is_told_a_turn_that_says_nothing() {
-    let thought = Part::Thinking { text: "hm".to_owned(), signature: None };
-    let said = |text: &str| Message::User(vec![Said::Text(text.to_owned())]);
-    let messages = [said("look"), Message::Model(vec![thought]), said("go on")];
-    let asked = Asked { system: "", tools: &[], messages: &messages, max_tokens: 100 };
-    let options = Options { model: "m", thinking: None, is_original: false };
+    let thought = ReplyPart::Thinking { text: "hm".to_owned(), signature: None };
+    let said = |text: &str| ChatMessage::User(vec![UserPart::Text(text.to_owned())]);
+    let messages = [said("look"), ChatMessage::Model(vec![thought]), said("go on")];
+    let asked = ModelRequest { system: "", tools: &[], messages: &messages, max_tokens: 100 };
+    let options = RequestOptions { model: "m", thinking: None, is_original: false };
     for (api, key) in
         [(Api::Anthropic, "messages"), (Api::OpenAi, "messages"), (Api::Gemini, "contents")]
     {

@@ -9,18 +9,18 @@ use serde::Deserialize;
 
 /// One server.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct McpServer {
     /// What it is called.
     pub name: String,
     /// How it is reached.
-    pub how: How,
+    pub how: McpTransport,
     /// What a person agreed to, if that was needed. Without it nothing is asked.
-    pub agreed: Option<Agreed>,
+    pub agreed: Option<CommandConsent>,
 }
 
 /// What a person agreed to: files change, and a command is run where others may have changed them.
 #[derive(Clone, Debug)]
-pub struct Agreed {
+pub struct CommandConsent {
     /// The project.
     pub project: PathBuf,
     /// The command, as it was shown.
@@ -31,7 +31,7 @@ pub struct Agreed {
     pub look: fn(&Path, &Path, &str) -> Vec<String>,
 }
 
-impl Agreed {
+impl CommandConsent {
     /// Says what is another in this folder than what was agreed to, if anything is.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Agreed {
 
 /// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum McpTransport {
     /// A program that is started, and spoken to over its standard input and output.
     Stdio {
         /// The program.
@@ -79,13 +79,13 @@ pub enum How {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
+struct McpFile {
     #[serde(default)]
-    mcp_servers: BTreeMap<String, Entry>,
+    mcp_servers: BTreeMap<String, McpEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct McpEntry {
     command: Option<String>,
     #[serde(default)]
     args: Vec<String>,
@@ -96,13 +96,13 @@ struct Entry {
     headers: BTreeMap<String, String>,
 }
 
-impl Server {
+impl McpServer {
     /// Reads a file. `${NAME}` and `${NAME:-else}` mean variables of the environment.
     pub fn read_all(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Vec<Self>, String> {
-        let file: File =
+        let file: McpFile =
             serde_json::from_str(text).map_err(|error| format!("`.mcp.json`: {error}"))?;
         let servers = file.mcp_servers.into_iter().map(|(name, entry)| {
             if entry.command.is_none() && entry.url.is_none() {
@@ -110,7 +110,7 @@ impl Server {
                     "`.mcp.json`: the server `{name}` has neither `command` nor `url`"
                 ));
             }
-            let how = entry.how(variable).unwrap_or_else(|missing| How::Unclear {
+            let how = entry.how(variable).unwrap_or_else(|missing| McpTransport::Unclear {
                 why: format!("`.mcp.json` names the variable `{missing}`, which is not set"),
             });
             Ok(Self { name, how, agreed: None })
@@ -121,7 +121,7 @@ impl Server {
     /// Whether it is troop's own, for members of teams. Who is a member has these tools already, and by its own name.
     #[must_use]
     pub fn is_of_troop(&self) -> bool {
-        let How::Stdio { program, arguments, .. } = &self.how else { return false };
+        let McpTransport::Stdio { program, arguments, .. } = &self.how else { return false };
         let mut words = std::iter::once(program).chain(arguments).map(String::as_str);
         let is_troop = |word: &str| word.rsplit('/').next() == Some("troop");
         // Also where another program starts it, as `npx` or `env` do.
@@ -132,25 +132,25 @@ impl Server {
     #[must_use]
     pub fn shown(&self) -> String {
         match &self.how {
-            How::Stdio { program, arguments, .. } => {
+            McpTransport::Stdio { program, arguments, .. } => {
                 let words: Vec<_> =
                     std::iter::once(program).chain(arguments).map(String::as_str).collect();
                 words.join(" ")
             }
-            How::Http { url, .. } => url.clone(),
-            How::Unclear { why } => why.clone(),
+            McpTransport::Http { url, .. } => url.clone(),
+            McpTransport::Unclear { why } => why.clone(),
         }
     }
 }
 
-impl Entry {
+impl McpEntry {
     /// How the server is reached, or the variable that nobody set.
-    fn how(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<How, String> {
+    fn how(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<McpTransport, String> {
         let all = |map: BTreeMap<String, String>| -> Result<_, String> {
             map.into_iter().map(|(name, value)| Ok((name, filled(&value, variable)?))).collect()
         };
         Ok(match self.command {
-            Some(program) => How::Stdio {
+            Some(program) => McpTransport::Stdio {
                 program: filled(&program, variable)?,
                 arguments: self
                     .args
@@ -159,7 +159,7 @@ impl Entry {
                     .collect::<Result<_, _>>()?,
                 environment: all(self.env)?,
             },
-            None => How::Http {
+            None => McpTransport::Http {
                 url: filled(&self.url.unwrap_or_default(), variable)?,
                 headers: all(self.headers)?,
             },
@@ -187,7 +187,7 @@ fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Strin
 mod tests {
     //! Reading `.mcp.json`.
 
-    use super::{How, Server};
+    use super::{McpServer, McpTransport};
 
     #[test]
     fn servers_are_programs_or_addresses_with_the_variables_that_they_name() {
@@ -197,9 +197,9 @@ mod tests {
             "c": {"command": "serve", "env": {"TOKEN": "${MISSING}"}}
         }}"#;
         let variable = |name: &str| (name == "BIN").then(|| "/opt".to_owned());
-        let servers = Server::read_all(text, &variable).unwrap();
+        let servers = McpServer::read_all(text, &variable).unwrap();
         assert_eq!(servers[0].shown(), "/opt/serve --key=none ${");
-        let How::Http { url, headers } = &servers[1].how else { panic!("{servers:?}") };
+        let McpTransport::Http { url, headers } = &servers[1].how else { panic!("{servers:?}") };
         assert_eq!((url.as_str(), headers["authorization"].as_str()), ("https://x/mcp", "Bearer "));
         let missing = "`.mcp.json` names the variable `MISSING`, which is not set";
         assert_eq!(servers[2].shown(), missing, "nobody guesses what it might be");
@@ -216,17 +216,17 @@ mod tests {
             (r#"{"url": "https://troop/mcp"}"#, false),
         ] {
             let text = format!(r#"{{"mcpServers": {{"x": {entry}}}}}"#);
-            let servers = Server::read_all(&text, &|_| None).unwrap();
+            let servers = McpServer::read_all(&text, &|_| None).unwrap();
             assert_eq!(servers[0].is_of_troop(), is_of_troop, "{entry}");
         }
     }
 
     #[test]
     fn what_makes_no_sense_is_told() {
-        let read = |text: &str| Server::read_all(text, &|_| None).unwrap_err();
+        let read = |text: &str| McpServer::read_all(text, &|_| None).unwrap_err();
         assert!(read("{").starts_with("`.mcp.json`: "));
         let error = read(r#"{"mcpServers": {"x": {}}}"#);
         assert_eq!(error, "`.mcp.json`: the server `x` has neither `command` nor `url`");
-        assert!(Server::read_all("{}", &|_| None).unwrap().is_empty());
+        assert!(McpServer::read_all("{}", &|_| None).unwrap().is_empty());
     }
 }

@@ -11,10 +11,10 @@ use std::{
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use super::{Fault, VERSION};
+use super::{McpFault, VERSION};
 use crate::builtin::{
-    http::{Answer, Http, Patience, Target},
-    sse::Events,
+    http::{Http, HttpResponse, HttpTarget, HttpTimeouts},
+    sse::SseStream,
 };
 
 /// How long an answer may be.
@@ -24,43 +24,43 @@ const SESSION: &str = "mcp-session-id";
 
 /// A server elsewhere.
 #[derive(Debug)]
-pub(super) struct Remote {
+pub(super) struct RemoteServer {
     http: Http,
     headers: Vec<(String, String)>,
     session: Mutex<Option<String>>,
     next_id: AtomicU64,
 }
 
-impl Remote {
+impl RemoteServer {
     pub(super) fn new(url: &str, headers: &BTreeMap<String, String>) -> Result<Self, String> {
-        let target = Target::parse(url).map_err(|error| error.to_string())?;
-        let http = Http::new(target, Patience::default());
+        let target = HttpTarget::parse(url).map_err(|error| error.to_string())?;
+        let http = Http::new(target, HttpTimeouts::default());
         let headers = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         Ok(Self { http, headers, session: Mutex::default(), next_id: AtomicU64::new(1) })
     }
 
-    pub(super) async fn request(&self, method: &str, params: &Value) -> Result<Value, Fault> {
+    pub(super) async fn request(&self, method: &str, params: &Value) -> Result<Value, McpFault> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let asked = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         let mut answer = self.post(&asked).await?;
-        let message = read(&mut answer, id).await.map_err(Fault::Told)?;
+        let message = read(&mut answer, id).await.map_err(McpFault::Told)?;
         answer.put_back();
         match message.get("error") {
             Some(error) => {
                 let text = error.get("message").and_then(Value::as_str).unwrap_or("it refuses");
-                Err(Fault::Told(text.to_owned()))
+                Err(McpFault::Told(text.to_owned()))
             }
             None => Ok(message.get("result").cloned().unwrap_or_default()),
         }
     }
 
-    pub(super) async fn notify(&self, method: &str) -> Result<(), Fault> {
+    pub(super) async fn notify(&self, method: &str) -> Result<(), McpFault> {
         let answer = self.post(&json!({"jsonrpc": "2.0", "method": method})).await?;
         answer.put_back();
         Ok(())
     }
 
-    async fn post(&self, message: &Value) -> Result<Answer, Fault> {
+    async fn post(&self, message: &Value) -> Result<HttpResponse, McpFault> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let has_session = session.is_some();
         let mut headers = vec![
@@ -71,12 +71,12 @@ impl Remote {
         headers.extend(self.headers.iter().map(|(name, value)| (name.as_str(), value.clone())));
         let body = Bytes::from(message.to_string());
         let answer = self.http.post("", &headers, &body).await;
-        let answer = answer.map_err(|error| Fault::Told(error.to_string()))?;
+        let answer = answer.map_err(|error| McpFault::Told(error.to_string()))?;
         if answer.status == 404 && has_session {
-            return Err(Fault::Gone("it has forgotten our session".to_owned()));
+            return Err(McpFault::Gone("it has forgotten our session".to_owned()));
         }
         if !(200..300).contains(&answer.status) {
-            return Err(Fault::Told(format!("it answers with the status {}", answer.status)));
+            return Err(McpFault::Told(format!("it answers with the status {}", answer.status)));
         }
         if let Some(session) = answer.headers.get(SESSION).and_then(|it| it.to_str().ok()) {
             *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.to_owned());
@@ -86,11 +86,11 @@ impl Remote {
 }
 
 /// Reads until there is the answer to a request: a whole body, or an event among others.
-async fn read(answer: &mut Answer, id: u64) -> Result<Value, String> {
+async fn read(answer: &mut HttpResponse, id: u64) -> Result<Value, String> {
     let kind =
         answer.headers.get("content-type").and_then(|it| it.to_str().ok()).unwrap_or_default();
     let is_stream = kind.starts_with("text/event-stream");
-    let (mut events, mut body) = (Events::default(), Vec::new());
+    let (mut events, mut body) = (SseStream::default(), Vec::new());
     let senseless = || "what it answers makes no sense".to_owned();
     while let Some(piece) = answer.piece().await.map_err(|error| error.to_string())? {
         if !is_stream {

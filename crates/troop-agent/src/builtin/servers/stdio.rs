@@ -22,7 +22,7 @@ use tokio_util::{
 use troop_process::{Group, Tail};
 use troop_protocol::{Failure, FailureKind, Incoming, Notification, Peer, PeerError};
 
-use super::{Fault, Host};
+use super::{McpFault, McpHost};
 
 /// How much is kept of what it says besides.
 const MAX_SAID: usize = 1_000;
@@ -33,7 +33,7 @@ const LAST: Duration = Duration::from_millis(200);
 
 /// A program that serves.
 #[derive(Debug)]
-pub(super) struct Local {
+pub(super) struct LocalServer {
     peer: Peer,
     /// Ends the process, and all that it started.
     _over: DropGuard,
@@ -43,12 +43,12 @@ pub(super) struct Local {
     said: Arc<Mutex<Tail>>,
 }
 
-impl Local {
+impl LocalServer {
     pub(super) fn start(
         program: &str,
         arguments: &[String],
         environment: &BTreeMap<String, String>,
-        host: &Host,
+        host: &McpHost,
     ) -> Result<Self, String> {
         let mut command = troop_process::command(program);
         command.args(arguments).current_dir(&host.folder);
@@ -72,21 +72,21 @@ impl Local {
         let (tell, ended) = watch::channel(None);
         tracker.spawn(hear(incoming));
         let over = CancellationToken::new();
-        let running = Running { child, group, over: over.clone() };
+        let running = ServerProcess { child, group, over: over.clone() };
         tracker.spawn(watch_over(running, errors, Arc::clone(&said), tell));
         Ok(Self { peer, _over: over.drop_guard(), ended, said })
     }
 
-    pub(super) async fn request(&self, method: &str, params: &Value) -> Result<Value, Fault> {
+    pub(super) async fn request(&self, method: &str, params: &Value) -> Result<Value, McpFault> {
         let asked = Notification::new(method, params).map_err(|error| told(&error))?;
         match self.peer.request(asked).await {
             Ok(answer) => Ok(answer),
-            Err(PeerError::Closed) => Err(Fault::Gone(self.last_words().await)),
+            Err(PeerError::Closed) => Err(McpFault::Gone(self.last_words().await)),
             Err(error) => Err(told(&error)),
         }
     }
 
-    pub(super) async fn notify(&self, method: &str) -> Result<(), Fault> {
+    pub(super) async fn notify(&self, method: &str) -> Result<(), McpFault> {
         let said = Notification::new(method, &json!({})).map_err(|error| told(&error))?;
         self.peer.notify(said).await.map_err(|error| told(&error))
     }
@@ -107,8 +107,8 @@ impl Local {
     }
 }
 
-fn told(error: &dyn std::fmt::Display) -> Fault {
-    Fault::Told(error.to_string())
+fn told(error: &dyn std::fmt::Display) -> McpFault {
+    McpFault::Told(error.to_string())
 }
 
 /// Keeps the end of what a server says to people. It is read for as long as it speaks, so that it never waits for us.
@@ -121,7 +121,7 @@ async fn keep(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<Tail>>) {
 }
 
 /// A process that serves until nobody wants it any more.
-struct Running {
+struct ServerProcess {
     child: Child,
     group: Group,
     over: CancellationToken,
@@ -130,7 +130,7 @@ struct Running {
 /// Hears what a server says to people, and tells how it ended once the last of that has come. What it started ends right
 /// after it.
 async fn watch_over(
-    Running { mut child, group, over }: Running,
+    ServerProcess { mut child, group, over }: ServerProcess,
     errors: impl AsyncRead + Unpin,
     said: Arc<Mutex<Tail>>,
     tell: watch::Sender<Option<ExitStatus>>,

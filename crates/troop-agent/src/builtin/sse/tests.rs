@@ -2,15 +2,15 @@
 
 use proptest::prelude::*;
 
-use super::{Event, Events, Senseless};
+use super::{SseError, SseEvent, SseStream};
 
-fn event(name: &str, data: &str) -> Event {
-    Event { name: name.to_owned(), data: data.to_owned() }
+fn event(name: &str, data: &str) -> SseEvent {
+    SseEvent { name: name.to_owned(), data: data.to_owned() }
 }
 
 /// All events of a stream that comes in pieces of this size.
-fn read(stream: &[u8], piece: usize) -> Result<Vec<Event>, Senseless> {
-    let (mut events, mut all) = (Events::default(), Vec::new());
+fn read(stream: &[u8], piece: usize) -> Result<Vec<SseEvent>, SseError> {
+    let (mut events, mut all) = (SseStream::default(), Vec::new());
     for piece in stream.chunks(piece) {
         events.push(piece);
         while let Some(event) = events.next()? {
@@ -32,18 +32,18 @@ fn events_are_the_same_wherever_the_stream_is_cut() {
 
 #[test]
 fn what_is_no_text_is_no_stream_of_events() {
-    assert_eq!(read(b"data: \xff\xfe\n\n", 3), Err(Senseless::NotText));
+    assert_eq!(read(b"data: \xff\xfe\n\n", 3), Err(SseError::NotText));
 }
 
 #[test]
 fn an_event_without_end_is_given_up() {
-    let mut events = Events::default();
+    let mut events = SseStream::default();
     let megabyte = vec![b'x'; 1024 * 1024];
     let given_up = (0..20).find_map(|_| {
         events.push(&megabyte);
         events.next().err()
     });
-    assert_eq!(given_up, Some(Senseless::TooLong));
+    assert_eq!(given_up, Some(SseError::TooLong));
 }
 
 proptest! {

@@ -11,13 +11,13 @@ use crate::Turn;
 
 /// The wire of a member, on which the end of its own work waits for the end of its turn.
 #[derive(Debug)]
-pub(super) struct Ending<'a> {
+pub(super) struct DeferredCompletion<'a> {
     turn: &'a Turn,
     /// What is done, and what came of it if that was said.
     done: Mutex<Option<(TaskRef, Option<String>)>>,
 }
 
-impl<'a> Ending<'a> {
+impl<'a> DeferredCompletion<'a> {
     pub(super) fn new(turn: &'a Turn) -> Self {
         Self { turn, done: Mutex::new(None) }
     }
@@ -63,7 +63,7 @@ impl<'a> Ending<'a> {
     }
 }
 
-impl Calls for Ending<'_> {
+impl Calls for DeferredCompletion<'_> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "all else has nothing to do with an end")]
     async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
         let Call::Change(change) = &call else { return Calls::call(self.turn, call).await };

@@ -11,8 +11,8 @@ use troop_protocol::Level;
 use crate::{
     Turn,
     builtin::{
-        chat::{Shown, Usage},
-        model::{ModelError, Watch},
+        chat::{StreamUpdate, TokenUsage},
+        model::{ModelError, ReplyObserver},
         secret::Secret,
     },
 };
@@ -24,7 +24,7 @@ const LATER: Duration = Duration::from_secs(1);
 
 /// Where people see what is said.
 #[derive(Debug)]
-pub(super) struct Screen<'a> {
+pub(super) struct ReplyScreen<'a> {
     turn: &'a Turn,
     key: Option<Secret>,
     line: String,
@@ -44,8 +44,8 @@ pub(super) struct Cost(Arc<Mutex<Costs>>);
 #[derive(Debug, Default)]
 struct Costs {
     /// The reply that comes now.
-    now: Usage,
-    lost: Usage,
+    now: TokenUsage,
+    lost: TokenUsage,
 }
 
 impl Cost {
@@ -55,11 +55,11 @@ impl Cost {
 
     /// A whole reply says itself what it cost.
     pub(super) fn is_whole(&self) {
-        self.change(|costs| costs.now = Usage::default());
+        self.change(|costs| costs.now = TokenUsage::default());
     }
 
     /// Takes what came to nothing so far.
-    pub(super) fn take_lost(&self) -> Usage {
+    pub(super) fn take_lost(&self) -> TokenUsage {
         self.change(|costs| {
             let Costs { now, mut lost } = std::mem::take(costs);
             lost += now;
@@ -68,7 +68,7 @@ impl Cost {
     }
 }
 
-impl<'a> Screen<'a> {
+impl<'a> ReplyScreen<'a> {
     pub(super) fn new(turn: &'a Turn, key: Option<Secret>, cost: Cost) -> Self {
         let (line, since) = (String::new(), Instant::now());
         Self { turn, key, line, since, has_begun: false, cost, is_shown: true }
@@ -108,10 +108,10 @@ impl<'a> Screen<'a> {
     }
 }
 
-impl Watch for Screen<'_> {
-    fn shown(&mut self, shown: Shown<'_>) {
+impl ReplyObserver for ReplyScreen<'_> {
+    fn shown(&mut self, shown: StreamUpdate<'_>) {
         match shown {
-            Shown::Text(text) if self.is_shown => {
+            StreamUpdate::Text(text) if self.is_shown => {
                 for part in text.split_inclusive('\n') {
                     if self.line.is_empty() {
                         self.since = Instant::now();
@@ -122,13 +122,13 @@ impl Watch for Screen<'_> {
                     }
                 }
             }
-            Shown::Again => {
+            StreamUpdate::Again => {
                 self.line.clear();
                 self.has_begun = false;
                 self.cost.change(|costs| costs.lost += std::mem::take(&mut costs.now));
             }
-            Shown::Call(_) => self.flush(),
-            Shown::Text(_) | Shown::Thinking(_) => {}
+            StreamUpdate::Call(_) => self.flush(),
+            StreamUpdate::Text(_) | StreamUpdate::Thinking(_) => {}
         }
     }
 
@@ -137,7 +137,7 @@ impl Watch for Screen<'_> {
         self.turn.try_log(Level::Warn, &text);
     }
 
-    fn counted(&mut self, usage: Usage) {
+    fn counted(&mut self, usage: TokenUsage) {
         self.cost.change(|costs| costs.now = usage);
     }
 

@@ -7,19 +7,19 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{fault, schema};
-use crate::files::Files;
+use crate::files::WorkFolder;
 
 /// How long a file may be that is changed in part.
 const MAX_EDITED: u64 = 16 * 1024 * 1024;
 
 #[derive(Deserialize)]
-pub(super) struct Write {
+pub(super) struct WriteInput {
     file_path: String,
     content: String,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Edit {
+pub(super) struct EditInput {
     file_path: String,
     old_string: String,
     new_string: String,
@@ -48,7 +48,7 @@ pub(super) fn about_edit() -> (&'static str, Map<String, Value>) {
     (about, schema(&fields, &["file_path", "old_string", "new_string"]))
 }
 
-pub(super) fn write(input: &Write, files: &Files) -> Result<String, String> {
+pub(super) fn write(input: &WriteInput, files: &WorkFolder) -> Result<String, String> {
     let path = files.inside(&input.file_path)?;
     let wrong = |error| fault(&path, &error);
     let was_there = files.dir().exists(&path);
@@ -58,7 +58,7 @@ pub(super) fn write(input: &Write, files: &Files) -> Result<String, String> {
     Ok(format!("{how} `{}`, {n_lines} lines", path.display()))
 }
 
-pub(super) fn edit(input: &Edit, files: &Files) -> Result<String, String> {
+pub(super) fn edit(input: &EditInput, files: &WorkFolder) -> Result<String, String> {
     let path = files.inside(&input.file_path)?;
     let wrong = |error| fault(&path, &error);
     let mut file = files.open_file(&path, OpenOptions::new().read(true)).map_err(wrong)?;
@@ -78,7 +78,7 @@ pub(super) fn edit(input: &Edit, files: &Files) -> Result<String, String> {
 }
 
 /// How often the old text is there; as often as it may be.
-fn count(text: &str, input: &Edit, path: &Path) -> Result<usize, String> {
+fn count(text: &str, input: &EditInput, path: &Path) -> Result<usize, String> {
     let path = path.display();
     if input.old_string.is_empty() {
         return Err("`old_string` is empty; to write a whole file use Write".to_owned());

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Own, schema};
-use crate::Outcome;
+use super::{OwnTool, schema};
+use crate::TurnOutcome;
 
 #[derive(Deserialize)]
-pub(super) struct End {
+pub(super) struct EndInput {
     reason: String,
 }
 
@@ -29,6 +29,10 @@ pub(super) fn about_give_back() -> (&'static str, Map<String, Value>) {
     (about, schema(&[("reason", "string", "Why somebody else should do it")], &["reason"]))
 }
 
-pub(super) fn end(tool: Own, End { reason }: End) -> Outcome {
-    if tool == Own::GiveBack { Outcome::GaveBack { reason } } else { Outcome::Failed { reason } }
+pub(super) fn end(tool: OwnTool, EndInput { reason }: EndInput) -> TurnOutcome {
+    if tool == OwnTool::GiveBack {
+        TurnOutcome::GaveBack { reason }
+    } else {
+        TurnOutcome::Failed { reason }
+    }
 }

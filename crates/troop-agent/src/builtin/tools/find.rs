@@ -15,18 +15,18 @@ use serde_json::{Map, Value};
 
 use super::{fault, schema};
 use crate::builtin::permit::Veil;
-use crate::files::Files;
+use crate::files::WorkFolder;
 
 const MAX_FOUND: usize = 500;
 
 #[derive(Deserialize)]
-pub(super) struct List {
+pub(super) struct ListInput {
     #[serde(default)]
     path: String,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Glob {
+pub(super) struct GlobInput {
     pattern: String,
     #[serde(default)]
     path: String,
@@ -52,7 +52,7 @@ pub(super) fn about_glob() -> (&'static str, Map<String, Value>) {
     (about, schema(&fields, &["pattern"]))
 }
 
-pub(super) fn list(input: &List, files: &Files) -> Result<String, String> {
+pub(super) fn list(input: &ListInput, files: &WorkFolder) -> Result<String, String> {
     let path = files.inside(&input.path)?;
     let wrong = |error| fault(&path, &error);
     let mut names = Vec::new();
@@ -67,8 +67,8 @@ pub(super) fn list(input: &List, files: &Files) -> Result<String, String> {
 }
 
 pub(super) fn glob(
-    input: &Glob,
-    files: &Files,
+    input: &GlobInput,
+    files: &WorkFolder,
     veil: &Veil,
     is_over: &AtomicBool,
 ) -> Result<String, String> {
@@ -114,7 +114,7 @@ pub(super) fn veiled(n_veiled: usize) -> String {
 }
 
 /// A folder that can be walked: it is inside, wherever links lead.
-pub(super) fn folder(path: &str, files: &Files) -> Result<PathBuf, String> {
+pub(super) fn folder(path: &str, files: &WorkFolder) -> Result<PathBuf, String> {
     let path = files.inside(path)?;
     let wrong = |error| fault(&path, &error);
     let real = files.dir().canonicalize(&path).map_err(wrong)?;

@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{fault, schema};
-use crate::files::Files;
+use crate::files::WorkFolder;
 
 const LINES: usize = 2_000;
 const MAX_LINE: usize = 2_000;
 
 #[derive(Deserialize)]
-pub(super) struct Input {
+pub(super) struct ReadInput {
     file_path: String,
     offset: Option<usize>,
     limit: Option<usize>,
@@ -33,7 +33,11 @@ pub(super) fn about() -> (&'static str, Map<String, Value>) {
     (about, schema(&fields, &["file_path"]))
 }
 
-pub(super) fn read(input: &Input, files: &Files, is_over: &AtomicBool) -> Result<String, String> {
+pub(super) fn read(
+    input: &ReadInput,
+    files: &WorkFolder,
+    is_over: &AtomicBool,
+) -> Result<String, String> {
     let path = files.inside(&input.file_path)?;
     let wrong = |error| fault(&path, &error);
     let mut reader =

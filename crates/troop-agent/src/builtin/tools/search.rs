@@ -15,26 +15,26 @@ use super::{
     find::{folder, from, veiled, walk},
     schema,
 };
-use crate::{builtin::permit::Veil, files::Files};
+use crate::{builtin::permit::Veil, files::WorkFolder};
 
 const MAX_LINES: usize = 300;
 const MAX_LINE: usize = 500;
 
 #[derive(Deserialize)]
-pub(super) struct Input {
+pub(super) struct GrepInput {
     pattern: String,
     #[serde(default)]
     path: String,
     glob: Option<String>,
     #[serde(default)]
-    output_mode: Mode,
+    output_mode: GrepMode,
     #[serde(default, rename = "-i", alias = "case_insensitive")]
     ignores_case: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+enum GrepMode {
     Content,
     #[default]
     FilesWithMatches,
@@ -58,8 +58,8 @@ pub(super) fn about() -> (&'static str, Map<String, Value>) {
 }
 
 pub(super) fn grep(
-    input: &Input,
-    files: &Files,
+    input: &GrepInput,
+    files: &WorkFolder,
     veil: &Veil,
     is_over: &AtomicBool,
 ) -> Result<String, String> {
@@ -70,7 +70,7 @@ pub(super) fn grep(
         .map_err(|error| format!("`{}` is no pattern: {error}", input.pattern))?;
     let glob = input.glob.as_deref().map(only).transpose()?;
     let root = folder(&input.path, files)?;
-    let search = Search { matcher, glob, root, top: files.root(), mode: input.output_mode };
+    let search = GrepSearch { matcher, glob, root, top: files.root(), mode: input.output_mode };
     let (lines, n_veiled) = search.run(veil, is_over);
     let n_hidden = lines.len().saturating_sub(MAX_LINES);
     let mut text = lines.into_iter().take(MAX_LINES).collect::<Vec<_>>().join("\n");
@@ -90,15 +90,15 @@ fn only(glob: &str) -> Result<GlobMatcher, String> {
         .compile_matcher())
 }
 
-struct Search<'a> {
+struct GrepSearch<'a> {
     matcher: RegexMatcher,
     glob: Option<GlobMatcher>,
     root: PathBuf,
     top: &'a Path,
-    mode: Mode,
+    mode: GrepMode,
 }
 
-impl Search<'_> {
+impl GrepSearch<'_> {
     /// What is found, and how many files nobody may look at.
     fn run(&self, veil: &Veil, is_over: &AtomicBool) -> (Vec<String>, usize) {
         let mut searcher = SearcherBuilder::new()
@@ -129,18 +129,18 @@ impl Search<'_> {
         let mut n_found = 0_u64;
         let sink = Lossy(|number, line| {
             n_found += 1;
-            if self.mode == Mode::Content {
+            if self.mode == GrepMode::Content {
                 let line = troop_model::preview(line.trim_end(), MAX_LINE);
                 lines.push(format!("{shown}:{number}:{line}"));
             }
-            Ok(self.mode != Mode::FilesWithMatches && lines.len() <= MAX_LINES)
+            Ok(self.mode != GrepMode::FilesWithMatches && lines.len() <= MAX_LINES)
         });
         // What cannot be read has nothing in it that could be found.
         drop(searcher.search_path(&self.matcher, path, sink));
         match self.mode {
-            Mode::FilesWithMatches if n_found > 0 => lines.push(shown.to_owned()),
-            Mode::Count if n_found > 0 => lines.push(format!("{shown}:{n_found}")),
-            Mode::Content | Mode::FilesWithMatches | Mode::Count => {}
+            GrepMode::FilesWithMatches if n_found > 0 => lines.push(shown.to_owned()),
+            GrepMode::Count if n_found > 0 => lines.push(format!("{shown}:{n_found}")),
+            GrepMode::Content | GrepMode::FilesWithMatches | GrepMode::Count => {}
         }
     }
 }

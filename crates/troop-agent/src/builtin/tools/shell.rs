@@ -9,7 +9,7 @@ use troop_protocol::WireTask;
 use super::schema;
 use crate::{
     Turn,
-    command::{Ended, Line, Run, run as run_command},
+    command::{CommandEnd, CommandLine, CommandRun, run as run_command},
 };
 
 /// How long a command may take, unless it is said.
@@ -41,7 +41,7 @@ pub(crate) struct Shell<'a> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Input {
+pub(super) struct BashInput {
     command: String,
     /// In milliseconds.
     timeout: Option<u64>,
@@ -61,17 +61,17 @@ pub(super) fn about() -> (&'static str, Map<String, Value>) {
     (about, schema(&fields, &["command"]))
 }
 
-pub(super) async fn run(input: Input, shell: Shell<'_>) -> Result<String, String> {
+pub(super) async fn run(input: BashInput, shell: Shell<'_>) -> Result<String, String> {
     let Shell { turn, task, hidden } = shell;
-    let line = Line::script(program(), &input.command).ok_or("the command is empty")?;
+    let line = CommandLine::script(program(), &input.command).ok_or("the command is empty")?;
     let limit = input.timeout.map_or(USUAL, Duration::from_millis).min(MOST);
-    let run = Run { task, turn, shows_output: false, limit: Some(limit), hidden };
+    let run = CommandRun { task, turn, shows_output: false, limit: Some(limit), hidden };
     match run_command(&line, run).await {
         Err(error) => Err(format!("it cannot be started: {error}")),
-        Ok((Ended::Exited(0), output)) if output.is_empty() => {
+        Ok((CommandEnd::Exited(0), output)) if output.is_empty() => {
             Ok("[it printed nothing]".to_owned())
         }
-        Ok((Ended::Exited(0), output)) => Ok(output),
+        Ok((CommandEnd::Exited(0), output)) => Ok(output),
         Ok((ended, output)) => Err(format!("{ended}\n{output}").trim_end().to_owned()),
     }
 }

@@ -5,17 +5,17 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use super::{Own, Rules, cut, in_background, schema};
-use crate::files::{Files, Spot};
+use super::{OwnTool, Rules, cut, in_background, schema};
+use crate::files::{Spot, WorkFolder};
 
-fn folder(files: &[(&str, &str)]) -> (TempDir, Files) {
+fn folder(files: &[(&str, &str)]) -> (TempDir, WorkFolder) {
     let folder = TempDir::new().unwrap();
     for (path, text) in files {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let files = Files::open(folder.path()).unwrap();
+    let files = WorkFolder::open(folder.path()).unwrap();
     (folder, files)
 }
 
@@ -24,16 +24,16 @@ fn object(value: &Value) -> Map<String, Value> {
 }
 
 /// Uses a tool that needs no turn.
-async fn used(tool: Own, input: Value, files: &Files) -> Result<String, String> {
+async fn used(tool: OwnTool, input: Value, files: &WorkFolder) -> Result<String, String> {
     used_under(&[], tool, input, files).await
 }
 
 /// The same, where rules deny something.
 async fn used_under(
     deny: &[&str],
-    tool: Own,
+    tool: OwnTool,
     input: Value,
-    files: &Files,
+    files: &WorkFolder,
 ) -> Result<String, String> {
     let deny = deny.iter().map(|rule| rule.parse().unwrap()).collect();
     let veil = Rules { deny, ..Rules::default() }.veil(tool.name());
@@ -45,7 +45,7 @@ async fn used_under(
 async fn a_file_is_read_with_the_numbers_of_its_lines() {
     let (_folder, files) =
         folder(&[("a.txt", "one\ntwo\r\nthree"), ("empty", ""), ("bin", "a\0b")]);
-    let read = async |input| used(Own::Read, input, &files).await;
+    let read = async |input| used(OwnTool::Read, input, &files).await;
     let whole = read(json!({"file_path": "a.txt"})).await;
     assert_eq!(whole, Ok("     1\tone\n     2\ttwo\n     3\tthree\n".to_owned()));
     let part = read(json!({"file_path": "./a.txt", "offset": 2, "limit": 1})).await;
@@ -69,13 +69,14 @@ async fn a_file_is_read_with_the_numbers_of_its_lines() {
 async fn a_long_file_is_read_in_parts_and_a_line_without_end_is_cut() {
     let lines: String = (1..=5_000).map(|number| format!("line {number}\n")).collect();
     let (_folder, files) = folder(&[("long", &lines), ("wide", &"x".repeat(1_000_000))]);
-    let first = used(Own::Read, json!({"file_path": "long"}), &files).await.unwrap();
+    let first = used(OwnTool::Read, json!({"file_path": "long"}), &files).await.unwrap();
     let next = first.trim_end().rsplit(' ').next().unwrap().trim_end_matches(']');
     let next: usize = next.parse().unwrap();
     assert!((1_000..=2_001).contains(&next), "{next}");
-    let rest = used(Own::Read, json!({"file_path": "long", "offset": next}), &files).await.unwrap();
+    let rest =
+        used(OwnTool::Read, json!({"file_path": "long", "offset": next}), &files).await.unwrap();
     assert!(rest.contains(&format!("line {next}\n")), "nothing is left out");
-    let wide = used(Own::Read, json!({"file_path": "wide"}), &files).await.unwrap();
+    let wide = used(OwnTool::Read, json!({"file_path": "wide"}), &files).await.unwrap();
     assert!(wide.len() < 100_000, "{}", wide.len());
 }
 
@@ -85,7 +86,7 @@ async fn a_text_is_changed_where_it_is_clear_which_is_meant() {
     let edit = async |old: &str, new: &str, all: bool| {
         let input =
             json!({"file_path": "a", "old_string": old, "new_string": new, "replace_all": all});
-        used(Own::Edit, input, &files).await
+        used(OwnTool::Edit, input, &files).await
     };
     assert_eq!(edit("x = 1", "x = 2", false).await, Ok("changed 1 place in `a`".to_owned()));
     assert!(edit("z", "q", false).await.unwrap_err().contains("does not hold that text"));
@@ -100,7 +101,7 @@ async fn a_text_is_changed_where_it_is_clear_which_is_meant() {
 async fn a_file_is_written_with_the_folders_on_its_way() {
     let (folder, files) = folder(&[]);
     let write = async |content: &str| {
-        used(Own::Write, json!({"file_path": "d/e/f.txt", "content": content}), &files).await
+        used(OwnTool::Write, json!({"file_path": "d/e/f.txt", "content": content}), &files).await
     };
     assert_eq!(write("hi\nyou\n").await, Ok("made `d/e/f.txt`, 2 lines".to_owned()));
     assert_eq!(write("").await, Ok("wrote `d/e/f.txt`, 0 lines".to_owned()));
@@ -119,12 +120,12 @@ async fn no_path_and_no_link_leads_out() {
         ["../x", "in/../../x", "link/secret", "file", absolute.as_str(), "/etc/passwd", "~/x", "~"]
     {
         for (tool, input) in [
-            (Own::Read, json!({"file_path": path})),
-            (Own::Write, json!({"file_path": path, "content": "y"})),
-            (Own::Edit, json!({"file_path": path, "old_string": "n", "new_string": "y"})),
-            (Own::List, json!({"path": path})),
-            (Own::Glob, json!({"path": path, "pattern": "**"})),
-            (Own::Grep, json!({"path": path, "pattern": "needle"})),
+            (OwnTool::Read, json!({"file_path": path})),
+            (OwnTool::Write, json!({"file_path": path, "content": "y"})),
+            (OwnTool::Edit, json!({"file_path": path, "old_string": "n", "new_string": "y"})),
+            (OwnTool::List, json!({"path": path})),
+            (OwnTool::Glob, json!({"path": path, "pattern": "**"})),
+            (OwnTool::Grep, json!({"path": path, "pattern": "needle"})),
         ] {
             let used = used(tool, input, &files).await;
             let why = used.unwrap_err();
@@ -132,12 +133,12 @@ async fn no_path_and_no_link_leads_out() {
         }
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing was made");
-    let found = used(Own::Grep, json!({"pattern": "needle"}), &files).await;
+    let found = used(OwnTool::Grep, json!({"pattern": "needle"}), &files).await;
     assert_eq!(found, Ok("nothing was found".to_owned()), "no link is followed");
     assert_eq!(fs::read_to_string(outside.path().join("secret")).unwrap(), "needle");
     let own = files.root().join("in/a").display().to_string();
     assert!(
-        used(Own::Read, json!({"file_path": own}), &files).await.is_ok(),
+        used(OwnTool::Read, json!({"file_path": own}), &files).await.is_ok(),
         "its own are its own"
     );
 }
@@ -154,21 +155,21 @@ async fn files_are_found_by_name_and_by_what_is_in_them() {
         ("bin", "one\0"),
     ]);
     for (tool, input, expected) in [
-        (Own::Glob, json!({"pattern": "**/*.rs"}), "src/a.rs\nsrc/deep/b.rs"),
-        (Own::Glob, json!({"pattern": "*.rs", "path": "src"}), "a.rs"),
-        (Own::Glob, json!({"pattern": "*.py"}), "no file is called like that"),
-        (Own::Grep, json!({"pattern": "one"}), "notes.md\nsrc/a.rs"),
+        (OwnTool::Glob, json!({"pattern": "**/*.rs"}), "src/a.rs\nsrc/deep/b.rs"),
+        (OwnTool::Glob, json!({"pattern": "*.rs", "path": "src"}), "a.rs"),
+        (OwnTool::Glob, json!({"pattern": "*.py"}), "no file is called like that"),
+        (OwnTool::Grep, json!({"pattern": "one"}), "notes.md\nsrc/a.rs"),
         (
-            Own::Grep,
+            OwnTool::Grep,
             json!({"pattern": "ONE", "-i": true, "glob": "*.rs", "output_mode": "count"}),
             "src/a.rs:1\nsrc/deep/b.rs:1",
         ),
         (
-            Own::Grep,
+            OwnTool::Grep,
             json!({"pattern": r"fn \w+", "path": "src/a.rs", "output_mode": "content"}),
             "src/a.rs:1:fn one() {}\nsrc/a.rs:2:fn two() {}",
         ),
-        (Own::List, json!({}), ".git/\n.gitignore\nbin\nnotes.md\nsrc/\ntarget/"),
+        (OwnTool::List, json!({}), ".git/\n.gitignore\nbin\nnotes.md\nsrc/\ntarget/"),
     ] {
         assert_eq!(
             used(tool, input.clone(), &files).await.as_deref(),
@@ -177,10 +178,10 @@ async fn files_are_found_by_name_and_by_what_is_in_them() {
         );
     }
     for (tool, input) in [
-        (Own::Glob, json!({"pattern": "["})),
-        (Own::Grep, json!({"pattern": "("})),
-        (Own::Grep, json!({"pattern": "x", "glob": "{"})),
-        (Own::Glob, json!({"pattern": "x", "path": "nowhere"})),
+        (OwnTool::Glob, json!({"pattern": "["})),
+        (OwnTool::Grep, json!({"pattern": "("})),
+        (OwnTool::Grep, json!({"pattern": "x", "glob": "{"})),
+        (OwnTool::Glob, json!({"pattern": "x", "path": "nowhere"})),
     ] {
         assert!(used(tool, input.clone(), &files).await.is_err(), "{tool:?} {input}");
     }
@@ -200,23 +201,27 @@ async fn what_a_rule_hides_is_not_found_by_looking_elsewhere() {
     let left_out = "\n[3 files were left out: rules forbid to look at them]";
     for (tool, input, expected) in [
         (
-            Own::Grep,
+            OwnTool::Grep,
             json!({"pattern": ".", "output_mode": "content"}),
             format!("plain:1:needle{left_out}"),
         ),
-        (Own::Grep, json!({"pattern": "needle"}), format!("plain{left_out}")),
-        (Own::Grep, json!({"pattern": ".", "output_mode": "count"}), format!("plain:1{left_out}")),
+        (OwnTool::Grep, json!({"pattern": "needle"}), format!("plain{left_out}")),
         (
-            Own::Grep,
+            OwnTool::Grep,
+            json!({"pattern": ".", "output_mode": "count"}),
+            format!("plain:1{left_out}"),
+        ),
+        (
+            OwnTool::Grep,
             json!({"pattern": ".", "path": "folder", "output_mode": "content"}),
             "nothing was found\n[1 file was left out: a rule forbids to look at it]".to_owned(),
         ),
         (
-            Own::Grep,
+            OwnTool::Grep,
             json!({"pattern": ".", "glob": ".env", "output_mode": "content"}),
             "nothing was found\n[2 files were left out: rules forbid to look at them]".to_owned(),
         ),
-        (Own::Glob, json!({"pattern": "**"}), format!("plain{left_out}")),
+        (OwnTool::Glob, json!({"pattern": "**"}), format!("plain{left_out}")),
     ] {
         let found = used_under(&deny, tool, input.clone(), &files).await;
         assert_eq!(found, Ok(expected), "{tool:?} {input}");
@@ -270,19 +275,19 @@ async fn what_is_no_file_keeps_nobody_waiting() {
     .unwrap();
     let no_file = "`pipe` is no file, but a pipe, a socket or a device";
     for (tool, input) in [
-        (Own::Read, json!({"file_path": "pipe"})),
-        (Own::Edit, json!({"file_path": "pipe", "old_string": "a", "new_string": "b"})),
+        (OwnTool::Read, json!({"file_path": "pipe"})),
+        (OwnTool::Edit, json!({"file_path": "pipe", "old_string": "a", "new_string": "b"})),
     ] {
         assert_eq!(used(tool, input, &files).await, Err(no_file.to_owned()));
     }
     // Nobody reads from it, so that it cannot even be opened; and if somebody did, it would still be no file.
-    let write = || used(Own::Write, json!({"file_path": "pipe", "content": "x"}), &files);
+    let write = || used(OwnTool::Write, json!({"file_path": "pipe", "content": "x"}), &files);
     assert!(write().await.unwrap_err().starts_with("`pipe`: "));
     let mut reader = fs::OpenOptions::new();
     let reader = reader.read(true).write(true).open(&pipe).unwrap();
     assert_eq!(write().await, Err(no_file.to_owned()));
     drop(reader);
-    let found = used(Own::Grep, json!({"pattern": "x"}), &files).await;
+    let found = used(OwnTool::Grep, json!({"pattern": "x"}), &files).await;
     assert_eq!(found, Ok("nothing was found".to_owned()));
     fs::File::options()
         .write(true)
@@ -291,14 +296,16 @@ async fn what_is_no_file_keeps_nobody_waiting() {
         .set_len(1 << 32)
         .unwrap();
     let edit = json!({"file_path": "big", "old_string": "a", "new_string": "b"});
-    assert!(used(Own::Edit, edit, &files).await.unwrap_err().contains("is too long to be edited"));
+    assert!(
+        used(OwnTool::Edit, edit, &files).await.unwrap_err().contains("is too long to be edited")
+    );
 }
 
 #[tokio::test]
 async fn a_search_that_finds_very_much_is_cut() {
     let (_folder, files) = folder(&[("many", &"needle\n".repeat(10_000))]);
     let input = json!({"pattern": "needle", "output_mode": "content"});
-    let found = used(Own::Grep, input, &files).await.unwrap();
+    let found = used(OwnTool::Grep, input, &files).await.unwrap();
     assert!(found.ends_with("[there is more; use a narrower pattern, path or glob]"));
     assert!(found.lines().count() < 400);
 }
@@ -313,14 +320,14 @@ fn what_is_too_long_keeps_its_beginning_and_its_end() {
 
 #[test]
 fn every_tool_is_found_by_its_name_and_says_what_it_takes() {
-    for tool in Own::shown(true) {
-        assert_eq!(Own::find(tool.name()), Some(tool));
+    for tool in OwnTool::shown(true) {
+        assert_eq!(OwnTool::find(tool.name()), Some(tool));
         let spec = tool.spec();
         assert!(spec.description.len() > 40, "{}", spec.name);
         assert_eq!(spec.input["type"], "object");
         assert!(!spec.input["properties"].as_object().unwrap().is_empty());
     }
-    assert_eq!(Own::shown(false).count(), 8, "who has no task cannot fail it");
+    assert_eq!(OwnTool::shown(false).count(), 8, "who has no task cannot fail it");
     assert_eq!(schema(&[], &[])["required"], json!([]));
     assert!(Path::new("/").is_absolute());
 }

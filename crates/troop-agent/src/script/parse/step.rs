@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Problem, is_word, sought, unquoted, words};
+use super::{ScriptProblem, is_word, sought, unquoted, words};
 use crate::script::{
-    lines::{Block, Line},
-    syntax::{Act, End, Mischief, Share, Step},
+    lines::{ScriptBlock, ScriptLine},
+    syntax::{Act, HandlerEnd, Mischief, ScriptStep, Share},
 };
 
 const STEPS: &str = "log, message, broadcast, plan, approve, reject, wait for mail, wait until all tasks are done, write, \
                      append, replace, run, workspace, call, delegate, progress, sleep, complete, fail, give back, refuse shutdown, on attempt, \
                      only once, try, crash, kill, hang, flood, garbage";
 
-pub(super) fn steps(block: Block<'_>) -> Result<Vec<Step>, Problem> {
-    let mut steps: Vec<Step> = Vec::new();
+pub(super) fn steps(block: ScriptBlock<'_>) -> Result<Vec<ScriptStep>, ScriptProblem> {
+    let mut steps: Vec<ScriptStep> = Vec::new();
     for line in block.lines() {
         if line.text == "if rejected" {
             let inner = inner(&line)?;
@@ -32,13 +32,13 @@ pub(super) fn steps(block: Block<'_>) -> Result<Vec<Step>, Problem> {
             None => (line.text, false),
         };
         let act = act(&line, text)?;
-        steps.push(Step { line: line.number, is_tried, act });
+        steps.push(ScriptStep { line: line.number, is_tried, act });
     }
     Ok(steps)
 }
 
 /// The steps below a line, of which there must be some.
-fn inner(line: &Line<'_>) -> Result<Vec<Step>, Problem> {
+fn inner(line: &ScriptLine<'_>) -> Result<Vec<ScriptStep>, ScriptProblem> {
     let steps = steps(line.block)?;
     if steps.is_empty() {
         return Err(line.problem(format!("`{}` does nothing; indent steps below it", line.text)));
@@ -46,7 +46,7 @@ fn inner(line: &Line<'_>) -> Result<Vec<Step>, Problem> {
     Ok(steps)
 }
 
-fn act(line: &Line<'_>, text: &str) -> Result<Act, Problem> {
+fn act(line: &ScriptLine<'_>, text: &str) -> Result<Act, ScriptProblem> {
     let (word, rest) = words(text);
     let said = |what: &str| {
         let text = line.long_text(rest);
@@ -66,8 +66,8 @@ fn act(line: &Line<'_>, text: &str) -> Result<Act, Problem> {
         "plan" => Act::Plan { text: said("a text: what is to be done")?, if_rejected: None },
         "approve" => Act::Approve(line.long_text(rest)),
         "reject" => Act::Reject(said("a text: what should be different")?),
-        "complete" => Act::End(End::Complete(said("a text: the result")?)),
-        "fail" => Act::End(End::Fail(said("a text: the reason")?)),
+        "complete" => Act::End(HandlerEnd::Complete(said("a text: the result")?)),
+        "fail" => Act::End(HandlerEnd::Fail(said("a text: the reason")?)),
         "give" | "refuse" => ending(line, text)?,
         "write" | "append" => file(line, word, rest)?,
         "run" => Act::Run(said("a command")?),
@@ -82,7 +82,7 @@ fn act(line: &Line<'_>, text: &str) -> Result<Act, Problem> {
 }
 
 /// Steps of one line.
-fn short(line: &Line<'_>, word: &str, rest: &str) -> Result<Act, Problem> {
+fn short(line: &ScriptLine<'_>, word: &str, rest: &str) -> Result<Act, ScriptProblem> {
     let whole = format!("{word} {rest}");
     let whole = whole.trim();
     Ok(match word {
@@ -122,20 +122,20 @@ fn short(line: &Line<'_>, word: &str, rest: &str) -> Result<Act, Problem> {
     })
 }
 
-fn ending(line: &Line<'_>, text: &str) -> Result<Act, Problem> {
-    let end = |rest: &str, make: fn(String) -> End| {
+fn ending(line: &ScriptLine<'_>, text: &str) -> Result<Act, ScriptProblem> {
+    let end = |rest: &str, make: fn(String) -> HandlerEnd| {
         let text = line.long_text(rest.trim());
         if text.is_empty() { None } else { Some(Act::End(make(text))) }
     };
     let found = match (text.strip_prefix("give back"), text.strip_prefix("refuse shutdown")) {
-        (Some(rest), _) => end(rest, End::GiveBack),
-        (None, Some(rest)) => end(rest, End::RefuseShutdown),
+        (Some(rest), _) => end(rest, HandlerEnd::GiveBack),
+        (None, Some(rest)) => end(rest, HandlerEnd::RefuseShutdown),
         (None, None) => None,
     };
     found.ok_or_else(|| line.problem("write `give back TEXT` or `refuse shutdown TEXT`"))
 }
 
-fn file(line: &Line<'_>, word: &str, rest: &str) -> Result<Act, Problem> {
+fn file(line: &ScriptLine<'_>, word: &str, rest: &str) -> Result<Act, ScriptProblem> {
     if rest.is_empty() {
         let what = format!("write `{word} FILE`, and what is to be in it indented below");
         return Err(line.problem(what));
@@ -145,7 +145,7 @@ fn file(line: &Line<'_>, word: &str, rest: &str) -> Result<Act, Problem> {
     Ok(if word == "write" { Act::Write { file, content } } else { Act::Append { file, content } })
 }
 
-fn share(line: &Line<'_>, rest: &str) -> Result<Share, Problem> {
+fn share(line: &ScriptLine<'_>, rest: &str) -> Result<Share, ScriptProblem> {
     let (verb, file) = words(rest);
     let name = unquoted(file).to_owned();
     if verb == "write" && !file.is_empty() {
@@ -164,7 +164,7 @@ fn share(line: &Line<'_>, rest: &str) -> Result<Share, Problem> {
     }
 }
 
-fn replace(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {
+fn replace(line: &ScriptLine<'_>, rest: &str) -> Result<Act, ScriptProblem> {
     let read = || {
         let (old, rest) = quoted(rest)?;
         let (new, rest) = quoted(rest.strip_prefix("with")?.trim())?;
@@ -182,7 +182,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     Some((first, text.get(values.byte_offset()..)?.trim()))
 }
 
-fn delegate(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {
+fn delegate(line: &ScriptLine<'_>, rest: &str) -> Result<Act, ScriptProblem> {
     let (rest, name) = named(rest);
     match rest.split_once(" to ").map(|(task, to)| (task.trim(), to.trim())) {
         Some((task, to)) if !task.is_empty() && !to.is_empty() && !to.contains(' ') => {
@@ -202,7 +202,7 @@ fn named(rest: &str) -> (&str, Option<String>) {
     }
 }
 
-fn call(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {
+fn call(line: &ScriptLine<'_>, rest: &str) -> Result<Act, ScriptProblem> {
     let (rest, name) = named(rest);
     let (method, rest) = words(rest);
     let params = line.long_text(rest);
@@ -223,7 +223,7 @@ fn call(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {
     Ok(Act::Call { method: method.to_owned(), params, name })
 }
 
-fn condition(line: &Line<'_>, text: &str) -> Result<Act, Problem> {
+fn condition(line: &ScriptLine<'_>, text: &str) -> Result<Act, ScriptProblem> {
     if text == "only once" {
         return Ok(Act::OnlyOnce(inner(line)?));
     }
@@ -234,7 +234,7 @@ fn condition(line: &Line<'_>, text: &str) -> Result<Act, Problem> {
     }
 }
 
-fn flood(line: &Line<'_>, rest: &str) -> Result<Mischief, Problem> {
+fn flood(line: &ScriptLine<'_>, rest: &str) -> Result<Mischief, ScriptProblem> {
     let (number, what) = words(rest);
     let number = number.parse().ok();
     match (number, words(what)) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use troop_agent::builtin::{Api, Options, Price};
+use troop_agent::builtin::{Api, BuiltinOptions, Price};
 use troop_testkit::mock::{Answer, Break, MockModel, Reply, Way};
 
 use super::{ann, ended, options, set_mode};
@@ -40,7 +40,7 @@ async fn every_reply_is_told_with_its_task_and_its_price_where_that_is_known() {
             costing(Answer::text("fine"), (1, 50, 5)),
         ])
         .await;
-        let options = Options { price, ..options(Api::Anthropic, &mock) };
+        let options = BuiltinOptions { price, ..options(Api::Anthropic, &mock) };
         let mut lead = ann(options, folder.path()).await;
         lead.assign("task-1", "look").await;
         let (costs, report) = costs(&mut lead).await;

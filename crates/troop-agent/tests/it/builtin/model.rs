@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use troop_agent::builtin::{
-    Api, Asked, Ending, Endpoint, Message, Model, ModelError, Part, Patience, Reply, Retries, Said,
-    Secret, Shown, ToolCall, ToolSpec, Usage, Watch,
+    Api, ChatMessage, Endpoint, HttpTimeouts, Model, ModelError, ModelRequest, Reply,
+    ReplyObserver, ReplyPart, Retries, Secret, StopReason, StreamUpdate, TokenUsage, ToolCall,
+    ToolSpec, UserPart,
 };
 use troop_testkit::mock::{self, Answer, Break, MockModel, Way};
 
@@ -28,13 +29,13 @@ struct Seen {
     waits: Vec<Duration>,
 }
 
-impl Watch for Seen {
-    fn shown(&mut self, shown: Shown<'_>) {
+impl ReplyObserver for Seen {
+    fn shown(&mut self, shown: StreamUpdate<'_>) {
         match shown {
-            Shown::Text(text) => self.text.push_str(text),
-            Shown::Thinking(text) => self.thinking.push_str(text),
-            Shown::Call(name) => self.calls.push(name.to_owned()),
-            Shown::Again => self.text.clear(),
+            StreamUpdate::Text(text) => self.text.push_str(text),
+            StreamUpdate::Thinking(text) => self.thinking.push_str(text),
+            StreamUpdate::Call(name) => self.calls.push(name.to_owned()),
+            StreamUpdate::Again => self.text.clear(),
         }
     }
 
@@ -43,12 +44,12 @@ impl Watch for Seen {
         self.waits.push(wait);
     }
 
-    fn counted(&mut self, _: Usage) {}
+    fn counted(&mut self, _: TokenUsage) {}
 
     fn quiet(&mut self) {}
 }
 
-fn model_with(api: Api, mock: &MockModel, patience: Patience) -> Model {
+fn model_with(api: Api, mock: &MockModel, patience: HttpTimeouts) -> Model {
     let endpoint = Endpoint {
         api,
         base_url: mock.url(),
@@ -60,17 +61,18 @@ fn model_with(api: Api, mock: &MockModel, patience: Patience) -> Model {
 }
 
 fn model(api: Api, mock: &MockModel) -> Model {
-    model_with(api, mock, Patience::default())
+    model_with(api, mock, HttpTimeouts::default())
 }
 
 async fn ask(model: &Model, seen: &mut Seen) -> Result<Reply, ModelError> {
-    let messages = [Message::User(vec![Said::Text("hello".to_owned())])];
+    let messages = [ChatMessage::User(vec![UserPart::Text("hello".to_owned())])];
     let tools = [ToolSpec {
         name: "Read".to_owned(),
         description: "reads".to_owned(),
         input: json!({"type": "object"}).as_object().unwrap().clone(),
     }];
-    let asked = Asked { system: "be good", tools: &tools, messages: &messages, max_tokens: 100 };
+    let asked =
+        ModelRequest { system: "be good", tools: &tools, messages: &messages, max_tokens: 100 };
     model.ask(&asked, seen).await
 }
 
@@ -108,8 +110,11 @@ async fn a_reply_is_the_same_by_each_api_wherever_it_is_cut() {
             let calls: Vec<_> = reply.calls().map(|call| call.input.clone()).collect();
             let path: Map<String, Value> = json!({"path": "a ü b"}).as_object().unwrap().clone();
             assert_eq!(calls, [Ok(path), Ok(Map::new())], "{api}");
-            assert_eq!(reply.usage, Usage { input: 10, cache_read: 90, cache_write: 0, output: 7 });
-            assert_eq!(reply.ending, Ending::Calls);
+            assert_eq!(
+                reply.usage,
+                TokenUsage { input: 10, cache_read: 90, cache_write: 0, output: 7 }
+            );
+            assert_eq!(reply.ending, StopReason::Calls);
             let ids: Vec<_> = reply.calls().map(|call| &call.id).collect();
             assert_ne!(ids[0], ids[1]);
         }
@@ -129,7 +134,10 @@ async fn each_api_is_asked_where_and_how_it_wants() {
     ] {
         let mock = MockModel::with([Answer::text("hi")]).await;
         let reply = ask(&model(api, &mock), &mut Seen::default()).await.unwrap();
-        assert_eq!((reply.parts, reply.ending), (vec![Part::Text("hi".to_owned())], Ending::Done));
+        assert_eq!(
+            (reply.parts, reply.ending),
+            (vec![ReplyPart::Text("hi".to_owned())], StopReason::Done)
+        );
         let asked = mock.requests().remove(0);
         assert_eq!((asked.path.as_str(), asked.headers[key.0].as_str()), (path, key.1));
         assert_eq!(asked.system().trim(), "be good", "{api}");
@@ -251,7 +259,7 @@ async fn an_answer_that_is_no_stream_of_events_is_told_and_not_asked_for_again()
 #[tokio::test]
 async fn who_says_nothing_any_more_is_given_up() {
     let short = Duration::from_millis(40);
-    let patience = Patience { answer: short, piece: short, ..Patience::default() };
+    let patience = HttpTimeouts { answer: short, piece: short, ..HttpTimeouts::default() };
     let stuck = Way { broken: Some((200, Break::Hang)), ..Way::default() };
     let hangs = Answer::text(&"word ".repeat(100)).by(stuck);
     let mock = MockModel::with([Answer::Hang, hangs, Answer::text("back")]).await;
@@ -267,7 +275,7 @@ async fn who_says_nothing_any_more_is_given_up() {
 
 #[tokio::test]
 async fn who_speaks_slowly_is_heard_to_the_end() {
-    let patience = Patience { piece: Duration::from_secs(5), ..Patience::default() };
+    let patience = HttpTimeouts { piece: Duration::from_secs(5), ..HttpTimeouts::default() };
     let way = Way { pieces: Some(100), pause: Some(Duration::from_millis(2)), ..Way::default() };
     let mock = MockModel::with([Answer::text("word by word").by(way)]).await;
     let reply = ask(&model_with(Api::Gemini, &mock, patience), &mut Seen::default()).await.unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use troop_agent::builtin::{Api, Options, Rules};
+use troop_agent::builtin::{Api, BuiltinOptions, Rules};
 use troop_testkit::mock::{Answer, MockModel};
 
 use super::{ann, completed, does, ended, options, set_mode};
@@ -13,7 +13,7 @@ use crate::lead::Lead;
 const REQUEST: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 async fn writer(folder: &TempDir, mock: &MockModel, mode: &str, rules: Rules) -> Lead {
-    let options = Options { rules, ..options(Api::Anthropic, mock) };
+    let options = BuiltinOptions { rules, ..options(Api::Anthropic, mock) };
     let mut lead = ann(options, folder.path()).await;
     set_mode(&mut lead, mode).await;
     lead
@@ -236,7 +236,7 @@ async fn an_agent_knows_its_project_and_what_it_is_and_has_only_its_tools() {
         Answer::text("fine"),
     ])
     .await;
-    let options = Options {
+    let options = BuiltinOptions {
         about: "You review code.".to_owned(),
         tools: Some(vec!["Read".parse().unwrap(), "Grep".parse().unwrap()]),
         ..options(Api::Anthropic, &mock)
@@ -261,7 +261,7 @@ async fn an_agent_uses_a_tool_only_for_what_it_was_given_it_and_is_not_offered_w
     let mock = MockModel::with([Answer::calls(calls), Answer::text("fine")]).await;
     let deny = vec!["Write".parse().unwrap()];
     let tools = ["Bash(echo:*)", "Write", "Read"].map(|rule| rule.parse().unwrap());
-    let options = Options {
+    let options = BuiltinOptions {
         tools: Some(tools.to_vec()),
         rules: Rules { deny, ..Rules::default() },
         ..options(Api::Anthropic, &mock)

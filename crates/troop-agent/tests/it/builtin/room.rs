@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 use tempfile::TempDir;
-use troop_agent::builtin::{Api, Options};
+use troop_agent::builtin::{Api, BuiltinOptions};
 use troop_testkit::mock::{Answer, MockModel, Reply, Seen};
 
 use super::{ann, completed, does, ended, options};
@@ -47,7 +47,7 @@ async fn a_long_conversation_is_cut_and_keeps_the_task_and_what_the_model_wrote_
         let folder = TempDir::new().unwrap();
         fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
         let mock = MockModel::start(reader(6, SUMMARY)).await;
-        let options = Options { window: 12_000, max_tokens: 1_000, ..options(api, &mock) };
+        let options = BuiltinOptions { window: 12_000, max_tokens: 1_000, ..options(api, &mock) };
         let mut lead = ann(options, folder.path()).await;
         assert_eq!(
             does(&mut lead, "count all words, and mind the unicorn").await,
@@ -78,7 +78,8 @@ async fn mail_outlives_a_cut() {
         if n_asked == 1 { Answer::call("Bash", &waits) } else { read(seen) }
     })
     .await;
-    let options = Options { window: 12_000, max_tokens: 1_000, ..options(Api::Anthropic, &mock) };
+    let options =
+        BuiltinOptions { window: 12_000, max_tokens: 1_000, ..options(Api::Anthropic, &mock) };
     let mut lead = ann(options, folder.path()).await;
     lead.assign("task-1", "count").await;
     mock.is_asked(1).await;
@@ -134,7 +135,8 @@ async fn the_team_outlives_a_cut() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
     let mock = MockModel::start(reader(6, "I forgot my team")).await;
-    let options = Options { window: 12_000, max_tokens: 1_000, ..options(Api::Anthropic, &mock) };
+    let options =
+        BuiltinOptions { window: 12_000, max_tokens: 1_000, ..options(Api::Anthropic, &mock) };
     let mut lead = ann(options, folder.path()).await;
     let context = json!({"tasks": [], "mode": "bypass", "teamMd": "# Team of herons\n"});
     lead.say("team.updateContext", context).await;
@@ -166,7 +168,7 @@ async fn what_every_api_and_server_says_about_length_is_understood() {
 async fn a_window_that_instructions_and_tools_fill_is_refused_in_words() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([]).await;
-    let options = Options { window: 2_000, max_tokens: 500, ..options(Api::OpenAi, &mock) };
+    let options = BuiltinOptions { window: 2_000, max_tokens: 500, ..options(Api::OpenAi, &mock) };
     let mut lead = ann(options, folder.path()).await;
     let (status, reason) = does(&mut lead, "look").await;
     assert_eq!(status, "failed");
@@ -188,7 +190,8 @@ async fn a_model_that_writes_no_summary_goes_on_with_what_it_did_in_short() {
         false => read(seen),
     })
     .await;
-    let options = Options { window: 12_000, max_tokens: 1_000, ..options(Api::OpenAi, &mock) };
+    let options =
+        BuiltinOptions { window: 12_000, max_tokens: 1_000, ..options(Api::OpenAi, &mock) };
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "mind the unicorn").await, completed("done"));
     let asked = mock.requests();
@@ -209,7 +212,8 @@ async fn a_small_window_holds_several_pages_of_a_big_file() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("big.txt"), "words and words\n".repeat(5_000)).unwrap();
     let mock = MockModel::start(reader(7, SUMMARY)).await;
-    let options = Options { window: 32_000, max_tokens: 8_000, ..options(Api::OpenAi, &mock) };
+    let options =
+        BuiltinOptions { window: 32_000, max_tokens: 8_000, ..options(Api::OpenAi, &mock) };
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "count all words").await, completed("done"));
     let asked = mock.requests();

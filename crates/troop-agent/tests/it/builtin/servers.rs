@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use troop_agent::builtin::{Agreed, Api, How, Options, Server, Waits};
+use troop_agent::builtin::{
+    Api, BuiltinOptions, CommandConsent, McpServer, McpTimeouts, McpTransport,
+};
 use troop_testkit::{
     mock::{Answer, MockModel, Seen},
     wait_until_gone,
@@ -31,10 +33,14 @@ while read -r line; do
 done
 "#;
 
-fn program(name: &str, program: &str, arguments: &[&str]) -> Server {
+fn program(name: &str, program: &str, arguments: &[&str]) -> McpServer {
     let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
-    let how = How::Stdio { program: program.to_owned(), arguments, environment: BTreeMap::new() };
-    Server { name: name.to_owned(), how, agreed: None }
+    let how = McpTransport::Stdio {
+        program: program.to_owned(),
+        arguments,
+        environment: BTreeMap::new(),
+    };
+    McpServer { name: name.to_owned(), how, agreed: None }
 }
 
 #[tokio::test]
@@ -51,7 +57,8 @@ async fn the_tools_of_a_server_are_offered_and_used_and_bad_servers_are_left_out
         program("ends", "false", &[]),
         program("missing", "/no/such/program", &[]),
     ];
-    let mut lead = ann(Options { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    let mut lead =
+        ann(BuiltinOptions { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
     assert_eq!(does(&mut lead, "add").await, completed("added"));
     let asked = mock.requests();
     let offered: Vec<_> =
@@ -97,11 +104,11 @@ async fn a_server_gets_no_key_but_the_one_that_its_entry_names() {
     let write = "env > $0.env; . ./serve.sh";
     let mut servers =
         vec![program("a", "sh", &["-c", write, "a"]), program("b", "sh", &["-c", write, "b"])];
-    if let How::Stdio { environment, .. } = &mut servers[1].how {
+    if let McpTransport::Stdio { environment, .. } = &mut servers[1].how {
         environment.insert(KEY.to_owned(), "named".to_owned());
     }
     let hidden = vec![KEY.to_owned()];
-    let options = Options { servers, hidden, ..options(Api::Anthropic, &mock) };
+    let options = BuiltinOptions { servers, hidden, ..options(Api::Anthropic, &mock) };
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "look").await, completed("fine"));
     let has = |file: &str, wanted: &str| {
@@ -132,7 +139,8 @@ async fn a_server_that_ends_says_why_and_is_begun_again() {
         program("good", "sh", &["serve.sh"]),
         program("dies", "sh", &["-c", "echo 'cannot open db' >&2; exit 3"]),
     ];
-    let mut lead = ann(Options { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    let mut lead =
+        ann(BuiltinOptions { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
     lead.assign("task-1", "add").await;
     let why = warning(&mut lead).await;
     assert_eq!(
@@ -172,13 +180,14 @@ async fn a_server_that_is_not_what_was_agreed_to_is_not_started_and_not_started_
     let agreed = |text: &str| {
         let names = vec![format!("serve.sh ({text})")];
         let project = folder.path().to_owned();
-        Some(Agreed { project, command: "serve.sh".to_owned(), names, look })
+        Some(CommandConsent { project, command: "serve.sh".to_owned(), names, look })
     };
     let servers = vec![
-        Server { agreed: agreed(&server), ..program("good", "sh", &["serve.sh"]) },
-        Server { agreed: agreed("another text"), ..program("bad", "sh", &["serve.sh"]) },
+        McpServer { agreed: agreed(&server), ..program("good", "sh", &["serve.sh"]) },
+        McpServer { agreed: agreed("another text"), ..program("bad", "sh", &["serve.sh"]) },
     ];
-    let mut lead = ann(Options { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    let mut lead =
+        ann(BuiltinOptions { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
     lead.assign("task-1", "add").await;
     let why = "`serve.sh` is not what a person agreed to with `troop trust`";
     let left_out = format!("the MCP server `bad` is left out: {why}");
@@ -215,7 +224,8 @@ async fn calls_that_only_look_at_things_run_at_once() {
     let calls = [("mcp__good__one", json!({})), ("LS", json!({})), ("mcp__good__two", json!({}))];
     let mock = MockModel::with([Answer::calls(calls), Answer::text("fine")]).await;
     let servers = vec![program("good", "sh", &["serve.sh"])];
-    let mut lead = ann(Options { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    let mut lead =
+        ann(BuiltinOptions { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
     assert_eq!(does(&mut lead, "look").await, completed("fine"));
     let told = mock.requests()[1].last();
     assert_eq!(told.matches("both").count(), 2, "{told}");
@@ -228,7 +238,8 @@ async fn what_a_server_does_nobody_knows_so_it_needs_leave() {
     let mock =
         MockModel::with([Answer::call("mcp__good__add_up", &json!({})), Answer::text("no")]).await;
     let servers = vec![program("good", "sh", &["serve.sh"])];
-    let mut lead = ann(Options { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    let mut lead =
+        ann(BuiltinOptions { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
     set_mode(&mut lead, "plan").await;
     assert_eq!(does(&mut lead, "add").await, completed("no"));
     assert!(mock.requests()[1].last().contains("in plan mode you may only read"));
@@ -261,17 +272,20 @@ async fn a_server_elsewhere_is_asked_with_its_headers_and_its_session() {
         MockModel::with([Answer::call("mcp__far__second", &json!({"x": 1})), Answer::text("done")])
             .await;
     let headers = BTreeMap::from([("authorization".to_owned(), "Bearer t".to_owned())]);
-    let far = Server {
+    let far = McpServer {
         name: "far".to_owned(),
-        how: How::Http { url: format!("{}/mcp", remote.url()), headers },
+        how: McpTransport::Http { url: format!("{}/mcp", remote.url()), headers },
         agreed: None,
     };
-    let nobody = Server {
+    let nobody = McpServer {
         name: "nobody".to_owned(),
-        how: How::Http { url: "http://127.0.0.1:1/mcp".to_owned(), headers: BTreeMap::new() },
+        how: McpTransport::Http {
+            url: "http://127.0.0.1:1/mcp".to_owned(),
+            headers: BTreeMap::new(),
+        },
         agreed: None,
     };
-    let options = Options { servers: vec![far, nobody], ..options(Api::OpenAi, &mock) };
+    let options = BuiltinOptions { servers: vec![far, nobody], ..options(Api::OpenAi, &mock) };
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "add").await, completed("done"));
     assert!(mock.requests()[1].last().contains(r#"{"sum":42}"#));
@@ -297,18 +311,18 @@ async fn a_server_that_hangs_is_left_out_or_given_up_and_the_work_goes_on() {
     .await;
     let mute = program("mute", "sleep", &["60"]);
     let url = format!("{}/mcp", remote.url());
-    let slow = Server {
+    let slow = McpServer {
         name: "slow".to_owned(),
-        how: How::Http { url, headers: BTreeMap::new() },
+        how: McpTransport::Http { url, headers: BTreeMap::new() },
         agreed: None,
     };
     let mock =
         MockModel::with([Answer::call("mcp__slow__first", &json!({})), Answer::text("without it")])
             .await;
     let start = Duration::from_secs(2);
-    let options = Options {
+    let options = BuiltinOptions {
         servers: vec![mute, slow],
-        waits: Waits { start, call: Duration::from_millis(100) },
+        waits: McpTimeouts { start, call: Duration::from_millis(100) },
         ..options(Api::Anthropic, &mock)
     };
     let mut lead = ann(options, folder.path()).await;
@@ -350,12 +364,12 @@ async fn a_server_that_lies_about_its_tools_harms_nobody() {
     ])
     .await;
     let url = format!("{}/mcp", remote.url());
-    let liar = Server {
+    let liar = McpServer {
         name: "liar".to_owned(),
-        how: How::Http { url, headers: BTreeMap::new() },
+        how: McpTransport::Http { url, headers: BTreeMap::new() },
         agreed: None,
     };
-    let options = Options { servers: vec![liar], ..options(Api::Anthropic, &mock) };
+    let options = BuiltinOptions { servers: vec![liar], ..options(Api::Anthropic, &mock) };
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "add").await, completed("fine"));
     let asked = mock.requests();

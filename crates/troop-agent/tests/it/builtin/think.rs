@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 use tempfile::TempDir;
-use troop_agent::builtin::{Api, Limits, Options, Price};
+use troop_agent::builtin::{Api, BuiltinOptions, Price, WorkLimits};
 use troop_testkit::{
     mock::{Answer, Break, MockModel, Reply, Said, Way},
     wait_for, wait_until_gone,
@@ -65,8 +65,9 @@ async fn a_model_that_calls_what_does_not_exist_or_makes_no_sense_is_told_and_go
 async fn a_model_that_goes_round_in_circles_is_stopped() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::start(|_| Answer::call("LS", &json!({}))).await;
-    let limits = Limits { rounds: 5, ..Limits::default() };
-    let mut lead = ann(Options { limits, ..options(Api::OpenAi, &mock) }, folder.path()).await;
+    let limits = WorkLimits { rounds: 5, ..WorkLimits::default() };
+    let mut lead =
+        ann(BuiltinOptions { limits, ..options(Api::OpenAi, &mock) }, folder.path()).await;
     let (status, reason) = does(&mut lead, "circle").await;
     assert_eq!(
         (status.as_str(), reason.as_str()),
@@ -80,9 +81,9 @@ async fn work_that_costs_too_much_is_stopped() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::start(|_| Answer::call("LS", &json!({}))).await;
     let price = Some(Price { input: 1_000.0, cache_read: 0.0, cache_write: 0.0, output: 10_000.0 });
-    let limits = Limits { dollars: Some(0.1), ..Limits::default() };
+    let limits = WorkLimits { dollars: Some(0.1), ..WorkLimits::default() };
     let mut lead =
-        ann(Options { limits, price, ..options(Api::Gemini, &mock) }, folder.path()).await;
+        ann(BuiltinOptions { limits, price, ..options(Api::Gemini, &mock) }, folder.path()).await;
     let (status, reason) = does(&mut lead, "spend").await;
     assert_eq!(status, "failed");
     assert_eq!(reason, "it spent $0.1200, and the limit is $0.1 (`dollars`)");
@@ -166,8 +167,9 @@ async fn a_call_that_is_cut_off_is_told_so_and_not_tried_for_ever() {
 async fn mail_of_teammates_is_answered_up_to_the_limit_and_then_waits() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::start(|_| Answer::text("thank you, too")).await;
-    let limits = Limits { rounds: 3, ..Limits::default() };
-    let mut lead = ann(Options { limits, ..options(Api::OpenAi, &mock) }, folder.path()).await;
+    let limits = WorkLimits { rounds: 3, ..WorkLimits::default() };
+    let mut lead =
+        ann(BuiltinOptions { limits, ..options(Api::OpenAi, &mock) }, folder.path()).await;
     let mut errors = Vec::new();
     for n in 1..=6 {
         let message = json!({"from": "bob", "content": format!("thank you {n}")});

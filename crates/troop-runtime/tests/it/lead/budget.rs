@@ -3,7 +3,7 @@
 use tokio::sync::mpsc;
 use troop_model::{Actor, Budget, Command, Dollars, MemberState, Settings, Status, TaskNumber};
 use troop_protocol::{FromLead, FromTeammate, ReportedStatus, ShutdownAck, UsageReport};
-use troop_runtime::{Ended, Until};
+use troop_runtime::{LeadEnd, Until};
 
 use super::{
     is_done,
@@ -130,7 +130,7 @@ async fn a_run_ends_when_all_is_spent_and_goes_on_where_it_was() {
     stage.task("two").await;
     let ended = stage.lead.take().unwrap().ended().await;
     let reason = "the team's budget is spent: 60 of 50 tokens".to_owned();
-    assert_eq!(ended, Ended::Stopped { reason });
+    assert_eq!(ended, LeadEnd::Stopped { reason });
     let is_left = |state: &troop_model::State| state.tasks().status(TaskNumber(2));
     assert_eq!(stage.board.look(is_left).await.unwrap(), Some(Status::Pending));
     let again = stage.start(setting(50, Until::Stopped)).await.unwrap();

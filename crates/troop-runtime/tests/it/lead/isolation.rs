@@ -19,7 +19,7 @@ use troop_model::{
     TaskCommand, TaskNumber, TrailKind,
 };
 use troop_protocol::{Client, FromLead, ReportedStatus, Session, WireTask};
-use troop_runtime::{Ended, Isolation, IsolationOptions, Timing, find_lead};
+use troop_runtime::{Isolation, IsolationOptions, LeadEnd, Timing, find_lead};
 use troop_testkit::{git, git_may_fail};
 use uuid::Uuid;
 
@@ -431,7 +431,7 @@ async fn a_check_that_hangs_does_not_keep_a_team_from_stopping() {
     stage.task("write a 1").await;
     let begun = project.0.path().join("team/worktrees/bob/begun");
     troop_testkit::wait_for("the check runs", async || begun.exists().then_some(())).await;
-    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+    assert!(matches!(stage.stop().await, LeadEnd::Stopped { .. }));
 }
 
 #[tokio::test]

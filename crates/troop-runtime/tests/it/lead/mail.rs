@@ -129,7 +129,7 @@ async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
     let n_before = probe.n_appends.load(SeqCst);
     probe.hold_appends();
     speak.notify_one();
-    let text = |it: troop_runtime::Entry| it.line.text;
+    let text = |it: troop_runtime::TranscriptEntry| it.line.text;
     troop_testkit::wait_for("what it said besides is heard, and the store is asked", async || {
         let read = troop_runtime::read_transcript(stage.folder.path(), &name("cyd"), 0);
         let is_heard = read.unwrap_or_default().0.into_iter().map(text).any(|it| it == "said it");

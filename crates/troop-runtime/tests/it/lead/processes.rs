@@ -7,7 +7,7 @@ use troop_model::{
     Command, MemberState, MessageKind, Outgoing, Settings, State, Status, TaskNumber,
 };
 use troop_process::Mark;
-use troop_runtime::{Ended, Launch, Programs, Timing, read_transcript};
+use troop_runtime::{Launch, LeadEnd, Programs, Timing, read_transcript};
 use troop_testkit::wait_for;
 
 use super::{
@@ -71,7 +71,7 @@ async fn a_program_that_speaks_the_table_is_a_teammate() {
         })
         .await;
     let pid = pid_of(&stage, "bob").await;
-    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+    assert!(matches!(stage.stop().await, LeadEnd::Stopped { .. }));
     assert!(!PathBuf::from(format!("/proc/{pid}")).exists(), "it has stopped");
 }
 
@@ -249,7 +249,7 @@ async fn nothing_that_a_teammate_started_outlives_it() {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
     stage.until_state("bob", MemberState::Crashed).await;
     assert_eq!(mark.processes(), Vec::<u32>::new());
-    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+    assert!(matches!(stage.stop().await, LeadEnd::Stopped { .. }));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use tokio::sync::{Notify, mpsc};
 use troop_model::{
     Command, MemberState, MessageKind, Outgoing, Settings, State, Status, TaskNumber, Time,
 };
-use troop_runtime::{Clock, Launch, LaunchSpec, Launched, Programs, Timing};
+use troop_runtime::{Clock, Launch, LaunchSpec, LaunchedAgent, Programs, Timing};
 use uuid::Uuid;
 
 use super::{
@@ -249,7 +249,7 @@ async fn a_teammate_that_crashed_is_started_again_but_not_for_ever() {
 struct Exhausted(Option<Programs>);
 
 impl Launch for Exhausted {
-    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent> {
         match &self.0 {
             Some(programs) => programs.launch(spec),
             None => Err(rustix::io::Errno::AGAIN.into()),

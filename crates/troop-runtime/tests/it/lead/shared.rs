@@ -11,7 +11,7 @@ use troop_model::{
     Party, State, Status, TaskCommand, TaskNumber,
 };
 use troop_runtime::{
-    Clock, Ended, Layout, Mirror, MirrorOptions, Notice, Signature, Timing, Until, find_lead,
+    Clock, Layout, LeadEnd, Mirror, MirrorOptions, Notice, Signature, Timing, Until, find_lead,
 };
 use troop_testkit::{git, wait_for};
 
@@ -230,7 +230,7 @@ async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
     let (second, _) = told.recv().await.unwrap();
     assert_eq!(second, "pat has finished task-2; it is completed: checked");
     let ended = stage.lead.take().unwrap().ended().await;
-    assert_eq!(ended, Ended::Quiet);
+    assert_eq!(ended, LeadEnd::Quiet);
     assert_eq!(stage.n_times("pat", MemberState::Spawning).await, 0, "it was never started");
 }
 
@@ -275,7 +275,7 @@ async fn what_a_program_elsewhere_says_after_it_has_ended_its_task_is_heard() {
     says(MessageKind::Message, "I found it in line 7").await;
     heard(&stage, "I found it in line 7").await;
     says(MessageKind::Idle, "available").await;
-    assert_eq!(ended.await, Ended::Quiet, "who is idle has said all");
+    assert_eq!(ended.await, LeadEnd::Quiet, "who is idle has said all");
 }
 
 #[tokio::test]

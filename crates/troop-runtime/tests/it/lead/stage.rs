@@ -18,9 +18,9 @@ use troop_protocol::{
     ReportedStatus, TaskReport, WireTask,
 };
 use troop_runtime::{
-    Board, BoardResult, BoxFuture, Clock, Done, Ended, Following, Hooks, InProcess, Isolation,
-    Launch, LaunchSpec, Launched, Lead, LeadOptions, LeadThinks, LeadWork, Request, Signature,
-    Timing, Until,
+    Board, BoardResult, BoxFuture, Clock, Done, Following, Hooks, InProcess, Isolation, Launch,
+    LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadOptions, LeadThinks, LeadWork, Request,
+    Signature, Timing, Until,
 };
 use troop_testkit::{TestStore, wait_for};
 
@@ -155,7 +155,7 @@ impl Plays {
 struct Nobody;
 
 impl Launch for Nobody {
-    fn launch(&self, spec: &LaunchSpec) -> std::io::Result<Launched> {
+    fn launch(&self, spec: &LaunchSpec) -> std::io::Result<LaunchedAgent> {
         Err(std::io::Error::other(format!("nobody plays {}", spec.agent)))
     }
 
@@ -350,7 +350,7 @@ impl Stage {
     }
 
     /// Stops the lead and says how it ended.
-    pub(crate) async fn stop(mut self) -> Ended {
+    pub(crate) async fn stop(mut self) -> LeadEnd {
         let lead = self.lead.take().unwrap();
         lead.stop("the test is over").await.unwrap();
         lead.ended().await

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use troop_model::{Actor, Command, MemberState, MessageKind, Outgoing, State, Status};
 use troop_protocol::{FromLead, FromTeammate, ReportedStatus, ShutdownAck};
-use troop_runtime::{Ended, Timing, Until, is_to_start_again};
+use troop_runtime::{LeadEnd, Timing, Until, is_to_start_again};
 
 use super::{
     is_done,
@@ -49,7 +49,7 @@ async fn a_teammate_may_refuse_to_stop_and_goes_on() {
     stage.task("more").await;
     stage.until("it goes on", is_done(1)).await;
     // Who is stopped with its team is not asked for its opinion.
-    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+    assert!(matches!(stage.stop().await, LeadEnd::Stopped { .. }));
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn who_stops_with_its_team_may_not_refuse_what_it_is_asked_meanwhile() {
     lead.stop("lunch").await.unwrap();
     stage.until_state("bob", MemberState::Stopping).await;
     stage.lead_does(request_to_stop("bob")).await;
-    assert_eq!(lead.ended().await, Ended::Stopped { reason: "lunch".to_owned() });
+    assert_eq!(lead.ended().await, LeadEnd::Stopped { reason: "lunch".to_owned() });
     let why = |state: &State| state.member(&name("bob")).unwrap().state_reason.clone();
     let why = stage.board.look(why).await.unwrap();
     assert_eq!(why.as_deref(), Some("its team stopped: lunch"), "so it begins again with its team");
@@ -143,7 +143,7 @@ async fn a_teammate_that_ignores_the_request_is_made_to_stop() {
     );
     stage.spawn("bob", "deaf").await;
     stage.until_state("bob", MemberState::Idle).await;
-    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+    assert!(matches!(stage.stop().await, LeadEnd::Stopped { .. }));
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn after_a_stop_the_team_is_completed_and_another_lead_may_begin() {
     stage.until_state("bob", MemberState::Idle).await;
     let lead = stage.lead.take().unwrap();
     lead.stop("enough").await.unwrap();
-    assert_eq!(lead.ended().await, Ended::Stopped { reason: "enough".to_owned() });
+    assert_eq!(lead.ended().await, LeadEnd::Stopped { reason: "enough".to_owned() });
     let status = stage.board.look(|state| state.team().unwrap().status).await.unwrap();
     assert_eq!(status, troop_model::TeamStatus::Completed);
     stage.lead = Some(stage.start(Setting::default()).await.unwrap());
@@ -181,7 +181,7 @@ async fn a_quiet_team_ends_by_itself() {
         }),
     );
     let lead = stage.start(Setting { until: Until::Quiet, ..Setting::default() }).await.unwrap();
-    assert_eq!(lead.ended().await, Ended::Quiet);
+    assert_eq!(lead.ended().await, LeadEnd::Quiet);
     let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
     assert_eq!(n_done, 5);
 }
@@ -243,7 +243,7 @@ async fn a_team_is_not_at_rest_while_somebody_thinks_about_its_mail() {
             FromLead::AssignTask { .. } | FromLead::Message(_) | FromLead::UpdateContext(_) => {}
         }
     }
-    assert_eq!(lead.ended().await, Ended::Quiet);
+    assert_eq!(lead.ended().await, LeadEnd::Quiet);
 }
 
 #[tokio::test]
@@ -267,7 +267,7 @@ async fn who_hurries_does_not_wait_for_the_grace() {
     lead.stop("now").await.unwrap();
     stage.until_state("bob", MemberState::Stopping).await;
     handle.hurry().await;
-    assert_eq!(lead.ended().await, Ended::Stopped { reason: "now".to_owned() });
+    assert_eq!(lead.ended().await, LeadEnd::Stopped { reason: "now".to_owned() });
 }
 
 #[tokio::test]
@@ -319,7 +319,7 @@ async fn who_is_about_to_start_when_the_team_stops_does_not() {
     stage.spawn("bob", "worker").await;
     stage.until_state("bob", MemberState::Stopped).await;
     may_end.notify_one();
-    assert!(matches!(lead.ended().await, Ended::Stopped { .. }));
+    assert!(matches!(lead.ended().await, LeadEnd::Stopped { .. }));
 }
 
 #[tokio::test]
@@ -412,7 +412,7 @@ async fn what_is_not_proved_within_the_grace_keeps_no_team_from_stopping() {
     troop_testkit::wait_for("the check runs", async || begun.exists().then_some(())).await;
     let lead = stage.lead.take().unwrap();
     lead.stop("enough").await.unwrap();
-    assert!(matches!(lead.ended().await, Ended::Stopped { .. }));
+    assert!(matches!(lead.ended().await, LeadEnd::Stopped { .. }));
     let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
     assert_eq!(n_done, 0, "nobody knows whether it is");
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use troop_model::{Actor, Command, LeadLease};
-use troop_runtime::{Board, BoardError, Clock, Ended, Following, LeadError, lead_has_died};
+use troop_runtime::{Board, BoardError, Clock, Following, LeadEnd, LeadError, lead_has_died};
 use troop_testkit::wait_for;
 
 use super::stage::{Setting, Stage};
@@ -17,7 +17,7 @@ pub(super) async fn leaderless() -> Stage {
     let mut stage = Stage::new(Setting::default()).await;
     let lead = stage.lead.take().unwrap();
     lead.stop("another comes").await.unwrap();
-    assert!(matches!(lead.ended().await, Ended::Stopped { .. }));
+    assert!(matches!(lead.ended().await, LeadEnd::Stopped { .. }));
     stage
 }
 
@@ -137,5 +137,5 @@ async fn a_lead_that_is_superseded_ends() {
         checks: Vec::new(),
     };
     stage.submit(Actor::system(), take).await.unwrap();
-    assert_eq!(lead.ended().await, Ended::Superseded);
+    assert_eq!(lead.ended().await, LeadEnd::Superseded);
 }

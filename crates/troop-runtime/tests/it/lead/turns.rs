@@ -4,7 +4,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use troop_model::{Actor, MemberState};
 use troop_protocol::{FromLead, FromTeammate, Idle, ReportedStatus};
-use troop_runtime::{Ended, Until};
+use troop_runtime::{LeadEnd, Until};
 
 use super::{
     is_done,
@@ -67,7 +67,7 @@ async fn a_team_is_not_at_rest_while_somebody_goes_on_after_its_task_and_its_lea
         })
         .await;
     lead.stop("enough").await.unwrap();
-    assert!(matches!(lead.ended().await, Ended::Stopped { .. } | Ended::Quiet));
+    assert!(matches!(lead.ended().await, LeadEnd::Stopped { .. } | LeadEnd::Quiet));
     while let Ok(said) = told.try_recv() {
         assert!(!matches!(said, FromLead::Shutdown { .. }), "it was still at it");
     }

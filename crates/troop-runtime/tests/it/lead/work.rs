@@ -7,7 +7,7 @@ use troop_model::{
     Status, TaskCommand, TaskNumber,
 };
 use troop_protocol::{FromLead, FromTeammate, Level, Log, ReportedStatus, WireTask};
-use troop_runtime::{Ended, Source, Timing, read_transcript};
+use troop_runtime::{LeadEnd, Timing, TranscriptSource, read_transcript};
 use troop_testkit::wait_for;
 
 use super::{
@@ -27,7 +27,7 @@ async fn a_teammate_that_is_idle_is_given_work_and_does_it() {
         state.tasks().get(TaskNumber(1)).and_then(|task| task.result.clone())
     });
     assert_eq!(result.await, "by bob");
-    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+    assert!(matches!(stage.stop().await, LeadEnd::Stopped { .. }));
 }
 
 #[tokio::test]
@@ -426,7 +426,8 @@ async fn a_transcript_shows_what_was_told() {
     wait_for("the mail is in the transcript", async || {
         let read = read_transcript(stage.folder.path(), &name("bob"), 0);
         let (entries, _) = read.unwrap();
-        let is_it = |it: &troop_runtime::Entry| it.line.text == "[Team message from user]: hello";
+        let is_it =
+            |it: &troop_runtime::TranscriptEntry| it.line.text == "[Team message from user]: hello";
         entries.iter().any(is_it).then_some(())
     })
     .await;
@@ -520,7 +521,7 @@ async fn what_a_teammate_tells_while_it_works_is_kept_and_changes_no_task() {
     go_on.notify_one();
     let told = wait_for("all of it is kept", async || {
         let (kept, _) = read_transcript(stage.folder.path(), &name("bob"), 0).unwrap();
-        let said = kept.into_iter().filter(|it| it.line.source == Source::Member);
+        let said = kept.into_iter().filter(|it| it.line.source == TranscriptSource::Member);
         let said: Vec<_> = said.map(|it| it.line.text).collect();
         (said.len() == 4).then_some(said)
     })

@@ -15,7 +15,7 @@ use super::find;
 use crate::{
     agents::Agents,
     commands::given,
-    desk::{Desk, Standing},
+    desk::{Desk, TeamStanding},
     output::Printer,
     render,
     report::{Refused, Typed},
@@ -130,7 +130,7 @@ async fn at_work(name: &str, desk: &mut Desk) -> Result<Member> {
     if !member.is_running() || state == MemberState::Crashed {
         return Err(Refusal::NotRunning { member: member.name, state }.into());
     }
-    if desk.standing(&board).await? != Standing::Running {
+    if desk.standing(&board).await? != TeamStanding::Running {
         return Err(Refusal::NobodyLeads.into());
     }
     Ok(member)

@@ -13,7 +13,7 @@ use troop_runtime::Board;
 use uuid::Uuid;
 
 use crate::{
-    desk::{Desk, Standing},
+    desk::{Desk, TeamStanding},
     output::Printer,
     render,
     report::Refused,
@@ -64,7 +64,7 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
             Err(Refused::new(message, hint).into())
         }
         (DelegationStatus::Running, Some(_)) => {
-            let (message, hint) = if desk.standing(&board).await? == Standing::Running {
+            let (message, hint) = if desk.standing(&board).await? == TeamStanding::Running {
                 let message = format!("{} still works on {}", found.to, found.task);
                 (message, "check later: `troop team delegations`".to_owned())
             } else {
@@ -106,7 +106,7 @@ impl Watched<'_> {
             if found.status != DelegationStatus::Running {
                 return Ok(found);
             }
-            let is_led = desk.standing(board).await? == Standing::Running;
+            let is_led = desk.standing(board).await? == TeamStanding::Running;
             self.warn(before.replace(is_led), is_led);
             if Instant::now() >= deadline {
                 return Ok(found);

@@ -12,7 +12,7 @@ use troop_runtime::Board;
 
 use crate::{
     config::Surroundings,
-    desk::{Desk, Standing},
+    desk::{Desk, TeamStanding},
     output::Printer,
     render,
 };
@@ -91,7 +91,7 @@ fn row(
     state: &State,
     delegation: &Delegation,
     n_chars: usize,
-    look: (Standing, Time, &Several),
+    look: (TeamStanding, Time, &Several),
 ) -> Vec<String> {
     let (standing, now, several) = look;
     let is_running = delegation.status == DelegationStatus::Running;
@@ -105,8 +105,8 @@ fn row(
     let takes_several = state.member(&delegation.to).is_some_and(|it| several.are_given_to(it));
     let is_queued = is_running && !takes_several && state.delegations().any(|it| is_before(&it));
     let (status, took) = match (is_running, standing) {
-        (true, Standing::Running) if is_queued => ("waiting".to_owned(), None),
-        (true, Standing::Running) => {
+        (true, TeamStanding::Running) if is_queued => ("waiting".to_owned(), None),
+        (true, TeamStanding::Running) => {
             ("running".to_owned(), Some(render::took(now.since(delegation.started_at))))
         }
         (true, _) if had_begun => ("cut short".to_owned(), None),

@@ -5,16 +5,16 @@ mod here;
 
 use std::{iter::Peekable, str::Chars};
 
-use super::{Command, Line};
+use super::{ShellCommand, ShellLine};
 use guess::guess;
-use here::Here;
+use here::HereDocument;
 
 /// How deep commands are looked for in commands. Nobody writes more.
 const MAX_DEPTH: usize = 16;
 
 /// Takes a script apart.
-pub(super) fn read(text: &str, depth: usize) -> Line {
-    Reader::read(text, depth, |reader| {
+pub(super) fn read(text: &str, depth: usize) -> ShellLine {
+    ShellReader::read(text, depth, |reader| {
         // What closes something that was not opened ends nothing.
         while reader.rest.peek().is_some() {
             reader.commands(None);
@@ -22,31 +22,31 @@ pub(super) fn read(text: &str, depth: usize) -> Line {
     })
 }
 
-struct Reader<'a> {
+struct ShellReader<'a> {
     rest: Peekable<Chars<'a>>,
-    line: Line,
+    line: ShellLine,
     depth: usize,
     /// Here-documents whose text begins after this line.
-    awaited: Vec<Here>,
+    awaited: Vec<HereDocument>,
     /// Whether shells may take it for something else than was read. Then commands may be where only text was seen.
     is_unsure: bool,
 }
 
 /// A command that is being read.
 #[derive(Default)]
-struct Draft {
+struct CommandDraft {
     words: Vec<String>,
     /// The word that is being read; an empty one in quotes is one, too.
     word: Option<String>,
     /// Whether a word has begun, also if nothing can be seen of it yet.
     is_begun: bool,
     has_brace: bool,
-    next: Next,
+    next: NextWord,
 }
 
 /// What the next word is.
 #[derive(Default)]
-enum Next {
+enum NextWord {
     #[default]
     Word,
     File,
@@ -54,7 +54,7 @@ enum Next {
     Input,
 }
 
-impl Draft {
+impl CommandDraft {
     fn push(&mut self, c: char) {
         self.begin().push(c);
     }
@@ -65,9 +65,9 @@ impl Draft {
     }
 }
 
-impl<'a> Reader<'a> {
-    fn read(text: &'a str, depth: usize, how: impl FnOnce(&mut Self)) -> Line {
-        let line = Line { is_clear: true, ..Line::default() };
+impl<'a> ShellReader<'a> {
+    fn read(text: &'a str, depth: usize, how: impl FnOnce(&mut Self)) -> ShellLine {
+        let line = ShellLine { is_clear: true, ..ShellLine::default() };
         let rest = text.chars().peekable();
         let mut reader = Self { rest, line, depth, awaited: Vec::new(), is_unsure: false };
         how(&mut reader);
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
 
     /// Reads commands to the end, or to what closes them.
     fn commands(&mut self, close: Option<char>) {
-        let mut draft = Draft::default();
+        let mut draft = CommandDraft::default();
         let mut is_open = close.is_some();
         while let Some(c) = self.rest.next() {
             if Some(c) == close {
@@ -117,32 +117,32 @@ impl<'a> Reader<'a> {
         self.is_unsure |= is_open;
     }
 
-    fn end_word(&mut self, draft: &mut Draft) {
+    fn end_word(&mut self, draft: &mut CommandDraft) {
         (draft.is_begun, draft.has_brace) = (false, false);
         let Some(word) = draft.word.take() else { return };
         match std::mem::take(&mut draft.next) {
-            Next::Word => draft.words.push(word),
-            Next::File => self.line.files.push(word),
-            Next::Input => self.also(&word, read),
+            NextWord::Word => draft.words.push(word),
+            NextWord::File => self.line.files.push(word),
+            NextWord::Input => self.also(&word, read),
         }
     }
 
-    fn end(&mut self, draft: &mut Draft) {
+    fn end(&mut self, draft: &mut CommandDraft) {
         self.end_word(draft);
-        let Draft { words, .. } = std::mem::take(draft);
+        let CommandDraft { words, .. } = std::mem::take(draft);
         if !words.is_empty() {
-            self.line.commands.push(Command { words });
+            self.line.commands.push(ShellCommand { words });
         }
     }
 
-    fn plain(&mut self, c: char, draft: &mut Draft) {
+    fn plain(&mut self, c: char, draft: &mut CommandDraft) {
         draft.has_brace |= c == '{';
         // `{git,push}` is two words for some shells and one for others.
         self.is_unsure |= c == ',' && draft.has_brace;
         draft.push(c);
     }
 
-    fn bracket(&mut self, draft: &mut Draft) {
+    fn bracket(&mut self, draft: &mut CommandDraft) {
         // In `!(a)`, `a=(b)` and behind `=~` they are part of a word, and what follows may be, too.
         let is_function = self.rest.peek() == Some(&')');
         self.is_unsure |= draft.is_begun && !is_function || draft.words.iter().any(|it| it == "=~");
@@ -162,24 +162,24 @@ impl<'a> Reader<'a> {
         self.commands(Some(')'));
         self.depth -= 1;
         // The brackets of its patterns close nothing.
-        let is_case = |command: &Command| command.words.iter().any(|word| word == "case");
+        let is_case = |command: &ShellCommand| command.words.iter().any(|word| word == "case");
         self.is_unsure |= self.line.commands.iter().skip(n_before).any(is_case);
         self.is_unsure |= !self.awaited.is_empty();
     }
 
     /// Adds what else may run: a text that is read by itself.
-    fn also(&mut self, text: &str, read: fn(&str, usize) -> Line) {
+    fn also(&mut self, text: &str, read: fn(&str, usize) -> ShellLine) {
         self.line.is_clear = false;
         if self.depth >= MAX_DEPTH {
             self.is_unsure = true;
             return;
         }
-        let Line { commands, files, .. } = read(text, self.depth + 1);
+        let ShellLine { commands, files, .. } = read(text, self.depth + 1);
         self.line.commands.extend(commands);
         self.line.files.extend(files);
     }
 
-    fn quoted(&mut self, draft: &mut Draft) {
+    fn quoted(&mut self, draft: &mut CommandDraft) {
         let word = draft.begin();
         for c in self.rest.by_ref() {
             if c == '\'' {
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
         self.is_unsure = true;
     }
 
-    fn double_quoted(&mut self, draft: &mut Draft) {
+    fn double_quoted(&mut self, draft: &mut CommandDraft) {
         draft.begin();
         while let Some(c) = self.rest.next() {
             match c {
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
         self.is_unsure = true;
     }
 
-    fn escaped(&mut self, draft: &mut Draft) {
+    fn escaped(&mut self, draft: &mut CommandDraft) {
         match self.rest.next() {
             Some('\n') => {}
             Some(c) => draft.push(c),
@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A dollar outside of quotes, where it may stand before some.
-    fn dollar(&mut self, draft: &mut Draft) {
+    fn dollar(&mut self, draft: &mut CommandDraft) {
         self.join();
         match self.rest.peek() {
             Some('"') => self.line.is_clear = false,
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `$'…'`, in which not all shells know escapes.
-    fn quoted_with_escapes(&mut self, draft: &mut Draft) {
+    fn quoted_with_escapes(&mut self, draft: &mut CommandDraft) {
         draft.begin();
         while let Some(c) = self.rest.next() {
             match c {
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What is put in from elsewhere: it is nothing as far as one can see, but what prints it is a command.
-    fn put_in(&mut self, mark: char, draft: &mut Draft) {
+    fn put_in(&mut self, mark: char, draft: &mut CommandDraft) {
         draft.is_begun = true;
         if mark == '`' {
             return self.backticks();
@@ -297,7 +297,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `${NAME}`, or more than that: anything can be in there, with quotes by rules of their own.
-    fn variable(&mut self, draft: &mut Draft) {
+    fn variable(&mut self, draft: &mut CommandDraft) {
         draft.push('$');
         let is_end = |c: &char| *c == '}';
         let inside: String = self.rest.clone().skip(1).take_while(|c| !is_end(c)).collect();
@@ -310,7 +310,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn redirected(&mut self, mark: char, draft: &mut Draft) {
+    fn redirected(&mut self, mark: char, draft: &mut CommandDraft) {
         self.line.is_clear = false;
         // `2>` is no word.
         draft.word.take_if(|word| word.chars().all(|c| c.is_ascii_digit()));
@@ -319,7 +319,7 @@ impl<'a> Reader<'a> {
         if mark == '<' && self.rest.next_if_eq(&'<').is_some() {
             self.join();
             match self.rest.next_if_eq(&'<') {
-                Some(_) => draft.next = Next::Input,
+                Some(_) => draft.next = NextWord::Input,
                 None => self.begin_here_document(),
             }
             return;
@@ -331,7 +331,7 @@ impl<'a> Reader<'a> {
             self.nested();
             draft.is_begun = true;
         } else {
-            draft.next = Next::File;
+            draft.next = NextWord::File;
         }
     }
 }

@@ -1,11 +1,11 @@
 //! What may run in a script that cannot be read for sure.
 
-use super::super::{Command, Line};
+use super::super::{ShellCommand, ShellLine};
 
 const QUOTES: [char; 3] = ['\'', '"', '\\'];
 
 /// Adds all that could be a command, whatever the quotes in it mean.
-pub(super) fn guess(text: &str, line: &mut Line) {
+pub(super) fn guess(text: &str, line: &mut ShellLine) {
     line.is_clear = false;
     let joined = text.replace("\\\n", "");
     for plain in [joined.replace(QUOTES, ""), joined.replace(QUOTES, "\n")] {
@@ -15,7 +15,7 @@ pub(super) fn guess(text: &str, line: &mut Line) {
     }
 }
 
-fn guess_command(piece: &str, line: &mut Line) {
+fn guess_command(piece: &str, line: &mut ShellLine) {
     let mut words = Vec::new();
     for (n, part) in piece.split(['<', '>']).enumerate() {
         let mut said = part.split([' ', '\t', '\r', '{', '}', ',']).filter(|it| !it.is_empty());
@@ -24,6 +24,6 @@ fn guess_command(piece: &str, line: &mut Line) {
         words.extend(said.map(str::to_owned));
     }
     if !words.is_empty() {
-        line.commands.push(Command { words });
+        line.commands.push(ShellCommand { words });
     }
 }

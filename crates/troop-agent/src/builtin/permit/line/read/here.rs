@@ -1,9 +1,9 @@
 //! Here-documents: text for a program, which may be a shell, and in which commands may be put in.
 
-use super::{Draft, Reader, read};
+use super::{CommandDraft, ShellReader, read};
 
 /// A here-document.
-pub(super) struct Here {
+pub(super) struct HereDocument {
     /// The line that ends it.
     delimiter: String,
     /// Whether nothing is put into it.
@@ -11,14 +11,14 @@ pub(super) struct Here {
     strips_tabs: bool,
 }
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     pub(super) fn begin_here_document(&mut self) {
         let strips_tabs = self.rest.next_if_eq(&'-').is_some();
         self.join();
         while self.rest.next_if(|c| " \t".contains(*c)).is_some() {
             self.join();
         }
-        let (mut word, mut is_literal) = (Draft::default(), false);
+        let (mut word, mut is_literal) = (CommandDraft::default(), false);
         while let Some(c) = self.next_of_delimiter() {
             is_literal |= "'\"\\".contains(c);
             match c {
@@ -32,7 +32,7 @@ impl Reader<'_> {
             }
         }
         let delimiter = word.word.unwrap_or_default();
-        self.awaited.push(Here { delimiter, is_literal, strips_tabs });
+        self.awaited.push(HereDocument { delimiter, is_literal, strips_tabs });
     }
 
     fn next_of_delimiter(&mut self) -> Option<char> {
@@ -46,12 +46,14 @@ impl Reader<'_> {
             // A shell may read it.
             self.also(&text, read);
             if !here.is_literal {
-                self.also(&text, |text, depth| Reader::read(text, depth, Reader::put_ins));
+                self.also(&text, |text, depth| {
+                    ShellReader::read(text, depth, ShellReader::put_ins)
+                });
             }
         }
     }
 
-    fn here_document(&mut self, here: &Here) -> String {
+    fn here_document(&mut self, here: &HereDocument) -> String {
         let mut text = String::new();
         while self.rest.peek().is_some() {
             let (mut line, mut is_joined) = (self.rest_of_line(), false);
@@ -79,7 +81,7 @@ impl Reader<'_> {
 
     /// Reads text in which nothing runs but what is put in.
     fn put_ins(&mut self) {
-        let mut draft = Draft::default();
+        let mut draft = CommandDraft::default();
         while let Some(c) = self.rest.next() {
             match c {
                 '\\' => drop(self.rest.next()),

@@ -1,0 +1,217 @@
+//! What the loop and a running turn share: the wire, the mail that waits, the latest context.
+
+mod mail;
+
+use std::{
+    fmt,
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::Notify, time::Instant};
+use troop_model::{Command, MessageKind, Permissions};
+use troop_protocol::{Change, FromTeammate, MessageIn, Peer, PeerError, TeamContext};
+use uuid::Uuid;
+
+use mail::MailQueue;
+
+/// Writes bytes where the wire goes, whatever they are.
+pub type RawWrite = fn(&[u8]) -> std::io::Result<()>;
+
+/// Who a member is, and where it works.
+#[derive(Clone, Debug)]
+pub struct Workplace {
+    /// The member's name.
+    pub name: String,
+    /// The team's name.
+    pub team: String,
+    /// The working folder.
+    pub path: PathBuf,
+    /// What the programs that it runs find in their environment besides what is in ours.
+    pub environment: Vec<(String, String)>,
+    /// How a scripted member writes what is no message, where that is possible: only tests and demonstrations do.
+    pub raw_write: Option<RawWrite>,
+}
+
+pub(crate) struct MemberWire {
+    pub(crate) peer: Peer,
+    pub(crate) place: Workplace,
+    state: Mutex<WireState>,
+    /// Rings when mail or a new context came. One waits for it at most: the turn that runs.
+    news: Notify,
+}
+
+struct WireState {
+    mail: MailQueue,
+    context: TeamContext,
+    /// TEAM.md, as it was told last.
+    team_md: Option<String>,
+    mode: Permissions,
+    last_sent: Instant,
+    has_asked: bool,
+    is_silent: bool,
+}
+
+impl MemberWire {
+    pub(crate) fn new(peer: Peer, place: Workplace) -> Self {
+        let state = WireState {
+            mail: MailQueue::default(),
+            context: TeamContext::default(),
+            team_md: None,
+            mode: Permissions::Default,
+            last_sent: Instant::now(),
+            has_asked: false,
+            is_silent: false,
+        };
+        Self { peer, place, state: Mutex::new(state), news: Notify::new() }
+    }
+
+    /// Says something to the lead, after what it is owed: that its mail was read.
+    pub(crate) async fn say(&self, said: &FromTeammate) -> Result<(), PeerError> {
+        self.acknowledge();
+        self.lock().last_sent = Instant::now();
+        self.peer.notify(said).await
+    }
+
+    /// Says something if the lead reads fast enough.
+    pub(crate) fn try_say(&self, said: &FromTeammate) -> Result<(), PeerError> {
+        self.lock().last_sent = Instant::now();
+        self.peer.try_notify(said)
+    }
+
+    /// How long it may say nothing before the lead wonders: a third of its lease, if that is less than the usual.
+    pub(crate) fn patience(&self, usual: Duration) -> Duration {
+        let lease = self.lock().context.lease_seconds;
+        lease.map_or(usual, |seconds| usual.min(Duration::from_secs(seconds.into()) / 3))
+    }
+
+    /// Waits until nothing was said for this long.
+    pub(crate) async fn quiet_for(&self, duration: Duration) {
+        loop {
+            let (last_sent, is_silent) = {
+                let state = self.lock();
+                (state.last_sent, state.is_silent)
+            };
+            if is_silent {
+                return std::future::pending().await;
+            }
+            if last_sent.elapsed() >= duration {
+                return;
+            }
+            tokio::time::sleep_until(last_sent + duration).await;
+        }
+    }
+
+    /// Keeps a message until the agent takes it. A message that came before is not kept again.
+    pub(crate) fn receive(&self, message: MessageIn) {
+        let mut state = self.lock();
+        let is_approval = message.kind == MessageKind::PlanApprovalResponse;
+        if is_approval && message.approve == Some(true) && state.mode == Permissions::Plan {
+            // The board does the same; the answer may be here before the new mode is.
+            state.mode = Permissions::Default;
+        }
+        state.mail.receive(message);
+        drop(state);
+        self.news.notify_one();
+    }
+
+    /// Says that a message was read which no agent gets.
+    pub(crate) fn has_read(&self, id: Option<Uuid>) {
+        self.lock().mail.owed.extend(id);
+        self.acknowledge();
+    }
+
+    pub(crate) fn has_mail(&self) -> bool {
+        self.lock().mail.has_some()
+    }
+
+    /// Takes all mail that waits, which acknowledges it.
+    pub(crate) fn take_mail(&self) -> Vec<MessageIn> {
+        let mail = self.lock().mail.take_all();
+        self.acknowledge();
+        mail
+    }
+
+    pub(crate) fn take_one(&self) -> Option<MessageIn> {
+        let message = self.lock().mail.take_one();
+        self.acknowledge();
+        message
+    }
+
+    /// Waits for mail or a new context. May return without either.
+    pub(crate) async fn news(&self) {
+        self.news.notified().await;
+    }
+
+    pub(crate) fn update(&self, mut context: TeamContext) {
+        let mut state = self.lock();
+        if let Some(text) = context.team_md.take() {
+            state.team_md = Some(text);
+        }
+        state.mode = context.mode.unwrap_or(state.mode);
+        state.context = context;
+        drop(state);
+        self.news.notify_one();
+    }
+
+    pub(crate) fn context(&self) -> TeamContext {
+        self.lock().context.clone()
+    }
+
+    pub(crate) fn team_md(&self) -> Option<String> {
+        self.lock().team_md.clone()
+    }
+
+    pub(crate) fn spent(&self) -> Option<String> {
+        self.lock().context.spent.clone()
+    }
+
+    pub(crate) fn mode(&self) -> Permissions {
+        self.lock().mode
+    }
+
+    /// Notes that the agent asks something of the board.
+    pub(crate) fn asks(&self) {
+        let mut state = self.lock();
+        state.has_asked = true;
+        state.last_sent = Instant::now();
+    }
+
+    /// Whether the agent asked something of the board since this was looked at before.
+    pub(crate) fn has_asked(&self) -> bool {
+        std::mem::take(&mut self.lock().has_asked)
+    }
+
+    /// Gives no sign of life any more, as a process that hangs.
+    pub(crate) fn fall_silent(&self) {
+        self.lock().is_silent = true;
+    }
+
+    pub(crate) fn is_silent(&self) -> bool {
+        self.lock().is_silent
+    }
+
+    /// Tells what was read. What cannot be told now is told with the next line.
+    fn acknowledge(&self) {
+        let mut state = self.lock();
+        if state.mail.owed.is_empty() {
+            return;
+        }
+        let command = Command::MarkRead { reader: None, messages: Some(state.mail.owed.clone()) };
+        if self.peer.try_notify(&Change { command, operation: None }).is_ok() {
+            state.mail.owed.clear();
+            state.last_sent = Instant::now();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, WireState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for MemberWire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemberWire").field("place", &self.place).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,116 @@
+//! The answers to board calls. Every surface asks here: members on their wires, other processes on the lead's socket, and
+//! surfaces in this process. Only a change differs: where a lead runs, the lead passes it through its queue and its hooks.
+
+mod files;
+mod presence;
+mod queries;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::value::{RawValue, to_raw_value};
+use troop_model::{OperationId, State, TaskView};
+use troop_protocol::{Answer, Call, Change, Failure, FailureKind, Responder, Session};
+use troop_store::StoreError;
+use uuid::Uuid;
+
+use crate::{Board, BoardError, Done, Request, Signature, workspace::Files};
+
+pub use presence::LeadPresence;
+
+/// What answers the calls of one team. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    board: Board,
+    /// The team's own folder on this machine: its lock, its socket, its transcripts, its workspace.
+    folder: PathBuf,
+    files: Files,
+    /// The fencing number of the lead that answers, if a lead does.
+    fence: Option<u64>,
+}
+
+impl Answers {
+    /// Answers from a board that is open here.
+    #[must_use]
+    pub fn new(board: Board, folder: &Path) -> Self {
+        let files = Files::new(board.clone(), folder);
+        Self { board, folder: folder.to_owned(), files, fence: None }
+    }
+
+    /// Answers for the lead that has this fencing number.
+    pub(crate) fn for_lead(self, fence: u64) -> Self {
+        Self { fence: Some(fence), ..self }
+    }
+
+    /// Answers a call. A change goes straight to the board: no hook is asked.
+    pub async fn answer(&self, session: Session, call: Call) -> Result<Box<RawValue>, Failure> {
+        match call {
+            Call::Query(query) => self.query(session, query).await,
+            Call::Change(change) => self.change(session, *change).await,
+            Call::File(call) => self.file(session, call).await,
+            Call::Open(_) => Err(Failure::new(FailureKind::Forbidden, "who asks is known here")),
+        }
+    }
+
+    /// Answers a call to whoever made it.
+    pub(crate) async fn respond(self, session: Session, call: Call, responder: Responder) {
+        let answer = self.answer(session, call).await;
+        // If the caller has gone, nobody needs the answer.
+        drop(responder.respond(answer.map_err(Into::into)));
+    }
+
+    async fn change(&self, session: Session, change: Change) -> Result<Box<RawValue>, Failure> {
+        let request = Request { fence: self.fence, ..signed(session, change) };
+        let given = self.board.give_and_look(request, |state, done| changed(state, &done)).await;
+        let given = given.map_err(|error| failure(&error))?;
+        let answer = given.done().await.map_err(|error| failure(&error))?;
+        to_json(&answer)
+    }
+}
+
+/// The change that somebody asks for, as a request to the board.
+pub(crate) fn signed(session: Session, change: Change) -> Request {
+    let Session { actor, origin } = session;
+    let operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
+    Signature { operation, actor, origin }.on(change.command)
+}
+
+/// What a call changed, with the task that it was about. A task that has left the board is not shown.
+pub(crate) fn changed(state: &State, done: &Done) -> Answer {
+    let task = done.task().and_then(|number| state.tasks().get(number));
+    let task = task.and_then(|task| to_raw_value(&TaskView::brief(state, task)).ok());
+    Answer { version: done.version, task, events: done.events.to_vec() }
+}
+
+/// An error of the board as it is told over a wire.
+pub(crate) fn failure(error: &BoardError) -> Failure {
+    match error {
+        BoardError::Refused(refusal) => refusal.into(),
+        BoardError::Store(store) => Failure::new(store_failure(store), error),
+        BoardError::Closed => Failure::new(FailureKind::Unavailable, error),
+        BoardError::Log { .. }
+        | BoardError::Misplaced { .. }
+        | BoardError::Archive { .. }
+        | BoardError::NotALog { .. } => Failure::new(FailureKind::Corrupt, error),
+        BoardError::NoSuchTeam { .. } | BoardError::NoActiveTeam => {
+            Failure::new(FailureKind::NotFound, error)
+        }
+        BoardError::AlreadyActive { .. } => Failure::new(FailureKind::Conflict, error),
+        BoardError::Broken { .. } => Failure::new(FailureKind::Bug, error),
+    }
+}
+
+fn store_failure(error: &StoreError) -> FailureKind {
+    match error {
+        StoreError::Refused { .. } => FailureKind::Invalid,
+        StoreError::NotFound { .. } => FailureKind::NotFound,
+        StoreError::Conflict { .. } => FailureKind::Conflict,
+        StoreError::Corrupt { .. } => FailureKind::Corrupt,
+        StoreError::Bug { .. } => FailureKind::Bug,
+        // After an error of an unknown class nobody can say that it was not done.
+        StoreError::Unavailable { .. } | _ => FailureKind::Unavailable,
+    }
+}
+
+fn to_json(answer: &impl serde::Serialize) -> Result<Box<RawValue>, Failure> {
+    to_raw_value(answer).map_err(|error| Failure::new(FailureKind::Bug, &error))
+}

@@ -1,0 +1,67 @@
+//! Calls about files of the workspace.
+
+use serde_json::value::RawValue;
+use smol_str::SmolStr;
+use troop_model::{Asker, FileQuestion, OperationId, TaskRef};
+use troop_protocol::{Failure, FileCall, Session, content_bytes};
+use uuid::Uuid;
+
+use super::{Answers, failure, to_json};
+use crate::{
+    Request,
+    workspace::{FileRequest, Noted, WorkspaceError},
+};
+
+impl Answers {
+    pub(super) async fn file(
+        &self,
+        session: Session,
+        call: FileCall,
+    ) -> Result<Box<RawValue>, Failure> {
+        match call {
+            FileCall::List { chat, task } => {
+                answered(self.files.list(about(&session, chat, task)).await)
+            }
+            FileCall::Read { path, chat, task } => {
+                answered(self.files.read(about(&session, chat, task), &path).await)
+            }
+            FileCall::Write { path, content, base64, chat, task, operation } => {
+                let bytes = content_bytes(content, base64).map_err(WorkspaceError::from);
+                let bytes = bytes.map_err(|error| Failure::from(&error))?;
+                let written = self.files.write(about(&session, chat, task), &path, bytes).await;
+                self.note(session, written, operation).await
+            }
+            FileCall::Delete { path, chat, task, operation } => {
+                let deleted = self.files.delete(about(&session, chat, task), &path).await;
+                self.note(session, deleted, operation).await
+            }
+        }
+    }
+
+    /// Tells the board what was done.
+    async fn note(
+        &self,
+        session: Session,
+        noted: Result<Noted, WorkspaceError>,
+        operation: Option<OperationId>,
+    ) -> Result<Box<RawValue>, Failure> {
+        let Noted { changed, command } = noted.map_err(|error| Failure::from(&error))?;
+        let Session { actor, origin } = session;
+        let operation = operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
+        let request = Request { operation, actor, origin, command, fence: self.fence };
+        self.board.submit(request).await.map_err(|error| failure(&error))?;
+        to_json(&changed)
+    }
+}
+
+fn about(session: &Session, chat: Option<String>, task: Option<TaskRef>) -> FileRequest {
+    let question = FileQuestion { chat: chat.map(SmolStr::from), task };
+    let asker = Asker { actor: session.actor.clone(), origin: session.origin.clone() };
+    FileRequest { asker, question }
+}
+
+fn answered<T: serde::Serialize>(
+    answer: Result<T, WorkspaceError>,
+) -> Result<Box<RawValue>, Failure> {
+    to_json(&answer.map_err(|error| Failure::from(&error))?)
+}

@@ -1,0 +1,403 @@
+//! The post of a lead: what all its rooms borrow. The board and the state that follows it, the clock and the timers, the
+//! queue of inputs, the transcripts, and the ways to give a command or to tell somebody something.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use troop_model::{
+    Actor, Asker, Command, Context, MemberName, MemberState, OperationId, Origin, Outgoing,
+    Refusal, State, StateCause, TaskNumber, TeamName, Time, decide,
+};
+use uuid::Uuid;
+
+use super::{
+    LeadEnd, LeadWork, Timing,
+    input::LeadInput,
+    timers::Timers,
+    transcript::{TranscriptEntry, TranscriptLine, Transcripts},
+};
+use crate::{Board, BoardError, BoardResult, Clock, Done, Given, Request, Signature, Subscription};
+
+/// How long we wait before we ask a failing store again ...
+const PATIENCE: Duration = Duration::from_millis(500);
+/// ... and how often.
+const N_PATIENCE: u32 = 60;
+
+/// What every room of a lead borrows.
+#[derive(Debug)]
+pub(super) struct Post {
+    pub(super) board: Board,
+    /// The state of the log, as far as this lead has followed it.
+    pub(super) state: State,
+    pub(super) clock: Clock,
+    pub(super) mandate: Mandate,
+    pub(super) timing: Timing,
+    pub(super) timers: Timers,
+    pub(super) background: Background,
+    transcripts: Transcripts,
+    /// The task that each member is in the middle of: its lines belong to the session of that work.
+    engaged: BTreeMap<MemberName, TaskNumber>,
+    people: People,
+    /// How the lead's agent stands with what it was told.
+    pub(super) lead_work: watch::Receiver<LeadWork>,
+    pub(super) course: Course,
+    pub(super) agenda: Agenda,
+}
+
+/// The right to lead, as commands carry it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mandate {
+    pub(super) session: Uuid,
+    pub(super) fence: u64,
+}
+
+/// Where work beside the loop runs, and what ends it.
+#[derive(Clone, Debug)]
+pub(super) struct Background {
+    pub(super) inputs: mpsc::Sender<LeadInput>,
+    pub(super) tracker: TaskTracker,
+    /// Cancelled at the end of the lead: nobody waits for the rest.
+    pub(super) over: CancellationToken,
+    /// Cancelled when somebody does not want to wait for the end any longer.
+    pub(super) hurried: CancellationToken,
+}
+
+impl Background {
+    pub(super) fn new(
+        inputs: mpsc::Sender<LeadInput>,
+        tracker: TaskTracker,
+        hurried: CancellationToken,
+    ) -> Self {
+        Self { inputs, tracker, over: CancellationToken::new(), hurried }
+    }
+
+    /// Runs something beside the loop. The lead waits for it at its end.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tracker.spawn(task);
+    }
+
+    /// Runs something beside the loop, whose outcome comes back as an input.
+    pub(super) fn spawn_input(
+        &self,
+        task: impl Future<Output = Option<LeadInput>> + Send + 'static,
+    ) {
+        let inputs = self.inputs.clone();
+        self.tracker.spawn(async move {
+            if let Some(input) = task.await {
+                // After the lead's end nobody listens.
+                drop(inputs.send(input).await);
+            }
+        });
+    }
+}
+
+/// People who watch: they see at once what goes wrong, as far as they read that fast.
+#[derive(Debug)]
+pub(super) struct People {
+    warnings: Option<mpsc::Sender<String>>,
+    /// When they were last told that the store fails.
+    store_failed_at: Option<Instant>,
+}
+
+/// Where a lead is between its beginning and its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Course {
+    /// It gives out work.
+    Running,
+    /// It stops everybody; then it ends this way.
+    Stopping(LeadEnd),
+    /// The loop ends after this step.
+    Over(LeadEnd),
+}
+
+/// What happened since something was last done about it.
+#[derive(Debug)]
+pub(super) struct Agenda {
+    /// Whether something happened that may have made work available, or that may have ended the team's work.
+    pub(super) is_due: bool,
+    /// Whether members have not been told yet how the tasks stand.
+    pub(super) has_new_context: bool,
+    /// How often what TEAM.md is made from has changed.
+    pub(super) n_teams: u64,
+}
+
+/// What a post begins with.
+pub(super) struct NewPost<'a> {
+    pub(super) board: Board,
+    pub(super) state: State,
+    pub(super) clock: Clock,
+    pub(super) mandate: Mandate,
+    pub(super) timing: Timing,
+    pub(super) background: Background,
+    pub(super) folder: &'a Path,
+    pub(super) warnings: Option<mpsc::Sender<String>>,
+    pub(super) lead_work: watch::Receiver<LeadWork>,
+}
+
+impl Post {
+    pub(super) fn new(new: NewPost<'_>) -> Self {
+        let news = new.board.subscribe(new.state.version());
+        new.background.spawn(pass_on(news, new.background.inputs.clone()));
+        Self {
+            board: new.board,
+            state: new.state,
+            clock: new.clock,
+            mandate: new.mandate,
+            timing: new.timing,
+            timers: Timers::default(),
+            background: new.background,
+            transcripts: Transcripts::new(new.folder),
+            engaged: BTreeMap::new(),
+            people: People { warnings: new.warnings, store_failed_at: None },
+            lead_work: new.lead_work,
+            course: Course::Running,
+            agenda: Agenda { is_due: true, has_new_context: false, n_teams: 1 },
+        }
+    }
+
+    pub(super) fn is_lead(&self, member: &MemberName) -> bool {
+        self.state.lead().is_some_and(|lead| lead.name == *member)
+    }
+
+    pub(super) fn team_name(&self) -> TeamName {
+        let team = self.state.team().expect("a lead begins with a team that exists");
+        team.name.clone()
+    }
+
+    /// Whether no more work is begun.
+    pub(super) fn is_ending(&self) -> bool {
+        self.course != Course::Running
+    }
+
+    /// The board cannot be used any more: the lead ends.
+    pub(super) fn lost(&mut self, error: Option<BoardError>) {
+        let reason = error.map_or_else(|| "the board was closed".to_owned(), |it| it.to_string());
+        self.course = Course::Over(LeadEnd::Lost { reason });
+    }
+
+    /// How the log says that the lead's agent has not done what it was told, if it has not.
+    pub(super) fn left_open(&self) -> Option<StateCause> {
+        match *self.lead_work.borrow() {
+            LeadWork::Done => None,
+            LeadWork::Open | LeadWork::Interrupted => Some(StateCause::LeftOpen),
+            LeadWork::Failed => Some(StateCause::CouldNot),
+        }
+    }
+
+    /// Whether the passing of time has an effect now, by the rules themselves.
+    pub(super) fn is_tick_due(&self) -> bool {
+        let ctx = Context {
+            now: self.clock.now(),
+            asker: Asker::system(),
+            operation: OperationId(Uuid::now_v7()),
+            fence: Some(self.mandate.fence),
+        };
+        decide(&self.state, &Command::Tick, &ctx).is_ok_and(|events| !events.is_empty())
+    }
+
+    /// Whether the board would take a command, if only it were proved.
+    pub(super) fn would_take(&self, request: &Request) -> bool {
+        would_take(&self.state, request, self.clock.now())
+    }
+
+    /// Whether all that was given to the board is decided, and followed. This look waits behind everything given before;
+    /// what is still to be followed brings the question up again.
+    pub(super) async fn has_followed_all(&self) -> bool {
+        let version = self.board.look(State::version).await;
+        version.is_ok_and(|version| version == self.state.version())
+    }
+}
+
+/// Commands.
+impl Post {
+    /// A command of the lead itself.
+    pub(super) fn own(&self, command: Command) -> Request {
+        let origin = Origin { channel: Some("teammate".into()), ..Origin::default() };
+        let signature = Signature { origin, ..Signature::new(Actor::system()) };
+        Request { fence: Some(self.mandate.fence), ..signature.on(command) }
+    }
+
+    /// Puts a command in the board's queue.
+    pub(super) async fn enqueue(&mut self, request: Request) -> Option<Given> {
+        match self.board.give(request).await {
+            Ok(given) => Some(given),
+            Err(error) => {
+                self.lost(Some(error));
+                None
+            }
+        }
+    }
+
+    /// Gives a command of the lead itself. The board decides what was given before it first. What comes of it is in the
+    /// log; if it is refused, things were not as they seemed, and the log says how they are.
+    pub(super) async fn give(&mut self, command: Command) {
+        self.give_signed(self.own(command)).await;
+    }
+
+    pub(super) async fn give_signed(&mut self, request: Request) {
+        self.give_or(request, |error| {
+            if matches!(error, BoardError::Refused(Refusal::Superseded)) {
+                return Some(LeadInput::Superseded);
+            }
+            let is_lost = matches!(error, BoardError::Store(_));
+            is_lost.then_some(LeadInput::LogLost(Some(error)))
+        })
+        .await;
+    }
+
+    /// Gives a command; if the board does not take it, what follows from that comes back as an input.
+    pub(super) async fn give_or(
+        &mut self,
+        request: Request,
+        otherwise: impl FnOnce(BoardError) -> Option<LeadInput> + Send + 'static,
+    ) {
+        let Some(given) = self.enqueue(request.clone()).await else { return };
+        let board = self.board.clone();
+        let inputs = self.background.inputs.clone();
+        self.background.spawn_input(async move {
+            insist(&board, request, given, &inputs).await.err().and_then(otherwise)
+        });
+    }
+
+    /// Says in the log what a member does, and why.
+    pub(super) async fn set_state(
+        &mut self,
+        member: &MemberName,
+        state: MemberState,
+        reason: Option<String>,
+        cause: Option<StateCause>,
+        pid: Option<u32>,
+    ) {
+        let member = member.clone();
+        self.give(Command::SetMemberState { member, state, reason, cause, pid }).await;
+    }
+}
+
+/// Words.
+impl Post {
+    /// Writes a line into a member's transcript.
+    pub(super) fn note(&mut self, member: &MemberName, line: TranscriptLine) {
+        let task = self.engaged.get(member).copied();
+        let delegation = task.and_then(|task| self.state.delegation_of(task));
+        let own = delegation.filter(|it| it.to == *member);
+        let session = own.map(|it| it.session().to_string());
+        let at = self.clock.now();
+        self.transcripts.write(member, &TranscriptEntry { at, session, line });
+    }
+
+    pub(super) fn flush_transcripts(&mut self) {
+        self.transcripts.flush();
+    }
+
+    /// Notes which task a member is in the middle of, if any.
+    pub(super) fn engage(&mut self, member: &MemberName, task: Option<TaskNumber>) {
+        match task {
+            Some(task) => self.engaged.insert(member.clone(), task),
+            None => self.engaged.remove(member),
+        };
+    }
+
+    /// Shows people something at once, as far as they read that fast.
+    pub(super) fn tell_people(&self, warning: String) {
+        if let Some(warnings) = &self.people.warnings {
+            drop(warnings.try_send(warning));
+        }
+    }
+
+    /// Work for a member is retried because of a fault of the machine: people hear why nothing moves.
+    pub(super) fn tell_of_retry(&mut self, member: &MemberName, what: String) {
+        self.note(member, TranscriptLine::trouble(&what));
+        self.tell_people(what);
+    }
+
+    /// Tells people that the store fails, once for each time that it does so for a while: nothing moves meanwhile.
+    pub(super) fn tell_of_failing_store(&mut self, why: &str) {
+        let told_at = self.people.store_failed_at.replace(Instant::now());
+        if told_at.is_none_or(|at| at.elapsed() >= PATIENCE * N_PATIENCE) {
+            let seconds = (PATIENCE * N_PATIENCE).as_secs();
+            self.tell_people(format!("nothing can be stored; retrying for {seconds} s: {why}"));
+        }
+    }
+
+    /// Tells a member something, in a way that lasts.
+    pub(super) async fn tell(&mut self, member: &MemberName, content: String) {
+        self.give(Command::Send(Outgoing::system(member.to_string(), content))).await;
+    }
+
+    /// Tells the lead something about a member.
+    pub(super) async fn tell_lead(&mut self, about: &MemberName, content: String) {
+        if !self.is_lead(about) {
+            self.give_signed(self.word_to_lead(content)).await;
+        }
+    }
+
+    pub(super) fn word_to_lead(&self, content: String) -> Request {
+        self.own(Command::Send(Outgoing::system("lead", content)))
+    }
+}
+
+/// Whether the rules would take a command, if only it were proved.
+pub(super) fn would_take(state: &State, request: &Request, now: Time) -> bool {
+    let ctx = Context {
+        now,
+        asker: request.actor.clone().into(),
+        operation: request.operation,
+        fence: request.fence,
+    };
+    matches!(decide(state, &request.command, &ctx), Ok(_) | Err(Refusal::NotProved { .. }))
+}
+
+/// Waits for what comes of a command, and gives it again as long as the store fails: what was seen of a member must not be
+/// lost because a disk was full for a while. The same operation again has one effect.
+async fn insist(
+    board: &Board,
+    request: Request,
+    given: Given,
+    inputs: &mpsc::Sender<LeadInput>,
+) -> BoardResult<Done> {
+    let mut done = given.done().await;
+    for nth in 0..N_PATIENCE {
+        let Err(BoardError::Store(error)) = &done else { break };
+        if inputs.is_closed() {
+            break;
+        }
+        if nth == 0 {
+            drop(inputs.try_send(LeadInput::StoreFails(error.to_string())));
+        }
+        tokio::time::sleep(PATIENCE).await;
+        done = board.submit(request.clone()).await;
+    }
+    done
+}
+
+/// Puts the log in line with everything else.
+async fn pass_on(mut news: Subscription, inputs: mpsc::Sender<LeadInput>) {
+    let mut n_failures = 0;
+    loop {
+        let next = tokio::select! {
+            next = news.next() => next,
+            () = inputs.closed() => return,
+        };
+        let input = match next {
+            Err(BoardError::Store(_)) if n_failures < N_PATIENCE => {
+                n_failures += 1;
+                tokio::time::sleep(PATIENCE).await;
+                continue;
+            }
+            Ok(Some(event)) => {
+                n_failures = 0;
+                LeadInput::Log(event)
+            }
+            Ok(None) => LeadInput::LogLost(None),
+            Err(error) => LeadInput::LogLost(Some(error)),
+        };
+        let is_last = matches!(input, LeadInput::LogLost(_));
+        if inputs.send(input).await.is_err() || is_last {
+            return;
+        }
+    }
+}

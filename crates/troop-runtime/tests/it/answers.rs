@@ -1,0 +1,99 @@
+//! One function answers a call, whoever asks.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use troop_model::{Actor, Command, MemberState, Origin, StateCause};
+use troop_protocol::{Call, Query, Session};
+use troop_runtime::{Answers, Board, LeadEntry, LeadPresence, Request};
+use troop_testkit::memory_store;
+use uuid::Uuid;
+
+use crate::support::{LEAD, crew, name};
+
+/// A team that a process led, with a member at work.
+struct Led {
+    board: Board,
+    folder: TempDir,
+    session: Uuid,
+}
+
+impl Led {
+    async fn new() -> Self {
+        let board = crew(memory_store().await.store()).await;
+        let session = Uuid::now_v7();
+        let take = Command::TakeLead {
+            session,
+            holder: "test".to_owned(),
+            over: None,
+            checks: Vec::new(),
+        };
+        let fence = Some(1);
+        board.submit(Request::new(Actor::system(), take)).await.unwrap();
+        let works = Command::SetMemberState {
+            member: name("bob"),
+            state: MemberState::Working,
+            reason: None,
+            cause: None,
+            pid: Some(7),
+        };
+        let works = Request::new(Actor::system(), works);
+        board.submit(Request { fence, ..works }).await.unwrap();
+        Self { board, folder: tempfile::tempdir().unwrap(), session }
+    }
+
+    async fn ask(&self, query: Query) -> Value {
+        let answers = Answers::new(self.board.clone(), self.folder.path());
+        let session = Session { actor: Actor::human("zoe"), origin: Origin::default() };
+        let answer = answers.answer(session, Call::Query(query)).await.unwrap();
+        serde_json::from_str(answer.get()).unwrap()
+    }
+
+    async fn state_of(&self, member: &str, list: Query) -> Value {
+        let answer = self.ask(list).await;
+        let members = answer["members"].as_array().unwrap().clone();
+        members.into_iter().find(|it| it["name"] == member).unwrap()
+    }
+}
+
+/// Leaves the entry of a lead behind that nobody holds a lock on, as a killed lead does.
+fn leave_entry(folder: &Path, session: Uuid) {
+    let entry = LeadEntry { session, pid: 1, socket: None, project: None, former: Vec::new() };
+    let line = serde_json::to_string(&entry).unwrap() + "\n";
+    std::fs::write(folder.join("lead.lock"), line).unwrap();
+}
+
+#[tokio::test]
+async fn after_a_lead_is_killed_every_surface_says_that_its_members_crashed() {
+    let led = Led::new().await;
+    for list in [Query::Members {}, Query::Team {}] {
+        assert_eq!(led.state_of("bob", list).await["state"], "working");
+    }
+    assert_eq!(led.ask(Query::Team {}).await["lead_lease"]["holder"], "test");
+    leave_entry(led.folder.path(), led.session);
+    for list in [Query::Members {}, Query::Team {}] {
+        let bob = led.state_of("bob", list).await;
+        assert_eq!((&bob["state"], &bob["pid"]), (&json!("crashed"), &Value::Null));
+        assert_eq!(bob["state_reason"], StateCause::LeadEnded.in_words());
+    }
+    assert_eq!(led.ask(Query::Team {}).await["lead_lease"], Value::Null);
+    let presence = LeadPresence::read(led.folder.path());
+    let members = led.board.look(move |state| presence.members(state)).await.unwrap();
+    let bob = members.iter().find(|it| it.name == name("bob")).unwrap();
+    assert_eq!((bob.state, bob.state_cause), (MemberState::Crashed, Some(StateCause::LeadEnded)));
+}
+
+#[tokio::test]
+async fn an_entry_of_an_earlier_lead_says_nothing_about_the_present_one() {
+    let led = Led::new().await;
+    leave_entry(led.folder.path(), Uuid::now_v7());
+    assert_eq!(led.state_of("bob", Query::Members {}).await["state"], "working");
+}
+
+#[tokio::test]
+async fn the_lead_comes_first_in_a_list_of_members() {
+    let led = Led::new().await;
+    let answer = led.ask(Query::Members {}).await;
+    assert_eq!(answer["members"][0]["name"], LEAD);
+}
