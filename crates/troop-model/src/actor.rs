@@ -56,7 +56,7 @@ impl fmt::Display for Actor {
     }
 }
 
-/// The conversation that set something off. Empty fields mean "not from a conversation".
+/// The conversation that something comes from. Empty fields mean "not from a conversation".
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

@@ -22,7 +22,7 @@ const USUAL_LINE: usize = 384;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CodecError {
-    /// It was written by a program that knows more.
+    /// A newer program wrote it.
     #[error("event {version} has form {schema}; this troop knows forms up to {SCHEMA}")]
     NewerSchema {
         /// The event's position.
@@ -116,7 +116,7 @@ pub(crate) fn decode_with(
         serde_json::from_value(Value::Object(fields))
     };
     let fact = fact.map_err(|error| {
-        // A word inside the event can be unknown too; only the kind itself says that a newer program wrote it.
+        // A value inside the event can be unknown too, but only an unknown kind means that a newer program wrote it.
         if error.to_string().starts_with(&format!("unknown variant `{kind}`")) {
             CodecError::UnknownKind { version: head.version, kind }
         } else {

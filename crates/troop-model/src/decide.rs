@@ -25,7 +25,7 @@ use crate::{
     Refusal, Role, State, Task, TaskCommand, TaskNumber, TaskRef, Team, access,
 };
 
-/// Decides a command: the facts that it makes, or why it is refused. No facts means that things are so already.
+/// Decides a command: the events that it causes, or why it is refused. No events means that nothing had to change.
 pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Event>, Refusal> {
     let mut draft = Draft::new(state, ctx);
     if let Command::CreateTeam(new) = command {
@@ -144,7 +144,7 @@ fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refus
     }
 }
 
-/// Whether a command sets the team to work, so that access lists apply to it.
+/// Whether a command gives the team work, so that access lists apply.
 fn triggers_work(command: &Command) -> bool {
     matches!(
         command,
@@ -230,12 +230,12 @@ impl<'a> Draft<'a> {
         self.ctx.new_id(self.n_ids)
     }
 
-    /// Who acts, by its own name even if it came under another, such as `lead`.
+    /// The actor under its own name, even if the caller used an alias such as `lead`.
     pub(crate) fn actor(&self) -> Actor {
         self.member().map_or_else(|| self.ctx.asker.actor.clone(), Actor::agent)
     }
 
-    /// The member that acts; people and troop itself are none.
+    /// The member that acts; none if the actor is a person or troop itself.
     pub(crate) fn member(&self) -> Option<&MemberName> {
         match &self.who {
             Standing::Lead(name) | Standing::Member(name) => Some(name),
@@ -243,7 +243,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Lets through everybody but ordinary members.
+    /// Refuses ordinary members.
     pub(crate) fn only_lead(&self, what: &'static str) -> Result<(), Refusal> {
         match &self.who {
             Standing::Member(name) => Err(Refusal::Forbidden {
@@ -255,31 +255,30 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The live task that is meant.
+    /// The live task with this name.
     pub(crate) fn live(&self, task: &TaskRef) -> Result<&'a Task, Refusal> {
         let number = self.state.resolve(task)?;
         self.state.tasks.get(number).ok_or(Refusal::TaskArchived { task: number })
     }
 
-    /// The conversation that the actor's work belongs to: its own, or that of the task which it holds. Where an answer is
-    /// sent; it gives no rights.
+    /// The conversation that the actor works for: its own, or that of the task it holds. Answers go there; it gives no rights.
     pub(crate) fn conversation(&self) -> Origin {
         let own = &self.ctx.asker.origin;
         let tasks = &self.state.tasks;
         let held = self.member().filter(|_| own.is_internal()).and_then(|member| {
             let mut held = tasks.held_by(member).filter_map(|number| tasks.get(number));
-            held.find(|task| !task.origin.is_internal())
+            held.find(|task| !task.provenance.origin.is_internal())
         });
-        held.map_or_else(|| own.clone(), |task| task.origin.clone())
+        held.map_or_else(|| own.clone(), |task| task.provenance.origin.clone())
     }
 
-    /// The status that everybody sees.
+    /// The task's status, including `Blocked`.
     pub(crate) fn status(&self, task: &Task) -> crate::Status {
         self.state.tasks.status(task.number).unwrap_or(task.status)
     }
 
-    /// Whether somebody's mailbox takes a message that troop sends by itself. Beyond the bound the facts are in the log
-    /// alone, so that one who never reads does not fill the team.
+    /// Whether a mailbox has room for one more message from troop. Without room, the events are in the log only, so that a
+    /// member that never reads cannot fill the state.
     pub(crate) fn has_room(&self, reader: &Party) -> bool {
         self.state.mailbox().n_unread(reader) < self.state.limits.unread
     }
@@ -296,7 +295,7 @@ impl<'a> Draft<'a> {
             return;
         }
         let about = task.and_then(|number| self.state.tasks.get(number));
-        let origin = about.map(|task| task.origin.clone()).unwrap_or_default();
+        let origin = about.map(|task| task.provenance.origin.clone()).unwrap_or_default();
         let id = self.new_id();
         self.push(Fact::MessageSent {
             id,
@@ -315,7 +314,7 @@ impl<'a> Draft<'a> {
         });
     }
 
-    /// Tells the lead, unless it is the lead who acts.
+    /// Tells the lead, unless the lead is the actor.
     pub(crate) fn tell_lead(&mut self, content: String, task: TaskNumber) {
         let lead = self.state.lead().map(|lead| lead.name.clone());
         if let Some(lead) = lead

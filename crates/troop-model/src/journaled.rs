@@ -1,10 +1,10 @@
-//! A map whose changes can be taken back until they are durable.
+//! A map whose changes can be undone until they are durable.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A sorted map that remembers what it was since `begin`.
+/// A sorted map that can go back to what it was at `begin`.
 #[derive(Clone, Debug)]
 pub(crate) struct JournaledMap<K, V> {
     map: BTreeMap<K, V>,

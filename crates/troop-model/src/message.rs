@@ -31,7 +31,7 @@ pub enum MessageKind {
     PlanApprovalResponse,
     /// A member asks whether it may do something.
     PermissionRequest,
-    /// The answer of who was asked.
+    /// The lead's or a person's answer.
     PermissionResponse,
     /// A member has nothing to do.
     Idle,
@@ -192,7 +192,7 @@ pub struct Receipt {
 pub struct Mailbox {
     messages: JournaledMap<Version, Message>,
     unread: JournaledMap<(Party, Version), ()>,
-    /// How many of those each reader has, so that nobody need count them. None is no entry.
+    /// How many unread messages each reader has; no entry means none.
     n_unread: JournaledMap<Party, usize>,
     /// Messages that all have read, oldest first.
     settled: JournaledMap<Version, ()>,
@@ -258,13 +258,13 @@ impl Mailbox {
         }
     }
 
-    /// Forgets what somebody who left has not read, so that nobody gets it who takes the name later.
+    /// Forgets the unread messages of a member that left, so that a later member of that name does not get them.
     pub(crate) fn drop_reader(&mut self, reader: &Party) {
         let left: Vec<_> = self.unread_range(reader).map(|(_, version)| *version).collect();
         left.into_iter().for_each(|version| self.drop_unread(reader, version));
     }
 
-    /// Forgets that a reader is to read a message.
+    /// Removes a reader from a message.
     pub(crate) fn drop_message(&mut self, reader: &Party, id: Uuid) {
         for version in self.find_unread(reader, &[id]) {
             self.drop_unread(reader, version);
@@ -297,7 +297,7 @@ impl Mailbox {
         self.settled.rollback();
     }
 
-    /// Forgets the oldest messages that all have read, but for so many.
+    /// Forgets the oldest messages that everybody has read, except the last `n_kept`.
     pub(crate) fn forget_settled(&mut self, n_kept: usize) {
         while self.settled.entries().len() > n_kept {
             let Some(oldest) = self.settled.entries().keys().next().copied() else { return };
@@ -334,7 +334,7 @@ impl Mailbox {
 
 #[cfg(test)]
 impl Mailbox {
-    /// Holds what is kept about the messages against what the messages themselves say.
+    /// Checks the derived indexes against the messages.
     pub(crate) fn check(&self, n_settled: usize) {
         let mut unread = BTreeSet::new();
         let mut settled = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! A part of the state that stays packed until somebody looks at it.
+//! A part of the state that stays packed until it is used.
 
 use std::sync::OnceLock;
 
@@ -29,7 +29,7 @@ impl<T: Serialize + DeserializeOwned + Default> PackedPart<T> {
         self.value.get_mut().expect("`get` has just filled it")
     }
 
-    /// The value if somebody looked at it: what nobody looked at has not changed.
+    /// The value, if it was used. An unused part has not changed.
     pub(crate) fn get_mut_if_used(&mut self) -> Option<&mut T> {
         self.value.get_mut()
     }
@@ -52,7 +52,7 @@ impl<T: Serialize + DeserializeOwned + Default> PackedPart<T> {
 pub(crate) struct SnapshotParts(pub(crate) Bytes);
 
 impl SnapshotParts {
-    /// The next part, which is so long.
+    /// The next part, of length `len`.
     pub(crate) fn next<T>(&mut self, len: usize) -> Result<PackedPart<T>, SnapshotError> {
         if len > self.0.len() {
             return Err(SnapshotError);

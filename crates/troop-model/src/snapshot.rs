@@ -1,4 +1,4 @@
-//! A state as bytes, so that opening a team need not replay its log.
+//! A state as bytes, so that opening a team does not replay its log.
 //!
 //! Layout: format, length of the front, the front (all that is small, and how long the parts are), then the parts that
 //! stay packed: tasks, indexes, mailbox, delegations, operations, files. A snapshot is a cache: one of another format is ignored

@@ -102,7 +102,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// How a team stands that has used so much.
+    /// How a team with this usage stands.
     #[must_use]
     pub fn standing(&self, used: &Usage) -> Spending {
         let money = self.dollars.map(|most| (used.dollars.0, most.0));
@@ -121,7 +121,7 @@ impl Budget {
         all.max().unwrap_or(Spending::Within)
     }
 
-    /// The settings with which a team can go on that has used so much: twice of that, where it is too much.
+    /// The settings that let a team with this usage continue: twice the usage, for each limit that is reached.
     #[must_use]
     pub fn more(&self, used: &Usage) -> String {
         let money = self.dollars.filter(|most| used.dollars >= *most);
@@ -133,7 +133,7 @@ impl Budget {
         money.into_iter().chain(tokens).collect::<Vec<_>>().join(" ")
     }
 
-    /// How much of it is used, in words. None if there is no limit.
+    /// How much of the budget is used, in words. None without a limit.
     #[must_use]
     pub fn told(&self, used: &Usage) -> Option<String> {
         let money = self.dollars.map(|most| format!("{} of {most}", used.dollars));
@@ -191,7 +191,7 @@ impl fmt::Display for Usage {
     }
 }
 
-/// A number that is easy to read.
+/// A number with separators between groups of digits.
 struct GroupedDigits(u64);
 
 impl fmt::Display for GroupedDigits {

@@ -1,4 +1,4 @@
-//! The JSON that people's programs see: the same on the command line, on REST and in streams.
+//! The JSON that other programs see: the same on the command line, on REST and in streams.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ pub struct EvidenceView {
 }
 
 impl EvidenceView {
-    /// Without what was printed.
+    /// The evidence without its output.
     #[must_use]
     pub fn new(evidence: &Evidence) -> Self {
         Self {
@@ -112,24 +112,24 @@ impl TaskView {
             owner: task.owner.clone(),
             blocked_by: task.blocked_by.iter().map(|dependency| dependency.task).collect(),
             blocks: state.tasks().dependents(task.number).collect(),
-            progress: task.progress.clone(),
+            progress: task.hold.progress.clone(),
             result: task.result.as_deref().map(|result| text::preview(result, MAX_SHOWN_RESULT)),
             attempts: task.attempts,
-            lease_until: task.lease_until,
-            not_before: task.not_before,
-            question: task.question.clone(),
-            created_by: task.created_by.name.clone(),
-            created_at: task.created_at,
-            updated_at: task.updated_at,
-            completed_at: task.completed_at,
-            user_id: task.origin.user_id.clone(),
-            channel: task.origin.channel.clone(),
-            chat_id: task.origin.chat_id.clone(),
-            peer_kind: task.origin.peer_kind.clone(),
-            local_key: task.origin.local_key.clone(),
-            checks: task.checks.clone(),
-            evidence: task.evidence.iter().map(EvidenceView::new).collect(),
-            merged: task.merged.clone(),
+            lease_until: task.hold.lease_until,
+            not_before: task.start.not_before,
+            question: task.talk.question.clone(),
+            created_by: task.provenance.created_by.name.clone(),
+            created_at: task.provenance.created_at,
+            updated_at: task.provenance.updated_at,
+            completed_at: task.provenance.completed_at,
+            user_id: task.provenance.origin.user_id.clone(),
+            channel: task.provenance.origin.channel.clone(),
+            chat_id: task.provenance.origin.chat_id.clone(),
+            peer_kind: task.provenance.origin.peer_kind.clone(),
+            local_key: task.provenance.origin.local_key.clone(),
+            checks: task.proof.checks.clone(),
+            evidence: task.proof.evidence.iter().map(EvidenceView::new).collect(),
+            merged: task.proof.merged.clone(),
             usage: task.usage,
             metadata: task.metadata.clone(),
             detail: None,
@@ -140,11 +140,11 @@ impl TaskView {
     #[must_use]
     pub fn full(state: &State, task: &Task) -> Self {
         let detail = TaskDetail {
-            comments: task.comments.clone(),
-            evidence: task.evidence.clone(),
-            failed_checks: task.n_failed_checks,
-            checks_waived: task.waived.clone(),
-            attachments: task.attachments.iter().map(|it| attachment(state, it)).collect(),
+            comments: task.talk.comments.clone(),
+            evidence: task.proof.evidence.clone(),
+            failed_checks: task.proof.n_failed,
+            checks_waived: task.proof.waived.clone(),
+            attachments: task.talk.attachments.iter().map(|it| attachment(state, it)).collect(),
             events: task.trail.clone(),
         };
         Self { detail: Some(detail), ..Self::brief(state, task) }

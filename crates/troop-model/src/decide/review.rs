@@ -85,7 +85,7 @@ pub(super) fn reject(
     Ok(())
 }
 
-/// A task that may not start is over, or waits on with the reason as a comment.
+/// Rejects a start: the task is cancelled, or keeps waiting with the reason as a comment.
 fn reject_start(draft: &mut Draft<'_>, task: &Task, reason: String, mode: RejectMode) {
     match mode {
         RejectMode::Cancel => {
@@ -125,7 +125,7 @@ pub(super) fn retry(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal
 }
 
 fn awaits_start(task: &Task) -> bool {
-    task.start == StartGate::Waiting && task.status == Status::Pending
+    task.start.gate == StartGate::Waiting && task.status == Status::Pending
 }
 
 fn expect(

@@ -1,4 +1,4 @@
-//! Rules of members that run: starting, breaking off, having nothing to do, ending.
+//! Rules of running members: starting, interrupting, idling, ending.
 
 use uuid::Uuid;
 
@@ -14,7 +14,7 @@ const RESULT: usize = 2_000;
 pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal> {
     draft.only_lead("start teammates")?;
     let new = &spawn.member;
-    // Whoever runs it has started it, or will. It is only told what to do.
+    // troop does not start an external member; it only sends the prompt.
     let is_external = new.agent == EXTERNAL;
     if !is_external {
         lead::current(draft)?;
@@ -110,14 +110,14 @@ pub(super) fn set_state(
     Ok(())
 }
 
-/// What a member holds and works on. A result that waits for approval needs no holder that runs.
+/// The tasks that a member holds and works on. A result in review needs no running holder.
 fn held_by<'a>(draft: &Draft<'a>, member: &MemberName) -> Vec<&'a Task> {
     let tasks = &draft.state.tasks;
     let held = tasks.held_by(member).filter_map(|number| tasks.get(number));
     held.filter(|task| task.status != Status::InReview).collect()
 }
 
-/// Gives back what a member holds. That it ended is not its tasks' fault, so the attempt does not count.
+/// Releases a member's tasks. The member ended for other reasons, so the attempts do not count.
 fn release_all(draft: &mut Draft<'_>, member: &MemberName, reason: &str) {
     for task in held_by(draft, member) {
         draft.push(Fact::TaskReleased {
@@ -129,7 +129,7 @@ fn release_all(draft: &mut Draft<'_>, member: &MemberName, reason: &str) {
     }
 }
 
-/// Records that a member ended with those who ran it.
+/// Records that a member ended together with its lead.
 pub(super) fn lose(draft: &mut Draft<'_>, member: &Member, cause: StateCause) {
     let name = &member.name;
     let reason = cause.in_words();
@@ -155,7 +155,7 @@ pub(super) fn interrupt(
     }
     let reason = team::checked_reason(reason)?;
     draft.push(Fact::MemberInterrupted { member: member.name.clone(), reason });
-    // What it asked is withdrawn with what it was at.
+    // Its open requests are withdrawn together with its work.
     if !open_plans(draft, &Party::member(&member.name)).is_empty() {
         let cause = Some(StateCause::Interrupted);
         wait_no_more(draft, member, member.permissions, "interrupted", cause);
@@ -177,7 +177,7 @@ pub(super) fn report_idle(
         });
     }
     if draft.state.tasks.held_by(&member.name).any(|number| is_in_progress(draft, number)) {
-        // It holds a task, so it is not idle, whatever it says.
+        // A member that holds a task is not idle.
         return Ok(());
     }
     let is_pushed = draft.team()?.settings.assignment != Assignment::Claim;
@@ -202,15 +202,15 @@ pub(super) fn report_idle(
     Ok(())
 }
 
-/// Tells the lead that a member has nothing to do. A newer notice takes the place of one that nobody has seen.
+/// Tells the lead that a member is idle. A newer notice replaces one that was not delivered yet.
 fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>) {
     let Some(lead) = draft.state.lead().map(|lead| Party::member(&lead.name)) else { return };
     let from = Party::member(&member.name);
     let summary = format!("{} is idle", member.name);
-    // A wrong word about the past is no reason not to hear that it is idle now.
+    // The member is idle even if it names a wrong task.
     let last = last_task.and_then(|task| draft.live(task).ok());
     if last.is_some_and(|task| delegation::was_delegated(draft, task.number, &member.name)) {
-        // What came of it is announced with its siblings.
+        // The announcement of its siblings tells the result.
         return;
     }
     let content = match last {
@@ -242,11 +242,11 @@ fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>
         approve: None,
         task: last.map(|task| task.number),
         supersedes,
-        origin: last.map(|task| task.origin.clone()).unwrap_or_default(),
+        origin: last.map(|task| task.provenance.origin.clone()).unwrap_or_default(),
     });
 }
 
-/// A member's plan was answered. If it was approved, the member may do what the lead may do.
+/// Ends the planning of a member whose plan was answered. After an approval it may do what the lead may do.
 pub(super) fn plan_was_answered(draft: &mut Draft<'_>, party: &Party, is_yes: bool) {
     let Ok(member) = draft.state.find_member(party.as_str()) else { return };
     let mut permissions = member.permissions;
@@ -290,7 +290,7 @@ fn open_plans(draft: &Draft<'_>, of: &Party) -> Vec<Uuid> {
     draft.state.requests().filter(|(_, it)| is_its(it)).map(|(id, _)| *id).collect()
 }
 
-/// Says what a member is that waits with its plan no more.
+/// Sets the state of a member that no longer waits for an answer to its plan.
 fn wait_no_more(
     draft: &mut Draft<'_>,
     member: &Member,
@@ -313,7 +313,7 @@ fn wait_no_more(
     });
 }
 
-/// Refuses work that changes something to a member that may only plan.
+/// Refuses changes by a member that may only plan.
 pub(super) fn check_may_change(draft: &Draft<'_>) -> Result<(), Refusal> {
     let Standing::Member(name) = &draft.who else { return Ok(()) };
     match draft.state.member(name) {
@@ -324,7 +324,7 @@ pub(super) fn check_may_change(draft: &Draft<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Whether one more teammate may run.
+/// Refuses one more running teammate beyond the limit or the budget.
 fn check_room(draft: &Draft<'_>) -> Result<(), Refusal> {
     usage::check(draft)?;
     let limit = draft.team()?.settings.max_teammates;

@@ -1,4 +1,4 @@
-//! Rules of the team itself: making it, changing it, who belongs to it, who delegates to whom.
+//! Rules of the team itself: creating and changing it, its members, its links.
 
 use super::{Draft, supervision, usage};
 use crate::{
@@ -56,7 +56,7 @@ pub(super) fn update(
     let settings = team.settings.changed(settings).map_err(Refusal::BadSetting)?;
     settings.check().map_err(Refusal::BadSetting)?;
     if settings.version < team.settings.version {
-        // Tasks may already stand where the older version cannot move them.
+        // Tasks may be in a status that the older version cannot change.
         let now = team.settings.version;
         return Err(Refusal::BadSetting(format!("`version` only goes up; it is {now} already")));
     }
@@ -125,7 +125,7 @@ pub(super) fn remove_member(
     }
     let tasks = &draft.state.tasks;
     for task in tasks.held_by(&member).filter_map(|number| tasks.get(number)) {
-        // A result that waits for approval needs no holder.
+        // A result in review needs no holder.
         if task.status != Status::InReview {
             let reason = format!("{member} was removed from the team");
             draft.push(Fact::TaskReleased {
@@ -175,7 +175,7 @@ pub(super) fn set_link(draft: &mut Draft<'_>, link: &Link) -> Result<(), Refusal
             link.max_concurrent
         )));
     }
-    // Only the team itself makes links that bear its id.
+    // Only the team itself creates links with its id.
     let team = draft.state.link(&from, &to).and_then(|before| before.team);
     draft.push(Fact::LinkSet { link: Link { from, to, team, ..link.clone() } });
     Ok(())
@@ -200,7 +200,7 @@ pub(super) fn purge_link(
     Ok(())
 }
 
-/// A member that bears the lead's other name would get the lead's mail.
+/// Refuses the lead's aliases as names: such a member would get the lead's mail.
 fn check_no_alias(member: &MemberName, lead: &MemberName) -> Result<(), Refusal> {
     if crate::name::LEAD_ALIASES.contains(&member.as_str()) {
         return Err(Refusal::LeadIsFixed { member: lead.clone() });
@@ -212,7 +212,7 @@ pub(super) fn checked_reason(reason: Option<&str>) -> Result<Option<String>, Ref
     reason.map(|reason| text::optional_block("reason", reason)).transpose()
 }
 
-/// At first a member has what the lead has, or less.
+/// The permissions of a new member: the lead's, or fewer.
 fn inherited(new: &NewMember, lead: Permissions) -> Result<Permissions, Refusal> {
     match new.permissions {
         Some(wanted) if wanted > lead => {

@@ -1,4 +1,4 @@
-//! What the passing of time does: leases, stale tasks, retries, reminders, escalation.
+//! What time changes: leases, stale tasks, retries, reminders, escalation.
 
 use std::{fmt, time::Duration};
 
@@ -45,7 +45,7 @@ pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Tries a task again that failed: whoever takes it, or who failed at it where it was delegated.
+/// Retries a failed task: for anybody, or for the member that it was delegated to.
 fn retry(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     match delegation::retry(draft, task.number) {
         // There is no room for it now.
@@ -66,11 +66,11 @@ fn expire(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     work::take_away(draft, task, owner, &reason)
 }
 
-/// Whether the task has just become stale.
+/// Marks a task that has not moved as stale, and says whether it did.
 fn go_stale(draft: &mut Draft<'_>, task: &Task) -> Result<bool, Refusal> {
     let settings = &draft.team()?.settings;
     let limit = Duration::from_secs(60 * u64::from(settings.stale_after_minutes));
-    if limit.is_zero() || draft.ctx.now.since(task.moved_at) < limit {
+    if limit.is_zero() || draft.ctx.now.since(task.provenance.moved_at) < limit {
         return Ok(false);
     }
     draft.push(Fact::TaskStale { task: task.number });
@@ -80,7 +80,8 @@ fn go_stale(draft: &mut Draft<'_>, task: &Task) -> Result<bool, Refusal> {
 }
 
 fn remind(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
-    let Some(question) = task.question.as_ref().filter(|it| it.next_at <= draft.ctx.now) else {
+    let Some(question) = task.talk.question.as_ref().filter(|it| it.next_at <= draft.ctx.now)
+    else {
         return Ok(());
     };
     let limit = draft.team()?.settings.followup_max_reminders;
@@ -98,7 +99,7 @@ fn remind(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Why a task is escalated. The two are told apart: one does not make the other unnecessary.
+/// Why a task is escalated. Each reason escalates once, independently of the other.
 #[derive(Clone, Copy)]
 enum Standstill {
     For { minutes: u32 },

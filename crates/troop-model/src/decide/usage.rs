@@ -1,4 +1,4 @@
-//! Rules of what a team may use: what was used is noted, people are warned in time, and then nothing more is begun.
+//! Rules of the budget: usage is recorded, people are warned in time, and beyond the budget nothing new begins.
 
 use smol_str::SmolStr;
 
@@ -25,7 +25,7 @@ pub(super) fn report(
     if usage.is_nothing() {
         return Ok(());
     }
-    // What a task cost is what its holder used for it. All else counts for the member and the team alone.
+    // Only what the holder uses counts for a task. The rest counts for the member and the team alone.
     let task = task.and_then(|task| draft.live(task).ok());
     let task = task.filter(|it| it.owner.as_ref() == Some(&member) && !it.status.is_terminal());
     let task = task.map(|task| task.number);
@@ -72,7 +72,7 @@ pub(super) fn tell_if_changed(
     }
 }
 
-/// Refuses what would cost something once the budget is spent.
+/// Refuses new work once the budget is spent.
 pub(super) fn check(draft: &Draft<'_>) -> Result<(), Refusal> {
     let team = draft.team()?;
     let budget = &team.settings.budget;

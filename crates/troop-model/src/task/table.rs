@@ -92,7 +92,7 @@ impl TaskTable {
         self.slots.iter().map(|slot| slot.task.as_ref())
     }
 
-    /// Where a task stands: `Blocked` where it applies. None if there is no such task any more.
+    /// The status of a task, including `Blocked`. None if there is no such task any more.
     #[must_use]
     pub fn status(&self, number: TaskNumber) -> Option<Status> {
         match self.slots.get(number) {
@@ -124,18 +124,18 @@ impl TaskTable {
         self.n_archived as usize
     }
 
-    /// How many live tasks stand there.
+    /// How many live tasks have this status.
     #[must_use]
     pub fn n_with(&self, status: Status) -> usize {
         self.index.by_status().n_of(&status)
     }
 
-    /// The live tasks that stand there, oldest first.
+    /// The live tasks with this status, oldest first.
     pub fn with_status(&self, status: Status) -> impl DoubleEndedIterator<Item = TaskNumber> {
         self.index.by_status().of(&status).copied()
     }
 
-    /// The live tasks that stand where it is wanted, oldest first, without looking at any of them.
+    /// The live tasks whose status is wanted, oldest first, without unpacking any of them.
     #[must_use]
     pub fn that_stand(&self, is_wanted: impl Fn(Status) -> bool) -> Vec<TaskNumber> {
         let sets = self.index.by_status().all().filter(|(status, _)| is_wanted(**status));
@@ -164,7 +164,7 @@ impl TaskTable {
         self.index.dependents().of(&number).copied()
     }
 
-    /// What a member could claim: by priority, then by age. Back-off is not looked at.
+    /// What a member could claim, by priority, then by age. Ignores back-off.
     pub fn ready_for<'a>(&'a self, member: &MemberName) -> impl Iterator<Item = TaskNumber> + 'a {
         let ready = self.index.ready();
         let mut open = ready.of(&None).peekable();
@@ -193,7 +193,7 @@ impl TaskTable {
         ranks.into_iter().map(|(_, number)| *number).collect()
     }
 
-    /// The first few of those, without looking at all of them.
+    /// The first few of those, without unpacking the rest.
     pub(crate) fn some_ready(&self, n_tasks: usize) -> Vec<TaskNumber> {
         let heads = self.ready_sets().flat_map(|ranks| ranks.iter().take(n_tasks));
         let mut ranks: Vec<&Rank> = heads.collect();
@@ -248,12 +248,12 @@ impl TaskTable {
         None
     }
 
-    /// Whether a dependency no longer holds anything up.
+    /// Whether a dependency no longer blocks.
     #[must_use]
     pub fn is_resolved(&self, dependency: Dependency) -> bool {
         let ended_as = match self.slots.get(dependency.task) {
             Some(slot) => Some(slot.task.status),
-            // What was deleted had ended, and deleting is refused while somebody still waits for it.
+            // A deleted task had ended, and nothing was waiting for it.
             None => match self.end(dependency.task) {
                 Some(TaskEnd::Completed | TaskEnd::Deleted) => Some(Status::Completed),
                 Some(TaskEnd::Cancelled) => Some(Status::Cancelled),
@@ -302,7 +302,7 @@ impl TaskTable {
         }
     }
 
-    /// Takes a task away for good. What it had unblocked stays unblocked.
+    /// Deletes a task. What it had unblocked stays unblocked.
     pub(crate) fn delete(&mut self, number: TaskNumber) {
         self.remember(number);
         self.leave(number);
@@ -313,12 +313,12 @@ impl TaskTable {
         self.ends.insert(number, TaskEnd::Deleted);
     }
 
-    /// From here on, changes can be taken back.
+    /// From here on, changes can be undone.
     pub(crate) fn begin(&mut self) {
         self.undo.clear();
     }
 
-    /// Takes back all changes since `begin`.
+    /// Undoes all changes since `begin`.
     pub(crate) fn rollback(&mut self) {
         while let Some(undo) = self.undo.pop() {
             self.leave(undo.number);
@@ -352,13 +352,13 @@ impl TaskTable {
         &self.departed
     }
 
-    /// Forgets the first departed: they are archived.
+    /// Forgets the first departed tasks, which are archived.
     pub(crate) fn forget_departed(&mut self, n_departed: usize) {
         self.departed.drain(..n_departed.min(self.departed.len()));
         self.undo.clear();
     }
 
-    /// Keeps what the slot was, once per change.
+    /// Records the slot in the undo journal.
     fn remember(&mut self, number: TaskNumber) {
         self.undo.push(Undo {
             number,
@@ -370,7 +370,7 @@ impl TaskTable {
         });
     }
 
-    /// The same log gives the same live board everywhere, so what leaves it is a matter of counting.
+    /// Lets the oldest finished tasks leave the board. By count alone, so that the same log gives the same board everywhere.
     fn let_the_oldest_go(&mut self, n_kept: usize) {
         while self.index.finished().len() > n_kept {
             let Some((_, number)) = self.index.finished().first().copied() else { return };
@@ -398,7 +398,7 @@ impl TaskTable {
         }
     }
 
-    /// Where a task stands, in view of those that it waits for.
+    /// The status of a task in view of its dependencies.
     fn seen_as(&self, task: &Task) -> Status {
         let waits = task.status == Status::Pending
             && task.blocked_by.iter().any(|dependency| !self.is_resolved(*dependency));
@@ -429,7 +429,7 @@ impl TaskTable {
 
 #[cfg(test)]
 impl TaskTable {
-    /// Holds what is kept about the tasks against what the tasks themselves say.
+    /// Checks the derived indexes against the tasks.
     pub(crate) fn check(&self) {
         let mut again = Index::default();
         for slot in self.slots.iter() {
@@ -447,7 +447,7 @@ impl TaskTable {
 }
 
 impl PartialEq for TaskTable {
-    /// Compares what the tables stand for, not how much of it is packed.
+    /// Compares the contents, whether packed or not.
     fn eq(&self, other: &Self) -> bool {
         self.last == other.last
             && self.ends == other.ends

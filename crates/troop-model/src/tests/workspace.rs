@@ -35,7 +35,7 @@ fn a_file_that_is_written_in_a_task_belongs_to_it_and_who_wrote_it_is_known() {
     team.member("ann").ok(claim(1));
     team.at(4).member("ann").ok(record("out/a.txt", 3, Some(1)));
     team.at(5).member("ann").ok(record("out/a.txt", 7, Some(1)));
-    let [attachment] = team.task(1).attachments.as_slice() else { panic!("one attachment") };
+    let [attachment] = team.task(1).talk.attachments.as_slice() else { panic!("one attachment") };
     assert_eq!((attachment.by.name.as_str(), attachment.size), ("ann", Some(7)));
     assert_eq!(attachment.at.clock(), "10:05");
     let file = team.state.file(&WorkspaceFolder::default(), "out/a.txt").unwrap();
@@ -49,7 +49,7 @@ fn a_file_of_no_task_is_known_and_attached_to_nothing() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.person().ok(record("a.txt", 3, None));
-    assert!(team.task(1).attachments.is_empty());
+    assert!(team.task(1).talk.attachments.is_empty());
     let file = team.state.file(&WorkspaceFolder::default(), "a.txt").unwrap();
     assert_eq!((file.by.name.as_str(), file.task), ("pat", None));
     assert!(team.member("eve").refused(record("a.txt", 3, None)).contains("not a member"));

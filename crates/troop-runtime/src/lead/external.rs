@@ -22,7 +22,7 @@ fn ended_since(task: &Task, since: Time) -> Option<&TrailEntry> {
     let is_over = match task.status {
         Status::Completed | Status::InReview => true,
         // Who fails for good is told of by the rules.
-        Status::Failed => task.not_before.is_some(),
+        Status::Failed => task.start.not_before.is_some(),
         Status::Pending
         | Status::InProgress
         | Status::Cancelled
@@ -111,7 +111,7 @@ impl Dispatcher {
         let result: String = found.result.iter().flat_map(|it| it.chars()).take(RESULT).collect();
         let beginning = format!("{member} has finished {task};");
         let content = format!("{beginning} it is {}: {result}", found.status);
-        let origin = found.origin.clone();
+        let origin = found.provenance.origin.clone();
         Some((beginning, Request { origin, ..self.post.word_to_lead(content) }))
     }
 }

@@ -17,9 +17,10 @@ impl Dispatcher {
     /// Merges what is done and was not merged when this lead began, in the order in which it was done: what waited for
     /// something was done after it.
     pub(super) fn merge_all_late(&mut self) {
-        let is_late = |task: &&Task| task.status == Status::Completed && task.merged.is_none();
+        let is_late =
+            |task: &&Task| task.status == Status::Completed && task.proof.merged.is_none();
         let mut late: Vec<_> = self.post.state.tasks().iter().filter(is_late).collect();
-        late.sort_by_key(|task| (task.completed_at, task.number));
+        late.sort_by_key(|task| (task.provenance.completed_at, task.number));
         let late: Vec<_> = late.into_iter().map(|task| (task.number, how(task))).collect();
         for (task, done) in late {
             self.merge_late(task, done);
@@ -28,7 +29,8 @@ impl Dispatcher {
 
     /// A task is done. If that came by way of this lead, it is merged already.
     pub(super) fn merge_if_late(&mut self, done: LateDone, task: TaskNumber) {
-        let is_merged = self.post.state.tasks().get(task).is_none_or(|it| it.merged.is_some());
+        let is_merged =
+            self.post.state.tasks().get(task).is_none_or(|it| it.proof.merged.is_some());
         // Of what somebody still changes, no part is merged: it is, when that is over.
         let is_changing = self.links.values().any(|link| link.breaks_off == Some(task));
         if !is_merged && !is_changing {

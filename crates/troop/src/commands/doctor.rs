@@ -217,7 +217,7 @@ async fn store(
 /// Who did the tasks that are done and merged.
 fn done_in(state: &troop_model::State) -> Done {
     let tasks = state.tasks().iter();
-    let done = tasks.filter(|it| it.status == Status::Completed && it.merged.is_some());
+    let done = tasks.filter(|it| it.status == Status::Completed && it.proof.merged.is_some());
     done.filter_map(|it| Some((it.number, it.owner.clone()?))).collect()
 }
 

@@ -58,7 +58,7 @@ pub(super) fn more(n_chars: usize, typed: &Typed) -> String {
 fn of_task(state: &State, task: &Task, typed: &Typed) -> Option<Wait> {
     let (number, subject) = (task.number, one_line(&task.subject));
     let status = state.tasks().status(number).unwrap_or(task.status);
-    if let Some(question) = task.question.as_ref().filter(|_| !status.is_finished()) {
+    if let Some(question) = task.talk.question.as_ref().filter(|_| !status.is_finished()) {
         let (from, text) = (&question.asked_by, self::question(&question.text, typed));
         let what = format!("{from} for {}: {text} ({number})", Party::user());
         return Some(Wait { what, how: reply(from.as_str(), number, typed) });
@@ -67,7 +67,7 @@ fn of_task(state: &State, task: &Task, typed: &Typed) -> Option<Wait> {
         let what = format!("{number} for approval: {subject}");
         return Some(Wait { what, how: judge(number, typed) });
     }
-    let is_next = status == Status::Pending && task.start == StartGate::Waiting;
+    let is_next = status == Status::Pending && task.start.gate == StartGate::Waiting;
     is_next.then(|| Wait {
         what: format!("{number} for approval to start: {subject}"),
         how: let_begin(number, typed),

@@ -29,7 +29,9 @@ pub(crate) fn imported_runs(state: &State, surroundings: &Surroundings, file: &P
     }
     let runs_commands = runs_commands(state, surroundings);
     for task in state.tasks().iter().filter(|task| !task.status.is_finished()) {
-        runs.extend(task.checks.iter().map(check(format!("{}, before it is done", task.number))));
+        runs.extend(
+            task.proof.checks.iter().map(check(format!("{}, before it is done", task.number))),
+        );
         if let Some(command) = command_of(task).filter(|_| runs_commands) {
             let (when, file) = (task.number.to_string(), file.clone());
             runs.push(Runs { kind: "task", when, command, file, names: Vec::new() });

@@ -1,4 +1,4 @@
-//! What the lead is told when the last of several delegations that belong together has ended: all of it, once.
+//! The announcement to the lead when the last of several related delegations has ended: all results, once.
 
 use std::time::Duration;
 
@@ -8,30 +8,30 @@ use crate::{
     Party, Task, Time, decide::Draft, text,
 };
 
-/// How many characters of one result are told ...
+/// How many characters of one result are shown ...
 const RESULT: usize = 4_000;
 /// ... and of all results together.
 const RESULTS: usize = 24_000;
-/// How many of why something did not work out before.
+/// How many characters of the reason why an earlier attempt ended.
 const EARLIER: usize = 200;
-/// How many delegations are told about one by one.
+/// How many delegations get a section of their own.
 const SECTIONS: usize = 50;
 /// How many files are named.
 const FILES: usize = 50;
 
-/// One of the delegations that are told about.
+/// One task of an announcement.
 struct AnnouncementRow<'a> {
     delegation: &'a Delegation,
     task: Option<&'a Task>,
     outcome: DelegationOutcome,
-    /// Who tried it before, and why that was not the end of it.
+    /// Who tried it before, and why that attempt ended.
     earlier: Vec<(&'a MemberName, String)>,
     /// When it was first tried.
     began_at: Time,
     ended_at: Time,
 }
 
-/// Tells the lead what came of a delegation and its siblings, unless one of them still runs.
+/// Tells the lead the results of a delegation and its siblings, unless one of them still runs.
 pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[DelegationEnd<'_>]) {
     if runs_on(draft, last, ends) {
         return;
@@ -42,12 +42,12 @@ pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[Delegat
         && rows.iter().all(|row| ends.iter().any(|(it, _)| it.id == row.delegation.id));
     let delegations = untold(draft, last, ends).into_iter().map(|(it, ..)| it.id).collect();
     if is_own_doing {
-        // Who called all of it off knows.
+        // The lead cancelled all of them itself.
         draft.push(Fact::DelegationsAnnounced { delegations, message: None });
         return;
     }
     if !draft.has_room(&lead) {
-        // It is told with what ends next.
+        // The next announcement will include it.
         return;
     }
     let id = draft.new_id();
@@ -75,7 +75,7 @@ pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[Delegat
     draft.push(Fact::DelegationsAnnounced { delegations, message: Some(id) });
 }
 
-/// Whether a sibling still runs, has just begun to, or is tried again by itself.
+/// Whether a sibling still runs, has just begun, or will be retried.
 fn runs_on(draft: &Draft<'_>, last: &Delegation, ends: &[DelegationEnd<'_>]) -> bool {
     let running = draft.state.delegated.entries().values();
     let mut running = running.filter_map(|id| draft.state.delegation(*id));
@@ -91,7 +91,7 @@ fn runs_on(draft: &Draft<'_>, last: &Delegation, ends: &[DelegationEnd<'_>]) -> 
 /// A delegation that has ended, how and when.
 type UntoldEnd<'a> = (&'a Delegation, DelegationOutcome, Time);
 
-/// What has ended and has not been told yet.
+/// The ended siblings that were not announced yet.
 fn untold<'a>(
     draft: &Draft<'a>,
     last: &Delegation,
@@ -103,7 +103,7 @@ fn untold<'a>(
     before.chain(now).filter(|(it, ..)| it.is_sibling(last)).collect()
 }
 
-/// One row for each task, with what came of it last, in the order in which they were begun.
+/// One row per task with its latest result, oldest first.
 fn rows<'a>(
     draft: &Draft<'a>,
     last: &Delegation,
@@ -146,7 +146,7 @@ fn outcome_of(delegation: &Delegation) -> Option<DelegationOutcome> {
     }
 }
 
-/// Whether a delegation failed and its task is tried again by itself, as part of the same.
+/// Whether a delegation failed and troop will retry its task.
 #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else changes whether it is")]
 fn is_retried(draft: &Draft<'_>, delegation: &Delegation) -> bool {
     let task = delegation.task;
@@ -175,7 +175,7 @@ fn summary(rows: &[AnnouncementRow<'_>]) -> String {
     }
 }
 
-/// The whole text: what came of each, then what can be done about it.
+/// The whole text: the results, then what the lead can do next.
 fn content(rows: &[AnnouncementRow<'_>]) -> String {
     let n = rows.len();
     let began = rows.iter().map(|row| row.began_at).min().unwrap_or_default();
@@ -237,11 +237,12 @@ fn section(row: &AnnouncementRow<'_>, room: usize) -> String {
         let why = text::preview(why.trim().lines().next().unwrap_or_default(), EARLIER);
         text.push_str(&format!("tried before by {who}: {why}\n"));
     }
-    let proved: Vec<_> = task.iter().flat_map(|it| &it.evidence).map(proved).collect();
+    let proved: Vec<_> = task.iter().flat_map(|it| &it.proof.evidence).map(proved).collect();
     if !proved.is_empty() {
         text.push_str(&format!("checks: {}\n", proved.join(", ")));
     }
-    let files: Vec<_> = task.iter().flat_map(|it| &it.attachments).map(|it| &*it.path).collect();
+    let files: Vec<_> =
+        task.iter().flat_map(|it| &it.talk.attachments).map(|it| &*it.path).collect();
     if !files.is_empty() {
         let named: Vec<_> = files.iter().take(FILES).copied().collect();
         let more = files.len().saturating_sub(FILES);
@@ -251,7 +252,7 @@ fn section(row: &AnnouncementRow<'_>, room: usize) -> String {
     text
 }
 
-/// What a check said, in short.
+/// The result of a check, in short.
 fn proved(evidence: &Evidence) -> String {
     let how = match evidence.exit_code {
         0 => "passed".to_owned(),

@@ -1,4 +1,4 @@
-//! What is derived from the live tasks so that nobody need look through all of them.
+//! Indexes of the live tasks, so that nobody scans all of them.
 //!
 //! Each part that a snapshot brought stays packed until somebody asks for it.
 
@@ -118,7 +118,7 @@ impl Index {
 fn is_ready(slot: &Slot) -> bool {
     slot.status == Status::Pending
         && slot.task.owner.is_none()
-        && slot.task.start != StartGate::Waiting
+        && slot.task.start.gate != StartGate::Waiting
 }
 
 fn rank(slot: &Slot) -> Rank {

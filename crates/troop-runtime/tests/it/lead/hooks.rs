@@ -380,7 +380,7 @@ async fn a_task_that_fails_needs_no_hook() {
     stage
         .until("it has failed for good", |state| {
             let task = state.tasks().get(TaskNumber(1))?;
-            (task.status == Status::Failed && task.not_before.is_none()).then_some(())
+            (task.status == Status::Failed && task.start.not_before.is_none()).then_some(())
         })
         .await;
 }
@@ -399,7 +399,7 @@ fn tried_twice(checks: &[&str]) -> Settings {
 async fn failed(stage: &Stage) -> Task {
     let look = |state: &State| {
         let task = state.tasks().get(TaskNumber(1))?;
-        let is_over = task.status == Status::Failed && task.not_before.is_none();
+        let is_over = task.status == Status::Failed && task.start.not_before.is_none();
         is_over.then(|| task.clone())
     };
     stage.until("it has failed for good", look).await
@@ -446,7 +446,7 @@ async fn who_cannot_do_better_fails_when_a_check_always_fails() {
     let task = failed(&stage).await;
     let why = "the check `echo no; exit 3` ended with exit code 3:\nno";
     assert_eq!(task.result.as_deref(), Some(why));
-    assert_eq!((task.attempts, task.n_failed_checks), (2, 2));
+    assert_eq!((task.attempts, task.proof.n_failed), (2, 2));
     stage.stop().await;
 }
 

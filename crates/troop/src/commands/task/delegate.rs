@@ -56,7 +56,7 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
         (DelegationStatus::Failed | DelegationStatus::Cancelled, _) => {
             let hint = format!("see the task: `troop task get {}`", found.task.0);
             let (to, task) = (&found.to, found.task);
-            let is_due = move |state: &State| state.tasks().get(task)?.not_before;
+            let is_due = move |state: &State| state.tasks().get(task)?.start.not_before;
             let message = match board.look(is_due).await? {
                 Some(_) => format!("{to} did not complete {task} this time; it will be retried"),
                 None => format!("{to} did not complete {task}"),

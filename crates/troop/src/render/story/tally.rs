@@ -134,7 +134,7 @@ impl Tally {
                 let is_loss =
                     before.member(owner).is_none_or(|it| it.state == MemberState::Crashed)
                         || before.tasks().get(*task).is_some_and(|it| {
-                            it.lease_until.is_some_and(|until| until <= event.at)
+                            it.hold.lease_until.is_some_and(|until| until <= event.at)
                         });
                 if is_loss {
                     let (from, reason) = (owner.clone(), reason.clone());
@@ -182,7 +182,7 @@ impl Tally {
     /// Somebody is done with a task, or at least does not work on it any more.
     fn ends(&mut self, before: &State, number: TaskNumber, at: Time, done: Option<()>) {
         let Some(task) = before.tasks().get(number) else { return };
-        let (Some(owner), Some(since)) = (&task.owner, task.held_since) else { return };
+        let (Some(owner), Some(since)) = (&task.owner, task.hold.since) else { return };
         // What was held before this began was not worked on meanwhile, nor what waited until another was done.
         let (earliest, deeds) = (self.since, self.of(owner));
         let began_at = since.max(deeds.done_at.unwrap_or(since));
