@@ -6,6 +6,8 @@ use std::{
     process::Command,
 };
 
+use crate::measure::{self, MAX_FIELDS, MAX_METHODS, Measurements, is_test};
+
 /// A file longer than this should be two; tests apart.
 const MAX_LINES: usize = 800;
 
@@ -107,6 +109,37 @@ const ONLY_IN: [(&str, &[&str]); 17] = [
     ),
 ];
 
+/// Libraries of surfaces and stores, which `troop-app` must not use.
+const SURFACE_LIBRARIES: [&str; 11] = [
+    "anstream",
+    "anstyle",
+    "clap",
+    "clap_complete",
+    "hyper",
+    "hyper-util",
+    "rmcp",
+    "rusqlite",
+    "terminal_size",
+    "tokio-postgres",
+    "tokio-tungstenite",
+];
+
+// How much there still is of what should not be. Each ceiling was the number of its day; lower it when the code gets better,
+// and never raise it.
+
+/// Types with more than [`MAX_FIELDS`] fields. The aim is none.
+const LARGE_RECORDS: f64 = 9.0;
+/// Types with more than [`MAX_METHODS`] methods. The aim is none.
+const LARGE_TYPES: f64 = 4.0;
+/// Type names that stand for more than one type, in percent. The aim is 3.
+const REPEATED_PERCENT: f64 = 14.1;
+/// Predicates that change something or give no answer. The aim is none.
+const WRONG_PREDICATES: f64 = 28.0;
+/// `let (a, b) = (x, y)` in a thousand lines. The aim is 0.7.
+const MULTI_LETS: f64 = 4.6;
+/// Functions with tuples as parameters. The aim is none.
+const TUPLE_PARAMETERS: f64 = 37.0;
+
 /// Names that swallow projects.
 const BANNED: [&str; 8] =
     ["core", "common", "utils", "util", "helpers", "services", "manager", "misc"];
@@ -116,25 +149,21 @@ fn root() -> PathBuf {
 }
 
 fn sources() -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![root().join("crates"), root().join("xtask")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
+    measure::sources(&root()).unwrap()
 }
 
-fn is_test(path: &Path) -> bool {
-    path.components()
-        .any(|part| matches!(part.as_os_str().to_str(), Some("tests" | "tests.rs" | "house.rs")))
+fn measured() -> Measurements {
+    Measurements::read(&root()).unwrap()
+}
+
+/// Fails if a number is above its ceiling.
+#[track_caller]
+fn assert_at_most(number: f64, ceiling: f64, what: &str) {
+    assert!(
+        number <= ceiling,
+        "{number:.2} {what}, and at most {ceiling} are allowed; `cargo xtask measure --places` \
+         lists them"
+    );
 }
 
 #[test]
@@ -192,6 +221,51 @@ fn crates_use_only_what_the_design_allows() {
             }
         }
     }
+}
+
+#[test]
+fn types_have_few_fields_and_methods() {
+    let found = measured();
+    let large = found.fields_over(MAX_FIELDS).len();
+    assert_at_most(large as f64, LARGE_RECORDS, "types have more than 20 fields");
+    let large = found.methods_over(MAX_METHODS).len();
+    assert_at_most(large as f64, LARGE_TYPES, "types have more than 60 methods");
+}
+
+#[test]
+fn a_type_name_stands_for_one_type() {
+    let percent = measured().repeated_percent();
+    assert_at_most(percent, REPEATED_PERCENT, "% of all type names stand for more than one type");
+}
+
+#[test]
+fn predicates_change_nothing_and_answer() {
+    let n_wrong = measured().predicates.len();
+    assert_at_most(n_wrong as f64, WRONG_PREDICATES, "predicates take `&mut` or return no `bool`");
+}
+
+#[test]
+fn each_value_has_a_let_of_its_own() {
+    let rate = measured().multi_lets_per_thousand_lines();
+    assert_at_most(rate, MULTI_LETS, "`let (a, b) = (x, y)` stand in a thousand lines");
+}
+
+#[test]
+fn functions_take_no_tuples() {
+    let n_functions = measured().tuple_parameters.len();
+    assert_at_most(n_functions as f64, TUPLE_PARAMETERS, "functions take tuples");
+}
+
+#[test]
+fn troop_app_has_no_screen_and_no_command_line() {
+    let found = measured().surface_in_app;
+    assert!(found.is_empty(), "these belong to a surface, not to `troop-app`: {found:#?}");
+    let packages = packages();
+    let app = packages.iter().find(|it| it["name"] == "troop-app").unwrap();
+    let used = dependencies(app);
+    let forbidden: Vec<_> =
+        SURFACE_LIBRARIES.iter().filter(|it| used.iter().any(|us| us == *it)).collect();
+    assert!(forbidden.is_empty(), "`troop-app` must not use {forbidden:?}");
 }
 
 #[test]

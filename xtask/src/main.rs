@@ -3,6 +3,7 @@
 mod fuzz;
 mod install;
 mod map;
+mod measure;
 mod run;
 
 #[cfg(test)]
@@ -13,7 +14,8 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask test         install what is missing, then format, lints and all tests
        cargo xtask campaign     real teams under random faults; [--minutes N] [--seed S] [--store sqlite|files|postgres]
        cargo xtask fuzz         any bytes for all that reads what others wrote; [TARGET] [--seconds N] [--seed S]
-       cargo xtask map          every source file with what it is for, as a tree; [CRATE]";
+       cargo xtask map          every source file with what it is for, as a tree; [CRATE]
+       cargo xtask measure      the numbers that the house rules limit; [--places] [PART-OF-A-PATH]";
 
 fn main() -> ExitCode {
     let argument = std::env::args().nth(1);
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
         Some("campaign") => campaign(),
         Some("fuzz") => fuzz::run(),
         Some("map") => map::run(),
+        Some("measure") => measure::run(),
         _ => Err(anyhow::anyhow!(USAGE)),
     };
     match result {

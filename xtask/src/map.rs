@@ -1,12 +1,13 @@
 //! `cargo xtask map [CRATE]`: every source file with its first line, as a tree.
 
 use std::{
-    fs,
-    io::{self, Write as _},
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result, bail};
+
+use crate::run;
 
 /// Prints the map of one crate, or of all.
 pub(crate) fn run() -> Result<()> {
@@ -19,11 +20,7 @@ pub(crate) fn run() -> Result<()> {
         bail!("there is no such crate; usage: cargo xtask map [CRATE]");
     }
     let maps: Result<Vec<_>> = crates.iter().map(|folder| map(folder)).collect();
-    match io::stdout().write_all(maps?.join("\n").as_bytes()) {
-        // Whoever reads it may stop early, as `head` does.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("the map cannot be printed"),
-    }
+    run::print(&maps?.join("\n"))
 }
 
 /// The name of a crate, then a line for each of its files.

@@ -1,6 +1,11 @@
 //! Running other programs, with their output in view.
 
-use std::{ffi::OsStr, path::Path, process::Command};
+use std::{
+    ffi::OsStr,
+    io::{self, Write as _},
+    path::Path,
+    process::Command,
+};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -45,6 +50,14 @@ pub(crate) fn exists(name: impl AsRef<OsStr>) -> bool {
 /// Whether a program can be run and takes this argument.
 pub(crate) fn accepts(name: impl AsRef<OsStr>, argument: &str) -> bool {
     Command::new(name).arg(argument).output().is_ok_and(|output| output.status.success())
+}
+
+/// Prints a text that somebody asked for. A reader may stop early, as `head` does.
+pub(crate) fn print(text: &str) -> Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("the text cannot be printed"),
+    }
 }
 
 #[expect(clippy::print_stderr, reason = "the one place of this program that prints")]

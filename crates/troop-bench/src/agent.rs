@@ -174,7 +174,8 @@ impl Teammate {
             thinking: None,
         };
         let gate = Gate::Closed { by: "the benchmark".to_owned() };
-        let options = BuiltinOptions { gate, window: 10_000_000, ..BuiltinOptions::new(endpoint) };
+        let mut options = BuiltinOptions { gate, ..BuiltinOptions::new(endpoint) };
+        options.size.window = 10_000_000;
         let agent = Box::new(BuiltinAgent::new(Arc::new(options)));
         let options = troop_agent::TeammateOptions::new(at(setup.bench.path()));
         let tracker = TaskTracker::new();

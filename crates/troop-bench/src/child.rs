@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, OperationId, Origin, TaskCommand, TaskNumber, TaskRef, TeamId};
 use troop_protocol::{Client, Session};
-use troop_runtime::{Board, Clock, Following, Request};
+use troop_runtime::{Board, Clock, CommandRequest, Following};
 use uuid::Uuid;
 
 use crate::{
@@ -52,7 +52,7 @@ pub(crate) async fn run(command: &BenchChildCommand, printer: &Printer) -> Resul
             let board = open(team, Following::WhenAsked).await?;
             let actor = Actor::agent(&team::member(*nth)?);
             let give = async |command| {
-                Ok(board.submit(Request::new(actor.clone(), command)).await?.task())
+                Ok(board.submit(CommandRequest::new(actor.clone(), command)).await?.task())
             };
             work(give, Duration::from_secs(*seconds), printer).await
         }
@@ -127,7 +127,7 @@ async fn change(board: &Board, printer: &Printer) -> Result<()> {
             percent: 1,
             step: clock.now().as_micros().to_string(),
         });
-        board.submit(Request::new(actor.clone(), command)).await?;
+        board.submit(CommandRequest::new(actor.clone(), command)).await?;
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use troop_model::{Actor, Command as Asked, MemberName, TaskCommand, TaskNumber};
-use troop_runtime::{Board, Request};
+use troop_runtime::{Board, CommandRequest};
 
 use crate::{
     ROUNDS,
@@ -143,7 +143,7 @@ async fn comment_for_a_while(slice: Duration, n_each: usize, board: &Board) -> R
     let mut comment = || {
         let task = TaskNumber(tasks.next().unwrap_or_default()).into();
         let comment = TaskCommand::Comment { task, text: "so far so good".to_owned() };
-        board.submit(Request::new(Actor::agent(&MemberName::lead()), Asked::Task(comment)))
+        board.submit(CommandRequest::new(Actor::agent(&MemberName::lead()), Asked::Task(comment)))
     };
     let (begin, mut n_operations) = (Instant::now(), 0);
     while n_operations == 0 || begin.elapsed() < slice {

@@ -14,8 +14,8 @@ use troop_model::{
     Command, Event, Fact, MemberName, MemberState, NewMember, NewTask, Settings, Spawn, TaskCommand,
 };
 use troop_runtime::{
-    Agreement, Board, Clock, Done, Hooks, InProcess, Lead, LeadOptions, LeadThinks, LeadWork,
-    Programs, Request, Subscription, Timing, Until, silent_lead,
+    Agreement, Board, Clock, CommandEffect, CommandRequest, Hooks, InProcess, Lead, LeadOptions,
+    LeadThinks, LeadWork, Programs, Subscription, Timing, Until, silent_lead,
 };
 
 pub(crate) use idle::memory;
@@ -108,11 +108,11 @@ impl Running {
         Ok(name)
     }
 
-    async fn submit(&self, command: Command) -> Result<Done> {
-        Ok(self.board.submit(Request::new(team::person(), command)).await?)
+    async fn submit(&self, command: Command) -> Result<CommandEffect> {
+        Ok(self.board.submit(CommandRequest::new(team::person(), command)).await?)
     }
 
-    async fn add_task(&self, task: NewTask) -> Result<Done> {
+    async fn add_task(&self, task: NewTask) -> Result<CommandEffect> {
         self.submit(Command::Task(TaskCommand::Create(task))).await
     }
 

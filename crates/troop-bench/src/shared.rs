@@ -11,7 +11,7 @@ use troop_model::{
     TaskCommand, TeamId,
 };
 use troop_runtime::{
-    Board, Clock, Following, Layout, Mirror, MirrorOptions, Request, Signature, Subscription,
+    Board, Clock, CommandRequest, Following, Layout, Mirror, MirrorOptions, Signature, Subscription,
 };
 use troop_store::{Missing, StoreUrl};
 use uuid::Uuid;
@@ -71,7 +71,7 @@ async fn team(folder: &Path, n_tasks: u32) -> Result<Board> {
     for nth in 0..n_tasks {
         let new = NewTask { subject: format!("task {nth}"), ..NewTask::default() };
         let command = Command::Task(TaskCommand::Create(new));
-        board.submit(Request::new(Actor::human("bench"), command)).await?;
+        board.submit(CommandRequest::new(Actor::human("bench"), command)).await?;
     }
     Ok(board)
 }

@@ -9,7 +9,7 @@ use troop_model::{
     Actor, Command, Event, Fact, MemberName, NewMember, NewTask, NewTeamCommand, OperationId,
     Settings, TaskCommand, TaskNumber, TaskRef, TeamId, Time, Version, encode,
 };
-use troop_runtime::{Board, Clock, Done, Following, Request, Signature};
+use troop_runtime::{Board, Clock, CommandEffect, CommandRequest, Following, Signature};
 use troop_store::{Missing, Store, StoreUrl};
 use uuid::Uuid;
 
@@ -94,8 +94,8 @@ pub(crate) async fn add_tasks(
 }
 
 /// Puts one new task on the board.
-pub(crate) async fn add_task(board: &Board) -> Result<Done> {
-    Ok(board.submit(Request::new(person(), new_task(None))).await?)
+pub(crate) async fn add_task(board: &Board) -> Result<CommandEffect> {
+    Ok(board.submit(CommandRequest::new(person(), new_task(None))).await?)
 }
 
 fn new_task(assignee: Option<&MemberName>) -> Command {
@@ -135,7 +135,7 @@ pub(crate) async fn submit_many(
         let (board, command) = (board.clone(), command.clone());
         crowd.spawn(async move {
             for nth in (first..n_commands).step_by(CROWD) {
-                board.submit(Request::new(person(), command(nth))).await?;
+                board.submit(CommandRequest::new(person(), command(nth))).await?;
             }
             anyhow::Ok(())
         });
@@ -148,7 +148,7 @@ pub(crate) async fn submit_many(
 
 /// Takes the next task.
 pub(crate) async fn claim(board: &Board, actor: &Actor) -> Result<TaskNumber> {
-    let done = board.submit(Request::new(actor.clone(), claiming())).await?;
+    let done = board.submit(CommandRequest::new(actor.clone(), claiming())).await?;
     done.task().context("a claim names no task")
 }
 
@@ -158,8 +158,12 @@ pub(crate) fn claiming() -> Command {
 }
 
 /// Ends a task.
-pub(crate) async fn complete(board: &Board, actor: &Actor, task: TaskNumber) -> Result<Done> {
-    Ok(board.submit(Request::new(actor.clone(), completing(task))).await?)
+pub(crate) async fn complete(
+    board: &Board,
+    actor: &Actor,
+    task: TaskNumber,
+) -> Result<CommandEffect> {
+    Ok(board.submit(CommandRequest::new(actor.clone(), completing(task))).await?)
 }
 
 /// The command that ends a task.

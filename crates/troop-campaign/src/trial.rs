@@ -21,7 +21,7 @@ use troop_model::{
     Outgoing, Party, Role, Settings, Spawn, State, Status, TaskCommand, TaskNumber, TeamId,
 };
 use troop_process::Mark;
-use troop_runtime::{Board, BoardError, Clock, Following, Request, Signature};
+use troop_runtime::{Board, BoardError, Clock, CommandRequest, Following, Signature};
 use troop_store::{Missing, Store, StoreUrl};
 use uuid::Uuid;
 
@@ -312,8 +312,8 @@ fn is_led(state: &State) -> bool {
     state.team().is_some_and(|team| team.lead_lease.is_some())
 }
 
-fn person(command: Command) -> Request {
-    Request::new(Actor::human("zoe"), command)
+fn person(command: Command) -> CommandRequest {
+    CommandRequest::new(Actor::human("zoe"), command)
 }
 
 pub(crate) async fn open_store(url: &str, missing: Missing) -> Result<Arc<dyn Store>> {

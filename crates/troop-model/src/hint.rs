@@ -106,6 +106,12 @@ impl Hint {
         hint
     }
 
+    /// A command that the text before it explains.
+    #[must_use]
+    pub fn and_run(self, command: HintCommand) -> Self {
+        self.and_to("", "", command)
+    }
+
     /// More text.
     #[must_use]
     pub fn and(mut self, text: impl Into<String>) -> Self {
@@ -148,11 +154,32 @@ impl Hint {
         self.parts = changed.collect();
         self
     }
+
+    /// The same hint with text instead of the steps whose command somebody else would spell in another way.
+    #[must_use]
+    pub fn respell(mut self, spell: impl Fn(&HintCommand) -> Option<String>) -> Self {
+        let respelled = self.parts.into_iter().map(|part| match part {
+            HintPart::Step(HintStep { say, command }) => match spell(&command) {
+                Some(text) if say.is_empty() => HintPart::Text(text),
+                Some(text) => HintPart::Text(format!("{say}: {text}")),
+                None => HintPart::Step(HintStep { say, command }),
+            },
+            text @ HintPart::Text(_) => text,
+        });
+        self.parts = respelled.collect();
+        self
+    }
 }
 
 impl From<String> for Hint {
     fn from(text: String) -> Self {
         Self::default().and(text)
+    }
+}
+
+impl From<&String> for Hint {
+    fn from(text: &String) -> Self {
+        Self::from(text.as_str())
     }
 }
 

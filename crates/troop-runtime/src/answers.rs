@@ -4,6 +4,9 @@
 mod files;
 mod presence;
 mod queries;
+mod subscriptions;
+mod teams;
+mod transcripts;
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +16,13 @@ use troop_protocol::{Answer, Call, Change, Failure, FailureKind, Responder, Sess
 use troop_store::StoreError;
 use uuid::Uuid;
 
-use crate::{Board, BoardError, Done, Request, Signature, workspace::Files};
+use crate::{
+    Board, BoardError, CommandEffect, CommandRequest, Signature, workspace::WorkspaceFiles,
+};
 
 pub use presence::LeadPresence;
+pub(crate) use subscriptions::Subscriptions;
+pub use transcripts::{TranscriptFeed, TranscriptReader};
 
 /// What answers the calls of one team. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -23,7 +30,7 @@ pub struct Answers {
     board: Board,
     /// The team's own folder on this machine: its lock, its socket, its transcripts, its workspace.
     folder: PathBuf,
-    files: Files,
+    files: WorkspaceFiles,
     /// The fencing number of the lead that answers, if a lead does.
     fence: Option<u64>,
 }
@@ -32,7 +39,7 @@ impl Answers {
     /// Answers from a board that is open here.
     #[must_use]
     pub fn new(board: Board, folder: &Path) -> Self {
-        let files = Files::new(board.clone(), folder);
+        let files = WorkspaceFiles::new(board.clone(), folder);
         Self { board, folder: folder.to_owned(), files, fence: None }
     }
 
@@ -47,6 +54,10 @@ impl Answers {
             Call::Query(query) => self.query(session, query).await,
             Call::Change(change) => self.change(session, *change).await,
             Call::File(call) => self.file(session, call).await,
+            Call::Follow(_) => {
+                let what = "subscriptions need a conversation of their own: the lead's socket";
+                Err(Failure::new(FailureKind::Forbidden, what))
+            }
             Call::Open(_) => Err(Failure::new(FailureKind::Forbidden, "who asks is known here")),
         }
     }
@@ -59,7 +70,7 @@ impl Answers {
     }
 
     async fn change(&self, session: Session, change: Change) -> Result<Box<RawValue>, Failure> {
-        let request = Request { fence: self.fence, ..signed(session, change) };
+        let request = CommandRequest { fence: self.fence, ..signed(session, change) };
         let given = self.board.give_and_look(request, |state, done| changed(state, &done)).await;
         let given = given.map_err(|error| failure(&error))?;
         let answer = given.done().await.map_err(|error| failure(&error))?;
@@ -68,14 +79,14 @@ impl Answers {
 }
 
 /// The change that somebody asks for, as a request to the board.
-pub(crate) fn signed(session: Session, change: Change) -> Request {
+pub(crate) fn signed(session: Session, change: Change) -> CommandRequest {
     let Session { actor, origin } = session;
     let operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
     Signature { operation, actor, origin }.on(change.command)
 }
 
 /// What a call changed, with the task that it was about. A task that has left the board is not shown.
-pub(crate) fn changed(state: &State, done: &Done) -> Answer {
+pub(crate) fn changed(state: &State, done: &CommandEffect) -> Answer {
     let task = done.task().and_then(|number| state.tasks().get(number));
     let task = task.and_then(|task| to_raw_value(&TaskView::brief(state, task)).ok());
     Answer { version: done.version, task, events: done.events.to_vec() }

@@ -50,7 +50,7 @@ pub enum Following {
 
 /// A command, with all that a board must know about who gives it.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct CommandRequest {
     /// Names the attempt: the same request again has one effect.
     pub operation: OperationId,
     pub actor: Actor,
@@ -85,13 +85,13 @@ impl Signature {
 
     /// A command, signed.
     #[must_use]
-    pub fn on(self, command: Command) -> Request {
+    pub fn on(self, command: Command) -> CommandRequest {
         let Self { operation, actor, origin } = self;
-        Request { operation, actor, origin, command, fence: None }
+        CommandRequest { operation, actor, origin, command, fence: None }
     }
 }
 
-impl Request {
+impl CommandRequest {
     /// A first attempt, from no conversation in particular.
     #[must_use]
     pub fn new(actor: Actor, command: Command) -> Self {
@@ -106,14 +106,14 @@ impl Request {
 
 /// What a command did, once it is durable.
 #[derive(Clone, Debug)]
-pub struct Done {
+pub struct CommandEffect {
     /// Where the log stood after it.
     pub version: Version,
     /// The facts that it made; none if things were so already.
     pub events: Arc<[Event]>,
 }
 
-impl Done {
+impl CommandEffect {
     /// The first task that the facts are about.
     #[must_use]
     pub fn task(&self) -> Option<TaskNumber> {
@@ -127,9 +127,9 @@ pub struct Board {
     team: TeamId,
     store: Arc<dyn Store>,
     clock: Clock,
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<BoardJob>,
     /// Weak, so that subscriptions end with the writer.
-    events: broadcast::WeakSender<News>,
+    events: broadcast::WeakSender<BoardNews>,
     tracker: TaskTracker,
     /// What the writer said when it panicked.
     fault: Arc<OnceLock<String>>,
@@ -137,12 +137,12 @@ pub struct Board {
 
 /// A command that was given and is not answered yet.
 #[derive(Debug)]
-pub struct Given<T = Done> {
+pub struct PendingCommand<T = CommandEffect> {
     answer: oneshot::Receiver<thread::Result<BoardResult<T>>>,
     board: Board,
 }
 
-impl<T> Given<T> {
+impl<T> PendingCommand<T> {
     /// Waits until what the command did is durable.
     pub async fn done(self) -> BoardResult<T> {
         match self.answer.await {
@@ -153,14 +153,14 @@ impl<T> Given<T> {
 }
 
 /// What subscribers are told: an event, or that there is something in the store which the board could not read.
-type News = Option<Arc<Event>>;
+type BoardNews = Option<Arc<Event>>;
 
 /// What is done with the answer to a command, and with the state that it led to.
-type Reply = Box<dyn FnOnce(BoardResult<Done>, &State) + Send>;
+type BoardReply = Box<dyn FnOnce(BoardResult<CommandEffect>, &State) + Send>;
 
 /// One thing that waits in a board's queue.
-enum Job {
-    Submit(Box<Request>, Reply),
+enum BoardJob {
+    Submit(Box<CommandRequest>, BoardReply),
     Look(Box<dyn FnOnce(&State) + Send>),
     /// Take in what others wrote, then answer.
     CatchUp(oneshot::Sender<BoardResult<Version>>),
@@ -205,7 +205,7 @@ impl Board {
             tracker: tracker.clone(),
             fault: Arc::default(),
         };
-        let writer = writer::Writer::new(team, store, clock, opened, events, tracker.clone());
+        let writer = writer::BoardWriter::new(team, store, clock, opened, events, tracker.clone());
         tracker.spawn(keep_fault(writer.run(queue, watch), Arc::clone(&board.fault)));
         tracker.close();
         Ok(board)
@@ -217,18 +217,27 @@ impl Board {
         self.team
     }
 
+    /// The store that keeps its log.
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
     /// What time it is here.
     pub(crate) fn now(&self) -> Time {
         self.clock.now()
     }
 
     /// Gives a command and waits until what it did is durable.
-    pub async fn submit(&self, request: Request) -> BoardResult<Done> {
+    pub async fn submit(&self, request: CommandRequest) -> BoardResult<CommandEffect> {
         self.give(request).await?.done().await
     }
 
     /// Gives a command. What is given after this is decided after it, also while its answer is still to come.
-    pub async fn give(&self, request: Request) -> BoardResult<Given> {
+    pub async fn give(&self, request: CommandRequest) -> BoardResult<PendingCommand> {
         self.give_and_look(request, |_, done| done).await
     }
 
@@ -236,16 +245,16 @@ impl Board {
     /// what others have changed meanwhile.
     pub async fn give_and_look<T: Send + 'static>(
         &self,
-        request: Request,
-        look: impl FnOnce(&State, Done) -> T + Send + 'static,
-    ) -> BoardResult<Given<T>> {
+        request: CommandRequest,
+        look: impl FnOnce(&State, CommandEffect) -> T + Send + 'static,
+    ) -> BoardResult<PendingCommand<T>> {
         let (reply, answer) = oneshot::channel();
-        let reply = move |done: BoardResult<Done>, state: &State| {
+        let reply = move |done: BoardResult<CommandEffect>, state: &State| {
             let look = || done.map(|done| look(state, done));
             drop(reply.send(catch_unwind(AssertUnwindSafe(look))));
         };
-        self.enqueue(Job::Submit(Box::new(request), Box::new(reply))).await?;
-        Ok(Given { answer, board: self.clone() })
+        self.enqueue(BoardJob::Submit(Box::new(request), Box::new(reply))).await?;
+        Ok(PendingCommand { answer, board: self.clone() })
     }
 
     /// Looks at the state between two changes. All that is seen is durable.
@@ -258,7 +267,7 @@ impl Board {
         let job = move |state: &State| {
             drop(reply.send(catch_unwind(AssertUnwindSafe(|| look(state)))));
         };
-        self.enqueue(Job::Look(Box::new(job))).await?;
+        self.enqueue(BoardJob::Look(Box::new(job))).await?;
         let Ok(looked) = answer.await else { return Err(self.ended().await) };
         Ok(looked.unwrap_or_else(|panic| resume_unwind(panic)))
     }
@@ -266,7 +275,7 @@ impl Board {
     /// Takes in what other processes wrote, and says where the log stands.
     pub async fn catch_up(&self) -> BoardResult<Version> {
         let (reply, answer) = oneshot::channel();
-        self.enqueue(Job::CatchUp(reply)).await?;
+        self.enqueue(BoardJob::CatchUp(reply)).await?;
         match answer.await {
             Ok(answer) => answer,
             Err(_) => Err(self.ended().await),
@@ -294,7 +303,7 @@ impl Board {
         }
     }
 
-    async fn enqueue(&self, job: Job) -> BoardResult<()> {
+    async fn enqueue(&self, job: BoardJob) -> BoardResult<()> {
         match self.jobs.send(job).await {
             Ok(()) => Ok(()),
             Err(_) => Err(self.ended().await),
@@ -327,7 +336,7 @@ async fn keep_fault(run: impl Future<Output = ()>, fault: Arc<OnceLock<String>>)
     .await;
 }
 
-impl std::fmt::Debug for Job {
+impl std::fmt::Debug for BoardJob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Submit(..) => "Submit",

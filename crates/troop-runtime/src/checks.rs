@@ -19,7 +19,7 @@ use troop_process::{Group, Mark, command};
 use uuid::Uuid;
 
 use crate::{Agreement, BoxFuture, Clock};
-use tail::Tail;
+use tail::OutputTail;
 
 /// As shells have it: it took too long, it could not be run, it was ended by a signal.
 const TOO_LONG: i32 = 124;
@@ -29,21 +29,21 @@ const SIGNALLED: i32 = 128;
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Takes a line that a check prints.
-pub type Show = Arc<dyn Fn(&str) + Send + Sync>;
+pub type LineSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Asks whether the board would still take it.
-pub type Ask = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
+pub type DemandProbe = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 
 /// Whether anybody still wants to know whether a task is done. By default somebody does.
 #[derive(Clone, Default)]
-pub struct Wanted {
+pub struct CheckDemand {
     /// Ends what is running.
     pub over: CancellationToken,
     /// Looks once more before anything is changed.
-    pub ask: Option<Ask>,
+    pub ask: Option<DemandProbe>,
 }
 
-impl Wanted {
+impl CheckDemand {
     /// Whether it is wanted now.
     pub async fn is_still(&self) -> bool {
         if self.over.is_cancelled() {
@@ -56,7 +56,7 @@ impl Wanted {
     }
 }
 
-impl fmt::Debug for Wanted {
+impl fmt::Debug for CheckDemand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wanted").field("over", &self.over).finish_non_exhaustive()
     }
@@ -76,9 +76,9 @@ pub struct Checks {
     /// For which session of a lead they run, so that what they leave behind is found.
     pub session: Uuid,
     /// Where the lines go that they print. Called often; it must not wait.
-    pub show: Option<Show>,
+    pub show: Option<LineSink>,
     /// Whether anybody still wants to know.
-    pub wanted: Wanted,
+    pub wanted: CheckDemand,
     /// Whether they are what a person agreed to.
     pub agreement: Agreement,
 }
@@ -133,7 +133,7 @@ impl Checks {
     /// Listens to a check until it ends or its time is up.
     async fn attend(&self, mut child: Child, reader: pipe::Receiver) -> io::Result<(i32, String)> {
         let group = Group::led_by(&child);
-        let mut tail = Tail::new(self.show.clone());
+        let mut tail = OutputTail::new(self.show.clone());
         let status = select! {
             status = child.wait() => Some(status?),
             () = sleep(self.timeout) => None,

@@ -13,10 +13,10 @@ use troop_model::Time;
 
 /// A source of time. Cheap to clone.
 #[derive(Clone)]
-pub struct Clock(Source);
+pub struct Clock(ClockSource);
 
 #[derive(Clone)]
-enum Source {
+enum ClockSource {
     System,
     Manual(Arc<AtomicI64>),
 }
@@ -25,18 +25,18 @@ impl Clock {
     /// The machine's clock.
     #[must_use]
     pub fn system() -> Self {
-        Self(Source::System)
+        Self(ClockSource::System)
     }
 
     /// A clock that stands until it is set.
     #[must_use]
     pub fn manual(start: Time) -> Self {
-        Self(Source::Manual(Arc::new(AtomicI64::new(start.as_micros()))))
+        Self(ClockSource::Manual(Arc::new(AtomicI64::new(start.as_micros()))))
     }
 
     /// Sets a manual clock; the machine's clock is not ours to set.
     pub fn set(&self, time: Time) {
-        if let Source::Manual(micros) = &self.0 {
+        if let ClockSource::Manual(micros) = &self.0 {
             micros.store(time.as_micros(), Ordering::SeqCst);
         }
     }
@@ -46,8 +46,8 @@ impl Clock {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the machine")]
     pub fn now(&self) -> Time {
         match &self.0 {
-            Source::System => Timestamp::now().into(),
-            Source::Manual(micros) => Time::from_micros(micros.load(Ordering::SeqCst)),
+            ClockSource::System => Timestamp::now().into(),
+            ClockSource::Manual(micros) => Time::from_micros(micros.load(Ordering::SeqCst)),
         }
     }
 }
@@ -55,8 +55,8 @@ impl Clock {
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Source::System => "Clock::system",
-            Source::Manual(_) => "Clock::manual",
+            ClockSource::System => "Clock::system",
+            ClockSource::Manual(_) => "Clock::manual",
         })
     }
 }

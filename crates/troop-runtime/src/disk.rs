@@ -57,14 +57,14 @@ impl Stamp {
 
 /// A file that was read.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct DiskFile {
     pub(crate) stamp: Stamp,
     /// None if it is too large to be read.
     pub(crate) bytes: Option<Vec<u8>>,
 }
 
 /// Reads a file; none if there is none. What is no file is not waited for, and a link is not followed: it may lead anywhere.
-pub(crate) fn read(path: &Path) -> io::Result<Option<Found>> {
+pub(crate) fn read(path: &Path) -> io::Result<Option<DiskFile>> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
     let file = match File::options().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
@@ -74,18 +74,18 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Found>> {
             if found.is_file() {
                 return Err(error);
             }
-            return Ok(Some(Found { stamp: Stamp::new(&found), bytes: None }));
+            return Ok(Some(DiskFile { stamp: Stamp::new(&found), bytes: None }));
         }
     };
     let found = file.metadata()?;
     let stamp = Stamp::new(&found);
     if !found.is_file() || stamp.size > MAX_FILE {
-        return Ok(Some(Found { stamp, bytes: None }));
+        return Ok(Some(DiskFile { stamp, bytes: None }));
     }
     let mut bytes = Vec::with_capacity(stamp.size as usize);
     file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     let is_whole = bytes.len() as u64 <= MAX_FILE;
-    Ok(Some(Found { stamp, bytes: is_whole.then_some(bytes) }))
+    Ok(Some(DiskFile { stamp, bytes: is_whole.then_some(bytes) }))
 }
 
 /// Puts a value in its place in one step, so that nobody reads half of it.

@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
-use troop_model::{CodecError, Event, State, TeamId, Time, Version, decode};
+use troop_model::{CodecError, Event, Hint, HintCommand, State, TeamId, Time, Version, decode};
 use troop_store::{Entry, Store};
 
 use crate::{BoardError, BoardResult, board::replay as take_in};
@@ -71,17 +71,18 @@ pub enum ExportError {
 impl ExportError {
     /// What to do next.
     #[must_use]
-    pub fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> Hint {
+        let export = || HintCommand::troop("team export").word("--output").blank("FILE");
         match self {
             Self::Unreadable(_) | Self::NotAnExport => {
-                "import what `troop team export --output FILE` wrote"
+                Hint::from("import what ").and_run(export()).and(" wrote")
             }
-            Self::Newer { .. } => "a newer troop wrote it; upgrade troop",
+            Self::Newer { .. } => "a newer troop wrote it; upgrade troop".into(),
             Self::NoEvent { source, .. } if source.is_newer() => {
-                "a newer troop wrote it; upgrade troop"
+                "a newer troop wrote it; upgrade troop".into()
             }
             Self::NoEvent { .. } | Self::Incomplete { .. } | Self::Changed => {
-                "copy the file again, or export the team again: `troop team export --output FILE`"
+                Hint::from("copy the file again").or_to("export the team again", export())
             }
         }
     }
@@ -176,10 +177,10 @@ pub fn read_export(mut input: impl BufRead) -> Result<(ExportHeader, Vec<Event>)
 
 fn header(line: &[u8]) -> Result<ExportHeader, ExportError> {
     #[derive(Deserialize)]
-    struct Form {
+    struct ExportForm {
         troop_export: u32,
     }
-    let form: Form = serde_json::from_slice(line).map_err(|_| ExportError::NotAnExport)?;
+    let form: ExportForm = serde_json::from_slice(line).map_err(|_| ExportError::NotAnExport)?;
     if form.troop_export > FORMAT {
         return Err(ExportError::Newer { found: form.troop_export });
     }

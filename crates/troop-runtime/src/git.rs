@@ -14,7 +14,7 @@ use troop_process::{Group, command};
 
 use crate::{
     fault::{is_of_machine, is_said_of_machine},
-    isolation::Torn,
+    isolation::FolderFault,
 };
 
 /// How long git may take. What takes longer waits for something that will not come.
@@ -87,7 +87,7 @@ pub enum GitError {
     Torn {
         folder: PathBuf,
         /// In which way.
-        how: Torn,
+        how: FolderFault,
     },
     /// Somebody has a branch where those of teams are to be: git keeps branches like files.
     #[error("the branch `{branch}` is in the way: branches of teams go below `{branch}/`")]

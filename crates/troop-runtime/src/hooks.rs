@@ -10,7 +10,7 @@ mod verdict;
 pub use config::{Hook, HooksConfig, Mistake, MistakeKind};
 pub use context::{HookContext, HookTask, Occasion};
 pub use event::HookEvent;
-pub use verdict::{Complaint, Fired, Verdict};
+pub use verdict::{Complaint, HookReport, Verdict};
 
 use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc};
 
@@ -20,8 +20,8 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use crate::Agreement;
 
 use self::{
-    run::{Call, Outcome},
-    verdict::{Judged, judge, judge_late},
+    run::{HookCall, HookOutcome},
+    verdict::{HookJudgement, judge, judge_late},
 };
 
 /// What hooks run in and with.
@@ -76,14 +76,14 @@ impl Hooks {
     ///
     /// Whatever a hook does, this ends: with a veto or without. If it is dropped, the hooks that it waits for are
     /// killed.
-    pub async fn fire(&self, context: &HookContext) -> Fired {
+    pub async fn fire(&self, context: &HookContext) -> HookReport {
         let event = context.event();
         let hooks = self.matching(context);
-        let mut fired = Fired::default();
+        let mut fired = HookReport::default();
         if hooks.is_empty() {
             return fired;
         }
-        let call = Arc::new(Call::new(context, &self.options));
+        let call = Arc::new(HookCall::new(context, &self.options));
         let mut running = Vec::new();
         for hook in hooks {
             let outcome = self.start(Arc::clone(&hook), Arc::clone(&call));
@@ -94,7 +94,7 @@ impl Hooks {
             }
         }
         for (hook, outcome) in running {
-            fired.add(judge(event, &hook, Outcome::of(outcome.await)));
+            fired.add(judge(event, &hook, HookOutcome::of(outcome.await)));
         }
         fired
     }
@@ -118,15 +118,21 @@ impl Hooks {
         found
     }
 
-    fn start(&self, hook: Arc<Hook>, call: Arc<Call>) -> AbortOnDropHandle<Outcome> {
+    fn start(&self, hook: Arc<Hook>, call: Arc<HookCall>) -> AbortOnDropHandle<HookOutcome> {
         let run = async move { run::run(&hook, &call).await };
         AbortOnDropHandle::new(self.options.tracker.spawn(run))
     }
 
-    fn listen_later(&self, event: HookEvent, hook: Arc<Hook>, outcome: AbortOnDropHandle<Outcome>) {
+    fn listen_later(
+        &self,
+        event: HookEvent,
+        hook: Arc<Hook>,
+        outcome: AbortOnDropHandle<HookOutcome>,
+    ) {
         let warnings = self.options.warnings.clone();
         self.options.tracker.spawn(async move {
-            let Judged { complaint, .. } = judge_late(event, &hook, Outcome::of(outcome.await));
+            let HookJudgement { complaint, .. } =
+                judge_late(event, &hook, HookOutcome::of(outcome.await));
             if let Some(complaint) = complaint {
                 // A full queue has enough to say.
                 drop(warnings.try_send(complaint.to_string()));

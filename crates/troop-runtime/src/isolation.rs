@@ -35,19 +35,19 @@ use std::{
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
 use troop_model::{MemberName, TaskNumber, TeamName};
 
-pub use elsewhere::{Elsewhere, elsewhere};
-pub use ignored::Ignored;
-pub use land::{Ending, Kept, Landed};
-pub use late::Done as LateDone;
-pub use leftovers::{Leftover, LeftoverState, Rescued, leftovers, orphans, rescue};
-pub use merge::{Aim, Finished, Merge, Outcome};
-pub use refusal::{Conflict, NotMerged};
-pub use tie::Torn;
-pub use watch::{Clash, Sight, Watcher};
-pub use worktree::Begun;
+pub use elsewhere::{StrayWork, elsewhere};
+pub use ignored::IgnoredFiles;
+pub use land::{KeptFolder, Landing, LandingReport};
+pub use late::LateCompletion;
+pub use leftovers::{Leftover, LeftoverState, Rescue, leftovers, orphans, rescue};
+pub use merge::{Aim, Merge, MergeOutcome, WorkReport};
+pub use refusal::{Conflict, MergeRefusal};
+pub use tie::FolderFault;
+pub use watch::{Clash, WatchReport, Watcher};
+pub use worktree::TaskFolder;
 
-use own_branch::Known;
-use record::Record;
+use own_branch::BranchPosition;
+use record::BranchRecord;
 use repository::Repository;
 
 use crate::git::{Git, GitError};
@@ -69,16 +69,16 @@ pub struct IsolationOptions {
 
 /// Whether teammates have folders of their own, and what people should know about it.
 #[derive(Debug)]
-pub struct Opened {
+pub struct IsolationStart {
     /// How; none if they work in the project's folder.
-    pub isolation: Option<Isolation>,
+    pub isolation: Option<Worktrees>,
     /// What people should know, a line each.
     pub notices: Vec<String>,
 }
 
 /// The folders and branches of a team. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Isolation {
+pub struct Worktrees {
     inner: Arc<Inner>,
 }
 
@@ -86,11 +86,11 @@ pub struct Isolation {
 struct Inner {
     git: Git,
     repository: Repository,
-    record: Record,
+    record: BranchRecord,
     worktrees: PathBuf,
     aside: PathBuf,
     /// Where the team's branch is.
-    known: Mutex<Known>,
+    known: Mutex<BranchPosition>,
     /// One merge at a time, in the order in which they were asked for.
     turn: Semaphore,
     /// One change at a time to the folder of a member. Who merges waits for its turn first.
@@ -99,7 +99,7 @@ struct Inner {
 
 /// Whose work on what.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct TaskAttempt {
     pub member: MemberName,
     /// On which task.
     pub task: TaskNumber,
@@ -109,17 +109,17 @@ pub struct Work {
     pub subject: String,
 }
 
-impl Isolation {
+impl Worktrees {
     /// Opens the folders and branches of a team, or says why it has none. A team that runs for the first time begins where
     /// the project is; one that goes on finds what it left.
-    pub async fn open(options: IsolationOptions) -> Result<Opened, GitError> {
+    pub async fn open(options: IsolationOptions) -> Result<IsolationStart, GitError> {
         let IsolationOptions { project, folder, aside, team, environment } = options;
         let mut git = Git::new(&project, &environment);
         let repository = match repository::look(&git, &project).await? {
             Ok(repository) => repository,
             Err(why) => {
                 let notice = format!("teammates share this folder: {why}");
-                return Ok(Opened { isolation: None, notices: vec![notice] });
+                return Ok(IsolationStart { isolation: None, notices: vec![notice] });
             }
         };
         git = git.at(&repository.top);
@@ -129,10 +129,11 @@ impl Isolation {
         fs::create_dir_all(&folder).map_err(GitError::file(&folder))?;
         let folder = folder.canonicalize().map_err(GitError::file(&folder))?;
         let mut notices = repository.notices(&git).await?;
-        let (record, moved) = Record::find(&git, &repository, &folder, &team).await?;
+        let (record, moved) = BranchRecord::find(&git, &repository, &folder, &team).await?;
         notices.extend(moved);
         let name = format!("refs/heads/{}", record.branch);
-        let known = Mutex::new(Known::at(git.run(&["rev-parse", "--verify", &name]).await?));
+        let known =
+            Mutex::new(BranchPosition::at(git.run(&["rev-parse", "--verify", &name]).await?));
         let worktrees = folder.join("worktrees");
         let turn = Semaphore::new(1);
         let folders = Mutex::default();
@@ -140,7 +141,7 @@ impl Isolation {
             Arc::new(Inner { git, repository, record, worktrees, aside, known, turn, folders });
         let isolation = Self { inner };
         isolation.hold_branch().await?;
-        Ok(Opened { isolation: Some(isolation), notices })
+        Ok(IsolationStart { isolation: Some(isolation), notices })
     }
 
     /// The branch into which finished work is merged.

@@ -132,7 +132,7 @@ pub enum MirrorError {
 
 /// What a mirror tells those who look on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum MirrorNotice {
     /// What somebody wrote was taken.
     Taken {
         /// Where, seen from the shared folder.
@@ -193,7 +193,7 @@ pub struct Mirror {
     ages: Ages,
     /// How often files are looked at unasked.
     poll: Duration,
-    notices: Option<mpsc::UnboundedSender<Notice>>,
+    notices: Option<mpsc::UnboundedSender<MirrorNotice>>,
     n_written: u64,
     n_read: u64,
     /// Which files need not be looked at.
@@ -253,7 +253,7 @@ impl Mirror {
     }
 
     /// Hears from now on what the mirror takes and refuses.
-    pub fn notices(&mut self) -> mpsc::UnboundedReceiver<Notice> {
+    pub fn notices(&mut self) -> mpsc::UnboundedReceiver<MirrorNotice> {
         let (sender, notices) = mpsc::unbounded_channel();
         self.notices = Some(sender);
         notices

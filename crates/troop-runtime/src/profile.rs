@@ -119,7 +119,7 @@ pub async fn profile(path: &Path, environment: &[(OsString, OsString)]) -> Profi
     made.expect("looking at files does not panic, whatever they hold")
 }
 
-fn make(root: &Path, files: list::FileList) -> Profile {
+fn make(root: &Path, files: list::RepositoryFiles) -> Profile {
     let mut notes = files.notes;
     let manifests = recognise::manifests(&files.paths);
     let languages = recognise::languages(&manifests);

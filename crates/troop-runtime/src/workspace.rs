@@ -26,7 +26,7 @@ use troop_model::WorkspaceFolder;
 use uuid::Uuid;
 
 pub use error::WorkspaceError;
-pub use files::{FileRequest, Files, Noted};
+pub use files::{FileRecord, FileRequest, WorkspaceFiles};
 pub use path::FilePath;
 pub use walk::Listing;
 
@@ -67,7 +67,7 @@ pub struct FileStat {
 
 /// What to do about a folder that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Missing {
+enum MissingFolder {
     Make,
     Refuse,
 }
@@ -89,13 +89,13 @@ impl Workspace {
 
     /// Makes a folder, and says where it is.
     pub fn prepare(&self, folder: &WorkspaceFolder) -> Result<PathBuf, WorkspaceError> {
-        self.enter(folder, Missing::Make).map_err(|error| self.unusable(folder, error))?;
+        self.enter(folder, MissingFolder::Make).map_err(|error| self.unusable(folder, error))?;
         Ok(self.path_of(folder))
     }
 
     /// The files of a folder. One that nobody has written to has none.
     pub fn list(&self, folder: &WorkspaceFolder) -> Result<Listing, WorkspaceError> {
-        match self.enter(folder, Missing::Refuse) {
+        match self.enter(folder, MissingFolder::Refuse) {
             Ok(dir) => walk::list(&dir, &self.path_of(folder)),
             Err(error) if is_missing(&error) => Ok(Listing::default()),
             Err(error) => Err(self.unusable(folder, error)),
@@ -146,20 +146,21 @@ impl Workspace {
         quota: Option<u64>,
     ) -> Result<FileStat, WorkspaceError> {
         check_size(path, bytes.len() as u64)?;
-        let root = self.root(Missing::Make).map_err(|error| self.unusable(folder, error))?;
+        let root = self.root(MissingFolder::Make).map_err(|error| self.unusable(folder, error))?;
         let _lock = lock(&root).map_err(|error| self.unusable(folder, error))?;
-        let dir =
-            self.enter(folder, Missing::Make).map_err(|error| self.unusable(folder, error))?;
+        let dir = self
+            .enter(folder, MissingFolder::Make)
+            .map_err(|error| self.unusable(folder, error))?;
         let unwritten = |source| failed(path, "written", source);
         // Whether it fits is known before anything is made for it.
-        let old = match descend(&dir, path, Missing::Refuse) {
+        let old = match descend(&dir, path, MissingFolder::Refuse) {
             Ok((parent, name)) => stat(&parent, name, path)?,
             Err(error) if is_missing(&error) => None,
             Err(error) => return Err(through(path, error)),
         };
-        self.check_room(&root, folder, path, Change { old: old.as_ref(), bytes, quota })?;
+        self.check_room(&root, folder, path, FileReplacement { old: old.as_ref(), bytes, quota })?;
         let (parent, name) =
-            descend(&dir, path, Missing::Make).map_err(|error| through(path, error))?;
+            descend(&dir, path, MissingFolder::Make).map_err(|error| through(path, error))?;
         replace(&root, &parent, name, bytes).map_err(unwritten)?;
         stat(&parent, name, path)?.ok_or_else(|| not_found(path))
     }
@@ -167,11 +168,11 @@ impl Workspace {
     /// Deletes a file, and the folders that it leaves empty. Says how many bytes it had.
     pub fn delete(&self, folder: &WorkspaceFolder, path: &FilePath) -> Result<u64, WorkspaceError> {
         let missing = |error: io::Error| self.missing(folder, path, error);
-        let root = self.root(Missing::Refuse).map_err(missing)?;
+        let root = self.root(MissingFolder::Refuse).map_err(missing)?;
         let _lock = lock(&root).map_err(missing)?;
-        let dir = self.enter(folder, Missing::Refuse).map_err(missing)?;
+        let dir = self.enter(folder, MissingFolder::Refuse).map_err(missing)?;
         let (parent, name) =
-            descend(&dir, path, Missing::Refuse).map_err(|error| through(path, error))?;
+            descend(&dir, path, MissingFolder::Refuse).map_err(|error| through(path, error))?;
         let undeleted = |source| failed(path, "deleted", source);
         let old = parent.symlink_metadata(name).map_err(missing)?;
         if old.is_dir() {
@@ -189,7 +190,7 @@ impl Workspace {
         root: &Dir,
         folder: &WorkspaceFolder,
         path: &FilePath,
-        change: Change<'_>,
+        change: FileReplacement<'_>,
     ) -> Result<(), WorkspaceError> {
         let (path, size) = (path.to_string(), change.bytes.len() as u64);
         if change.old.is_none() {
@@ -216,25 +217,25 @@ impl Workspace {
         path: &'a FilePath,
     ) -> Result<(Dir, &'a str), WorkspaceError> {
         let dir = self
-            .enter(folder, Missing::Refuse)
+            .enter(folder, MissingFolder::Refuse)
             .map_err(|error| self.missing(folder, path, error))?;
         let (parent, name) =
-            descend(&dir, path, Missing::Refuse).map_err(|error| through(path, error))?;
+            descend(&dir, path, MissingFolder::Refuse).map_err(|error| through(path, error))?;
         match stat(&parent, name, path)? {
             Some(_) => Ok((parent, name)),
             None => Err(not_found(path)),
         }
     }
 
-    fn root(&self, missing: Missing) -> io::Result<Dir> {
-        if missing == Missing::Make {
+    fn root(&self, missing: MissingFolder) -> io::Result<Dir> {
+        if missing == MissingFolder::Make {
             std::fs::create_dir_all(&self.team)?;
         }
         let team = Dir::open_ambient_dir(&self.team, ambient_authority())?;
         step(&team, ROOT, missing)
     }
 
-    fn enter(&self, folder: &WorkspaceFolder, missing: Missing) -> io::Result<Dir> {
+    fn enter(&self, folder: &WorkspaceFolder, missing: MissingFolder) -> io::Result<Dir> {
         let root = self.root(missing)?;
         folder::names(folder).iter().try_fold(root, |dir, name| step(&dir, name, missing))
     }
@@ -256,16 +257,16 @@ impl Workspace {
 
 /// What is about to change.
 #[derive(Clone, Copy)]
-struct Change<'a> {
+struct FileReplacement<'a> {
     old: Option<&'a FileStat>,
     bytes: &'a [u8],
     quota: Option<u64>,
 }
 
 /// Takes one step into a folder. A link is none.
-fn step(dir: &Dir, name: &str, missing: Missing) -> io::Result<Dir> {
+fn step(dir: &Dir, name: &str, missing: MissingFolder) -> io::Result<Dir> {
     match dir.open_dir_nofollow(name) {
-        Err(error) if is_missing(&error) && missing == Missing::Make => {
+        Err(error) if is_missing(&error) && missing == MissingFolder::Make => {
             match dir.create_dir_with(name, DirBuilder::new().mode(FOLDER_MODE)) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => sync(dir)?,
@@ -277,7 +278,11 @@ fn step(dir: &Dir, name: &str, missing: Missing) -> io::Result<Dir> {
 }
 
 /// The folder at the end of a path, and the name of the file.
-fn descend<'a>(dir: &Dir, path: &'a FilePath, missing: Missing) -> io::Result<(Dir, &'a str)> {
+fn descend<'a>(
+    dir: &Dir,
+    path: &'a FilePath,
+    missing: MissingFolder,
+) -> io::Result<(Dir, &'a str)> {
     let (folders, name) = path.parts();
     let parent =
         folders.iter().try_fold(dir.try_clone()?, |dir, name| step(&dir, name, missing))?;
@@ -315,7 +320,7 @@ fn check_size(path: &FilePath, size: u64) -> Result<(), WorkspaceError> {
 
 /// Puts a whole file in the place of what was there. A file that has the old one's other name stays as it is.
 fn replace(root: &Dir, dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let writing = step(root, WRITING, Missing::Make)?;
+    let writing = step(root, WRITING, MissingFolder::Make)?;
     // Who holds the lock is alone: what lies here was left behind.
     for left in writing.entries()?.flatten() {
         // What cannot be removed is in nobody's way.
@@ -356,7 +361,7 @@ fn lock(root: &Dir) -> io::Result<File> {
 fn remove_empty(dir: &Dir, path: &FilePath) {
     let (mut folders, _) = path.parts();
     while let Some(name) = folders.pop() {
-        let into = |dir: Dir, name: &&str| step(&dir, name, Missing::Refuse);
+        let into = |dir: Dir, name: &&str| step(&dir, name, MissingFolder::Refuse);
         let parent = dir.try_clone().and_then(|dir| folders.iter().try_fold(dir, into));
         // One that is not empty stays, and so do those that it is in.
         if parent.and_then(|parent| parent.remove_dir(name)).is_err() {

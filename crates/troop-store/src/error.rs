@@ -6,6 +6,7 @@ mod tests;
 use std::error::Error;
 
 use thiserror::Error as ThisError;
+use troop_model::Hint;
 
 use crate::failure::LINE_PATIENCE;
 
@@ -22,7 +23,7 @@ pub enum StoreError {
         /// What is refused, and why.
         what: String,
         /// What to do about it.
-        hint: String,
+        hint: Hint,
     },
     /// There is no such team, store or folder.
     #[error("{what}")]
@@ -30,7 +31,7 @@ pub enum StoreError {
         /// What is missing.
         what: String,
         /// What to do about it.
-        hint: String,
+        hint: Hint,
     },
     /// Somebody else was first.
     #[error("{what}")]
@@ -38,7 +39,7 @@ pub enum StoreError {
         /// What they did.
         what: String,
         /// What to do about it.
-        hint: String,
+        hint: Hint,
     },
     /// The store does not answer now. The change may or may not have happened; repeating it is safe.
     #[error("{what}")]
@@ -46,7 +47,7 @@ pub enum StoreError {
         /// What was tried.
         what: String,
         /// What to do about it.
-        hint: String,
+        hint: Hint,
         /// Why it did not work.
         #[source]
         source: Box<dyn Error + Send + Sync>,
@@ -57,7 +58,7 @@ pub enum StoreError {
         /// Where, and how it shows.
         what: String,
         /// What to do about it.
-        hint: String,
+        hint: Hint,
     },
     /// A fault in troop itself.
     #[error("{what}")]

@@ -9,26 +9,26 @@ use std::{
     time::Duration,
 };
 
-use troop_model::{TeamId, quoted, quoted_path};
+use troop_model::{Hint, HintCommand, TeamId};
 
 use crate::{StoreError, error::WaitedInLine};
 
 /// How long a caller waits in line for other writers. Several turns fit into it.
 pub(crate) const LINE_PATIENCE: Duration = Duration::from_secs(30);
 
-pub(crate) fn refused(what: impl Into<String>, hint: impl Into<String>) -> StoreError {
+pub(crate) fn refused(what: impl Into<String>, hint: impl Into<Hint>) -> StoreError {
     StoreError::Refused { what: what.into(), hint: hint.into() }
 }
 
-pub(crate) fn not_found(what: impl Into<String>, hint: impl Into<String>) -> StoreError {
+pub(crate) fn not_found(what: impl Into<String>, hint: impl Into<Hint>) -> StoreError {
     StoreError::NotFound { what: what.into(), hint: hint.into() }
 }
 
-pub(crate) fn conflict(what: impl Into<String>, hint: impl Into<String>) -> StoreError {
+pub(crate) fn conflict(what: impl Into<String>, hint: impl Into<Hint>) -> StoreError {
     StoreError::Conflict { what: what.into(), hint: hint.into() }
 }
 
-pub(crate) fn corrupt(what: impl Into<String>, hint: impl Into<String>) -> StoreError {
+pub(crate) fn corrupt(what: impl Into<String>, hint: impl Into<Hint>) -> StoreError {
     StoreError::Corrupt { what: what.into(), hint: hint.into() }
 }
 
@@ -38,19 +38,17 @@ pub(crate) fn bug(what: impl Into<String>) -> StoreError {
 
 pub(crate) fn unavailable(
     what: impl Into<String>,
-    hint: impl Into<String>,
+    hint: impl Into<Hint>,
     source: impl Into<Box<dyn Error + Send + Sync>>,
 ) -> StoreError {
     StoreError::Unavailable { what: what.into(), hint: hint.into(), source: source.into() }
 }
 
 pub(crate) fn no_store(url: &str) -> StoreError {
+    let create = HintCommand::troop("team create").word("my-team").word("--store").word(url);
     not_found(
         format!("there is no store at `{url}`"),
-        format!(
-            "make a team there: `troop team create my-team --store {}`, or check the path",
-            quoted(url)
-        ),
+        Hint::to("make a team there", create).and(", or check the path"),
     )
 }
 
@@ -66,13 +64,15 @@ pub(crate) fn written_by_newer(
 }
 
 pub(crate) fn unknown_team(team: TeamId) -> StoreError {
-    not_found(format!("there is no team `{team}`"), "see `troop team list`")
+    let hint = Hint::from("see ").and_run(HintCommand::troop("team list"));
+    not_found(format!("there is no team `{team}`"), hint)
 }
 
 pub(crate) fn name_taken(name: &str) -> StoreError {
     conflict(
         format!("there is already a team `{name}`"),
-        format!("choose another name, or free this one: `troop team delete {name}`"),
+        Hint::from("choose another name")
+            .or_to("free this one", HintCommand::troop("team delete").team(name)),
     )
 }
 
@@ -127,34 +127,35 @@ pub(crate) fn io_failure(act: &str, path: &Path, source: io::Error) -> StoreErro
     }
 }
 
-pub(crate) fn space_hint(path: &Path) -> String {
-    let folder = quoted_path(path.parent().unwrap_or(path));
-    format!("free some space on this disk: `df -h {folder}`")
+pub(crate) fn space_hint(path: &Path) -> Hint {
+    let folder = path.parent().unwrap_or(path).display();
+    Hint::to("free some space on this disk", HintCommand::other("df").word("-h").word(folder))
 }
 
-fn see_hint(path: &Path) -> String {
-    format!("see `ls -ld {}`", quoted_path(path))
+fn see_hint(path: &Path) -> Hint {
+    let list = HintCommand::other("ls").word("-ld").word(path.display());
+    Hint::from("see ").and_run(list)
 }
 
 /// A folder has to be there before something is made in it.
 pub(crate) fn no_folder(folder: &Path) -> StoreError {
     not_found(
         format!("there is no folder `{}`", folder.display()),
-        format!("make it: `mkdir -p {}`", quoted_path(folder)),
+        Hint::to("make it", HintCommand::other("mkdir").word("-p").word(folder.display())),
     )
 }
 
 /// The same failure once more, for everyone whose change went down with it.
 pub(crate) fn repeat(error: &StoreError) -> StoreError {
     match error {
-        StoreError::Refused { what, hint } => refused(what, hint),
-        StoreError::NotFound { what, hint } => not_found(what, hint),
-        StoreError::Conflict { what, hint } => conflict(what, hint),
-        StoreError::Corrupt { what, hint } => corrupt(what, hint),
+        StoreError::Refused { what, hint } => refused(what, hint.clone()),
+        StoreError::NotFound { what, hint } => not_found(what, hint.clone()),
+        StoreError::Conflict { what, hint } => conflict(what, hint.clone()),
+        StoreError::Corrupt { what, hint } => corrupt(what, hint.clone()),
         StoreError::Bug { what } => bug(what),
         StoreError::Unavailable { source, .. } if source.is::<WaitedInLine>() => waited_too_long(),
         StoreError::Unavailable { what, hint, source } => {
-            unavailable(what, hint, source.to_string())
+            unavailable(what, hint.clone(), source.to_string())
         }
     }
 }

@@ -74,7 +74,7 @@ impl FaultyStore {
 fn fault() -> StoreError {
     StoreError::Unavailable {
         what: "this answer is lost on purpose".to_owned(),
-        hint: "repeat it".to_owned(),
+        hint: "repeat it".into(),
         source: "a test".into(),
     }
 }

@@ -33,7 +33,7 @@ use crate::{
     config::{self, Starter, Surroundings},
     desk::Desk,
     output::Printer,
-    report::{Refused, Usage},
+    report::{Hint, HintCommand, Refused, Usage},
 };
 
 /// Carries out a command.
@@ -52,11 +52,8 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         if let Some(starter) = Starter::find()? {
             let message =
                 format!("`{}` runs this, but only a person can trust a project", starter.member);
-            return Err(Refused::forbidden(
-                message,
-                "ask the user: `troop message send user \"…\"`",
-            )
-            .into());
+            let ask = HintCommand::troop("message send").word(troop_model::USER).text("…");
+            return Err(Refused::forbidden(message, Hint::to("ask the user", ask)).into());
         }
         return trust::run(args, &surroundings, printer);
     }
@@ -69,7 +66,8 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     let makes_a_team = missing(&cli.command) == Missing::Make;
     let leads = makes_a_team || matches!(cli.command, Command::Resume(_) | Command::Demo(_));
     if leads && config::is_teammate() {
-        let hint = "ask the lead: `troop message send lead \"…\"`";
+        let ask = HintCommand::troop("message send").word("lead").text("…");
+        let hint = Hint::to("ask the lead", ask);
         return Err(Refused::new("a teammate can neither create nor lead a team", hint).into());
     }
     if let Command::Demo(args) = &cli.command {

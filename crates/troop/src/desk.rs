@@ -17,7 +17,8 @@ use troop_model::{
 };
 pub(crate) use troop_protocol::TeamStanding;
 use troop_runtime::{
-    Board, Clock, Done, Following, LeadPresence, Request, Session, Signature, TeamSummary,
+    Board, Clock, CommandEffect, CommandRequest, Following, LeadPresence, Session, Signature,
+    TeamSummary,
 };
 use troop_store::{Missing, Store};
 
@@ -192,6 +193,12 @@ impl Desk {
         Ok(board.look(move |state| presence.members(state)).await?)
     }
 
+    /// The same, with what those wait for that wait for a person's word.
+    pub(crate) async fn waiting_roster(&self, board: &Board) -> Result<Vec<Member>> {
+        let presence = self.presence(board.team());
+        Ok(board.look(move |state| presence.waiting_members(state)).await?)
+    }
+
     /// The process that leads a team from this machine, if it was stopped and hears nothing.
     pub(crate) fn stopped_lead(&self, team: TeamId) -> Option<StoppedLead> {
         self.presence(team).stopped_process().map(|process| StoppedLead { process })
@@ -271,12 +278,12 @@ impl Desk {
     }
 
     /// A command, signed by who acts.
-    pub(crate) fn request(&self, command: Command) -> Result<Request> {
+    pub(crate) fn request(&self, command: Command) -> Result<CommandRequest> {
         Ok(self.signature()?.on(command))
     }
 
     /// Gives a command to the team that is meant.
-    pub(crate) async fn submit(&mut self, command: Command) -> Result<Done> {
+    pub(crate) async fn submit(&mut self, command: Command) -> Result<CommandEffect> {
         let request = self.request(command)?;
         let board = self.team(None).await?;
         match self.relay(&board, &request).await? {
@@ -289,7 +296,7 @@ impl Desk {
     /// the team, whoever looks for work does this.
     pub(crate) async fn tick(&mut self) -> Result<()> {
         let board = self.team(None).await?;
-        board.submit(Request::new(Actor::system(), Command::Tick)).await?;
+        board.submit(CommandRequest::new(Actor::system(), Command::Tick)).await?;
         Ok(())
     }
 

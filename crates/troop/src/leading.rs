@@ -13,8 +13,9 @@ use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, Member, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
-    Board, BoardError, HookOptions, Hooks, Isolation, Lead, LeadEnd, LeadError, LeadHandle,
-    LeadOptions, LeadThinks, LeadWork, Opened, Request, Subscription, Timing, Until,
+    Board, BoardError, CommandRequest, HookOptions, Hooks, IsolationStart, Lead, LeadEnd,
+    LeadError, LeadHandle, LeadOptions, LeadThinks, LeadWork, Subscription, Timing, Until,
+    Worktrees,
 };
 
 use crate::{
@@ -24,7 +25,7 @@ use crate::{
     orphans,
     output::Printer,
     render::Story,
-    report::Typed,
+    report::CallerOptions,
     signals::Signals,
     trust::{self, Trust},
 };
@@ -77,7 +78,7 @@ pub(crate) struct Begun<'a> {
     lead: Lead,
     ears: Ears,
     watch: Watch,
-    isolation: Option<Isolation>,
+    isolation: Option<Worktrees>,
     /// Held until what the team made is brought home.
     folders: Option<Folders>,
     /// What people should know about it.
@@ -116,10 +117,10 @@ impl<'a> Leading<'a> {
         let folder = desk.folder(board.team());
         let taken = Folders::take(&folder).await;
         let folders = taken.with_context(|| format!("`{}` cannot be used", folder.display()))?;
-        let Opened { isolation, notices } = match folders {
+        let IsolationStart { isolation, notices } = match folders {
             Some(_) => isolation::open(desk, board, self.is_new).await?,
             // Somebody leads the team, which is refused below.
-            None => Opened { isolation: None, notices: Vec::new() },
+            None => IsolationStart { isolation: None, notices: Vec::new() },
         };
         let options = LeadOptions {
             board: board.clone(),
@@ -152,7 +153,7 @@ async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
     let state = board.look(State::clone).await?;
     let news = board.subscribe(state.version());
     // What is to be typed may be pasted in another folder, where another team is meant.
-    let typed = Typed::now().about(state.team().map(|team| team.name.as_str()));
+    let typed = CallerOptions::typed().about(state.team().map(|team| team.name.as_str()));
     Ok((Story::new(state, desk.clock.now(), typed), news))
 }
 
@@ -297,7 +298,7 @@ impl<'a> Stopper<'a> {
             let Leading { desk, board, .. } = self.leading;
             let person = Actor::human(&desk.surroundings.user);
             let command = Command::StopTeam { reason: Some(reason.to_owned()) };
-            if board.submit(Request::new(person, command)).await.is_err() {
+            if board.submit(CommandRequest::new(person, command)).await.is_err() {
                 // The board does not take it, so the lead must hear of it in another way.
                 self.handle.hurry().await;
             }

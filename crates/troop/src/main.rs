@@ -16,7 +16,6 @@ mod signals;
 mod teammate;
 mod thinking;
 mod trust;
-mod whole_file;
 
 use std::process::ExitCode;
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     cli::{Colour, Global},
     render::{self, Screen},
-    report::{Typed, Usage},
+    report::{CallerOptions, Hint, Usage},
 };
 
 /// How wide a page is when nobody says.
@@ -120,8 +120,8 @@ impl Printer {
     }
 
     /// Tells a person something that changes nothing.
-    pub(crate) fn warn(&self, text: &str) {
-        warn(text);
+    pub(crate) fn warn(&self, warning: impl Into<Hint>) {
+        warn(warning);
     }
 
     pub(crate) fn error_line(&self, text: &str) {
@@ -159,8 +159,8 @@ fn cleared(text: &str) -> String {
 }
 
 /// Tells a person something that changes nothing.
-pub(crate) fn warn(text: &str) {
-    error_line(&format!("warning: {}", Typed::now().kept_in(text)));
+pub(crate) fn warn(warning: impl Into<Hint>) {
+    error_line(&format!("warning: {}", CallerOptions::typed().written(&warning.into())));
 }
 
 fn error_line(text: &str) {

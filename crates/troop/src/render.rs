@@ -16,7 +16,7 @@ mod wait;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Color, Style};
-use troop_model::{Delegation, MemberState, Status, Time, is_unprintable};
+use troop_model::{Delegation, MemberState, Status, Time};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub(crate) use board::{Row, board};
@@ -30,30 +30,8 @@ pub(crate) use story::Story;
 pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;
 pub(crate) use transcript::transcript;
-pub(crate) use wait::{question, waits_for};
-
-/// Text that cannot act on the terminal: what would move the cursor or turn the reading direction is spelled out.
-pub(crate) fn clean(text: &str) -> String {
-    let mut cleaned = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => cleaned.push(c),
-            c if is_unprintable(c) => cleaned.extend(c.escape_unicode()),
-            c => cleaned.push(c),
-        }
-    }
-    cleaned
-}
-
-/// The same on one line.
-pub(crate) fn one_line(text: &str) -> String {
-    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The same on one line with nothing left out: who is asked to allow something must see all of it, also where lines end.
-pub(crate) fn every_line(text: &str) -> String {
-    clean(text.trim()).replace('\n', " ⏎ ")
-}
+pub(crate) use troop_app::text::{clean, every_line, one_line};
+pub(crate) use wait::question;
 
 /// Text that takes at most `width` columns; `…` stands for what is missing.
 pub(crate) fn fit(text: &str, width: usize) -> String {

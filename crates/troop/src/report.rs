@@ -1,11 +1,13 @@
 //! Errors for people and programs: one line, a hint, the right exit code.
 
-mod hint;
-mod typed;
+mod options;
 
-pub(crate) use hint::{in_plain_words, some_of};
-pub(crate) use troop_model::quoted_path;
-pub(crate) use typed::{Typed, moved_away};
+pub(crate) use options::CallerOptions;
+pub(crate) use troop_app::{
+    hint::{move_away, some_of},
+    text::in_plain_words,
+};
+pub(crate) use troop_model::{Hint, HintCommand, quoted_path};
 
 use std::{
     error::Error as _,
@@ -16,6 +18,7 @@ use std::{
 use anyhow::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
+use troop_app::hint::unknown_team;
 use troop_model::{Refusal, RefusalKind, did_you_mean, nearest};
 use troop_protocol::{Failure, FailureKind};
 use troop_runtime::{BoardError, ExportError, WorkspaceError};
@@ -40,11 +43,11 @@ const BUG_HINT: &str = "this is a bug in troop; please report it with the comman
 #[error("{message}")]
 pub(crate) struct Usage {
     message: String,
-    hint: String,
+    hint: Hint,
 }
 
 impl Usage {
-    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self { message: message.into(), hint: hint.into() }
     }
 }
@@ -55,30 +58,30 @@ impl Usage {
 pub(crate) struct Refused {
     kind: &'static str,
     message: String,
-    hint: String,
+    hint: Hint,
 }
 
 impl Refused {
-    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self { kind: "refused", message: message.into(), hint: hint.into() }
     }
 
-    pub(crate) fn hint(&self) -> &str {
+    pub(crate) fn hint(&self) -> &Hint {
         &self.hint
     }
 
     /// Whoever asks may not.
-    pub(crate) fn forbidden(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn forbidden(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self { kind: "forbidden", ..Self::new(message, hint) }
     }
 
     /// Somebody was first.
-    pub(crate) fn conflict(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn conflict(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self { kind: "conflict", ..Self::new(message, hint) }
     }
 
     /// There is nothing to do now.
-    pub(crate) fn no_work(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn no_work(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self { kind: "no_work", ..Self::new(message, hint) }
     }
 }
@@ -93,7 +96,7 @@ pub(crate) struct Stopped(pub(crate) Wanted);
 pub(crate) struct Report {
     kind: &'static str,
     pub(crate) message: String,
-    pub(crate) hint: Option<String>,
+    pub(crate) hint: Option<Hint>,
     code: u8,
     is_quiet: bool,
 }
@@ -109,7 +112,7 @@ impl Report {
                 message = format!("{message}: {cause}");
             }
         }
-        let hint = hint.map(|hint| Typed::now().kept_in(&hint));
+        let hint = hint.map(|hint| CallerOptions::typed().added_to(&hint));
         let message = in_plain_words(&message);
         Self { kind, message, hint, code, is_quiet: error.is::<Closed>() }
     }
@@ -118,13 +121,14 @@ impl Report {
         if self.is_quiet {
             return ExitCode::SUCCESS;
         }
+        let hint = self.hint.as_ref().map(|hint| CallerOptions::typed().written(hint));
         if printer.json {
-            let error = json!({"kind": self.kind, "message": self.message, "hint": self.hint});
+            let error = json!({"kind": self.kind, "message": self.message, "hint": hint});
             printer.error_line(&json!({ "error": error }).to_string());
         } else {
             let error = render::paint(render::BAD, "error:");
             printer.error_line(&format!("{error} {}", render::clean(&self.message)));
-            if let Some(hint) = &self.hint {
+            if let Some(hint) = &hint {
                 let word = render::paint(render::BOLD, "hint:");
                 printer.error_line(&format!("{word} {}", render::clean(hint)));
             }
@@ -182,7 +186,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         Some(suggested) => did_you_mean(&suggested),
         None => format!("see `{} --help`", crate::cli::typed_command()),
     };
-    Report { kind: "usage", message, hint: Some(hint), code: WRONG_USE, is_quiet: false }
+    Report { kind: "usage", message, hint: Some(hint.into()), code: WRONG_USE, is_quiet: false }
         .print(&printer)
 }
 
@@ -209,9 +213,12 @@ fn suggested(error: &clap::Error) -> Option<String> {
 }
 
 /// The class, the exit code and the hint of an error.
-fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
+fn classify(error: &Error) -> (&'static str, u8, Option<Hint>) {
     if let Some(usage) = error.downcast_ref::<Usage>() {
         return ("usage", WRONG_USE, Some(usage.hint.clone()));
+    }
+    if let Some(error) = error.downcast_ref::<troop_app::Error>() {
+        return of_library(error);
     }
     if let Some(refused) = error.downcast_ref::<Refused>() {
         return (refused.kind, FAILED, Some(refused.hint.clone()));
@@ -237,38 +244,56 @@ fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
         None => {}
     }
     if let Some(error) = error.downcast_ref::<ExportError>() {
-        return ("invalid", WRONG_USE, Some(error.hint().to_owned()));
+        return ("invalid", WRONG_USE, Some(error.hint()));
     }
     on_board(error.downcast_ref::<BoardError>())
 }
 
-fn on_board(error: Option<&BoardError>) -> (&'static str, u8, Option<String>) {
+/// The same of an error of the library.
+fn of_library(error: &troop_app::Error) -> (&'static str, u8, Option<Hint>) {
+    match error {
+        troop_app::Error::Misuse { hint, .. } => ("usage", WRONG_USE, Some(hint.clone())),
+        troop_app::Error::Refused { kind, hint, .. } => (kind.as_str(), FAILED, Some(hint.clone())),
+        troop_app::Error::Board(error) => on_board(Some(error)),
+        troop_app::Error::Store(error) => stored(error),
+        troop_app::Error::Lead(failure) => told(failure),
+        troop_app::Error::File { .. } | troop_app::Error::Damaged { .. } | _ => {
+            ("failed", FAILED, None)
+        }
+    }
+}
+
+fn on_board(error: Option<&BoardError>) -> (&'static str, u8, Option<Hint>) {
     match error {
         Some(BoardError::Refused(refusal)) => refused(refusal),
         Some(BoardError::Store(store)) => stored(store),
         Some(BoardError::Log { source, .. }) if source.is_newer() => {
-            ("refused", FAILED, Some("a newer troop wrote this log; upgrade troop".to_owned()))
+            ("refused", FAILED, Some("a newer troop wrote this log; upgrade troop".into()))
         }
         Some(
             BoardError::Log { .. } | BoardError::Misplaced { .. } | BoardError::Archive { .. },
         ) => (
             "corrupt",
             FAILED,
-            Some("restore the store from a backup, then `troop doctor`".to_owned()),
+            Some(
+                Hint::from("restore the store from a backup")
+                    .then_to("", HintCommand::troop("doctor")),
+            ),
         ),
         Some(BoardError::NoSuchTeam { name, known }) => {
-            ("not_found", FAILED, Some(hint::for_team(name, known)))
+            ("not_found", FAILED, Some(unknown_team(name, known)))
         }
         Some(BoardError::AlreadyActive { name }) => {
-            ("conflict", FAILED, Some(format!("delete it first: `troop team delete {name}`")))
+            let delete = HintCommand::troop("team delete").team(name);
+            ("conflict", FAILED, Some(Hint::to("delete it first", delete)))
         }
-        Some(BoardError::NoActiveTeam) => ("not_found", FAILED, Some(hint::CREATE_TEAM.to_owned())),
-        Some(BoardError::Broken { .. }) => ("bug", BUG, Some(BUG_HINT.to_owned())),
+        Some(BoardError::NoActiveTeam) => ("not_found", FAILED, Some(Hint::create_team())),
+        Some(BoardError::Broken { .. }) => ("bug", BUG, Some(BUG_HINT.into())),
         _ => ("failed", FAILED, None),
     }
 }
 
-fn refused(refusal: &Refusal) -> (&'static str, u8, Option<String>) {
+fn refused(refusal: &Refusal) -> (&'static str, u8, Option<Hint>) {
     let (kind, code) = match refusal.kind() {
         RefusalKind::NotFound => ("not_found", FAILED),
         RefusalKind::Conflict => ("conflict", FAILED),
@@ -277,29 +302,29 @@ fn refused(refusal: &Refusal) -> (&'static str, u8, Option<String>) {
         RefusalKind::Limit => ("limit", FAILED),
         RefusalKind::NoWork => ("no_work", FAILED),
     };
-    (kind, code, hint::for_refusal(refusal))
+    (kind, code, refusal.hint())
 }
 
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "what this program does not know is a bug of it"
 )]
-fn stored(error: &StoreError) -> (&'static str, u8, Option<String>) {
+fn stored(error: &StoreError) -> (&'static str, u8, Option<Hint>) {
     match error {
         StoreError::Refused { hint, .. } => ("refused", FAILED, Some(hint.clone())),
         StoreError::NotFound { hint, .. } => ("not_found", FAILED, Some(hint.clone())),
         StoreError::Conflict { hint, .. } => ("conflict", FAILED, Some(hint.clone())),
         StoreError::Unavailable { hint, .. } => ("unavailable", FAILED, Some(hint.clone())),
         StoreError::Corrupt { hint, .. } => ("corrupt", FAILED, Some(hint.clone())),
-        _ => ("bug", BUG, Some(BUG_HINT.to_owned())),
+        _ => ("bug", BUG, Some(BUG_HINT.into())),
     }
 }
 
 /// What a lead says about a command that it did not carry out.
-fn told(failure: &Failure) -> (&'static str, u8, Option<String>) {
+fn told(failure: &Failure) -> (&'static str, u8, Option<Hint>) {
     let kind = failure.kind;
     if kind == FailureKind::Bug {
-        return ("bug", BUG, Some(BUG_HINT.to_owned()));
+        return ("bug", BUG, Some(BUG_HINT.into()));
     }
     let code = if kind == FailureKind::Invalid { WRONG_USE } else { FAILED };
     (kind.as_str(), code, failure.hint.clone())

@@ -18,13 +18,13 @@ use troop_agent::{
     Definition,
     builtin::{CommandConsent, McpServer},
 };
+use troop_app::whole_file::{self, FileAccess};
 use troop_model::Time;
 use troop_runtime::HooksConfig;
 
 use crate::{
     config::{self, CheckFiles, Surroundings},
     report::quoted_path,
-    whole_file::{self, Access},
 };
 pub(crate) use agreed::{AgreedAgents, agreement};
 pub(crate) use import::imported_runs;
@@ -382,7 +382,7 @@ impl Kept {
         let mut kept = Self::read(home)?;
         change(&mut kept);
         let text = serde_json::to_string_pretty(&kept)? + "\n";
-        whole_file::write(&path, text.as_bytes(), Access::Owner).with_context(cannot)
+        whole_file::write(&path, text.as_bytes(), FileAccess::Owner).with_context(cannot)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reads a script. What makes no sense is named with its line, and with what would.
+//! Parses a script. Errors name the line and what would be right.
 
 mod step;
 
@@ -11,7 +11,6 @@ use crate::text_pattern::TextPattern;
 const HANDLERS: &str = "`when started`, `when task PATTERN`, `when mail PATTERN [from NAME]`, `when plan PATTERN [from \
                         NAME]`, `when shutdown`";
 
-/// What is wrong with a line of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ScriptProblem {
     pub(super) line: usize,
@@ -47,7 +46,7 @@ impl ScriptLine<'_> {
         }
     }
 
-    /// The text behind a word, with the block below it.
+    /// The text after a word, with the block below it.
     fn long_text(&self, rest: &str) -> String {
         match self.block.text() {
             Some(block) if rest.is_empty() => block,
@@ -79,7 +78,7 @@ fn handler(line: &ScriptLine<'_>) -> Result<Handler, ScriptProblem> {
     Ok(Handler { when, steps })
 }
 
-/// Reads `PATTERN [from NAME]`. Without a pattern, all.
+/// Parses `PATTERN [from NAME]`. Without a pattern it matches all mail.
 fn sought(text: &str) -> MailPattern {
     let (pattern, from) = match text.rsplit_once("from ") {
         Some((pattern, name))

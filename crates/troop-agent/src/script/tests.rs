@@ -256,7 +256,7 @@ fn fuzz_script() {
     ];
     troop_testkit::fuzz(&words, &examples, 1_000, |bytes| {
         let text = String::from_utf8_lossy(bytes);
-        // What is wrong is in a line that is there.
+        // An error names an existing line.
         if let Err(problem) = Script::parse(&text) {
             assert!(problem.line <= text.lines().count() + 1 && !problem.what.is_empty());
         }

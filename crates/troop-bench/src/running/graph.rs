@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, process::Stdio};
 use anyhow::{Context as _, Result, ensure};
 use tokio::time::Instant;
 use troop_model::{Command, Fact, NewTask, TaskCommand, TaskNumber, Version};
-use troop_runtime::Request;
+use troop_runtime::CommandRequest;
 
 use super::{Running, TeamSetup};
 use crate::{
@@ -105,7 +105,7 @@ async fn work_off(running: &mut Running) -> Result<f64> {
             ..NewTask::default()
         };
         let command = Command::Task(TaskCommand::Create(task));
-        given.push(running.board.give(Request::new(team::person(), command)).await?);
+        given.push(running.board.give(CommandRequest::new(team::person(), command)).await?);
     }
     for given in given {
         given.done().await?;

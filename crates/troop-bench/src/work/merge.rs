@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use tokio::time::Instant;
 use troop_model::{MemberName, TaskNumber};
 use troop_runtime::{
-    Agreement, Aim, Checks, Clock, Isolation, IsolationOptions, Outcome as Ended, Wanted,
+    Agreement, Aim, CheckDemand, Checks, Clock, IsolationOptions, MergeOutcome, Worktrees,
 };
 use uuid::Uuid;
 
@@ -33,7 +33,7 @@ pub(crate) async fn measure(setup: &WorkSetup) -> Result<Vec<Outcome>> {
         let since = Instant::now();
         let finished = isolation.finish(work, Aim::Merge, &checks).await?;
         ours.push(since.elapsed().as_secs_f64() * 1e6);
-        if !matches!(finished.outcome, Ended::Merged(_)) {
+        if !matches!(finished.outcome, MergeOutcome::Merged(_)) {
             bail!("a branch could not be merged");
         }
         let since = Instant::now();
@@ -54,7 +54,10 @@ pub(crate) async fn measure(setup: &WorkSetup) -> Result<Vec<Outcome>> {
 }
 
 /// Members that are done: their folders are clean, and their branches are to be merged into the team's.
-async fn ours(folder: &Path, n_branches: u32) -> Result<(Isolation, Vec<troop_runtime::Work>)> {
+async fn ours(
+    folder: &Path,
+    n_branches: u32,
+) -> Result<(Worktrees, Vec<troop_runtime::TaskAttempt>)> {
     let project = repository(&folder.join("project")).await?;
     let options = IsolationOptions {
         project,
@@ -63,14 +66,14 @@ async fn ours(folder: &Path, n_branches: u32) -> Result<(Isolation, Vec<troop_ru
         team: "bench".parse().context("a name")?,
         environment: std::env::vars_os().collect(),
     };
-    let opened = Isolation::open(options).await?;
+    let opened = Worktrees::open(options).await?;
     let isolation = opened.isolation.context("there is no git to measure")?;
     let mut works = Vec::new();
     for nth in 1..=n_branches {
         let member: MemberName = format!("m{nth}").parse().context("a name")?;
         let place = isolation.place(&member).await?;
         let (task, subject) = (TaskNumber(nth), format!("write {nth}"));
-        let work = troop_runtime::Work { member, task, attempt: 1, subject };
+        let work = troop_runtime::TaskAttempt { member, task, attempt: 1, subject };
         isolation.begin(&work).await?;
         fs::write(place.join(format!("{nth}.txt")), format!("{nth}\n"))?;
         git(&place, &["add", "--all"]).await?;
@@ -101,7 +104,7 @@ fn nothing_to_check() -> Checks {
         clock: Clock::system(),
         session: Uuid::now_v7(),
         show: None,
-        wanted: Wanted::default(),
+        wanted: CheckDemand::default(),
         agreement: Agreement::default(),
     }
 }

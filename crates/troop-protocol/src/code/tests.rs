@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::json;
-use troop_model::Refusal;
+use troop_model::{Hint, HintCommand, Refusal};
 
 use super::{Failure, FailureKind};
 use crate::{envelope::ErrorObject, method::MethodError};
@@ -18,7 +18,8 @@ fn every_kind_has_a_number_and_a_word_of_its_own() {
 #[test]
 fn a_failure_comes_back_as_it_went() {
     for kind in FailureKind::ALL {
-        for hint in [None, Some("do this".to_owned())] {
+        let step = Hint::to("claim another", HintCommand::troop("task claim"));
+        for hint in [None, Some("do this".into()), Some(step)] {
             let refusal = Some("task_held".to_owned());
             let failure = Failure { kind, message: "no".to_owned(), refusal, hint };
             assert_eq!(Failure::from(ErrorObject::from(failure.clone())), failure);
@@ -37,6 +38,18 @@ fn a_refusal_is_told_with_its_text_and_its_kind() {
         error.data,
         Some(json!({"kind": "invalid", "refusal": "to_yourself", "hint": null}))
     );
+}
+
+#[test]
+fn a_hint_crosses_the_wire_as_text_and_as_a_value() {
+    let retry = HintCommand::troop("task retry").word(7);
+    let failure = Failure::new(FailureKind::Conflict, "no").with_hint(Hint::to("retry it", retry));
+    let error = ErrorObject::from(failure.clone());
+    let data = error.data.clone().unwrap();
+    assert_eq!(data["hint"], json!("retry it: `troop task retry 7`"));
+    assert_eq!(data["next"][0]["step"]["say"], json!("retry it"));
+    let from_elsewhere = ErrorObject { data: Some(json!({"hint": "do this"})), ..error };
+    assert_eq!(Failure::from(from_elsewhere).hint, Some("do this".into()));
 }
 
 #[test]

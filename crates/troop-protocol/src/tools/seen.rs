@@ -6,9 +6,9 @@ use serde::{Deserialize, de::IgnoredAny};
 use troop_model::{Member, MemberName, Progress, Role, Status, TaskNumber, TeamStatus, Version};
 use uuid::Uuid;
 
-use super::proof::Ended;
+use super::proof::CheckExit;
 
-/// A task in a list, read where it lies: lists are long, and asked for often.
+/// A task in a list, borrowed from the answer: lists are long and frequent.
 #[derive(Debug, Deserialize)]
 pub(super) struct TaskLine<'a> {
     pub(super) id: Uuid,
@@ -23,12 +23,12 @@ pub(super) struct TaskLine<'a> {
     pub(super) owner: Option<MemberName>,
     pub(super) blocked_by: Vec<TaskNumber>,
     pub(super) progress: Option<Progress>,
-    pub(super) evidence: Vec<Ended>,
+    pub(super) evidence: Vec<CheckExit>,
 }
 
 /// A page of tasks.
 #[derive(Debug, Deserialize)]
-pub(super) struct TasksSeen<'a> {
+pub(super) struct TaskPageLines<'a> {
     #[serde(borrow)]
     pub(super) tasks: Vec<TaskLine<'a>>,
     pub(super) page: usize,
@@ -38,7 +38,7 @@ pub(super) struct TasksSeen<'a> {
 
 /// The team.
 #[derive(Debug, Deserialize)]
-pub(super) struct TeamSeen {
+pub(super) struct TeamOverview {
     pub(super) name: String,
     pub(super) status: TeamStatus,
     pub(super) members: Vec<Member>,
@@ -47,8 +47,8 @@ pub(super) struct TeamSeen {
     lead_lease: Option<IgnoredAny>,
 }
 
-impl TeamSeen {
-    /// Whether somebody runs it, and starts who is to work.
+impl TeamOverview {
+    /// Whether a lead runs it and starts members.
     pub(super) fn is_led(&self) -> bool {
         self.lead_lease.is_some()
     }

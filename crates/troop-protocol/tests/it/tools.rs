@@ -14,7 +14,7 @@ use troop_model::{
     Settings, TeamId, TeamStatus,
 };
 use troop_protocol::{Call, Calls, Failure, Gate, Seat, Session, Toolbox};
-use troop_runtime::{Answers, Board, Clock, Following, Request, Signature};
+use troop_runtime::{Answers, Board, Clock, CommandRequest, Following, Signature};
 use troop_testkit::memory_store;
 use uuid::Uuid;
 
@@ -107,7 +107,7 @@ impl Stage {
             over: None,
             checks: Vec::new(),
         };
-        self.board.submit(Request::new(Actor::system(), take)).await.unwrap();
+        self.board.submit(CommandRequest::new(Actor::system(), take)).await.unwrap();
         self
     }
 }

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::{Answers, failure, to_json};
 use crate::{
-    Request,
-    workspace::{FileRequest, Noted, WorkspaceError},
+    CommandRequest,
+    workspace::{FileRecord, FileRequest, WorkspaceError},
 };
 
 impl Answers {
@@ -42,13 +42,13 @@ impl Answers {
     async fn note(
         &self,
         session: Session,
-        noted: Result<Noted, WorkspaceError>,
+        noted: Result<FileRecord, WorkspaceError>,
         operation: Option<OperationId>,
     ) -> Result<Box<RawValue>, Failure> {
-        let Noted { changed, command } = noted.map_err(|error| Failure::from(&error))?;
+        let FileRecord { changed, command } = noted.map_err(|error| Failure::from(&error))?;
         let Session { actor, origin } = session;
         let operation = operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
-        let request = Request { operation, actor, origin, command, fence: self.fence };
+        let request = CommandRequest { operation, actor, origin, command, fence: self.fence };
         self.board.submit(request).await.map_err(|error| failure(&error))?;
         to_json(&changed)
     }

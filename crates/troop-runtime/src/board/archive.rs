@@ -19,7 +19,7 @@ use crate::{BoardError, BoardResult};
 const READ_AT_ONCE: usize = 256;
 
 /// The number of a task, and the task itself if it is at hand.
-type Found = Result<(TaskNumber, Option<Arc<Task>>), Refusal>;
+type FoundTask = Result<(TaskNumber, Option<Arc<Task>>), Refusal>;
 
 /// One page of a list.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Board {
         &self,
         text: &str,
         prefix: IdPrefix,
-        not_found: Found,
+        not_found: FoundTask,
     ) -> BoardResult<Arc<Task>> {
         let is_meant = move |task: &Task| prefix.begins(task.id);
         let page = self.newest_first(Arc::new(is_meant), false, 1).await?;
@@ -177,7 +177,7 @@ impl Board {
             .await?;
         let n_near = near.len();
         let mut n_tasks = n_near;
-        let mut far = Archive {
+        let mut far = ArchivePages {
             board: self,
             erased,
             below: u32::MAX,
@@ -209,7 +209,7 @@ impl Board {
 }
 
 /// Archived tasks, highest number first, read as they are needed.
-struct Archive<'a> {
+struct ArchivePages<'a> {
     board: &'a Board,
     /// What was deleted but is still in the store.
     erased: BTreeSet<u32>,
@@ -218,7 +218,7 @@ struct Archive<'a> {
     is_exhausted: bool,
 }
 
-impl Archive<'_> {
+impl ArchivePages<'_> {
     async fn peek(&mut self) -> BoardResult<Option<TaskNumber>> {
         while self.read.is_empty() && !self.is_exhausted {
             let (store, team) = (&self.board.store, self.board.team);
@@ -238,7 +238,7 @@ impl Archive<'_> {
 /// The task with the highest number that has not been looked at, and whether it came from the archive.
 async fn newest(
     near: &mut Peekable<std::vec::IntoIter<Arc<Task>>>,
-    far: &mut Archive<'_>,
+    far: &mut ArchivePages<'_>,
 ) -> BoardResult<Option<(Arc<Task>, bool)>> {
     loop {
         let near_number = near.peek().map(|task| task.number);

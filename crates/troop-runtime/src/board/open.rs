@@ -13,12 +13,12 @@ pub(super) const READ_AT_ONCE: usize = 1_000;
 
 /// A state, and the version up to which a snapshot stands for it.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct LoadedState {
     pub(super) state: State,
     pub(super) snapshot: Version,
 }
 
-pub(super) async fn load(store: &dyn Store, team: TeamId) -> BoardResult<Opened> {
+pub(super) async fn load(store: &dyn Store, team: TeamId) -> BoardResult<LoadedState> {
     // A snapshot is a cache: one that is damaged, or that this program cannot read, is as good as none.
     let snapshot = match store.load_snapshot(team).await {
         Err(StoreError::Corrupt { .. }) => None,
@@ -26,10 +26,10 @@ pub(super) async fn load(store: &dyn Store, team: TeamId) -> BoardResult<Opened>
     };
     let mut opened = match snapshot {
         Some(snapshot) => match State::from_snapshot(snapshot.state) {
-            Ok(state) => Opened { state, snapshot: snapshot.version },
-            Err(_) => Opened { state: State::default(), snapshot: Version::ZERO },
+            Ok(state) => LoadedState { state, snapshot: snapshot.version },
+            Err(_) => LoadedState { state: State::default(), snapshot: Version::ZERO },
         },
-        None => Opened { state: State::default(), snapshot: Version::ZERO },
+        None => LoadedState { state: State::default(), snapshot: Version::ZERO },
     };
     loop {
         let entries = store.read(team, opened.state.version(), READ_AT_ONCE).await?;

@@ -24,7 +24,7 @@ pub(super) struct Snapshots {
     saved: Version,
     /// Up to where one was tried, so that a store that saves none is not asked all the time.
     tried: Version,
-    saving: Option<oneshot::Receiver<Saved>>,
+    saving: Option<oneshot::Receiver<SavedSnapshot>>,
     /// When the last one was begun.
     begun: Instant,
     /// Until when the next one has time, unless that is over.
@@ -32,7 +32,7 @@ pub(super) struct Snapshots {
 }
 
 /// A snapshot that was saved.
-struct Saved {
+struct SavedSnapshot {
     version: Version,
     n_departed: usize,
 }
@@ -59,7 +59,7 @@ impl Snapshots {
         }
         self.begun = Instant::now();
         let (snapshot, departed) = (snapshot(state), tasks.all_departed().to_vec());
-        let saved = Saved { version: snapshot.version, n_departed: departed.len() };
+        let saved = SavedSnapshot { version: snapshot.version, n_departed: departed.len() };
         self.tried = saved.version;
         let (store, team) = (Arc::clone(&self.store), self.team);
         let (done, saving) = oneshot::channel();

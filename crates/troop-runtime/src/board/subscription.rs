@@ -10,7 +10,7 @@ use troop_model::{Event, TeamId, Version};
 use troop_store::Store;
 
 use super::{
-    News,
+    BoardNews,
     open::{READ_AT_ONCE, event},
 };
 use crate::BoardResult;
@@ -21,7 +21,7 @@ pub struct Subscription {
     store: Arc<dyn Store>,
     team: TeamId,
     after: Version,
-    news: broadcast::Receiver<News>,
+    news: broadcast::Receiver<BoardNews>,
     backlog: VecDeque<Arc<Event>>,
     /// Whether the store may have entries that are neither in the backlog nor among the news.
     is_behind: bool,
@@ -32,7 +32,7 @@ impl Subscription {
         store: Arc<dyn Store>,
         team: TeamId,
         after: Version,
-        news: broadcast::Receiver<News>,
+        news: broadcast::Receiver<BoardNews>,
     ) -> Self {
         Self { store, team, after, news, backlog: VecDeque::new(), is_behind: true }
     }

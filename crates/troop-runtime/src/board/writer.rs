@@ -9,8 +9,8 @@ use troop_store::{Appended, Batch, Entry, Glance, Store, Watch};
 use uuid::Uuid;
 
 use super::{
-    Done, Job, News, Reply, Request,
-    open::{Opened, READ_AT_ONCE, event, replay},
+    BoardJob, BoardNews, BoardReply, CommandEffect, CommandRequest,
+    open::{LoadedState, READ_AT_ONCE, event, replay},
     snapshots::Snapshots,
 };
 use crate::{BoardError, BoardResult, Clock};
@@ -22,42 +22,42 @@ const REPEATS: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(500)];
 
 /// One board's state and what it needs to keep it. Between two jobs, all of the state is durable.
-pub(super) struct Writer {
+pub(super) struct BoardWriter {
     team: TeamId,
     store: Arc<dyn Store>,
     clock: Clock,
     state: State,
     snapshots: Snapshots,
-    events: broadcast::Sender<News>,
+    events: broadcast::Sender<BoardNews>,
     watch: Option<Watch>,
     /// What was seen of the log before it was last read to its end.
     glance: Option<Glance>,
 }
 
 /// A command that has been decided but not answered.
-enum Verdict {
+enum Ruling {
     /// It makes these facts, or none if things were so already.
-    Made(Done),
+    Made(CommandEffect),
     Refused(BoardError),
     /// It happened before: these are its events' positions.
     Repeated(Span),
 }
 
-impl Writer {
+impl BoardWriter {
     pub(super) fn new(
         team: TeamId,
         store: Arc<dyn Store>,
         clock: Clock,
-        opened: Opened,
-        events: broadcast::Sender<News>,
+        opened: LoadedState,
+        events: broadcast::Sender<BoardNews>,
         tracker: TaskTracker,
     ) -> Self {
-        let Opened { state, snapshot } = opened;
+        let LoadedState { state, snapshot } = opened;
         let snapshots = Snapshots::new(team, Arc::clone(&store), tracker, snapshot);
         Self { team, store, clock, state, snapshots, events, watch: None, glance: None }
     }
 
-    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Job>, watch: Option<Watch>) {
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<BoardJob>, watch: Option<Watch>) {
         self.watch = watch;
         let mut jobs = Vec::with_capacity(MAX_BATCH);
         loop {
@@ -82,16 +82,16 @@ impl Writer {
     }
 
     /// Works off waiting jobs in order: commands in batches, looks in between.
-    async fn work_off(&mut self, jobs: &mut Vec<Job>) {
+    async fn work_off(&mut self, jobs: &mut Vec<BoardJob>) {
         let mut requests = Vec::with_capacity(jobs.len());
         for job in jobs.drain(..) {
             match job {
-                Job::Submit(request, reply) => requests.push((*request, reply)),
-                Job::Look(look) => {
+                BoardJob::Submit(request, reply) => requests.push((*request, reply)),
+                BoardJob::Look(look) => {
                     self.commit(std::mem::take(&mut requests)).await;
                     look(&self.state);
                 }
-                Job::CatchUp(reply) => {
+                BoardJob::CatchUp(reply) => {
                     self.commit(std::mem::take(&mut requests)).await;
                     let version = self.catch_up().await.map(|()| self.state.version());
                     drop(reply.send(version));
@@ -102,11 +102,12 @@ impl Writer {
     }
 
     /// Decides a batch of commands, makes them durable, publishes and answers.
-    async fn commit(&mut self, requests: Vec<(Request, Reply)>) {
+    async fn commit(&mut self, requests: Vec<(CommandRequest, BoardReply)>) {
         if requests.is_empty() {
             return;
         }
-        let (requests, replies): (Vec<Request>, Vec<Reply>) = requests.into_iter().unzip();
+        let (requests, replies): (Vec<CommandRequest>, Vec<BoardReply>) =
+            requests.into_iter().unzip();
         let verdicts = match self.settle(&requests).await {
             Ok(verdicts) => verdicts,
             Err(error) => {
@@ -116,19 +117,19 @@ impl Writer {
         };
         for (verdict, reply) in verdicts.into_iter().zip(replies) {
             let answer = match verdict {
-                Verdict::Made(done) => {
+                Ruling::Made(done) => {
                     self.publish(&done.events);
                     Ok(done)
                 }
-                Verdict::Refused(error) => Err(error),
-                Verdict::Repeated(span) => self.recall(span).await,
+                Ruling::Refused(error) => Err(error),
+                Ruling::Repeated(span) => self.recall(span).await,
             };
             reply(answer, &self.state);
         }
     }
 
     /// Decides commands until what they make is in the log. On a failure the state is what it was.
-    async fn settle(&mut self, requests: &[Request]) -> BoardResult<Vec<Verdict>> {
+    async fn settle(&mut self, requests: &[CommandRequest]) -> BoardResult<Vec<Ruling>> {
         let (mut verdicts, mut batch) = self.decide_all(requests);
         if batch.bodies.is_empty() {
             // An append would notice what others wrote. Where there is none, look before refusing, and before
@@ -168,7 +169,7 @@ impl Writer {
     }
 
     /// Decides commands one after another, each on what those before it made, and gives what is to be appended.
-    fn decide_all(&mut self, requests: &[Request]) -> (Vec<Verdict>, Batch) {
+    fn decide_all(&mut self, requests: &[CommandRequest]) -> (Vec<Ruling>, Batch) {
         self.state.begin();
         let after = self.state.version();
         // Time in a log never runs backwards, so a clock that is behind takes no lease early. One that is ahead may;
@@ -176,12 +177,12 @@ impl Writer {
         let clock = self.clock.now();
         let now = clock.max(self.state.latest());
         let mut bodies = Vec::with_capacity(requests.len());
-        let decide_one = |request: &Request| {
+        let decide_one = |request: &CommandRequest| {
             if let Some(span) = self.state.operation(request.operation) {
-                return Verdict::Repeated(span);
+                return Ruling::Repeated(span);
             }
             if let Err(refusal) = self.state.check_age(request.operation, clock) {
-                return Verdict::Refused(refusal.into());
+                return Ruling::Refused(refusal.into());
             }
             let ctx = Context {
                 now,
@@ -193,9 +194,12 @@ impl Writer {
                 Ok(events) => {
                     events.iter().for_each(|event| self.state.apply(event));
                     bodies.extend(events.iter().map(encode));
-                    Verdict::Made(Done { version: self.state.version(), events: events.into() })
+                    Ruling::Made(CommandEffect {
+                        version: self.state.version(),
+                        events: events.into(),
+                    })
                 }
-                Err(refusal) => Verdict::Refused(refusal.into()),
+                Err(refusal) => Ruling::Refused(refusal.into()),
             }
         };
         let verdicts = requests.iter().map(decide_one).collect();
@@ -212,11 +216,11 @@ impl Writer {
     }
 
     /// The answer to a command that was given before.
-    async fn recall(&self, span: Span) -> BoardResult<Done> {
+    async fn recall(&self, span: Span) -> BoardResult<CommandEffect> {
         let n_events = span.n_events as usize;
         let entries = self.store.read(self.team, span.after, n_events).await?;
         let events = entries.iter().map(event).collect::<BoardResult<Vec<_>>>()?;
-        Ok(Done { version: span.after.plus(n_events), events: events.into() })
+        Ok(CommandEffect { version: span.after.plus(n_events), events: events.into() })
     }
 
     /// Takes in what was answered as done to other processes. Where a glance tells that there is nothing, nothing is read.

@@ -6,7 +6,7 @@ use tokio::net::unix::pipe::Receiver;
 use troop_model::MAX_TAIL;
 use troop_process::Lines;
 
-use super::Show;
+use super::LineSink;
 
 /// How many lines of one check are shown.
 const MAX_LINES: u32 = 1_000;
@@ -15,14 +15,14 @@ const MAX_LINE: usize = 1_000;
 const CHUNK: usize = 8 * 1024;
 
 /// The end of what a check printed.
-pub(super) struct Tail {
+pub(super) struct OutputTail {
     end: troop_process::Tail,
-    shown: Option<Shown>,
+    shown: Option<ShownOutput>,
 }
 
-impl Tail {
-    pub(super) fn new(show: Option<Show>) -> Self {
-        let shown = show.map(|show| Shown { show, lines: Lines::of(MAX_LINE), n_lines: 0 });
+impl OutputTail {
+    pub(super) fn new(show: Option<LineSink>) -> Self {
+        let shown = show.map(|show| ShownOutput { show, lines: Lines::of(MAX_LINE), n_lines: 0 });
         // A character has at most four bytes.
         Self { end: troop_process::Tail::of(4 * MAX_TAIL), shown }
     }
@@ -41,14 +41,14 @@ impl Tail {
 
     fn take(&mut self, bytes: &[u8]) {
         self.end.push(bytes);
-        if let Some(Shown { show, lines, n_lines }) = &mut self.shown {
+        if let Some(ShownOutput { show, lines, n_lines }) = &mut self.shown {
             lines.push(bytes, |line| show_line(show, n_lines, line));
         }
     }
 
     /// The end as text; what is no text in it is replaced.
     pub(super) fn into_text(mut self) -> String {
-        if let Some(Shown { show, lines, n_lines }) = &mut self.shown {
+        if let Some(ShownOutput { show, lines, n_lines }) = &mut self.shown {
             lines.finish(|line| show_line(show, n_lines, line));
         }
         let text = self.end.text();
@@ -58,13 +58,13 @@ impl Tail {
 }
 
 /// What people see of it.
-struct Shown {
-    show: Show,
+struct ShownOutput {
+    show: LineSink,
     lines: Lines,
     n_lines: u32,
 }
 
-fn show_line(show: &Show, n_lines: &mut u32, line: &str) {
+fn show_line(show: &LineSink, n_lines: &mut u32, line: &str) {
     *n_lines = n_lines.saturating_add(1);
     match *n_lines {
         ..=MAX_LINES => show(line),

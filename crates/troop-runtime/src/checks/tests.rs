@@ -9,7 +9,7 @@ use std::{
 use troop_model::Evidence;
 use uuid::Uuid;
 
-use super::{Checks, Wanted, complaint};
+use super::{CheckDemand, Checks, complaint};
 use crate::{Agreement, Clock};
 
 /// Checks as a team without odd wishes has them.
@@ -21,7 +21,7 @@ pub(crate) fn checks(commands: &[&str]) -> Checks {
         clock: Clock::system(),
         session: Uuid::now_v7(),
         show: None,
-        wanted: Wanted::default(),
+        wanted: CheckDemand::default(),
         agreement: Agreement::default(),
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::{HookContext, HookEvent, filter::Filter};
+use super::{HookContext, HookEvent, filter::HookFilter};
 
 /// How long a hook may take when nobody says.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -38,7 +38,7 @@ pub struct Hook {
     pub timeout: Duration,
     /// Whether nobody waits for it.
     pub is_async: bool,
-    pub(super) filter: Filter,
+    pub(super) filter: HookFilter,
 }
 
 /// Something in a configuration that is not understood. The entry that it is in is left out.
@@ -75,7 +75,7 @@ impl HooksConfig {
     /// Reads the value of the key `hooks`: what is understood, and what is not.
     #[must_use]
     pub fn read(value: &Value) -> (Self, Vec<Mistake>) {
-        let mut reader = Reader { config: Self::none(), mistakes: Vec::new() };
+        let mut reader = HookReader { config: Self::none(), mistakes: Vec::new() };
         reader.all(value, "hooks");
         (reader.config, reader.mistakes)
     }
@@ -96,20 +96,20 @@ impl Hook {
     }
 }
 
-struct Reader {
+struct HookReader {
     config: HooksConfig,
     mistakes: Vec<Mistake>,
 }
 
 /// An object with the place that it is at.
-struct Fields<'a> {
+struct HookFields<'a> {
     place: String,
     fields: &'a Map<String, Value>,
 }
 
-impl Reader {
+impl HookReader {
     fn all(&mut self, value: &Value, place: &str) {
-        let Some(Fields { fields, .. }) = self.object(value, place) else { return };
+        let Some(HookFields { fields, .. }) = self.object(value, place) else { return };
         for (key, value) in fields {
             let place = format!("{place}.{key}");
             match (key.as_str(), HookEvent::named(key)) {
@@ -146,7 +146,7 @@ impl Reader {
     fn group(&mut self, event: HookEvent, value: &Value, place: &str) {
         let Some(group) = self.object(value, place) else { return };
         self.check_keys(&group, &GROUP_KEYS);
-        let mut filter = Filter::default();
+        let mut filter = HookFilter::default();
         if let Some(matcher) = group.get("matcher")
             && !self.condition(&mut filter, None, matcher, &group.at("matcher"))
         {
@@ -165,7 +165,7 @@ impl Reader {
     }
 
     /// What both styles have in common.
-    fn hook(&mut self, event: HookEvent, filter: Filter, entry: &Fields<'_>) {
+    fn hook(&mut self, event: HookEvent, filter: HookFilter, entry: &HookFields<'_>) {
         let n_mistakes = self.mistakes.len();
         if entry.get("type").is_some_and(|kind| kind != "command") {
             self.wrong(&entry.at("type"), "the only type is `command`");
@@ -191,7 +191,7 @@ impl Reader {
         }
     }
 
-    fn timeout(&mut self, entry: &Fields<'_>) -> Duration {
+    fn timeout(&mut self, entry: &HookFields<'_>) -> Duration {
         let Some(value) = entry.get("timeout") else { return DEFAULT_TIMEOUT };
         match value.as_f64().filter(|seconds| *seconds > 0.0 && *seconds <= MAX_TIMEOUT) {
             Some(seconds) => Duration::from_secs_f64(seconds),
@@ -204,8 +204,8 @@ impl Reader {
     }
 
     /// One glob, or an object of names to globs. None if it is not understood.
-    fn filter(&mut self, event: HookEvent, entry: &Fields<'_>) -> Option<Filter> {
-        let mut filter = Filter::default();
+    fn filter(&mut self, event: HookEvent, entry: &HookFields<'_>) -> Option<HookFilter> {
+        let mut filter = HookFilter::default();
         let place = entry.at("filter");
         match entry.get("filter") {
             None => Some(filter),
@@ -229,7 +229,7 @@ impl Reader {
 
     fn condition(
         &mut self,
-        filter: &mut Filter,
+        filter: &mut HookFilter,
         name: Option<&'static str>,
         value: &Value,
         place: &str,
@@ -256,16 +256,16 @@ impl Reader {
         }
     }
 
-    fn object<'a>(&mut self, value: &'a Value, place: &str) -> Option<Fields<'a>> {
+    fn object<'a>(&mut self, value: &'a Value, place: &str) -> Option<HookFields<'a>> {
         let Some(fields) = value.as_object() else {
             self.wrong(place, expected("an object", value));
             return None;
         };
-        Some(Fields { place: place.to_owned(), fields })
+        Some(HookFields { place: place.to_owned(), fields })
     }
 
     /// A text that must be there.
-    fn text<'a>(&mut self, entry: &Fields<'a>, key: &str) -> Option<&'a str> {
+    fn text<'a>(&mut self, entry: &HookFields<'a>, key: &str) -> Option<&'a str> {
         match entry.get(key) {
             Some(Value::String(text)) if !text.trim().is_empty() => return Some(text),
             Some(Value::String(_)) => self.wrong(&entry.at(key), "is empty"),
@@ -275,7 +275,7 @@ impl Reader {
         None
     }
 
-    fn check_keys(&mut self, entry: &Fields<'_>, known: &'static [&'static str]) {
+    fn check_keys(&mut self, entry: &HookFields<'_>, known: &'static [&'static str]) {
         for key in entry.fields.keys().filter(|key| !known.contains(&key.as_str())) {
             let kind = MistakeKind::UnknownKey { key: key.clone(), known };
             self.mistakes.push(Mistake { place: entry.at(key), kind });
@@ -293,7 +293,7 @@ impl Reader {
     }
 }
 
-impl<'a> Fields<'a> {
+impl<'a> HookFields<'a> {
     fn get(&self, key: &str) -> Option<&'a Value> {
         self.fields.get(key)
     }

@@ -77,7 +77,7 @@ pub struct HookTask {
 
 /// One value: what it is called, what it is as text and what it is in JSON.
 #[derive(Debug)]
-struct Named {
+struct HookValue {
     name: &'static str,
     text: String,
     json: Value,
@@ -105,9 +105,9 @@ impl HookContext {
 
     /// The values as variables, each in both spellings: `HOOK_teamTaskId` and `HOOK_TEAM_TASK_ID`.
     pub(super) fn variables(&self) -> Vec<(String, String)> {
-        let event = Named::text("event", self.event().kebab());
+        let event = HookValue::text("event", self.event().kebab());
         let mut variables = Vec::new();
-        for Named { name, text, .. } in self.values().into_iter().chain([event]) {
+        for HookValue { name, text, .. } in self.values().into_iter().chain([event]) {
             let text = as_variable(text);
             variables.push((format!("HOOK_{}", snake(name).to_uppercase()), text.clone()));
             variables.push((format!("HOOK_{name}"), text));
@@ -121,7 +121,7 @@ impl HookContext {
         fields.insert("session_id".to_owned(), json!(self.session));
         fields.insert("cwd".to_owned(), json!(folder.to_string_lossy()));
         fields.insert("hook_event_name".to_owned(), json!(self.event().name()));
-        for Named { name, json, .. } in self.values() {
+        for HookValue { name, json, .. } in self.values() {
             let mut name = snake(name);
             if name.starts_with("team_task") {
                 name = name.replacen("team_", "", 1);
@@ -131,17 +131,17 @@ impl HookContext {
         Value::Object(fields)
     }
 
-    fn values(&self) -> Vec<Named> {
-        let mut values = vec![Named::text("teamName", self.team.as_str())];
+    fn values(&self) -> Vec<HookValue> {
+        let mut values = vec![HookValue::text("teamName", self.team.as_str())];
         match &self.occasion {
             Occasion::TeamCreated => {}
             Occasion::TeammateSpawned { teammate, agent, pid } => {
-                values.push(Named::text("teammateName", teammate.as_str()));
-                values.push(Named::text("teammateAgentName", agent));
-                values.push(Named::number("teammatePid", *pid as usize));
+                values.push(HookValue::text("teammateName", teammate.as_str()));
+                values.push(HookValue::text("teammateAgentName", agent));
+                values.push(HookValue::number("teammatePid", *pid as usize));
             }
             Occasion::TeammateIdle { teammate } => {
-                values.push(Named::text("teammateName", teammate.as_str()));
+                values.push(HookValue::text("teammateName", teammate.as_str()));
             }
             Occasion::TaskCreated { task, teammate } => {
                 values.extend(task.values(teammate.as_ref()));
@@ -149,12 +149,12 @@ impl HookContext {
             Occasion::TaskAssigned { task } => values.extend(task.values(task.owner.as_ref())),
             Occasion::TaskCompleted { task, result } => {
                 values.extend(task.values(task.owner.as_ref()));
-                values.push(Named::text("teamTaskResult", result));
+                values.push(HookValue::text("teamTaskResult", result));
             }
             Occasion::TeamShutdown { n_members, n_completed, n_tasks } => {
-                values.push(Named::number("teamMemberCount", *n_members));
-                values.push(Named::number("teamTasksCompleted", *n_completed));
-                values.push(Named::number("teamTasksTotal", *n_tasks));
+                values.push(HookValue::number("teamMemberCount", *n_members));
+                values.push(HookValue::number("teamTasksCompleted", *n_completed));
+                values.push(HookValue::number("teamTasksTotal", *n_tasks));
             }
         }
         values
@@ -162,24 +162,26 @@ impl HookContext {
 }
 
 impl HookTask {
-    fn values(&self, teammate: Option<&MemberName>) -> Vec<Named> {
+    fn values(&self, teammate: Option<&MemberName>) -> Vec<HookValue> {
         let mut values = Vec::new();
-        values.extend(teammate.map(|name| Named::text("teammateName", name.as_str())));
-        values.push(Named {
+        values.extend(teammate.map(|name| HookValue::text("teammateName", name.as_str())));
+        values.push(HookValue {
             name: "teamTaskId",
             text: self.number.to_string(),
             json: json!(self.number.0.to_string()),
         });
-        values.push(Named::text("teamTaskSubject", &self.subject));
-        values.push(Named::text("teamTaskDescription", &self.description));
-        values.extend(self.owner.as_ref().map(|name| Named::text("teamTaskOwner", name.as_str())));
+        values.push(HookValue::text("teamTaskSubject", &self.subject));
+        values.push(HookValue::text("teamTaskDescription", &self.description));
+        values.extend(
+            self.owner.as_ref().map(|name| HookValue::text("teamTaskOwner", name.as_str())),
+        );
         let folder = self.folder.as_ref().map(|folder| folder.to_string_lossy());
-        values.extend(folder.map(|folder| Named::text("teamTaskFolder", &folder)));
+        values.extend(folder.map(|folder| HookValue::text("teamTaskFolder", &folder)));
         values
     }
 }
 
-impl Named {
+impl HookValue {
     fn text(name: &'static str, text: &str) -> Self {
         Self { name, text: text.to_owned(), json: json!(text) }
     }

@@ -11,18 +11,18 @@ const NOT_A_GLOB: [&str; 7] = ["^", "$", "(", ")", "+", "\\", ".*"];
 
 /// Conditions that all must hold. Without any, every occasion is meant.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Filter(Vec<Condition>);
+pub(super) struct HookFilter(Vec<HookCondition>);
 
 /// A value must match one of these globs.
 #[derive(Clone, Debug)]
-struct Condition {
+struct HookCondition {
     /// Which value; none means whom it is about: the teammate, and where there is none in it, the team.
     name: Option<&'static str>,
     pattern: String,
     globs: GlobSet,
 }
 
-impl Filter {
+impl HookFilter {
     /// Adds a condition: globs with `|` between them. An empty one is none.
     pub(super) fn add(&mut self, name: Option<&'static str>, pattern: &str) -> Result<(), String> {
         if matches!(pattern, "" | "*") {
@@ -40,7 +40,7 @@ impl Filter {
             globs.add(glob);
         }
         let globs = globs.build().map_err(|error| format!("it is too much: {}", error.kind()))?;
-        self.0.push(Condition { name, pattern: pattern.to_owned(), globs });
+        self.0.push(HookCondition { name, pattern: pattern.to_owned(), globs });
         Ok(())
     }
 
@@ -49,7 +49,7 @@ impl Filter {
     }
 }
 
-impl Condition {
+impl HookCondition {
     fn holds(&self, context: &HookContext) -> bool {
         let name = self.name.unwrap_or_else(|| {
             let is_about_one = context.event().carries().contains(&"teammateName");
@@ -59,9 +59,9 @@ impl Condition {
     }
 }
 
-impl fmt::Display for Filter {
+impl fmt::Display for HookFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (nth, Condition { name, pattern, .. }) in self.0.iter().enumerate() {
+        for (nth, HookCondition { name, pattern, .. }) in self.0.iter().enumerate() {
             let and = if nth == 0 { "" } else { ", " };
             match name {
                 Some(name) => write!(f, "{and}{name} {pattern}")?,

@@ -30,7 +30,7 @@ const MAX_LEFT: usize = 1024 * 1024;
 
 /// What a hook is started with.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct HookCall {
     folder: PathBuf,
     environment: Vec<(OsString, OsString)>,
     agreement: Agreement,
@@ -39,7 +39,7 @@ pub(super) struct Call {
 
 /// How it went.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum HookOutcome {
     /// It ran to its end, with this on its two outputs.
     Ended { status: ExitStatus, out: String, err: String },
     /// Its time was up.
@@ -50,7 +50,7 @@ pub(super) enum Outcome {
     Fault(String),
 }
 
-impl Call {
+impl HookCall {
     pub(super) fn new(context: &HookContext, options: &HookOptions) -> Self {
         let (folder, agreement) = (options.folder.clone(), options.agreement.clone());
         let mut environment = options.environment.clone();
@@ -67,16 +67,16 @@ impl Call {
     }
 }
 
-impl Outcome {
+impl HookOutcome {
     pub(super) fn of(joined: Result<Self, JoinError>) -> Self {
         joined.unwrap_or_else(|error| Self::Fault(error.to_string()))
     }
 }
 
 /// Runs a hook. If this is dropped, all that it started is killed.
-pub(super) async fn run(hook: &Hook, call: &Call) -> Outcome {
+pub(super) async fn run(hook: &Hook, call: &HookCall) -> HookOutcome {
     if let Err(error) = call.agreement.check(&hook.command, &call.folder) {
-        return Outcome::NotRun(error);
+        return HookOutcome::NotRun(error);
     }
     let mut shell = command("sh");
     shell
@@ -90,19 +90,19 @@ pub(super) async fn run(hook: &Hook, call: &Call) -> Outcome {
     let exchange = async { exchange(shell.spawn()?, &call.input).await };
     match timeout(hook.timeout, exchange).await {
         Ok(Ok(outcome)) => outcome,
-        Ok(Err(error)) => Outcome::NotRun(error),
-        Err(_) => Outcome::TimedOut,
+        Ok(Err(error)) => HookOutcome::NotRun(error),
+        Err(_) => HookOutcome::TimedOut,
     }
 }
 
 /// Feeds a child and listens to it until it ends. What it left running in the background is not waited for.
-async fn exchange(mut child: Child, input: &[u8]) -> io::Result<Outcome> {
+async fn exchange(mut child: Child, input: &[u8]) -> io::Result<HookOutcome> {
     let group = Group::led_by(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) = (stdin, stdout, stderr) else {
         return Err(io::Error::other("a pipe is missing"));
     };
-    let (mut out, mut err) = (Kept::default(), Kept::default());
+    let (mut out, mut err) = (OutputHead::default(), OutputHead::default());
     let talk = async {
         let feed = async {
             // A hook need not read what it is told.
@@ -119,14 +119,14 @@ async fn exchange(mut child: Child, input: &[u8]) -> io::Result<Outcome> {
     group.release();
     out.take_left(&stdout);
     err.take_left(&stderr);
-    Ok(Outcome::Ended { status, out: out.text(), err: err.text() })
+    Ok(HookOutcome::Ended { status, out: out.text(), err: err.text() })
 }
 
 /// The beginning of an output.
 #[derive(Debug, Default)]
-struct Kept(Vec<u8>);
+struct OutputHead(Vec<u8>);
 
-impl Kept {
+impl OutputHead {
     fn keep(&mut self, bytes: &[u8]) {
         let room = MAX_OUTPUT - self.0.len();
         self.0.extend(bytes.iter().take(room));

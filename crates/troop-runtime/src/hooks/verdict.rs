@@ -5,7 +5,7 @@ use std::{fmt, os::unix::process::ExitStatusExt as _};
 use serde_json::{Map, Value};
 use troop_model::preview;
 
-use super::{Hook, HookEvent, run::Outcome};
+use super::{Hook, HookEvent, run::HookOutcome};
 
 /// The exit code that is a veto.
 const VETO: i32 = 2;
@@ -27,7 +27,7 @@ pub enum Verdict {
 
 /// What came of all hooks for one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fired {
+pub struct HookReport {
     /// The first veto in the order of the configuration, if any.
     pub verdict: Verdict,
     /// What went wrong with hooks, for the log. Nothing of it matters to the team.
@@ -47,13 +47,13 @@ pub struct Complaint {
 
 /// What one hook's end means.
 #[derive(Debug, Default)]
-pub(super) struct Judged {
+pub(super) struct HookJudgement {
     pub(super) verdict: Verdict,
     pub(super) complaint: Option<Complaint>,
 }
 
-impl Fired {
-    pub(super) fn add(&mut self, judged: Judged) {
+impl HookReport {
+    pub(super) fn add(&mut self, judged: HookJudgement) {
         if self.verdict == Verdict::Continue {
             self.verdict = judged.verdict;
         }
@@ -68,40 +68,40 @@ impl fmt::Display for Complaint {
 }
 
 /// Judges a hook that was waited for.
-pub(super) fn judge(event: HookEvent, hook: &Hook, outcome: Outcome) -> Judged {
-    let complain = |what| Judged {
+pub(super) fn judge(event: HookEvent, hook: &Hook, outcome: HookOutcome) -> HookJudgement {
+    let complain = |what| HookJudgement {
         verdict: Verdict::Continue,
         complaint: Some(Complaint { event, command: hook.command.clone(), what }),
     };
     match read(hook, outcome) {
-        Ok(Verdict::Continue) => Judged::default(),
+        Ok(Verdict::Continue) => HookJudgement::default(),
         Ok(Verdict::Veto { feedback }) if !event.can_be_vetoed() => complain(format!(
             "said no, but it is too late to prevent anything: {}",
             quote(&feedback)
         )),
-        Ok(verdict) => Judged { verdict, complaint: None },
+        Ok(verdict) => HookJudgement { verdict, complaint: None },
         Err(what) => complain(what),
     }
 }
 
 /// Judges a hook that nobody waited for: its veto is only heard of.
-pub(super) fn judge_late(event: HookEvent, hook: &Hook, outcome: Outcome) -> Judged {
+pub(super) fn judge_late(event: HookEvent, hook: &Hook, outcome: HookOutcome) -> HookJudgement {
     let judged = judge(event, hook, outcome);
     let Verdict::Veto { feedback } = judged.verdict else { return judged };
     let what = format!("said no, but an `async` hook cannot veto: {}", quote(&feedback));
     let complaint = Some(Complaint { event, command: hook.command.clone(), what });
-    Judged { verdict: Verdict::Continue, complaint }
+    HookJudgement { verdict: Verdict::Continue, complaint }
 }
 
 /// What a hook said, or what is wrong with it.
-fn read(hook: &Hook, outcome: Outcome) -> Result<Verdict, String> {
+fn read(hook: &Hook, outcome: HookOutcome) -> Result<Verdict, String> {
     let (status, out, err) = match outcome {
-        Outcome::Ended { status, out, err } => (status, out, err),
-        Outcome::TimedOut => {
+        HookOutcome::Ended { status, out, err } => (status, out, err),
+        HookOutcome::TimedOut => {
             return Err(format!("took longer than {:?} and was killed", hook.timeout));
         }
-        Outcome::NotRun(error) => return Err(format!("could not be run: {error}")),
-        Outcome::Fault(what) => return Err(format!("met a fault in troop: {what}")),
+        HookOutcome::NotRun(error) => return Err(format!("could not be run: {error}")),
+        HookOutcome::Fault(what) => return Err(format!("met a fault in troop: {what}")),
     };
     match (status.code(), status.signal()) {
         (Some(0), _) => answer(&out, &err),

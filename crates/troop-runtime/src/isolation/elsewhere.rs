@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use troop_model::MemberName;
 
 use super::{
-    Isolation,
+    Worktrees,
     leftovers::{folders, into},
     names,
-    record::Record,
+    record::BranchRecord,
     repository,
 };
 use crate::git::{Git, GitError, GitResult};
@@ -21,7 +21,7 @@ use crate::git::{Git, GitError, GitResult};
 /// Something that a member put where it is merged nowhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Elsewhere {
+pub enum StrayWork {
     /// Commits on a branch that is none of troop's.
     Branch { member: MemberName, branch: String },
     /// Something in the stash.
@@ -36,9 +36,9 @@ pub enum Elsewhere {
 pub async fn elsewhere(
     folder: &Path,
     environment: &[(OsString, OsString)],
-) -> Result<(PathBuf, Vec<Elsewhere>), GitError> {
+) -> Result<(PathBuf, Vec<StrayWork>), GitError> {
     let nothing = |top: PathBuf| Ok((top, Vec::new()));
-    let Some(record) = Record::read(folder)? else { return nothing(PathBuf::new()) };
+    let Some(record) = BranchRecord::read(folder)? else { return nothing(PathBuf::new()) };
     let git = Git::new(&record.top, environment);
     if !record.top.is_dir() || repository::look(&git, &record.top).await?.is_err() {
         return nothing(record.top);
@@ -47,26 +47,26 @@ pub async fn elsewhere(
     Ok((record.top, found))
 }
 
-impl Isolation {
+impl Worktrees {
     /// What members put elsewhere. Their branches are kept in mind: once their folders are gone, nothing else tells whose they are.
-    pub(super) async fn elsewhere(&self) -> GitResult<Vec<Elsewhere>> {
+    pub(super) async fn elsewhere(&self) -> GitResult<Vec<StrayWork>> {
         let (record, worktrees) = (&self.inner.record, &self.inner.worktrees);
         let found = find(&self.inner.git, record, worktrees).await?;
-        let is_branch = |it: &&Elsewhere| matches!(it, Elsewhere::Branch { .. });
+        let is_branch = |it: &&StrayWork| matches!(it, StrayWork::Branch { .. });
         let elsewhere: Vec<_> = found.iter().filter(is_branch).cloned().collect();
         if let Some(folder) = worktrees.parent()
             && elsewhere != record.elsewhere
         {
-            Record { elsewhere, ..record.clone() }.write(folder)?;
+            BranchRecord { elsewhere, ..record.clone() }.write(folder)?;
         }
         Ok(found)
     }
 }
 
-async fn find(git: &Git, record: &Record, worktrees: &Path) -> GitResult<Vec<Elsewhere>> {
+async fn find(git: &Git, record: &BranchRecord, worktrees: &Path) -> GitResult<Vec<StrayWork>> {
     let branches = foreign_branches(git, record).await?;
-    let is_there = |it: &&Elsewhere| {
-        let Elsewhere::Branch { branch, .. } = it else { return false };
+    let is_there = |it: &&StrayWork| {
+        let StrayWork::Branch { branch, .. } = it else { return false };
         branches.iter().any(|(_, name)| name == branch)
     };
     let mut found: Vec<_> = record.elsewhere.iter().filter(is_there).cloned().collect();
@@ -78,7 +78,7 @@ async fn find(git: &Git, record: &Record, worktrees: &Path) -> GitResult<Vec<Els
         let made: HashSet<_> =
             moves.filter(|(_, how)| !how.starts_with("checkout:")).map(|it| it.0).collect();
         for (_, branch) in branches.iter().filter(|(commit, _)| made.contains(commit.as_str())) {
-            let own = Elsewhere::Branch { member: member.clone(), branch: branch.clone() };
+            let own = StrayWork::Branch { member: member.clone(), branch: branch.clone() };
             if !found.contains(&own) {
                 found.push(own);
             }
@@ -90,7 +90,7 @@ async fn find(git: &Git, record: &Record, worktrees: &Path) -> GitResult<Vec<Els
 
 /// Branches that are none of troop's and hold something that neither the team's nor the project has, with the commits that
 /// they are on.
-async fn foreign_branches(git: &Git, record: &Record) -> GitResult<Vec<(String, String)>> {
+async fn foreign_branches(git: &Git, record: &BranchRecord) -> GitResult<Vec<(String, String)>> {
     let team = into(git, record).await?;
     let format = "--format=%(objectname) %(refname:lstrip=2)";
     let list = ["for-each-ref", format, "--no-merged", &team, "--no-merged", "HEAD", "refs/heads/"];
@@ -101,7 +101,7 @@ async fn foreign_branches(git: &Git, record: &Record) -> GitResult<Vec<(String, 
 }
 
 /// What was put into the stash on branches of members.
-async fn stashed(git: &Git, record: &Record) -> GitResult<Vec<Elsewhere>> {
+async fn stashed(git: &Git, record: &BranchRecord) -> GitResult<Vec<StrayWork>> {
     let own = format!("{}/", names::work_branches(&record.branch));
     let list = ["reflog", "show", "--format=%gd %gs", "refs/stash"];
     let list = git.ask(&list).await?.unwrap_or_default();
@@ -110,7 +110,7 @@ async fn stashed(git: &Git, record: &Record) -> GitResult<Vec<Elsewhere>> {
         let about = about.strip_prefix("WIP on ").or_else(|| about.strip_prefix("On "))?;
         let branch = about.split(':').next().filter(|branch| branch.starts_with(&own))?;
         let name = name.strip_prefix("refs/").unwrap_or(name).to_owned();
-        Some(Elsewhere::Stash { member: names::member_of(branch)?, name })
+        Some(StrayWork::Stash { member: names::member_of(branch)?, name })
     };
     Ok(list.lines().filter_map(of_member).collect())
 }

@@ -21,7 +21,7 @@ const MAX_FILES: usize = 1_000;
 
 /// What git ignored in a folder that is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ignored {
+pub struct IgnoredFiles {
     /// Whose folder it was.
     pub member: MemberName,
     /// Where the files and folders are that were kept.
@@ -38,7 +38,7 @@ pub(super) async fn remove(
     project: &Git,
     member: &MemberName,
     folder: &Path,
-) -> GitResult<Option<Ignored>> {
+) -> GitResult<Option<IgnoredFiles>> {
     let ignored = sort(&project.at(folder), member, folder).await?;
     let is_moved = ignored.as_ref().map_or(Ok(()), |it| move_all(&it.kept, folder, &it.place));
     let removed = match is_moved {
@@ -66,7 +66,7 @@ async fn take_away(project: &Git, folder: &Path) -> GitResult<()> {
 }
 
 /// What of that which git ignores in a folder is kept, and what goes.
-async fn sort(git: &Git, member: &MemberName, folder: &Path) -> GitResult<Option<Ignored>> {
+async fn sort(git: &Git, member: &MemberName, folder: &Path) -> GitResult<Option<IgnoredFiles>> {
     let mut names = ignored_in(git).await?;
     for path in submodules::paths(git, folder).await? {
         let inside = ignored_in(&git.at(&folder.join(&path))).await?;
@@ -90,7 +90,7 @@ async fn sort(git: &Git, member: &MemberName, folder: &Path) -> GitResult<Option
         kept.extend(small.into_iter().take(n_free));
         gone.extend(if is_few { rest } else { vec![large] });
     }
-    Ok(Some(Ignored { member: member.clone(), place, kept, gone }))
+    Ok(Some(IgnoredFiles { member: member.clone(), place, kept, gone }))
 }
 
 /// The files and folders that git ignores.

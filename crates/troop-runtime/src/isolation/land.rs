@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use troop_model::{MemberName, quoted};
 
 use super::{
-    Isolation,
-    elsewhere::Elsewhere,
-    ignored::{self, Ignored},
+    Worktrees,
+    elsewhere::StrayWork,
+    ignored::{self, IgnoredFiles},
     leftovers::folders,
     names,
     put_back::{is_clear, put_back},
@@ -19,7 +19,7 @@ use crate::git::{Git, GitError, GitResult, parts};
 
 /// What became of a team's work at its end.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Landed {
+pub enum Landing {
     /// There was nothing to bring.
     Nothing,
     /// It is in the project.
@@ -44,7 +44,7 @@ pub enum Landed {
 
 /// A folder that stays because it holds something that is nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptFolder {
     pub member: MemberName,
     pub folder: PathBuf,
     /// Its branch, if it is on one.
@@ -55,58 +55,58 @@ pub struct Kept {
 
 /// How a team ends.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Ending {
+pub struct LandingReport {
     /// What became of its work.
-    pub landed: Landed,
+    pub landed: Landing,
     /// The folders that stay.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptFolder>,
     /// What git ignored in the folders that went.
-    pub ignored: Vec<Ignored>,
+    pub ignored: Vec<IgnoredFiles>,
     /// What members put where it is merged nowhere.
-    pub elsewhere: Vec<Elsewhere>,
+    pub elsewhere: Vec<StrayWork>,
 }
 
-impl Isolation {
+impl Worktrees {
     /// Brings what the team made into the project, if that is where it was and git sees nothing against it. Then removes the
     /// folders and branches whose work is merged. Nothing may run for members any more.
-    pub async fn land(&self) -> Result<Ending, GitError> {
+    pub async fn land(&self) -> Result<LandingReport, GitError> {
         let team = self.team_commit().await?;
         self.release_branch().await?;
         let landed = self.bring(team).await?;
         // It is only told of; the work is in the project by now.
         let elsewhere = self.elsewhere().await.unwrap_or_default();
         let (kept, ignored) = self.tidy().await?;
-        let is_there = matches!(landed, Landed::Nothing | Landed::Merged { .. });
+        let is_there = matches!(landed, Landing::Nothing | Landing::Merged { .. });
         let git = &self.inner.git;
         if is_there && !in_use(git).await?.iter().any(|it| it == self.branch()) {
             // All of it is in the project; it begins from there again.
             let name = format!("refs/heads/{}", self.branch());
             git.run(&["update-ref", "-d", &name]).await?;
         }
-        Ok(Ending { landed, kept, ignored, elsewhere })
+        Ok(LandingReport { landed, kept, ignored, elsewhere })
     }
 
-    async fn bring(&self, team: String) -> GitResult<Landed> {
+    async fn bring(&self, team: String) -> GitResult<Landing> {
         let git = &self.inner.git;
         let now = head(git).await?;
         let (branch, base) = (self.branch().to_owned(), &self.inner.record.base);
         let hint = format!("git merge {branch}");
         let waits = |why: String| {
             let (branch, hint) = (branch.clone(), hint.clone());
-            Landed::Waits { branch, why, first: None, hint }
+            Landing::Waits { branch, why, first: None, hint }
         };
         if git.is(&["merge-base", "--is-ancestor", &team, &now.commit]).await? {
             // Where a person only looks at it, the team's branch may be all that holds it.
             let is_own = now.branch.as_ref().is_none_or(|it| *it == branch);
             if !is_own || is_in_another(git, &branch, &team).await? {
-                return Ok(Landed::Nothing);
+                return Ok(Landing::Nothing);
             }
             let why = match now.branch {
                 Some(_) => "the project is on that branch itself",
                 None => "the project is not on a branch",
             };
             let first = base.as_ref().map(|base| format!("go back: `git switch {}`", quoted(base)));
-            return Ok(Landed::Waits { branch, why: why.to_owned(), first, hint });
+            return Ok(Landing::Waits { branch, why: why.to_owned(), first, hint });
         }
         let Some(base) = base.as_ref().filter(|base| now.branch.as_ref() == Some(base)) else {
             return Ok(waits(match (&now.branch, base) {
@@ -126,7 +126,7 @@ impl Isolation {
     }
 
     /// Moves the project's branch. If git cannot write all of it, the project is as it was.
-    async fn fast_forward(&self, base: &str, now: &str, team: &str) -> GitResult<Landed> {
+    async fn fast_forward(&self, base: &str, now: &str, team: &str) -> GitResult<Landing> {
         let git = &self.inner.git;
         let n_commits = ["rev-list", "--count", &format!("{now}..{team}")];
         let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
@@ -134,7 +134,7 @@ impl Isolation {
         // What git ignores is somebody's, too.
         let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", team];
         let Err(error) = git.run(&merge).await else {
-            return Ok(Landed::Merged { branch: base.to_owned(), n_commits });
+            return Ok(Landing::Merged { branch: base.to_owned(), n_commits });
         };
         let is_full = error.is_of_machine();
         let GitError::Failed { says, .. } = error else { return Err(error) };
@@ -150,25 +150,25 @@ impl Isolation {
         };
         let branch = self.branch().to_owned();
         let hint = format!("git merge {branch}");
-        Ok(Landed::Waits { branch, why, first, hint })
+        Ok(Landing::Waits { branch, why, first, hint })
     }
 
     /// Removes the folders and branches that hold nothing of their own.
-    async fn tidy(&self) -> GitResult<(Vec<Kept>, Vec<Ignored>)> {
+    async fn tidy(&self) -> GitResult<(Vec<KeptFolder>, Vec<IgnoredFiles>)> {
         let (mut kept, mut all_ignored) = (Vec::new(), Vec::new());
         for (member, folder) in folders(&self.inner.worktrees) {
             let git = self.inner.git.at(&folder);
             if tie::mend(&self.inner.repository.shared, &folder).is_err() {
-                kept.push(Kept { member, folder, branch: None, is_dirty: true });
+                kept.push(KeptFolder { member, folder, branch: None, is_dirty: true });
                 continue;
             }
             match self.remove(&git, &member, &folder).await {
-                Ok(Removed::All(ignored)) => all_ignored.extend(ignored),
-                Ok(Removed::Not) | Err(_) => {
+                Ok(FolderRemoval::All(ignored)) => all_ignored.extend(ignored),
+                Ok(FolderRemoval::Not) | Err(_) => {
                     let branch = head(&git).await.ok().and_then(|head| head.branch);
                     let inside = submodules::dirty(&git, &folder).await.unwrap_or_default();
                     let is_dirty = !inside.is_empty() || is_dirty(&git).await.unwrap_or(true);
-                    kept.push(Kept { member, folder, branch, is_dirty });
+                    kept.push(KeptFolder { member, folder, branch, is_dirty });
                 }
             }
         }
@@ -177,13 +177,18 @@ impl Isolation {
     }
 
     /// Removes a folder, if all in it is in the team's branch. Git itself looks once more whether anything else is in it.
-    async fn remove(&self, git: &Git, member: &MemberName, folder: &Path) -> GitResult<Removed> {
+    async fn remove(
+        &self,
+        git: &Git,
+        member: &MemberName,
+        folder: &Path,
+    ) -> GitResult<FolderRemoval> {
         let (own, team) = (head(git).await?.commit, self.team_commit().await?);
         let is_merged = git.is(&["merge-base", "--is-ancestor", &own, &team]).await?;
         if !is_merged || is_dirty(git).await? || !submodules::dirty(git, folder).await?.is_empty() {
-            return Ok(Removed::Not);
+            return Ok(FolderRemoval::Not);
         }
-        ignored::remove(&self.inner.git, member, folder).await.map(Removed::All)
+        ignored::remove(&self.inner.git, member, folder).await.map(FolderRemoval::All)
     }
 
     /// Takes the branches away that hold nothing which the team's branch does not, and which no folder is on.
@@ -202,8 +207,8 @@ impl Isolation {
 }
 
 /// Whether a folder was removed.
-enum Removed {
-    All(Option<Ignored>),
+enum FolderRemoval {
+    All(Option<IgnoredFiles>),
     Not,
 }
 

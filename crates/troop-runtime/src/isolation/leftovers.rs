@@ -9,12 +9,12 @@ use std::{
 use troop_model::{MemberName, TaskNumber, Time};
 
 use super::{
-    ignored::{self, Ignored},
+    ignored::{self, IgnoredFiles},
     land::is_in_another,
     names,
-    record::Record,
+    record::BranchRecord,
     repository, submodules,
-    tie::{self, Torn, set_aside},
+    tie::{self, FolderFault, set_aside},
     worktree::{commit_all, free_name, head, is_dirty, repositories, stay_on},
 };
 use crate::git::{Git, GitError, GitResult};
@@ -71,7 +71,7 @@ pub async fn leftovers(
     folder: &Path,
     environment: &[(OsString, OsString)],
 ) -> Result<Vec<Leftover>, GitError> {
-    let Some(record) = Record::read(folder)? else { return Ok(Vec::new()) };
+    let Some(record) = BranchRecord::read(folder)? else { return Ok(Vec::new()) };
     let git = Git::new(&record.top, environment);
     let mut found = Vec::new();
     for (member, path) in folders(&folder.join("worktrees")) {
@@ -103,7 +103,7 @@ pub async fn orphans(
 ) -> Result<Vec<Leftover>, GitError> {
     let git = Git::new(project, environment);
     let Ok(repository) = repository::look(&git, project).await? else { return Ok(Vec::new()) };
-    let records = teams.iter().filter_map(|folder| Record::read(folder).ok().flatten());
+    let records = teams.iter().filter_map(|folder| BranchRecord::read(folder).ok().flatten());
     // One whose repository is gone may have been here: it goes on with what is its own.
     let known: Vec<_> =
         records.filter(|it| it.shared == repository.shared || it.is_gone()).collect();
@@ -134,7 +134,7 @@ pub async fn orphans(
 }
 
 /// The branches of a team that hold something which is nowhere else.
-async fn branches(git: &Git, record: &Record) -> GitResult<Vec<Leftover>> {
+async fn branches(git: &Git, record: &BranchRecord) -> GitResult<Vec<Leftover>> {
     let all = format!("refs/heads/{}/", names::work_branches(&record.branch));
     let into = into(git, record).await?;
     let format = "--format=%(refname:lstrip=2) %(committerdate:unix)";
@@ -162,13 +162,13 @@ async fn branches(git: &Git, record: &Record) -> GitResult<Vec<Leftover>> {
 
 /// Where something is that was left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rescued {
+pub struct Rescue {
     /// The branch that holds it; none if all of it is merged.
     pub branch: Option<String>,
     /// What git cannot keep: repositories of its own, or a folder that belongs to none.
     pub aside: Vec<PathBuf>,
     /// What git ignored in the folder.
-    pub ignored: Option<Ignored>,
+    pub ignored: Option<IgnoredFiles>,
 }
 
 /// Commits what is in a folder and not committed, and removes the folder; its branch stays. What git cannot keep is moved to
@@ -177,9 +177,9 @@ pub async fn rescue(
     leftover: &Leftover,
     aside: &Path,
     environment: &[(OsString, OsString)],
-) -> Result<Rescued, GitError> {
+) -> Result<Rescue, GitError> {
     let (Some(folder), Some(member)) = (&leftover.folder, &leftover.member) else {
-        return Ok(Rescued { branch: leftover.branch.clone(), ..Rescued::default() });
+        return Ok(Rescue { branch: leftover.branch.clone(), ..Rescue::default() });
     };
     let move_away = |what: &str| {
         let name = match what {
@@ -190,14 +190,14 @@ pub async fn rescue(
         set_aside(&folder.join(what), aside, &name)
     };
     if leftover.state == LeftoverState::Away {
-        return Err(GitError::Torn { folder: folder.clone(), how: Torn::Away });
+        return Err(GitError::Torn { folder: folder.clone(), how: FolderFault::Away });
     }
     let is_strange = matches!(
         tie::check(&leftover.shared, folder),
-        Err(GitError::Torn { how: Torn::Unknown, .. })
+        Err(GitError::Torn { how: FolderFault::Unknown, .. })
     );
     if is_strange {
-        return Ok(Rescued { aside: vec![move_away("")?], ..Rescued::default() });
+        return Ok(Rescue { aside: vec![move_away("")?], ..Rescue::default() });
     }
     let mut moved = Vec::new();
     if leftover.state == LeftoverState::Replaced {
@@ -216,7 +216,7 @@ pub async fn rescue(
     submodules::save(&git, folder, &project).await?;
     let branch = keep(&git, leftover).await?;
     let ignored = ignored::remove(&project, member, folder).await?;
-    Ok(Rescued { branch, aside: moved, ignored })
+    Ok(Rescue { branch, aside: moved, ignored })
 }
 
 /// Commits all that is in a folder. The branch that it is on then; none if all of it is merged.
@@ -243,7 +243,7 @@ async fn keep(git: &Git, leftover: &Leftover) -> GitResult<Option<String>> {
     Ok(branch)
 }
 
-async fn look(git: &Git, record: &Record, member: MemberName, path: PathBuf) -> Leftover {
+async fn look(git: &Git, record: &BranchRecord, member: MemberName, path: PathBuf) -> Leftover {
     let mut leftover = Leftover {
         project: record.top.clone(),
         shared: record.shared.clone(),
@@ -257,14 +257,18 @@ async fn look(git: &Git, record: &Record, member: MemberName, path: PathBuf) -> 
     };
     leftover.state = match state(git, record, &mut leftover).await {
         Ok(state) => state,
-        Err(GitError::Torn { how: Torn::Replaced, .. }) => LeftoverState::Replaced,
+        Err(GitError::Torn { how: FolderFault::Replaced, .. }) => LeftoverState::Replaced,
         Err(_) if record.is_gone() && !record.top.is_dir() => LeftoverState::Away,
         Err(error) => LeftoverState::Lost { says: error.chain() },
     };
     leftover
 }
 
-async fn state(git: &Git, record: &Record, leftover: &mut Leftover) -> GitResult<LeftoverState> {
+async fn state(
+    git: &Git,
+    record: &BranchRecord,
+    leftover: &mut Leftover,
+) -> GitResult<LeftoverState> {
     if let Some(folder) = &leftover.folder {
         tie::mend(&record.shared, folder)?;
     }
@@ -281,7 +285,7 @@ async fn state(git: &Git, record: &Record, leftover: &mut Leftover) -> GitResult
 }
 
 /// Where merged work is: in the team's branch, or where the project is, once that is gone.
-pub(super) async fn into(git: &Git, record: &Record) -> GitResult<String> {
+pub(super) async fn into(git: &Git, record: &BranchRecord) -> GitResult<String> {
     let branch = format!("refs/heads/{}", record.branch);
     let found = git.ask(&["rev-parse", "--quiet", "--verify", &branch]).await?;
     match found {

@@ -12,7 +12,7 @@ const AT_ONCE: usize = 500;
 pub(super) const REFERENCE: &str = "160000";
 
 /// What git lists in a folder.
-pub(super) struct Listed {
+pub(super) struct IndexListing {
     /// Files and folders that it does not know.
     pub(super) others: Vec<String>,
     /// Repositories of which it knows a commit and nothing more.
@@ -22,10 +22,11 @@ pub(super) struct Listed {
 }
 
 /// Lists all that is in a folder, but for what git ignores.
-pub(super) async fn listed(git: &Git) -> GitResult<Listed> {
+pub(super) async fn listed(git: &Git) -> GitResult<IndexListing> {
     let list = ["ls-files", "-v", "--stage", "--others", "--exclude-standard", "-z", "--", ":/"];
     let said = git.run(&list).await?;
-    let mut listed = Listed { others: Vec::new(), references: Vec::new(), hidden: Vec::new() };
+    let mut listed =
+        IndexListing { others: Vec::new(), references: Vec::new(), hidden: Vec::new() };
     for (tag, entry) in parts(&said).filter_map(|part| part.split_once(' ')) {
         // What git knows is told with its mode, commit and stage.
         let Some((known, path)) = entry.split_once('\t').filter(|_| tag != "?") else {
@@ -46,7 +47,7 @@ pub(super) async fn listed(git: &Git) -> GitResult<Listed> {
     Ok(listed)
 }
 
-impl Listed {
+impl IndexListing {
     /// Lets git look at everything again. Whether there was anything that it did not look at.
     pub(super) async fn reveal(&self, git: &Git) -> GitResult<bool> {
         for files in self.hidden.chunks(AT_ONCE) {

@@ -8,12 +8,12 @@ use std::{
 use troop_model::{Evidence, TaskNumber};
 
 use super::{
-    Isolation, Work,
+    TaskAttempt, Worktrees,
     listed::listed,
     names,
-    refusal::{Conflict, MAX_NAMED, NotMerged},
+    refusal::{Conflict, MAX_NAMED, MergeRefusal},
     submodules,
-    tie::Torn,
+    tie::FolderFault,
     unended::{is_merging, unended},
     worktree::{commit_all, free_name, head, new_repositories, stay_on},
 };
@@ -47,68 +47,69 @@ pub enum Aim {
 
 /// How the end of a piece of work went.
 #[derive(Debug)]
-pub struct Finished {
+pub struct WorkReport {
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: MergeOutcome,
     /// What the checks said.
     pub evidence: Vec<Evidence>,
 }
 
 /// What became of a piece of work.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum MergeOutcome {
     /// It is good, and was not to be merged now.
     Ready,
     /// It is in the team's branch.
     Merged(Merge),
     /// It is not, and the team's branch is as it was.
-    Not(NotMerged),
+    Not(MergeRefusal),
 }
 
 /// Where the team's branch is, and where a commit and it parted.
-struct Parted {
+struct ForkPoint {
     team: String,
     base: String,
 }
 
 /// What came of bringing a commit and the team's branch together, which is in no branch yet.
-struct Tried {
-    parted: Parted,
+struct MergeTrial {
+    parted: ForkPoint,
     merged: Result<String, Conflict>,
 }
 
-impl Finished {
+impl WorkReport {
     /// What was checked, and is not to be merged now.
     pub(crate) fn without_merge(evidence: Vec<Evidence>) -> Self {
         let is_good = evidence.iter().all(Evidence::is_good);
-        let outcome = if is_good { Outcome::Ready } else { Outcome::Not(NotMerged::Unproved) };
+        let outcome =
+            if is_good { MergeOutcome::Ready } else { MergeOutcome::Not(MergeRefusal::Unproved) };
         Self { outcome, evidence }
     }
 }
 
-impl From<NotMerged> for Finished {
-    fn from(why: NotMerged) -> Self {
-        Self { outcome: Outcome::Not(why), evidence: Vec::new() }
+impl From<MergeRefusal> for WorkReport {
+    fn from(why: MergeRefusal) -> Self {
+        Self { outcome: MergeOutcome::Not(why), evidence: Vec::new() }
     }
 }
 
 /// The name of a folder in which a result is checked that nobody works on any more.
 const CHECKED: &str = ".checked";
 
-impl Isolation {
+impl Worktrees {
     /// Commits all that is in a member's folder. Then, to be handed in, that is checked; to be done, it is merged with what
     /// the team has, the result is checked in the folder, and the team's branch moves. What is there already is merged
     /// already.
     pub async fn finish(
         &self,
-        work: &Work,
+        work: &TaskAttempt,
         aim: Aim,
         checks: &Checks,
-    ) -> Result<Finished, GitError> {
+    ) -> Result<WorkReport, GitError> {
         let _turn = self.inner.turn.acquire().await;
         let _folder = self.hold(&work.member).await;
         if !checks.wanted.is_still().await {
-            return Ok(NotMerged::Unwanted.into());
+            return Ok(MergeRefusal::Unwanted.into());
         }
         let git = match self.tied(work).await? {
             Ok(git) => git,
@@ -116,9 +117,9 @@ impl Isolation {
         };
         let folder = names::folder(&self.inner.worktrees, &work.member);
         // At once, because it is waited for both.
-        let (mut seen, listed) = tokio::try_join!(Seen::of(&git), listed(&git))?;
+        let (mut seen, listed) = tokio::try_join!(FolderStatus::of(&git), listed(&git))?;
         if !seen.is_dirty && listed.reveal(&git).await? {
-            seen = Seen::of(&git).await?;
+            seen = FolderStatus::of(&git).await?;
         }
         if let Some(why) = seen.unended(&folder) {
             return Ok(why.into());
@@ -127,11 +128,11 @@ impl Isolation {
             if !self.step_off(work, &git).await? {
                 return Ok(self.unrelated(&seen.commit).into());
             }
-            seen = Seen::of(&git).await?;
+            seen = FolderStatus::of(&git).await?;
         }
         let dirty = submodules::dirty(&git, &folder).await?;
         if !dirty.is_empty() {
-            return Ok(NotMerged::Submodules(dirty).into());
+            return Ok(MergeRefusal::Submodules(dirty).into());
         }
         submodules::keep(&git, &folder, &self.inner.git).await?;
         let (mut own, mut inside) = match seen.is_dirty {
@@ -164,33 +165,39 @@ impl Isolation {
         let (found, merged) = tokio::try_join!(found, merge)?;
         inside.extend(found);
         if !inside.is_empty() {
-            return Ok(NotMerged::Repositories(inside).into());
+            return Ok(MergeRefusal::Repositories(inside).into());
         }
         let Some(merged) = merged else {
             let evidence = checks.run(&self.below(&folder), Some(&own)).await;
             if !checks.wanted.is_still().await {
-                return Ok(NotMerged::Unwanted.into());
+                return Ok(MergeRefusal::Unwanted.into());
             }
             self.hand_in(work, &own).await?;
-            return Ok(Finished::without_merge(evidence));
+            return Ok(WorkReport::without_merge(evidence));
         };
-        self.merge(work, (&own, Tried { parted, merged }), checks, &folder).await
+        self.merge(work, (&own, MergeTrial { parted, merged }), checks, &folder).await
     }
 
     /// Git in the folder in which some work was done, if that is still what was made for it.
-    async fn tied(&self, work: &Work) -> GitResult<Result<Git, NotMerged>> {
+    async fn tied(&self, work: &TaskAttempt) -> GitResult<Result<Git, MergeRefusal>> {
         match self.git_of(&work.member) {
-            Err(GitError::Torn { how: Torn::Replaced, .. }) => Ok(Err(NotMerged::Replaced)),
-            Err(GitError::Torn { how: Torn::Gone, .. }) => {
+            Err(GitError::Torn { how: FolderFault::Replaced, .. }) => {
+                Ok(Err(MergeRefusal::Replaced))
+            }
+            Err(GitError::Torn { how: FolderFault::Gone, .. }) => {
                 self.go_back_held(work).await?;
-                Ok(Err(NotMerged::Gone))
+                Ok(Err(MergeRefusal::Gone))
             }
             git => git.map(Ok),
         }
     }
 
     /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
-    pub async fn approve(&self, work: &Work, checks: &Checks) -> Result<Finished, GitError> {
+    pub async fn approve(
+        &self,
+        work: &TaskAttempt,
+        checks: &Checks,
+    ) -> Result<WorkReport, GitError> {
         let _turn = self.inner.turn.acquire().await;
         let own = match self.handed_in(work).await? {
             Some(own) => own,
@@ -198,7 +205,7 @@ impl Isolation {
             None => self.team_commit().await?,
         };
         let finished = self.merge_apart(work, &own, checks).await;
-        if let Ok(Finished { outcome: Outcome::Merged(_), .. }) = &finished {
+        if let Ok(WorkReport { outcome: MergeOutcome::Merged(_), .. }) = &finished {
             let handed_in = names::handed_in(self.branch(), work.task);
             self.inner.git.run(&["update-ref", "-d", &handed_in]).await?;
         }
@@ -206,7 +213,7 @@ impl Isolation {
     }
 
     /// What was handed in for a task.
-    pub(super) async fn handed_in(&self, work: &Work) -> GitResult<Option<String>> {
+    pub(super) async fn handed_in(&self, work: &TaskAttempt) -> GitResult<Option<String>> {
         let handed_in = names::handed_in(self.branch(), work.task);
         self.inner.git.ask(&["rev-parse", "--quiet", "--verify", &handed_in]).await
     }
@@ -214,10 +221,10 @@ impl Isolation {
     /// Merges a commit after it is checked in a folder apart.
     pub(super) async fn merge_apart(
         &self,
-        work: &Work,
+        work: &TaskAttempt,
         own: &str,
         checks: &Checks,
-    ) -> GitResult<Finished> {
+    ) -> GitResult<WorkReport> {
         let folder = self.inner.worktrees.join(CHECKED);
         if checks.is_empty() {
             return self.try_and_merge(work, own, checks, &folder).await;
@@ -237,11 +244,11 @@ impl Isolation {
 
     async fn try_and_merge(
         &self,
-        work: &Work,
+        work: &TaskAttempt,
         own: &str,
         checks: &Checks,
         folder: &Path,
-    ) -> GitResult<Finished> {
+    ) -> GitResult<WorkReport> {
         match self.tried(work, own).await? {
             Some(tried) => self.merge(work, (own, tried), checks, folder).await,
             None => Ok(self.unrelated(own).into()),
@@ -249,7 +256,7 @@ impl Isolation {
     }
 
     /// Remembers what was handed in for a task, whatever its member does next.
-    async fn hand_in(&self, work: &Work, own: &str) -> GitResult<()> {
+    async fn hand_in(&self, work: &TaskAttempt, own: &str) -> GitResult<()> {
         let handed_in = names::handed_in(self.branch(), work.task);
         self.inner.git.run(&["update-ref", &handed_in, own]).await.map(drop)
     }
@@ -269,16 +276,16 @@ impl Isolation {
     /// Merges a commit into the team's branch, again and again if that moves meanwhile. The folder is where it is checked.
     async fn merge(
         &self,
-        work: &Work,
-        (own, mut tried): (&str, Tried),
+        work: &TaskAttempt,
+        (own, mut tried): (&str, MergeTrial),
         checks: &Checks,
         folder: &Path,
-    ) -> GitResult<Finished> {
+    ) -> GitResult<WorkReport> {
         for _ in 0..MAX_ROUNDS {
-            let Tried { parted, merged } = tried;
+            let MergeTrial { parted, merged } = tried;
             let merged = match merged {
                 Ok(merged) => merged,
-                Err(conflict) => return Ok(NotMerged::Conflict(conflict).into()),
+                Err(conflict) => return Ok(MergeRefusal::Conflict(conflict).into()),
             };
             let mut evidence = Vec::new();
             if !checks.is_empty() {
@@ -295,14 +302,17 @@ impl Isolation {
                 }
                 evidence = checks.run(&self.below(folder), Some(&merged)).await;
                 if checks.wanted.over.is_cancelled() {
-                    return Ok(NotMerged::Unwanted.into());
+                    return Ok(MergeRefusal::Unwanted.into());
                 }
                 if !evidence.iter().all(Evidence::is_good) {
-                    return Ok(Finished { outcome: Outcome::Not(NotMerged::Unproved), evidence });
+                    return Ok(WorkReport {
+                        outcome: MergeOutcome::Not(MergeRefusal::Unproved),
+                        evidence,
+                    });
                 }
             }
             if !checks.wanted.is_still().await {
-                return Ok(NotMerged::Unwanted.into());
+                return Ok(MergeRefusal::Unwanted.into());
             }
             if self.advance(work, &parted.team, &merged).await? {
                 let merge = Merge {
@@ -310,7 +320,7 @@ impl Isolation {
                     is_new: merged != parted.team,
                     commit: merged,
                 };
-                return Ok(Finished { outcome: Outcome::Merged(merge), evidence });
+                return Ok(WorkReport { outcome: MergeOutcome::Merged(merge), evidence });
             }
             match self.tried(work, own).await? {
                 Some(again) => tried = again,
@@ -320,13 +330,13 @@ impl Isolation {
         Err(self.inner.git.nonsense(&["update-ref", self.branch()]))
     }
 
-    fn unrelated(&self, own: &str) -> NotMerged {
+    fn unrelated(&self, own: &str) -> MergeRefusal {
         let (with, own) = (self.branch().to_owned(), own.chars().take(10).collect());
-        NotMerged::Unrelated { with, own }
+        MergeRefusal::Unrelated { with, own }
     }
 
     /// Where a commit and the team's branch parted, if they were ever one.
-    async fn parted(&self, own: &str) -> GitResult<Option<Parted>> {
+    async fn parted(&self, own: &str) -> GitResult<Option<ForkPoint>> {
         let parted = format!("refs/heads/{}...{own}", self.branch());
         let parse = ["rev-parse", &parted];
         let said = match self.inner.git.run(&parse).await {
@@ -350,24 +360,24 @@ impl Isolation {
         let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
         match team {
             Some(team) => {
-                Ok(base.map(|base| Parted { team: team.to_owned(), base: base.to_owned() }))
+                Ok(base.map(|base| ForkPoint { team: team.to_owned(), base: base.to_owned() }))
             }
             None => Err(self.inner.git.nonsense(&parse)),
         }
     }
 
     /// Tries to merge a commit with the team's branch, if they were ever one.
-    async fn tried(&self, work: &Work, own: &str) -> GitResult<Option<Tried>> {
+    async fn tried(&self, work: &TaskAttempt, own: &str) -> GitResult<Option<MergeTrial>> {
         let Some(parted) = self.parted(own).await? else { return Ok(None) };
         let merged = self.merged(work, &parted, own).await?;
-        Ok(Some(Tried { parted, merged }))
+        Ok(Some(MergeTrial { parted, merged }))
     }
 
     /// The commit that has both; the conflict, if they do not fit.
     async fn merged(
         &self,
-        work: &Work,
-        Parted { team, base }: &Parted,
+        work: &TaskAttempt,
+        ForkPoint { team, base }: &ForkPoint,
         own: &str,
     ) -> GitResult<Result<String, Conflict>> {
         let git = &self.inner.git;
@@ -391,7 +401,7 @@ impl Isolation {
     }
 
     /// Commits all that is in a member's folder as its work on a task.
-    async fn commit(&self, work: &Work, git: &Git) -> GitResult<(String, Vec<String>)> {
+    async fn commit(&self, work: &TaskAttempt, git: &Git) -> GitResult<(String, Vec<String>)> {
         if head(git).await?.branch.is_none() {
             let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
             let branch = free_name(git, wanted).await?;
@@ -451,23 +461,23 @@ pub(super) async fn fit(git: &Git, one: &str, other: &str) -> GitResult<Fit> {
 }
 
 /// What a folder holds, in one look.
-struct Seen {
+struct FolderStatus {
     commit: String,
     /// None if it is on no branch.
     branch: Option<String>,
     is_dirty: bool,
     /// Files of a merge that is not at its end.
-    unmerged: Vec<Unmerged>,
+    unmerged: Vec<UnmergedFile>,
 }
 
 /// A file of a merge that is not at its end.
-struct Unmerged {
+struct UnmergedFile {
     file: String,
     /// Whether git leaves its marks in a file of this kind: both sides have it, and it is no submodule.
     is_mixed: bool,
 }
 
-impl Unmerged {
+impl UnmergedFile {
     /// From what git says about it: which sides changed it, whether it is a submodule, seven words, and its name.
     fn new(entry: &str) -> Option<Self> {
         let mut words = entry.splitn(10, ' ');
@@ -477,7 +487,7 @@ impl Unmerged {
     }
 }
 
-impl Seen {
+impl FolderStatus {
     async fn of(git: &Git) -> GitResult<Self> {
         let status = ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty"];
         let said = git.run(&status).await?;
@@ -492,7 +502,7 @@ impl Seen {
                 },
                 Some(("u", entry)) => {
                     seen.is_dirty = true;
-                    seen.unmerged.extend(Unmerged::new(entry));
+                    seen.unmerged.extend(UnmergedFile::new(entry));
                 }
                 _ => seen.is_dirty = true,
             }
@@ -501,12 +511,12 @@ impl Seen {
     }
 
     /// What in this folder is not at its end.
-    fn unended(&self, folder: &Path) -> Option<NotMerged> {
+    fn unended(&self, folder: &Path) -> Option<MergeRefusal> {
         if let Some(command) = unended(folder) {
-            return Some(NotMerged::Unended(command));
+            return Some(MergeRefusal::Unended(command));
         }
         let (mut marked, mut undecided) = (Vec::new(), Vec::new());
-        for Unmerged { file, is_mixed } in &self.unmerged {
+        for UnmergedFile { file, is_mixed } in &self.unmerged {
             let bytes = fs::read(folder.join(file)).unwrap_or_default();
             if bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"<<<<<<< ")) {
                 marked.push(file.clone());
@@ -515,16 +525,16 @@ impl Seen {
             }
         }
         match (marked.is_empty(), undecided.is_empty()) {
-            (false, _) => Some(NotMerged::Unresolved(marked)),
-            (true, false) => Some(NotMerged::Undecided(undecided)),
+            (false, _) => Some(MergeRefusal::Unresolved(marked)),
+            (true, false) => Some(MergeRefusal::Undecided(undecided)),
             (true, true) => None,
         }
     }
 }
 
 /// What a commit of a task's work says.
-pub(super) fn message(work: &Work) -> String {
-    let Work { member, task, subject, .. } = work;
+pub(super) fn message(work: &TaskAttempt) -> String {
+    let TaskAttempt { member, task, subject, .. } = work;
     let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{task}: {subject}\n\nTask: {task}\nMember: {member}\n")
 }

@@ -10,7 +10,7 @@ use std::{
     sync::{MutexGuard, PoisonError},
 };
 
-use super::{Isolation, Work, names, worktree::free_name};
+use super::{TaskAttempt, Worktrees, names, worktree::free_name};
 use crate::git::{Git, GitError, GitResult};
 
 /// The name of the folder that holds the team's branch.
@@ -21,13 +21,13 @@ const MAX_ROUNDS: usize = 10;
 
 /// Where the team's branch is, as far as troop put it there.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct BranchPosition {
     commit: String,
     /// Where it is being moved to right now.
     next: Option<String>,
 }
 
-impl Known {
+impl BranchPosition {
     pub(super) fn at(commit: String) -> Self {
         Self { commit, next: None }
     }
@@ -37,7 +37,7 @@ impl Known {
     }
 }
 
-impl Isolation {
+impl Worktrees {
     /// Checks the team's branch out where there are no files, so that nobody else can.
     pub(super) async fn hold_branch(&self) -> GitResult<()> {
         let folder = self.holder();
@@ -107,7 +107,12 @@ impl Isolation {
     }
 
     /// Moves the team's branch. False if somebody else has meanwhile.
-    pub(super) async fn advance(&self, work: &Work, from: &str, to: &str) -> GitResult<bool> {
+    pub(super) async fn advance(
+        &self,
+        work: &TaskAttempt,
+        from: &str,
+        to: &str,
+    ) -> GitResult<bool> {
         if from == to {
             return Ok(true);
         }
@@ -130,7 +135,7 @@ impl Isolation {
 
     /// Takes a folder off the team's branch, so that what is in it counts as changed since its task began: what others finished
     /// since it went there is not in the folder, and would count as deleted. False if nobody knows where the task began.
-    pub(super) async fn step_off(&self, work: &Work, git: &Git) -> GitResult<bool> {
+    pub(super) async fn step_off(&self, work: &TaskAttempt, git: &Git) -> GitResult<bool> {
         let Some(branch) = self.newest_branch_of(work).await? else { return Ok(false) };
         let began = git.run(&["rev-parse", "--verify", &format!("refs/heads/{branch}")]).await?;
         git.run(&["update-ref", "--no-deref", "-m", "troop: stepped off", "HEAD", &began]).await?;
@@ -145,7 +150,7 @@ impl Isolation {
         format!("refs/heads/{}", self.branch())
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, BranchPosition> {
         self.inner.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

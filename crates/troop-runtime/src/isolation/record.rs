@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use troop_model::TeamName;
 
-use super::{elsewhere::Elsewhere, names, repository::Repository};
+use super::{elsewhere::StrayWork, names, repository::Repository};
 use crate::{
     disk,
     git::{Git, GitError, GitResult},
@@ -19,7 +19,7 @@ const MAX_NAMES: u32 = 100;
 
 /// Where a team's work began and is collected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct BranchRecord {
     /// The top of the project's working folder.
     pub(super) top: PathBuf,
     /// What all working folders of the repository share.
@@ -30,10 +30,10 @@ pub(super) struct Record {
     pub(super) base: Option<String>,
     /// Branches that members made, and that were merged nowhere when the team last ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) elsewhere: Vec<Elsewhere>,
+    pub(super) elsewhere: Vec<StrayWork>,
 }
 
-impl Record {
+impl BranchRecord {
     fn path(folder: &Path) -> PathBuf {
         folder.join("isolation.json")
     }
@@ -123,10 +123,10 @@ impl Record {
         // Nobody but the lead of a team moves its branch; a lock on it is of one that was killed.
         let lock = repository.shared.join(format!("refs/heads/{}.lock", record.branch));
         drop(fs::remove_file(lock));
-        match begin(git, &record.branch, repository, Taken::IsOurs).await? {
-            Begun::Not => return Ok(None),
-            Begun::GoesOn => {}
-            Begun::Anew => {
+        match begin(git, &record.branch, repository, BranchOwner::IsOurs).await? {
+            BranchStart::Not => return Ok(None),
+            BranchStart::GoesOn => {}
+            BranchStart::Anew => {
                 // It comes home to where it begins, which may be somewhere else than the last time.
                 let now = repository.branch.clone().filter(|it| *it != record.branch);
                 record.base = if repository.branch.is_some() { now.or(record.base) } else { None };
@@ -152,7 +152,9 @@ impl Record {
             let (top, shared) = (repository.top.clone(), repository.shared.clone());
             let (base, elsewhere) = (repository.branch.clone(), Vec::new());
             let record = Self { top, shared, branch, base, elsewhere };
-            if begin(git, &record.branch, repository, Taken::IsOthers).await? == Begun::Anew {
+            if begin(git, &record.branch, repository, BranchOwner::IsOthers).await?
+                == BranchStart::Anew
+            {
                 record.write(folder)?;
                 return Ok(record);
             }
@@ -183,14 +185,14 @@ async fn is_blocked(git: &Git, branch: &str) -> GitResult<bool> {
 
 /// Whose a branch is that is there already.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Taken {
+enum BranchOwner {
     IsOurs,
     IsOthers,
 }
 
 /// How a branch begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Begun {
+enum BranchStart {
     /// Where the project is now.
     Anew,
     /// With work of its own.
@@ -200,23 +202,28 @@ enum Begun {
 }
 
 /// Makes a branch begin where the project is, unless it has work of its own or may be somebody else's.
-async fn begin(git: &Git, branch: &str, repository: &Repository, taken: Taken) -> GitResult<Begun> {
+async fn begin(
+    git: &Git,
+    branch: &str,
+    repository: &Repository,
+    taken: BranchOwner,
+) -> GitResult<BranchStart> {
     let name = format!("refs/heads/{branch}");
     let parse = ["rev-parse", "--quiet", "--verify", &name];
     let commit = &repository.commit;
     match git.ask(&parse).await? {
         // Another team of that name, of which only its own store knows, may be at work.
-        Some(_) if taken == Taken::IsOthers => Ok(Begun::Not),
+        Some(_) if taken == BranchOwner::IsOthers => Ok(BranchStart::Not),
         // An empty old value: it must still not be there.
         None => match git.run(&["update-ref", &name, commit, ""]).await {
-            Ok(_) => Ok(Begun::Anew),
-            Err(_) if git.ask(&parse).await?.is_some() => Ok(Begun::Not),
+            Ok(_) => Ok(BranchStart::Anew),
+            Err(_) if git.ask(&parse).await?.is_some() => Ok(BranchStart::Not),
             Err(error) => Err(error),
         },
         Some(old) if git.is(&["merge-base", "--is-ancestor", &old, commit]).await? => {
             git.run(&["update-ref", &name, commit, &old]).await?;
-            Ok(Begun::Anew)
+            Ok(BranchStart::Anew)
         }
-        Some(_) => Ok(Begun::GoesOn),
+        Some(_) => Ok(BranchStart::GoesOn),
     }
 }

@@ -9,7 +9,7 @@ pub(super) const MAX_NAMED: usize = 10;
 
 /// Why work is not merged. All that was done is committed on the member's branch.
 #[derive(Debug)]
-pub enum NotMerged {
+pub enum MergeRefusal {
     /// It does not fit what others did meanwhile.
     Conflict(Conflict),
     /// A merge that the member began is not at its end: these files still have its marks.
@@ -50,7 +50,7 @@ pub struct Conflict {
     pub tasks: Vec<String>,
 }
 
-impl NotMerged {
+impl MergeRefusal {
     /// Why, for others than who made it.
     #[must_use]
     pub fn reason(&self) -> String {
@@ -85,7 +85,7 @@ impl NotMerged {
     }
 }
 
-impl fmt::Display for NotMerged {
+impl fmt::Display for MergeRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Conflict(conflict) => conflict.fmt(f),

@@ -29,7 +29,7 @@ pub(super) struct Repository {
 
 /// Why teammates cannot have their own worktrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Unsuited {
+pub(super) enum RepositoryObstacle {
     NoGit,
     OldGit(String),
     NoRepository,
@@ -39,7 +39,7 @@ pub(super) enum Unsuited {
     Unusable(String),
 }
 
-impl fmt::Display for Unsuited {
+impl fmt::Display for RepositoryObstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoGit => f.write_str("`git` is not installed"),
@@ -65,14 +65,19 @@ impl fmt::Display for Unsuited {
 }
 
 /// Looks at what a project is in.
-pub(super) async fn look(git: &Git, project: &Path) -> GitResult<Result<Repository, Unsuited>> {
+pub(super) async fn look(
+    git: &Git,
+    project: &Path,
+) -> GitResult<Result<Repository, RepositoryObstacle>> {
     let version = match git.run(&["version"]).await {
         Ok(version) => version,
-        Err(error) if error.is_missing() && project.is_dir() => return Ok(Err(Unsuited::NoGit)),
+        Err(error) if error.is_missing() && project.is_dir() => {
+            return Ok(Err(RepositoryObstacle::NoGit));
+        }
         Err(error) => return Err(error),
     };
     if !is_new_enough(&version) {
-        return Ok(Err(Unsuited::OldGit(version)));
+        return Ok(Err(RepositoryObstacle::OldGit(version)));
     }
     let kind = ["rev-parse", "--is-bare-repository", "--is-inside-work-tree"];
     let output = git.output(&kind).await?;
@@ -80,19 +85,19 @@ pub(super) async fn look(git: &Git, project: &Path) -> GitResult<Result<Reposito
         let says = git.no(&kind, &output);
         let says = says.to_string();
         return Ok(Err(if says.contains("not a git repository") {
-            Unsuited::NoRepository
+            RepositoryObstacle::NoRepository
         } else if says.contains("dubious ownership") {
-            Unsuited::OfOthers(project.to_owned())
+            RepositoryObstacle::OfOthers(project.to_owned())
         } else {
-            Unsuited::Unusable(says)
+            RepositoryObstacle::Unusable(says)
         }));
     }
     if String::from_utf8_lossy(&output.stdout).lines().nth(1) != Some("true") {
-        return Ok(Err(Unsuited::Bare));
+        return Ok(Err(RepositoryObstacle::Bare));
     }
     let Some(commit) = git.ask(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]).await?
     else {
-        return Ok(Err(Unsuited::NoCommit));
+        return Ok(Err(RepositoryObstacle::NoCommit));
     };
     let where_is = [
         "rev-parse",

@@ -1,19 +1,19 @@
 //! Work whose history has nothing in common with the team's: an amended first commit, a branch that begins anew.
 
 use super::{
-    Isolation, Work,
+    TaskAttempt, Worktrees,
     merge::message,
     names,
     worktree::{head, is_named},
 };
 use crate::git::{Git, GitResult};
 
-impl Isolation {
+impl Worktrees {
     /// Joins work to where its branch began, so that what was changed since then can be merged: the commit with both. None if
     /// the folder is not on the branch of the task, or nobody knows where that began: then nobody knows what was changed.
     pub(super) async fn rooted(
         &self,
-        work: &Work,
+        work: &TaskAttempt,
         git: &Git,
         own: &str,
     ) -> GitResult<Option<String>> {

@@ -23,8 +23,8 @@ use tempfile::TempDir;
 use troop_model::{MemberName, TaskNumber};
 
 use super::{
-    Aim, Ending, Finished, Git, GitError, Isolation, IsolationOptions, Merge, NotMerged, Opened,
-    Outcome, Work, names,
+    Aim, Git, GitError, IsolationOptions, IsolationStart, LandingReport, Merge, MergeOutcome,
+    MergeRefusal, TaskAttempt, WorkReport, Worktrees, names,
 };
 use crate::checks::tests::checks;
 
@@ -83,21 +83,26 @@ impl Scene {
         }
     }
 
-    async fn opened(&self) -> Opened {
-        Isolation::open(self.options(&self.project())).await.unwrap()
+    async fn opened(&self) -> IsolationStart {
+        Worktrees::open(self.options(&self.project())).await.unwrap()
     }
 
     /// The team's folders and branches for a project that is elsewhere.
-    async fn opened_at(&self, project: &Path) -> Isolation {
-        Isolation::open(self.options(project)).await.unwrap().isolation.unwrap()
+    async fn opened_at(&self, project: &Path) -> Worktrees {
+        Worktrees::open(self.options(project)).await.unwrap().isolation.unwrap()
     }
 
-    async fn open(&self) -> Isolation {
+    async fn open(&self) -> Worktrees {
         self.opened().await.isolation.unwrap()
     }
 
     /// A folder for a member that begins a task.
-    async fn begin(&self, isolation: &Isolation, member: &str, task: u32) -> (Work, PathBuf) {
+    async fn begin(
+        &self,
+        isolation: &Worktrees,
+        member: &str,
+        task: u32,
+    ) -> (TaskAttempt, PathBuf) {
         let work = work(member, task);
         let place = isolation.place(&work.member).await.unwrap();
         isolation.begin(&work).await.unwrap();
@@ -135,23 +140,23 @@ fn member(name: &str) -> MemberName {
     name.parse().unwrap()
 }
 
-fn work(name: &str, task: u32) -> Work {
+fn work(name: &str, task: u32) -> TaskAttempt {
     let subject = format!("subject of {task}");
-    Work { member: member(name), task: TaskNumber(task), attempt: 1, subject }
+    TaskAttempt { member: member(name), task: TaskNumber(task), attempt: 1, subject }
 }
 
-async fn finish(isolation: &Isolation, work: &Work) -> Finished {
+async fn finish(isolation: &Worktrees, work: &TaskAttempt) -> WorkReport {
     isolation.finish(work, Aim::Merge, &checks(&[])).await.unwrap()
 }
 
-async fn merge(isolation: &Isolation, work: &Work) -> Merge {
+async fn merge(isolation: &Worktrees, work: &TaskAttempt) -> Merge {
     let finished = finish(isolation, work).await;
-    let Outcome::Merged(merge) = finished.outcome else { panic!("{finished:?}") };
+    let MergeOutcome::Merged(merge) = finished.outcome else { panic!("{finished:?}") };
     merge
 }
 
-async fn refusal(isolation: &Isolation, work: &Work) -> String {
+async fn refusal(isolation: &Worktrees, work: &TaskAttempt) -> String {
     let finished = finish(isolation, work).await;
-    let Outcome::Not(why) = finished.outcome else { panic!("{finished:?}") };
+    let MergeOutcome::Not(why) = finished.outcome else { panic!("{finished:?}") };
     why.to_string()
 }

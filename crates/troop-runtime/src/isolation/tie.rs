@@ -12,7 +12,7 @@ use crate::git::{GitError, GitResult};
 
 /// In which way a folder is not what was made for a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Torn {
+pub enum FolderFault {
     /// It is not there.
     Gone,
     /// Somebody made it a repository of its own.
@@ -23,7 +23,7 @@ pub enum Torn {
     Away,
 }
 
-impl fmt::Display for Torn {
+impl fmt::Display for FolderFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Gone => "is gone",
@@ -39,14 +39,14 @@ enum Tie {
     Whole,
     /// Only the file is missing, or names nothing. This is the place that it has to name.
     Cut(PathBuf),
-    Torn(Torn),
+    Torn(FolderFault),
 }
 
 /// Refuses a folder that is not tied to its repository.
 pub(super) fn check(shared: &Path, folder: &Path) -> GitResult<()> {
     match look(shared, folder) {
         Tie::Whole => Ok(()),
-        Tie::Cut(_) => Err(torn(folder, Torn::Unknown)),
+        Tie::Cut(_) => Err(torn(folder, FolderFault::Unknown)),
         Tie::Torn(how) => Err(torn(folder, how)),
     }
 }
@@ -74,13 +74,13 @@ pub(super) fn place_of(folder: &Path) -> Option<PathBuf> {
     read_path(&folder.join(".git"), "gitdir: ").filter(|it| it.is_dir())
 }
 
-fn torn(folder: &Path, how: Torn) -> GitError {
+fn torn(folder: &Path, how: FolderFault) -> GitError {
     GitError::Torn { folder: folder.to_owned(), how }
 }
 
 fn look(shared: &Path, folder: &Path) -> Tie {
     if !folder.is_dir() {
-        return Tie::Torn(Torn::Gone);
+        return Tie::Torn(FolderFault::Gone);
     }
     let (file, named) = (folder.join(".git"), place_of(folder));
     let is_ours = named.as_deref().is_some_and(|it| is_below(it, &shared.join("worktrees")));
@@ -90,8 +90,10 @@ fn look(shared: &Path, folder: &Path) -> Tie {
     match place(shared, folder) {
         // The folder was moved: git finds the repository from there all the same.
         None if is_ours => Tie::Whole,
-        None => Tie::Torn(Torn::Unknown),
-        Some(_) if !is_ours && (named.is_some() || file.is_dir()) => Tie::Torn(Torn::Replaced),
+        None => Tie::Torn(FolderFault::Unknown),
+        Some(_) if !is_ours && (named.is_some() || file.is_dir()) => {
+            Tie::Torn(FolderFault::Replaced)
+        }
         // Also if it is the file of somebody else's folder, which came with a copy of that.
         Some(place) => Tie::Cut(place),
     }

@@ -9,7 +9,7 @@ use std::{
 use troop_model::MemberName;
 
 use super::{
-    Isolation,
+    Worktrees,
     merge::{Fit, fit},
     names, tie,
     worktree::stage_all,
@@ -29,7 +29,7 @@ pub struct Clash {
 /// Looks at what teammates are doing, and says once what does not fit.
 #[derive(Debug, Default)]
 pub struct Watcher {
-    seen: BTreeMap<MemberName, Seen>,
+    seen: BTreeMap<MemberName, WatchedFolder>,
     told: BTreeSet<Clash>,
     /// Why the folder of a member could not be looked at.
     unseen: BTreeMap<MemberName, String>,
@@ -37,7 +37,7 @@ pub struct Watcher {
 
 /// What was seen, as far as it was not said before.
 #[derive(Debug, Default)]
-pub struct Sight {
+pub struct WatchReport {
     /// What does not fit together.
     pub clashes: Vec<Clash>,
     /// Whose folder could not be looked at, and why.
@@ -46,7 +46,7 @@ pub struct Sight {
 
 /// What a member's folder held when it was last looked at.
 #[derive(Clone, Debug)]
-struct Seen {
+struct WatchedFolder {
     /// All of it, as a commit.
     commit: String,
     /// What it was made from, to see whether anything changed.
@@ -59,9 +59,9 @@ impl Watcher {
     /// Looks at the folders of these members. A folder that cannot be looked at keeps nobody from seeing the others.
     pub async fn look(
         &mut self,
-        isolation: &Isolation,
+        isolation: &Worktrees,
         members: &[MemberName],
-    ) -> Result<Sight, GitError> {
+    ) -> Result<WatchReport, GitError> {
         let team = isolation.team_commit().await?;
         let mut unseen = Vec::new();
         self.seen.retain(|member, _| members.contains(member));
@@ -91,12 +91,12 @@ impl Watcher {
             }
         }
         clashes.retain(|clash| self.told.insert(clash.clone()));
-        Ok(Sight { clashes, unseen })
+        Ok(WatchReport { clashes, unseen })
     }
 }
 
 /// Pairs of members that changed the same files.
-fn pairs(seen: &BTreeMap<MemberName, Seen>) -> Vec<(&MemberName, &MemberName)> {
+fn pairs(seen: &BTreeMap<MemberName, WatchedFolder>) -> Vec<(&MemberName, &MemberName)> {
     let mut pairs = Vec::new();
     for (nth, (one, its)) in seen.iter().enumerate() {
         let others = seen.iter().skip(nth + 1);
@@ -107,8 +107,8 @@ fn pairs(seen: &BTreeMap<MemberName, Seen>) -> Vec<(&MemberName, &MemberName)> {
 }
 
 async fn clash(
-    isolation: &Isolation,
-    (one, seen): (&MemberName, &BTreeMap<MemberName, Seen>),
+    isolation: &Worktrees,
+    (one, seen): (&MemberName, &BTreeMap<MemberName, WatchedFolder>),
     other: &MemberName,
 ) -> GitResult<Option<Clash>> {
     let (Some(its), Some(others)) = (seen.get(one), seen.get(other)) else { return Ok(None) };
@@ -120,9 +120,14 @@ async fn clash(
     }
 }
 
-impl Isolation {
+impl Worktrees {
     /// What is in a member's folder now, without touching anything there.
-    async fn seen(&self, member: &MemberName, team: &str, known: Option<Seen>) -> GitResult<Seen> {
+    async fn seen(
+        &self,
+        member: &MemberName,
+        team: &str,
+        known: Option<WatchedFolder>,
+    ) -> GitResult<WatchedFolder> {
         let folder = names::folder(&self.inner.worktrees, member);
         tie::check(&self.inner.repository.shared, &folder)?;
         let git = self.inner.git.at(&folder);
@@ -145,7 +150,7 @@ impl Isolation {
         let range = format!("{team}...{commit}");
         let changed = git.run(&["diff", "--name-only", "--no-renames", "-z", &range]).await?;
         let files = parts(&changed).map(str::to_owned).collect();
-        Ok(Seen { commit, made_of, files })
+        Ok(WatchedFolder { commit, made_of, files })
     }
 }
 

@@ -8,18 +8,18 @@ use std::{
 use troop_model::MemberName;
 
 use super::{
-    Isolation, Work,
+    TaskAttempt, Worktrees,
     land::in_place_of_new,
-    listed::{Listed, REFERENCE, listed},
+    listed::{IndexListing, REFERENCE, listed},
     names, submodules,
-    tie::{self, Torn, set_aside},
+    tie::{self, FolderFault, set_aside},
     unended,
 };
 use crate::git::{Git, GitError, GitResult, parts};
 
 /// The folder is ready for a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Begun {
+pub struct TaskFolder {
     /// The branch that it is on now.
     pub branch: String,
     /// Branches with unmerged work of earlier attempts at the same task.
@@ -30,13 +30,13 @@ pub struct Begun {
 
 /// What a member's folder is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct FolderHead {
     pub(super) commit: String,
     /// None if it is on no branch.
     pub(super) branch: Option<String>,
 }
 
-impl Isolation {
+impl Worktrees {
     /// The folder in which a member works, made if it is not there. Nothing may run for the member meanwhile.
     pub async fn place(&self, member: &MemberName) -> Result<PathBuf, GitError> {
         self.make(member).await?;
@@ -53,13 +53,13 @@ impl Isolation {
         let (inner, folder) = (&self.inner, names::folder(&self.inner.worktrees, member));
         let name = |what| names::aside(self.branch(), member, what);
         let aside = match tie::mend(&inner.repository.shared, &folder) {
-            Err(GitError::Torn { how: Torn::Replaced, .. }) => {
+            Err(GitError::Torn { how: FolderFault::Replaced, .. }) => {
                 let aside = set_aside(&folder.join(".git"), &inner.aside, &name(".git"))?;
                 tie::mend(&inner.repository.shared, &folder)?;
                 Some(aside)
             }
             Err(GitError::Torn { how, .. }) => {
-                let is_full = how == Torn::Unknown && fs::remove_dir(&folder).is_err();
+                let is_full = how == FolderFault::Unknown && fs::remove_dir(&folder).is_err();
                 let aside = is_full.then(|| set_aside(&folder, &inner.aside, &name("")));
                 let aside = aside.transpose()?;
                 fs::create_dir_all(&inner.worktrees).map_err(GitError::file(&inner.worktrees))?;
@@ -95,13 +95,17 @@ impl Isolation {
 
     /// Puts a member's folder on a new branch for a task, from where the team is. What was left there is committed to the
     /// branch it was on. If the folder is on that branch already, nothing changes.
-    pub async fn begin(&self, work: &Work) -> Result<Begun, GitError> {
+    pub async fn begin(&self, work: &TaskAttempt) -> Result<TaskFolder, GitError> {
         let _folder = self.hold(&work.member).await;
         let aside = self.make(&work.member).await?;
         self.begin_held(work, aside).await
     }
 
-    async fn begin_held(&self, work: &Work, mut aside: Vec<PathBuf>) -> GitResult<Begun> {
+    async fn begin_held(
+        &self,
+        work: &TaskAttempt,
+        mut aside: Vec<PathBuf>,
+    ) -> GitResult<TaskFolder> {
         let git = self.git_of(&work.member)?;
         make_whole(&git).await?;
         let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
@@ -110,7 +114,7 @@ impl Isolation {
         if is_there {
             let branch = before.branch.unwrap_or(wanted);
             let earlier = self.earlier(work, &branch).await?;
-            return Ok(Begun { branch, earlier, aside });
+            return Ok(TaskFolder { branch, earlier, aside });
         }
         self.save_held(&work.member).await?;
         let before = head(&git).await?;
@@ -125,7 +129,7 @@ impl Isolation {
             self.forget_if_merged(old, &before.commit, &team).await?;
         }
         let earlier = self.earlier(work, &branch).await?;
-        Ok(Begun { branch, earlier, aside })
+        Ok(TaskFolder { branch, earlier, aside })
     }
 
     /// Exchanges the files of a folder in which all is committed. Where those are now that git ignored and that were in the way.
@@ -192,12 +196,12 @@ impl Isolation {
 
     /// Puts a member's folder back on the branch of work that was handed in and is to be done better. What was left there is
     /// committed to the branch it was on.
-    pub async fn go_back(&self, work: &Work) -> Result<Begun, GitError> {
+    pub async fn go_back(&self, work: &TaskAttempt) -> Result<TaskFolder, GitError> {
         let _folder = self.hold(&work.member).await;
         self.go_back_held(work).await
     }
 
-    pub(super) async fn go_back_held(&self, work: &Work) -> GitResult<Begun> {
+    pub(super) async fn go_back_held(&self, work: &TaskAttempt) -> GitResult<TaskFolder> {
         let mut aside = self.make(&work.member).await?;
         let git = self.git_of(&work.member)?;
         make_whole(&git).await?;
@@ -214,11 +218,11 @@ impl Isolation {
             aside.extend(self.clear_of_repositories(&work.member, &git).await?);
         }
         let earlier = self.earlier(work, &branch).await?;
-        Ok(Begun { branch, earlier, aside })
+        Ok(TaskFolder { branch, earlier, aside })
     }
 
     /// The branch of some work that was last committed to, if there is one.
-    pub(super) async fn newest_branch_of(&self, work: &Work) -> GitResult<Option<String>> {
+    pub(super) async fn newest_branch_of(&self, work: &TaskAttempt) -> GitResult<Option<String>> {
         let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
         let name = format!("refs/heads/{wanted}");
         let newest =
@@ -269,7 +273,7 @@ impl Isolation {
     }
 
     /// Branches with unmerged work on the same task.
-    async fn earlier(&self, work: &Work, own: &str) -> GitResult<Vec<String>> {
+    async fn earlier(&self, work: &TaskAttempt, own: &str) -> GitResult<Vec<String>> {
         let is_of_task =
             |branch: &String| names::task_of(branch) == Some(work.task) && branch != own;
         let mut earlier: Vec<_> = self.unmerged().await?.into_iter().filter(is_of_task).collect();
@@ -334,10 +338,10 @@ pub(super) fn is_named(branch: &str, wanted: &str) -> bool {
 }
 
 /// Where a folder is.
-pub(super) async fn head(git: &Git) -> GitResult<Head> {
+pub(super) async fn head(git: &Git) -> GitResult<FolderHead> {
     let commit = git.run(&["rev-parse", "--verify", "HEAD^{commit}"]).await?;
     let branch = git.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await?;
-    Ok(Head { commit, branch })
+    Ok(FolderHead { commit, branch })
 }
 
 /// Whether a folder holds something that is not committed. What git ignores does not count.
@@ -382,7 +386,7 @@ pub(super) async fn stage_all(git: &Git) -> GitResult<Vec<String>> {
 }
 
 /// The repositories in a folder that git does not know there, and that are no submodules.
-async fn unknown_repositories(git: &Git, listed: &Listed) -> GitResult<Vec<String>> {
+async fn unknown_repositories(git: &Git, listed: &IndexListing) -> GitResult<Vec<String>> {
     // Git looks into every folder but those.
     let unknown = listed.others.iter().filter_map(|it| it.strip_suffix('/'));
     let mut unknown: Vec<_> = unknown.map(str::to_owned).collect();
@@ -395,7 +399,7 @@ async fn unknown_repositories(git: &Git, listed: &Listed) -> GitResult<Vec<Strin
 
 /// The repositories in a folder that have all that is theirs inside of it, be they committed as a reference or not.
 pub(super) async fn repositories(git: &Git, folder: &Path) -> GitResult<Vec<String>> {
-    let Listed { others, references, .. } = listed(git).await?;
+    let IndexListing { others, references, .. } = listed(git).await?;
     let others = others.iter().filter_map(|it| it.strip_suffix('/'));
     let references = references.iter().map(String::as_str);
     let is_whole = |path: &&str| folder.join(path).join(".git").is_dir();

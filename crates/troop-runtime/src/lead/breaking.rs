@@ -5,7 +5,7 @@ use troop_model::{Event, Fact, MemberName, RejectMode, Status, TaskNumber};
 use troop_protocol::FromLead;
 
 use super::{Runner, dispatcher::Dispatcher, input::Due, transcript::TranscriptLine};
-use crate::LateDone;
+use crate::LateCompletion;
 
 impl Dispatcher {
     /// From whom somebody else is about to take a task: by taking it back, calling it off, or saying that it is over.
@@ -58,7 +58,7 @@ impl Dispatcher {
         self.post.agenda.is_due = true;
         let status = self.post.state.tasks().get(task).map(|it| it.status);
         if status == Some(Status::Completed) {
-            self.merge_if_late(LateDone::Completed, task);
+            self.merge_if_late(LateCompletion::Completed, task);
         }
         self.begin_waiting();
     }

@@ -13,7 +13,7 @@ use troop_protocol::{Level, ReportedStatus, TaskReport, WireRun};
 use uuid::Uuid;
 
 use super::{Runner, dispatcher::Dispatcher, input::LeadInput};
-use crate::{BoardError, Request};
+use crate::{BoardError, CommandRequest};
 
 /// What a member is in the middle of.
 #[derive(Debug)]
@@ -193,7 +193,7 @@ impl Dispatcher {
     }
 
     /// A command of the lead's agent, in the conversation that it is about.
-    pub(super) fn in_conversation(&self, mut request: Request) -> Request {
+    pub(super) fn in_conversation(&self, mut request: CommandRequest) -> CommandRequest {
         if let Some(origin) = self.conversation.origin() {
             request.origin = origin.clone();
         }

@@ -22,7 +22,7 @@ use super::{
     restarts::Restarts,
     transcript::TranscriptLine,
 };
-use crate::{Agreement, Answers, Hooks, Request, Signature, workspace::Workspace};
+use crate::{Agreement, Answers, CommandRequest, Hooks, Signature, workspace::Workspace};
 
 /// How many inputs are taken before what they have in common is done.
 const DRAIN: usize = 64;
@@ -352,11 +352,12 @@ impl Dispatcher {
     }
 
     /// A command that a member gives by way of this lead.
-    pub(super) fn signed(&self, actor: Actor, command: Command) -> Request {
+    pub(super) fn signed(&self, actor: Actor, command: Command) -> CommandRequest {
         let is_lead = self.post.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
         let origin = self.origin_of(&actor, &command);
         let signature = Signature { origin, ..Signature::new(actor) };
-        let request = Request { fence: Some(self.post.mandate.fence), ..signature.on(command) };
+        let request =
+            CommandRequest { fence: Some(self.post.mandate.fence), ..signature.on(command) };
         if is_lead { self.in_conversation(request) } else { request }
     }
 }

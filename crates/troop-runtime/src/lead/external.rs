@@ -6,7 +6,7 @@ use troop_model::{
 };
 
 use super::{dispatcher::Dispatcher, input::Due};
-use crate::Request;
+use crate::CommandRequest;
 
 /// How many characters of a result a notice carries.
 const RESULT: usize = 2_000;
@@ -22,7 +22,7 @@ fn ended_since(task: &Task, since: Time) -> Option<&TrailEntry> {
     let is_over = match task.status {
         Status::Completed | Status::InReview => true,
         // Who fails for good is told of by the rules.
-        Status::Failed => task.start.not_before.is_some(),
+        Status::Failed => task.start.gate.not_before.is_some(),
         Status::Pending
         | Status::InProgress
         | Status::Cancelled
@@ -100,7 +100,11 @@ impl Dispatcher {
     }
 
     /// What the lead is told about a task that a member has ended, if troop does not run it; and how that begins.
-    fn word_of_external(&self, task: TaskNumber, actor: &Actor) -> Option<(String, Request)> {
+    fn word_of_external(
+        &self,
+        task: TaskNumber,
+        actor: &Actor,
+    ) -> Option<(String, CommandRequest)> {
         let member = actor.name.parse::<MemberName>().ok()?;
         let is_external = actor.kind == ActorKind::Agent
             && self.post.state.member(&member).is_some_and(Member::is_external);
@@ -112,6 +116,6 @@ impl Dispatcher {
         let beginning = format!("{member} has finished {task};");
         let content = format!("{beginning} it is {}: {result}", found.status);
         let origin = found.provenance.origin.clone();
-        Some((beginning, Request { origin, ..self.post.word_to_lead(content) }))
+        Some((beginning, CommandRequest { origin, ..self.post.word_to_lead(content) }))
     }
 }

@@ -7,7 +7,7 @@ use troop_model::{
 use troop_protocol::FromLead;
 
 use super::{LeadEnd, dispatcher::Dispatcher, post::Course, transcript::TranscriptLine};
-use crate::LateDone;
+use crate::LateCompletion;
 
 impl Dispatcher {
     /// Takes one event into account and acts on it.
@@ -182,7 +182,7 @@ impl Dispatcher {
         self.forget_work(task);
         let is_approved = matches!(event.fact, Fact::TaskApproved { .. });
         self.merge_if_late(
-            if is_approved { LateDone::Approved } else { LateDone::Completed },
+            if is_approved { LateCompletion::Approved } else { LateCompletion::Completed },
             task,
         );
         let owner = self.post.state.tasks().get(task).and_then(|task| task.owner.clone());

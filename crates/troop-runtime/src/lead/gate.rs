@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    Actor, Command, DelegationOutcome, Event, MemberName, Notice, OperationId, Outgoing, RefusedBy,
-    Status, TaskCommand, TaskNumber, TaskRef,
+    Actor, Command, DelegationOutcome, Event, Hint, MemberName, Notice, OperationId, Outgoing,
+    RefusedBy, Status, TaskCommand, TaskNumber, TaskRef,
 };
 use troop_protocol::{Failure, FailureKind, Responder};
 
@@ -14,8 +14,8 @@ use super::{
     Runner, dispatcher::Dispatcher, input::LeadInput, link::IdleAfter, transcript::TranscriptLine,
 };
 use crate::{
-    Request,
-    hooks::{Fired, HookContext, HookEvent, HookTask, Occasion, Verdict},
+    CommandRequest,
+    hooks::{HookContext, HookEvent, HookReport, HookTask, Occasion, Verdict},
 };
 
 /// How long hooks may still take once somebody is in a hurry.
@@ -27,7 +27,7 @@ const MAX_GATED: usize = 1_024;
 /// Something that waited for hooks, and what they said.
 #[derive(Debug)]
 pub(super) struct Passed {
-    pub(super) fired: Fired,
+    pub(super) fired: HookReport,
     pub(super) what: Gated,
 }
 
@@ -49,15 +49,15 @@ pub(super) enum Gated {
 pub(super) struct Deed {
     /// Which member; none if it is another process.
     pub(super) runner: Option<Runner>,
-    pub(super) request: Request,
+    pub(super) request: CommandRequest,
     /// Where the answer goes, if one is waited for.
     pub(super) responder: Option<Responder>,
 }
 
 impl Dispatcher {
     /// Does what another process asks for, after hooks if there are any for that.
-    pub(super) async fn called(&mut self, (request, responder): (Request, Responder)) {
-        let request = Request { fence: Some(self.post.mandate.fence), ..request };
+    pub(super) async fn called(&mut self, (request, responder): (CommandRequest, Responder)) {
+        let request = CommandRequest { fence: Some(self.post.mandate.fence), ..request };
         self.pass(Deed { runner: None, request, responder: Some(responder) }).await;
     }
 
@@ -174,7 +174,12 @@ impl Dispatcher {
     }
 
     /// Keeps in the log that something was refused: who is told in answer alone could tell nobody else.
-    pub(super) async fn record_refusal(&mut self, request: &Request, by: RefusedBy, reason: &str) {
+    pub(super) async fn record_refusal(
+        &mut self,
+        request: &CommandRequest,
+        by: RefusedBy,
+        reason: &str,
+    ) {
         let task = self.said_done(request).map(|(task, ..)| task);
         let mut subject = None;
         if let Command::Task(TaskCommand::Create(new)) = &request.command {
@@ -207,7 +212,7 @@ impl Dispatcher {
     }
 
     /// The same, with what to do then.
-    pub(super) async fn say_no_with_hint(&mut self, deed: Deed, message: String, hint: String) {
+    pub(super) async fn say_no_with_hint(&mut self, deed: Deed, message: String, hint: Hint) {
         let Some(responder) = deed.responder else {
             let feedback = format!("{message}; {hint}");
             drop(self.say_no(deed, feedback, Notice::NotDone).await);
@@ -215,7 +220,7 @@ impl Dispatcher {
         };
         self.gated.remove(&deed.request.operation);
         let failure = Failure::new(FailureKind::Conflict, &message);
-        self.refuse(responder, Failure { hint: Some(hint), ..failure });
+        self.refuse(responder, failure.with_hint(hint));
     }
 
     /// Tells a member in a way that lasts what was against something.
@@ -236,7 +241,7 @@ impl Dispatcher {
 
     /// What hooks are asked about a command before it is given, if any are.
     #[expect(clippy::wildcard_enum_match_arm, reason = "hooks are asked about two things only")]
-    fn occasion_of(&self, request: &Request) -> Option<Occasion> {
+    fn occasion_of(&self, request: &CommandRequest) -> Option<Occasion> {
         match &request.command {
             Command::Task(TaskCommand::Complete { task, result, .. })
                 if self.hooks.has(HookEvent::TaskCompleted) =>
@@ -357,7 +362,7 @@ impl Dispatcher {
         self.hear_complaints_about_hooks(&fired.unwrap_or_default());
     }
 
-    fn hear_complaints_about_hooks(&mut self, fired: &Fired) {
+    fn hear_complaints_about_hooks(&mut self, fired: &HookReport) {
         let Some(lead) = self.post.state.lead().map(|lead| lead.name.clone()) else { return };
         for complaint in &fired.complaints {
             self.post.note(&lead, TranscriptLine::trouble(&complaint.to_string()));
@@ -369,8 +374,8 @@ impl Dispatcher {
 /// Waits for hooks, but not for long once somebody is in a hurry: those that still run then are killed.
 async fn unless_hurried(
     hurried: &CancellationToken,
-    hooks: impl Future<Output = Fired>,
-) -> Option<Fired> {
+    hooks: impl Future<Output = HookReport>,
+) -> Option<HookReport> {
     let patience = async {
         hurried.cancelled().await;
         sleep(HURRY).await;

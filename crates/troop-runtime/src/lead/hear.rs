@@ -7,7 +7,7 @@ use troop_model::{
 };
 use troop_protocol::{
     FromLead, FromTeammate, Incoming, Level, Log, MessageIn, MessageOut, MethodError, Notification,
-    ReportedStatus, ShutdownAck, Skipped, TaskReport, UsageReport,
+    ReportedStatus, ShutdownAck, SkippedLine, TaskReport, UsageReport,
 };
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
     places::at_work,
     transcript::TranscriptLine,
 };
-use crate::Request;
+use crate::CommandRequest;
 
 impl Dispatcher {
     pub(super) async fn hear(&mut self, runner: &Runner, incoming: Incoming) {
@@ -175,7 +175,7 @@ impl Dispatcher {
     }
 
     /// Gives a command that may give a member work; until it is known whether it did, the member is given no other.
-    pub(super) async fn ask_for(&mut self, runner: &Runner, request: Request) {
+    pub(super) async fn ask_for(&mut self, runner: &Runner, request: CommandRequest) {
         let Some(link) = self.link(runner) else { return };
         link.asked.n_waiting += 1;
         let Some(given) = self.post.enqueue(request).await else { return };
@@ -196,7 +196,7 @@ impl Dispatcher {
     }
 
     /// Gives a command for a member. It hears of it if that is refused.
-    pub(super) async fn do_for(&mut self, runner: &Runner, request: Request) {
+    pub(super) async fn do_for(&mut self, runner: &Runner, request: CommandRequest) {
         let runner = runner.clone();
         self.post
             .give_or(request.clone(), move |error| {
@@ -259,7 +259,7 @@ impl Dispatcher {
         }
     }
 
-    fn skipped(&mut self, runner: &Runner, skipped: &Skipped) {
+    fn skipped(&mut self, runner: &Runner, skipped: &SkippedLine) {
         self.post.note(
             &runner.member,
             TranscriptLine::trouble(&format!(

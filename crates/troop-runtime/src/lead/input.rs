@@ -8,7 +8,7 @@ use troop_protocol::{Inbox, Incoming, Responder};
 use uuid::Uuid;
 
 use super::{Runner, Until, gate::Passed, late::Late, proof::Proved, supervisor::MemberExit};
-use crate::{Begun, BoardError, GitError, Request, Sight, Watcher, Work};
+use crate::{BoardError, CommandRequest, GitError, TaskAttempt, TaskFolder, WatchReport, Watcher};
 
 /// One thing that a lead reacts to.
 #[derive(Debug)]
@@ -34,19 +34,19 @@ pub(super) enum LeadInput {
     /// A member's folder is there, or cannot be made.
     Placed(MemberName, Result<PathBuf, GitError>),
     /// A member's folder is ready for a task, or cannot be made so.
-    Begun(Box<(Work, Result<Begun, GitError>)>),
+    Begun(Box<(TaskAttempt, Result<TaskFolder, GitError>)>),
     /// Something that is to be done for a member cannot be done now, and is tried again.
     Waits(MemberName, String),
     /// What was seen of what members are doing.
-    Watched(Box<(Watcher, Result<Sight, GitError>)>),
+    Watched(Box<(Watcher, Result<WatchReport, GitError>)>),
     /// A check of a member's work printed a line.
     Shown(MemberName, String),
     /// Another process gives a command by way of this lead.
-    Called(Box<(Request, Responder)>),
+    Called(Box<(CommandRequest, Responder)>),
     /// A member was given work, or was not; what came of it is in the log up to there.
     Settled(Runner, Option<Version>),
     /// What was done for a member was refused, and it does not know yet.
-    Refused(Box<(Runner, Request, String)>),
+    Refused(Box<(Runner, CommandRequest, String)>),
     /// A member that crashed was not started again.
     NotRestarted(MemberName, BoardError),
     /// Whoever was to do something that was delegated was not started.

@@ -3,14 +3,16 @@
 use troop_model::{Role, Status, Task, TaskNumber, TrailKind};
 
 use super::{dispatcher::Dispatcher, input::LeadInput, transcript::TranscriptLine};
-use crate::{Finished, GitError, LateDone, Outcome, Wanted, Work, checks::complaint};
+use crate::{
+    CheckDemand, GitError, LateCompletion, MergeOutcome, TaskAttempt, WorkReport, checks::complaint,
+};
 
 /// Work that came late, and what became of it.
 #[derive(Debug)]
 pub(super) struct Late {
-    work: Work,
+    work: TaskAttempt,
     /// None if there was nothing to merge.
-    finished: Result<Option<Finished>, GitError>,
+    finished: Result<Option<WorkReport>, GitError>,
 }
 
 impl Dispatcher {
@@ -28,7 +30,7 @@ impl Dispatcher {
     }
 
     /// A task is done. If that came by way of this lead, it is merged already.
-    pub(super) fn merge_if_late(&mut self, done: LateDone, task: TaskNumber) {
+    pub(super) fn merge_if_late(&mut self, done: LateCompletion, task: TaskNumber) {
         let is_merged =
             self.post.state.tasks().get(task).is_none_or(|it| it.proof.merged.is_some());
         // Of what somebody still changes, no part is merged: it is, when that is over.
@@ -39,7 +41,7 @@ impl Dispatcher {
     }
 
     /// Merges the work on a task that is done, if there is some. No folder is made ready for anybody before that.
-    fn merge_late(&mut self, task: TaskNumber, done: LateDone) {
+    fn merge_late(&mut self, task: TaskNumber, done: LateCompletion) {
         let Some(isolation) = self.places.isolation.clone() else { return };
         let (Some(team), Some(found)) = (self.post.state.team(), self.post.state.tasks().get(task))
         else {
@@ -51,8 +53,8 @@ impl Dispatcher {
         }
         let required = found.required_checks(team).into_iter().map(str::to_owned).collect();
         let (attempt, subject) = (found.attempts, found.subject.clone());
-        let work = Work { member: member.clone(), task, attempt, subject };
-        let checks = self.checks(required, Some(member), Wanted::default());
+        let work = TaskAttempt { member: member.clone(), task, attempt, subject };
+        let checks = self.checks(required, Some(member), CheckDemand::default());
         let mut patience = self.patience(&work, &checks);
         self.n_gated += 1;
         let (inputs, over) =
@@ -79,13 +81,13 @@ impl Dispatcher {
         let Late { work, finished } = late;
         match finished {
             Ok(None) => {}
-            Ok(Some(Finished { outcome: Outcome::Merged(merge), evidence })) => {
+            Ok(Some(WorkReport { outcome: MergeOutcome::Merged(merge), evidence })) => {
                 self.keep_proof(work.task, evidence, Some(merge)).await;
             }
-            Ok(Some(Finished { outcome: Outcome::Ready, evidence })) => {
+            Ok(Some(WorkReport { outcome: MergeOutcome::Ready, evidence })) => {
                 self.keep_proof(work.task, evidence, None).await;
             }
-            Ok(Some(Finished { outcome: Outcome::Not(why), evidence })) => {
+            Ok(Some(WorkReport { outcome: MergeOutcome::Not(why), evidence })) => {
                 let why = complaint(&evidence).unwrap_or_else(|| why.reason());
                 self.keep_proof(work.task, evidence, None).await;
                 self.not_merged(&work, &why).await;
@@ -94,7 +96,7 @@ impl Dispatcher {
         }
     }
 
-    async fn not_merged(&mut self, Work { member, task, .. }: &Work, why: &str) {
+    async fn not_merged(&mut self, TaskAttempt { member, task, .. }: &TaskAttempt, why: &str) {
         let what = format!(
             "{task} is done, but {member}'s work on it could not be merged and is kept on its branch: {why}"
         );
@@ -104,11 +106,11 @@ impl Dispatcher {
 }
 
 /// How a task came to be done.
-fn how(task: &Task) -> LateDone {
+fn how(task: &Task) -> LateCompletion {
     let mut newest_first = task.trail.iter().rev();
     let end = newest_first.find(|it| matches!(it.what, TrailKind::Approved | TrailKind::Completed));
     match end {
-        Some(it) if it.what == TrailKind::Approved => LateDone::Approved,
-        _ => LateDone::Completed,
+        Some(it) if it.what == TrailKind::Approved => LateCompletion::Approved,
+        _ => LateCompletion::Completed,
     }
 }

@@ -12,7 +12,7 @@ use troop_model::{Actor, Command, Fact, LeadLease, Refusal, Time};
 use uuid::Uuid;
 
 use super::{LeadError, LeadOptions, external::heard_until};
-use crate::{Board, BoardError, BoardResult, Done, Request};
+use crate::{Board, BoardError, BoardResult, CommandEffect, CommandRequest};
 
 /// How often the lock is tried ...
 const N_TRIES: u32 = 10;
@@ -134,9 +134,9 @@ impl LeadLock {
 
     /// Gives up the right to lead, before anything was done with it.
     pub(super) async fn release(self, board: &Board) {
-        let request = Request::new(Actor::system(), Command::ReleaseLead);
+        let request = CommandRequest::new(Actor::system(), Command::ReleaseLead);
         // If the board cannot be told, the lock and the time tell it.
-        drop(board.submit(Request { fence: Some(self.fence), ..request }).await);
+        drop(board.submit(CommandRequest { fence: Some(self.fence), ..request }).await);
     }
 }
 
@@ -161,11 +161,12 @@ async fn take_from(dead: &[Uuid], options: &LeadOptions, session: Uuid) -> Board
     loop {
         let (holder, checks) = (options.holder.clone(), options.checks.clone());
         let command = Command::TakeLead { session, holder, over, checks };
-        let refusal = match options.board.submit(Request::new(Actor::system(), command)).await {
-            Ok(done) => return fence(&done).ok_or(Refusal::Superseded.into()),
-            Err(refusal @ BoardError::Refused(Refusal::LeadHeld { .. })) => refusal,
-            Err(error) => return Err(error),
-        };
+        let refusal =
+            match options.board.submit(CommandRequest::new(Actor::system(), command)).await {
+                Ok(done) => return fence(&done).ok_or(Refusal::Superseded.into()),
+                Err(refusal @ BoardError::Refused(Refusal::LeadHeld { .. })) => refusal,
+                Err(error) => return Err(error),
+            };
         // What one of the dead had begun may have been done only now.
         let held = held_by(dead, &options.board).await?;
         if held == over {
@@ -175,7 +176,7 @@ async fn take_from(dead: &[Uuid], options: &LeadOptions, session: Uuid) -> Board
     }
 }
 
-fn fence(done: &Done) -> Option<u64> {
+fn fence(done: &CommandEffect) -> Option<u64> {
     done.events.iter().find_map(|event| {
         let Fact::LeadTaken { fence, .. } = &event.fact else { return None };
         Some(*fence)

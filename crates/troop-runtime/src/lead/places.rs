@@ -22,7 +22,9 @@ use super::{
     patience::{Failing, NextTry, PATIENCE},
     transcript::TranscriptLine,
 };
-use crate::{Begun, BoxFuture, Done, GitError, Isolation, Sight, Watcher, Work};
+use crate::{
+    BoxFuture, CommandEffect, GitError, TaskAttempt, TaskFolder, WatchReport, Watcher, Worktrees,
+};
 
 /// How long is waited between two tries to make a folder ready where somebody waits for the answer.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -30,7 +32,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The folders of members, as a lead holds them.
 #[derive(Debug)]
 pub(super) struct Workplaces {
-    pub(super) isolation: Option<Isolation>,
+    pub(super) isolation: Option<Worktrees>,
     jobs: Jobs,
     /// Whose folder is being made, before it is started.
     coming: BTreeSet<MemberName>,
@@ -74,7 +76,7 @@ impl Jobs {
 /// What is to be done before a member hears that it has a task.
 #[derive(Debug)]
 pub(super) struct Readying {
-    isolation: Isolation,
+    isolation: Worktrees,
     jobs: Jobs,
     over: CancellationToken,
 }
@@ -82,7 +84,7 @@ pub(super) struct Readying {
 impl Readying {
     /// Makes the folder ready for what was claimed. What goes wrong is heard where the log is followed; what may pass is
     /// waited for, so that nobody works in a folder that is not ready.
-    pub(super) async fn ready(self, work: Work) {
+    pub(super) async fn ready(self, work: TaskAttempt) {
         let since = Instant::now();
         while self.isolation.has_place(&work.member) && since.elapsed() < PATIENCE {
             let (tell, told) = oneshot::channel();
@@ -105,7 +107,7 @@ impl Workplaces {
         self.jobs.add(job);
     }
 
-    pub(super) fn new(isolation: Option<Isolation>, tracker: &TaskTracker) -> Self {
+    pub(super) fn new(isolation: Option<Worktrees>, tracker: &TaskTracker) -> Self {
         let jobs = Jobs::start(tracker);
         let watcher = Some(Watcher::default());
         let (coming, waiting) = (BTreeSet::new(), BTreeSet::new());
@@ -121,7 +123,7 @@ impl Workplaces {
 
 impl Dispatcher {
     /// How a member is isolated, if it is. The lead works in the project, and who runs elsewhere works where it likes.
-    fn isolation_of(&self, member: &MemberName) -> Option<Isolation> {
+    fn isolation_of(&self, member: &MemberName) -> Option<Worktrees> {
         let isolation = self.places.isolation.as_ref()?;
         let is_run_here = |it: &Member| it.role == Role::Member && !it.is_external();
         let is_teammate = self.post.state.member(member).is_some_and(is_run_here);
@@ -210,10 +212,10 @@ impl Dispatcher {
         }
     }
 
-    fn work(&self, member: &MemberName, task: TaskNumber) -> Option<Work> {
+    fn work(&self, member: &MemberName, task: TaskNumber) -> Option<TaskAttempt> {
         let found = self.post.state.tasks().get(task)?;
         let (attempt, subject) = (found.attempts, found.subject.clone());
-        Some(Work { member: member.clone(), task, attempt, subject })
+        Some(TaskAttempt { member: member.clone(), task, attempt, subject })
     }
 
     /// The piece of work that a member has done.
@@ -221,18 +223,18 @@ impl Dispatcher {
         &self,
         member: &MemberName,
         task: TaskNumber,
-    ) -> Option<(Isolation, Work)> {
+    ) -> Option<(Worktrees, TaskAttempt)> {
         let work = self.work(member, task)?;
         let key = (member.clone(), task, work.attempt);
         // A folder that was made ready and is gone is missed when its work is merged.
         let has_place =
-            |it: &Isolation| self.places.begun.contains_key(&key) || it.has_place(member);
+            |it: &Worktrees| self.places.begun.contains_key(&key) || it.has_place(member);
         Some((self.isolation_of(member).filter(has_place)?, work))
     }
 
     /// A member's folder is ready for a task, or cannot be made so.
-    pub(super) async fn begun(&mut self, work: Work, begun: Result<Begun, GitError>) {
-        let Work { member, task, attempt, .. } = &work;
+    pub(super) async fn begun(&mut self, work: TaskAttempt, begun: Result<TaskFolder, GitError>) {
+        let TaskAttempt { member, task, attempt, .. } = &work;
         let key = (member.clone(), *task, *attempt);
         let found = self.post.state.tasks().get(*task);
         let is_its =
@@ -274,7 +276,7 @@ impl Dispatcher {
 
     /// Makes a folder ready later, whose time has not come because of something that may pass: the task is not to blame for
     /// it. Not for ever. People are told once.
-    fn begins_later(&mut self, work: &Work, error: &GitError) -> bool {
+    fn begins_later(&mut self, work: &TaskAttempt, error: &GitError) -> bool {
         let (member, task) = (&work.member, work.task);
         let again = self.places.failing.again(member, self.post.timing.restart);
         let Some(NextTry { pause, is_new, is_news }) = again else { return false };
@@ -371,13 +373,13 @@ impl Dispatcher {
     }
 
     /// Tells those whom it concerns what does not fit.
-    pub(super) async fn watched(&mut self, watcher: Watcher, seen: Result<Sight, GitError>) {
+    pub(super) async fn watched(&mut self, watcher: Watcher, seen: Result<WatchReport, GitError>) {
         self.places.watcher = Some(watcher);
         let Some(branch) = self.places.isolation.as_ref().map(|it| it.branch().to_owned()) else {
             return;
         };
         // What cannot be seen now is seen later, at the latest when it is merged.
-        let Sight { clashes, unseen } = seen.unwrap_or_default();
+        let WatchReport { clashes, unseen } = seen.unwrap_or_default();
         for (member, why) in unseen {
             let what = format!("its folder cannot be watched for conflicts: {why}");
             self.post.note(&member, TranscriptLine::trouble(&what));
@@ -393,7 +395,7 @@ impl Dispatcher {
 }
 
 /// The work that somebody has just claimed. Who is at something else stays where it is.
-pub(super) fn claimed(state: &State, done: &Done) -> Option<Work> {
+pub(super) fn claimed(state: &State, done: &CommandEffect) -> Option<TaskAttempt> {
     let (task, member) = done.events.iter().find_map(|event| {
         let Fact::TaskClaimed { task, owner, .. } = &event.fact else { return None };
         Some((*task, owner.clone()))
@@ -401,7 +403,7 @@ pub(super) fn claimed(state: &State, done: &Done) -> Option<Work> {
     let found = state.tasks().get(task)?;
     let is_free = others_at_work(state, &member, task).next().is_none();
     let (attempt, subject) = (found.attempts, found.subject.clone());
-    is_free.then_some(Work { member, task, attempt, subject })
+    is_free.then_some(TaskAttempt { member, task, attempt, subject })
 }
 
 /// The other tasks that a member works on.

@@ -20,7 +20,10 @@ use super::{
     timers::Timers,
     transcript::{TranscriptEntry, TranscriptLine, Transcripts},
 };
-use crate::{Board, BoardError, BoardResult, Clock, Done, Given, Request, Signature, Subscription};
+use crate::{
+    Board, BoardError, BoardResult, Clock, CommandEffect, CommandRequest, PendingCommand,
+    Signature, Subscription,
+};
 
 /// How long we wait before we ask a failing store again ...
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -200,7 +203,7 @@ impl Post {
     }
 
     /// Whether the board would take a command, if only it were proved.
-    pub(super) fn would_take(&self, request: &Request) -> bool {
+    pub(super) fn would_take(&self, request: &CommandRequest) -> bool {
         would_take(&self.state, request, self.clock.now())
     }
 
@@ -215,14 +218,14 @@ impl Post {
 /// Commands.
 impl Post {
     /// A command of the lead itself.
-    pub(super) fn own(&self, command: Command) -> Request {
+    pub(super) fn own(&self, command: Command) -> CommandRequest {
         let origin = Origin { channel: Some("teammate".into()), ..Origin::default() };
         let signature = Signature { origin, ..Signature::new(Actor::system()) };
-        Request { fence: Some(self.mandate.fence), ..signature.on(command) }
+        CommandRequest { fence: Some(self.mandate.fence), ..signature.on(command) }
     }
 
     /// Puts a command in the board's queue.
-    pub(super) async fn enqueue(&mut self, request: Request) -> Option<Given> {
+    pub(super) async fn enqueue(&mut self, request: CommandRequest) -> Option<PendingCommand> {
         match self.board.give(request).await {
             Ok(given) => Some(given),
             Err(error) => {
@@ -238,7 +241,7 @@ impl Post {
         self.give_signed(self.own(command)).await;
     }
 
-    pub(super) async fn give_signed(&mut self, request: Request) {
+    pub(super) async fn give_signed(&mut self, request: CommandRequest) {
         self.give_or(request, |error| {
             if matches!(error, BoardError::Refused(Refusal::Superseded)) {
                 return Some(LeadInput::Superseded);
@@ -252,7 +255,7 @@ impl Post {
     /// Gives a command; if the board does not take it, what follows from that comes back as an input.
     pub(super) async fn give_or(
         &mut self,
-        request: Request,
+        request: CommandRequest,
         otherwise: impl FnOnce(BoardError) -> Option<LeadInput> + Send + 'static,
     ) {
         let Some(given) = self.enqueue(request.clone()).await else { return };
@@ -335,13 +338,13 @@ impl Post {
         }
     }
 
-    pub(super) fn word_to_lead(&self, content: String) -> Request {
+    pub(super) fn word_to_lead(&self, content: String) -> CommandRequest {
         self.own(Command::Send(Outgoing::system("lead", content)))
     }
 }
 
 /// Whether the rules would take a command, if only it were proved.
-pub(super) fn would_take(state: &State, request: &Request, now: Time) -> bool {
+pub(super) fn would_take(state: &State, request: &CommandRequest, now: Time) -> bool {
     let ctx = Context {
         now,
         asker: request.actor.clone().into(),
@@ -355,10 +358,10 @@ pub(super) fn would_take(state: &State, request: &Request, now: Time) -> bool {
 /// lost because a disk was full for a while. The same operation again has one effect.
 async fn insist(
     board: &Board,
-    request: Request,
-    given: Given,
+    request: CommandRequest,
+    given: PendingCommand,
     inputs: &mpsc::Sender<LeadInput>,
-) -> BoardResult<Done> {
+) -> BoardResult<CommandEffect> {
     let mut done = given.done().await;
     for nth in 0..N_PATIENCE {
         let Err(BoardError::Store(error)) = &done else { break };

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    ActorKind, Command, DelegationOutcome, Fact, MemberName, Merged, Notice, Proof, RefusedBy,
-    RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef,
+    ActorKind, Command, DelegationOutcome, Fact, Hint, HintCommand, MemberName, Merged, Notice,
+    Proof, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef,
 };
 
 use super::{
@@ -13,8 +13,9 @@ use super::{
     places::at_work, post::would_take,
 };
 use crate::{
-    Aim, Checks, Finished, GitError, Isolation, Merge, NotMerged, Outcome, Request, Wanted, Work,
-    checks::{Ask, Show, complaint},
+    Aim, CheckDemand, Checks, CommandRequest, GitError, Merge, MergeOutcome, MergeRefusal,
+    TaskAttempt, WorkReport, Worktrees,
+    checks::{DemandProbe, LineSink, complaint},
 };
 
 /// How often a member may say in one attempt that it is done when it is not. Then the task fails, and is tried anew.
@@ -25,14 +26,14 @@ const MAX_REFUSALS: u32 = 5;
 pub(super) struct Proved {
     pub(super) deed: Deed,
     task: TaskNumber,
-    finished: Result<Finished, GitError>,
+    finished: Result<WorkReport, GitError>,
 }
 
 /// What must be shown before something counts as done.
 #[derive(Debug)]
 pub(super) struct Claim {
     task: TaskNumber,
-    work: Option<(Isolation, Work)>,
+    work: Option<(Worktrees, TaskAttempt)>,
     how: How,
     checks: Vec<String>,
 }
@@ -48,7 +49,7 @@ pub(super) enum How {
 
 impl Dispatcher {
     /// What must be shown before this counts as done; nothing, if it does not say so, or is refused anyway.
-    pub(super) fn to_show(&self, request: &Request) -> Option<Claim> {
+    pub(super) fn to_show(&self, request: &CommandRequest) -> Option<Claim> {
         let (task, member, how) = self.said_done(request)?;
         let found = self.post.state.tasks().get(task)?;
         let checks = found.required_checks(self.post.state.team()?);
@@ -61,7 +62,10 @@ impl Dispatcher {
 
     /// Which task is said to be done, whose work it is, and in which way.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all else says nothing of that kind")]
-    pub(super) fn said_done(&self, request: &Request) -> Option<(TaskNumber, MemberName, How)> {
+    pub(super) fn said_done(
+        &self,
+        request: &CommandRequest,
+    ) -> Option<(TaskNumber, MemberName, How)> {
         let is_reviewed = self.post.state.team()?.settings.require_review;
         let aim = if is_reviewed { Aim::HandIn } else { Aim::Merge };
         let (task, how) = match &request.command {
@@ -95,12 +99,12 @@ impl Dispatcher {
 
     /// Whether somebody still wants to know whether a task is done: until it is taken away or over, which the board is asked
     /// once more before anything is changed.
-    fn wanted(&mut self, request: &Request, task: TaskNumber) -> Wanted {
+    fn wanted(&mut self, request: &CommandRequest, task: TaskNumber) -> CheckDemand {
         let over = CancellationToken::new();
         self.proofs.insert(request.operation, (task, over.clone()));
         let (board, clock, request) =
             (self.post.board.clone(), self.post.clock.clone(), Arc::new(request.clone()));
-        let ask: Ask = Arc::new(move || {
+        let ask: DemandProbe = Arc::new(move || {
             let (board, now, request) = (board.clone(), clock.now(), Arc::clone(&request));
             Box::pin(async move {
                 let look = move |state: &State| would_take(state, &request, now);
@@ -108,7 +112,7 @@ impl Dispatcher {
                 board.look(look).await.unwrap_or(true)
             })
         });
-        Wanted { over, ask: Some(ask) }
+        CheckDemand { over, ask: Some(ask) }
     }
 
     /// A task is over, or was taken away from whoever had it: nobody wants to know any more whether it is done.
@@ -154,8 +158,8 @@ impl Dispatcher {
                     (None, _) => {
                         let evidence = checks.run(&project, None).await;
                         Ok(match checks.wanted.is_still().await {
-                            true => Finished::without_merge(evidence),
-                            false => NotMerged::Unwanted.into(),
+                            true => WorkReport::without_merge(evidence),
+                            false => MergeRefusal::Unwanted.into(),
                         })
                     }
                 }
@@ -167,8 +171,8 @@ impl Dispatcher {
     }
 
     /// For what a fault of the machine keeps from being merged.
-    pub(super) fn patience(&self, work: &Work, checks: &Checks) -> Perseverance {
-        let Work { member, task, .. } = work;
+    pub(super) fn patience(&self, work: &TaskAttempt, checks: &Checks) -> Perseverance {
+        let TaskAttempt { member, task, .. } = work;
         let what = format!("{member}'s work on {task} cannot be merged now");
         let over = checks.wanted.over.clone();
         Perseverance::new(
@@ -183,7 +187,7 @@ impl Dispatcher {
         &self,
         commands: Vec<String>,
         owner: Option<MemberName>,
-        wanted: Wanted,
+        wanted: CheckDemand,
     ) -> Checks {
         let seconds = self.post.state.team().map_or(1, |team| team.settings.check_timeout_seconds);
         let inputs = self.post.background.inputs.clone();
@@ -192,7 +196,7 @@ impl Dispatcher {
                 // A lead that has enough to do does not show it.
                 drop(inputs.try_send(LeadInput::Shown(owner.clone(), line.to_owned())));
             };
-            Arc::new(show) as Show
+            Arc::new(show) as LineSink
         });
         Checks {
             commands,
@@ -216,17 +220,17 @@ impl Dispatcher {
         let is_approval =
             matches!(deed.request.command, Command::Task(TaskCommand::Approve { .. }));
         match finished {
-            Ok(Finished { outcome: Outcome::Not(NotMerged::Unwanted), .. }) => {
+            Ok(WorkReport { outcome: MergeOutcome::Not(MergeRefusal::Unwanted), .. }) => {
                 self.is_unwanted(deed).await;
             }
-            Ok(Finished { outcome: Outcome::Not(why), evidence }) if is_approval => {
+            Ok(WorkReport { outcome: MergeOutcome::Not(why), evidence }) if is_approval => {
                 let feedback = complaint(&evidence);
                 let reason = feedback.clone().unwrap_or_else(|| why.reason());
                 let feedback = feedback.unwrap_or_else(|| why.to_string());
                 self.keep_proof(task, evidence, None).await;
                 self.send_back(deed, task, feedback, &reason).await;
             }
-            Ok(Finished { outcome: Outcome::Not(why), evidence }) => {
+            Ok(WorkReport { outcome: MergeOutcome::Not(why), evidence }) => {
                 let complaint = complaint(&evidence);
                 self.keep_proof(task, evidence, None).await;
                 if complaint.is_none() {
@@ -236,11 +240,11 @@ impl Dispatcher {
                 let feedback = complaint.unwrap_or_else(|| why.to_string());
                 self.not_done(deed, task, feedback, Notice::NotDone).await;
             }
-            Ok(Finished { outcome: Outcome::Merged(merge), evidence }) => {
+            Ok(WorkReport { outcome: MergeOutcome::Merged(merge), evidence }) => {
                 self.keep_proof(task, evidence, Some(merge)).await;
                 self.carry_out(deed).await;
             }
-            Ok(Finished { outcome: Outcome::Ready, evidence }) => {
+            Ok(WorkReport { outcome: MergeOutcome::Ready, evidence }) => {
                 self.keep_proof(task, evidence, None).await;
                 self.carry_out(deed).await;
             }
@@ -315,8 +319,11 @@ impl Dispatcher {
         };
         let number = task.0;
         let hint = match self.may_be_tried_again(task) || can_repair {
-            true => format!("approve it when it is submitted again: `troop task approve {number}`"),
-            false => format!("retry it: `troop task retry {number}`"),
+            true => Hint::to(
+                "approve it when it is submitted again",
+                HintCommand::troop("task approve").word(number),
+            ),
+            false => Hint::to("retry it", HintCommand::troop("task retry").word(number)),
         };
         self.say_no_with_hint(deed, message, hint).await;
     }
@@ -346,7 +353,10 @@ impl Dispatcher {
 
     /// The board did not take what a member said. What it says to be done is then not done: it holds the task and would say
     /// nothing more about it.
-    pub(super) async fn not_taken(&mut self, (runner, request, why): (Runner, Request, String)) {
+    pub(super) async fn not_taken(
+        &mut self,
+        (runner, request, why): (Runner, CommandRequest, String),
+    ) {
         let is_at = |task| at_work(&self.post.state, &runner.member).any(|it| it == task);
         let is_late = matches!(&request.command, Command::Task(TaskCommand::Complete { task, attempt, .. })
             if self.is_late(task, *attempt));

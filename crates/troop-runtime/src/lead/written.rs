@@ -4,14 +4,14 @@ use troop_model::{Actor, ActorKind, Command, MemberName, TaskCommand, TaskNumber
 
 use super::{dispatcher::Dispatcher, transcript::TranscriptLine};
 use crate::{
-    Request,
+    CommandRequest,
     workspace::{MAX_FILE, MAX_FILES},
 };
 
 impl Dispatcher {
     /// Before somebody lets a task go, what it has written for it is recorded as its. What several can have written is
     /// nobody's. Nothing waits long for this: a folder with more files than it may have is not looked through.
-    pub(super) async fn record_written(&mut self, request: &Request) {
+    pub(super) async fn record_written(&mut self, request: &CommandRequest) {
         let Some((task, owner)) = self.lets_go(request) else { return };
         let Some(found) = self.post.state.tasks().get(task) else { return };
         let folder = self.post.state.folder_of(found);
@@ -45,7 +45,7 @@ impl Dispatcher {
     }
 
     /// Which task its holder lets go, and who that is.
-    fn lets_go(&self, request: &Request) -> Option<(TaskNumber, MemberName)> {
+    fn lets_go(&self, request: &CommandRequest) -> Option<(TaskNumber, MemberName)> {
         let Command::Task(
             TaskCommand::Complete { task, .. }
             | TaskCommand::Fail { task, .. }

@@ -15,7 +15,7 @@ use troop_model::{OperationId, Refusal};
 use troop_protocol::{ClientError, Failure, FailureKind};
 
 use super::Item;
-use crate::{Board, BoardError, Done, Request, find_lead, relay::relay};
+use crate::{Board, BoardError, CommandEffect, CommandRequest, find_lead, relay::relay};
 
 /// How long a file stays locked for an answer.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// What came of a command.
 #[derive(Clone, Debug)]
 pub(super) enum Answer {
-    Done(Done),
+    Done(CommandEffect),
     Refused(String),
     /// It is not known yet.
     Waits,
@@ -85,7 +85,12 @@ impl Gate {
 
     /// Gives a command. `anew` is the operation to give it as, if it is so old that nobody knows whether it was done: it was
     /// not, or the file and the board would not differ.
-    pub(super) async fn give(&mut self, item: Item, request: Request, anew: OperationId) -> Said {
+    pub(super) async fn give(
+        &mut self,
+        item: Item,
+        request: CommandRequest,
+        anew: OperationId,
+    ) -> Said {
         let operation = request.operation;
         if let Some((_, said)) = self.answered.remove(&operation) {
             return said;
@@ -111,12 +116,17 @@ impl Gate {
     }
 }
 
-async fn give(board: &Board, lead: Option<PathBuf>, request: Request, anew: OperationId) -> Said {
+async fn give(
+    board: &Board,
+    lead: Option<PathBuf>,
+    request: CommandRequest,
+    anew: OperationId,
+) -> Said {
     let forgotten = Refusal::ForgottenOperation { operation: request.operation };
     let is_forgotten = |it: &Failure| it.refusal.as_deref() == Some(forgotten.name());
     let said = match give_once(board, lead.clone(), request.clone()).await? {
         Err(failure) if is_forgotten(&failure) => {
-            give_once(board, lead, Request { operation: anew, ..request }).await?
+            give_once(board, lead, CommandRequest { operation: anew, ..request }).await?
         }
         said => said,
     };
@@ -126,8 +136,8 @@ async fn give(board: &Board, lead: Option<PathBuf>, request: Request, anew: Oper
 async fn give_once(
     board: &Board,
     lead: Option<PathBuf>,
-    request: Request,
-) -> Result<Result<Done, Failure>, BoardError> {
+    request: CommandRequest,
+) -> Result<Result<CommandEffect, Failure>, BoardError> {
     if let Some(lead) = lead {
         match relay(&lead, &request).await {
             Ok(Some(done)) => {

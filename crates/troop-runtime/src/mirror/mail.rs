@@ -26,7 +26,7 @@ use super::{
     layout::{self, Layout, Letter, Posted},
     operation, unusable,
 };
-use crate::Done;
+use crate::CommandEffect;
 
 /// How the summary of a request begins that has another id in the files than here.
 const REQUEST: &str = "request ";
@@ -172,7 +172,7 @@ impl Mirror {
     }
 
     /// Who has agreed to stop has stopped, if nobody runs it who would see that.
-    async fn let_stop(&self, done: &Done) -> Result<(), MirrorError> {
+    async fn let_stop(&self, done: &CommandEffect) -> Result<(), MirrorError> {
         let stopping = done.events.iter().find_map(|event| {
             let Fact::MemberStateChanged { member, state, .. } = &event.fact else { return None };
             (*state == MemberState::Stopping).then_some(member)

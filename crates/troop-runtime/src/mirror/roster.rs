@@ -8,7 +8,7 @@ use troop_model::{Command, EXTERNAL, MemberName, NewMember, OperationId, State};
 
 use super::{
     Item, Mirror, MirrorError, Settled,
-    disk::{self, Found, Stamp},
+    disk::{self, DiskFile, Stamp},
     is_external_in,
     layout::{self, MEMBER_ID, Unreadable},
     operation, tasks, unusable,
@@ -103,7 +103,7 @@ impl Mirror {
     async fn let_join(
         &mut self,
         theirs: &Map<String, Value>,
-        found: &Found,
+        found: &DiskFile,
     ) -> Result<(), MirrorError> {
         if self.joined.replace(found.stamp) == Some(found.stamp) {
             return Ok(());
@@ -217,7 +217,7 @@ impl Mirror {
     }
 }
 
-fn read(found: &Found) -> Result<Map<String, Value>, Unreadable> {
+fn read(found: &DiskFile) -> Result<Map<String, Value>, Unreadable> {
     layout::read_object(found.bytes.as_deref().ok_or_else(|| tasks::too_large(found))?)
 }
 

@@ -15,7 +15,7 @@ use super::{
     Item, Mirror, MirrorError, Settled,
     awaited::Awaits,
     difference::{Reading, Step, Wanted, difference, named},
-    disk::{self, Found, MAX_FILE, Stamp},
+    disk::{self, DiskFile, MAX_FILE, Stamp},
     gate::Answer,
     ids::FileId,
     is_external_in,
@@ -23,7 +23,7 @@ use super::{
     lock, operation, tell, unusable,
     written::{self, Noted, Place, Written},
 };
-use crate::Request;
+use crate::CommandRequest;
 
 /// A task's file as it was last written or taken.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ struct Live {
 struct Theirs<'a> {
     id: &'a FileId,
     path: &'a Path,
-    found: &'a Found,
+    found: &'a DiskFile,
     raw: Map<String, Value>,
 }
 
@@ -88,7 +88,7 @@ impl Mirror {
         Ok(settled)
     }
 
-    fn read_file(&mut self, path: &Path) -> Result<Option<Found>, MirrorError> {
+    fn read_file(&mut self, path: &Path) -> Result<Option<DiskFile>, MirrorError> {
         self.n_read += 1;
         disk::read(path).map_err(unusable(path))
     }
@@ -132,7 +132,7 @@ impl Mirror {
         &mut self,
         id: &FileId,
         path: &Path,
-        found: &Found,
+        found: &DiskFile,
     ) -> Result<Settled, MirrorError> {
         let raw = match read(found) {
             Ok(raw) => raw,
@@ -382,7 +382,7 @@ impl Mirror {
         let is_new = matches!(command, Command::Task(TaskCommand::Create(_)));
         let origin = if is_new { theirs.id.origin() } else { Origin::default() };
         let actor = tell::actor(by);
-        let request = Request { operation, actor, origin, command, fence: None };
+        let request = CommandRequest { operation, actor, origin, command, fence: None };
         let anew = operation::anew(operation, self.clock.now());
         Ok(self.gate.give(item, request, anew).await?)
     }
@@ -399,7 +399,7 @@ impl Mirror {
         &mut self,
         id: &FileId,
         path: &Path,
-        found: &Found,
+        found: &DiskFile,
         (who, reason): (Option<&str>, &str),
     ) -> Result<Settled, MirrorError> {
         disk::set_aside(path).map_err(unusable(path))?;
@@ -505,7 +505,7 @@ impl Mirror {
     fn mark(&self) -> Result<Option<String>, MirrorError> {
         let mark = self.places.mark();
         let found = disk::read(&mark).map_err(unusable(&mark))?;
-        let text = |found: Found| found.bytes.and_then(|it| String::from_utf8(it).ok());
+        let text = |found: DiskFile| found.bytes.and_then(|it| String::from_utf8(it).ok());
         Ok(found.map(|it| text(it).unwrap_or_default().trim().to_owned()))
     }
 
@@ -532,12 +532,12 @@ impl Mirror {
     }
 }
 
-fn read(found: &Found) -> Result<Map<String, Value>, Unreadable> {
+fn read(found: &DiskFile) -> Result<Map<String, Value>, Unreadable> {
     let bytes = found.bytes.as_deref().ok_or_else(|| too_large(found))?;
     layout::read_object(bytes)
 }
 
-pub(super) fn too_large(found: &Found) -> Unreadable {
+pub(super) fn too_large(found: &DiskFile) -> Unreadable {
     let (size, limit) = (found.stamp.size, MAX_FILE >> 20);
     Unreadable::Shape(format!("it is not a file of at most {limit} MiB; it has {size} bytes"))
 }

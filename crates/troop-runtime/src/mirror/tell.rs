@@ -4,8 +4,8 @@ use std::path::Path;
 
 use troop_model::{Actor, ActorKind, Command, OperationId, Origin, Outgoing, Refusal};
 
-use super::{Mirror, MirrorError, Notice};
-use crate::{BoardError, Done, Request};
+use super::{Mirror, MirrorError, MirrorNotice};
+use crate::{BoardError, CommandEffect, CommandRequest};
 
 impl Mirror {
     /// Gives a command in the name of whom a file names; of the lead, if it names nobody.
@@ -14,7 +14,7 @@ impl Mirror {
         by: Option<&str>,
         operation: OperationId,
         command: Command,
-    ) -> Result<Result<Done, Refusal>, MirrorError> {
+    ) -> Result<Result<CommandEffect, Refusal>, MirrorError> {
         self.submit_as(actor(by), operation, command).await
     }
 
@@ -23,8 +23,9 @@ impl Mirror {
         actor: Actor,
         operation: OperationId,
         command: Command,
-    ) -> Result<Result<Done, Refusal>, MirrorError> {
-        let request = Request { operation, actor, origin: Origin::default(), command, fence: None };
+    ) -> Result<Result<CommandEffect, Refusal>, MirrorError> {
+        let request =
+            CommandRequest { operation, actor, origin: Origin::default(), command, fence: None };
         match self.board.submit(request).await {
             Ok(done) => Ok(Ok(done)),
             Err(BoardError::Refused(refusal)) => Ok(Err(refusal)),
@@ -54,14 +55,14 @@ impl Mirror {
 
     pub(super) fn notice_refused(&self, path: &Path, reason: &str) {
         let (path, reason) = (self.places.shown(path), reason.to_owned());
-        self.notice(Notice::Refused { path, reason });
+        self.notice(MirrorNotice::Refused { path, reason });
     }
 
     pub(super) fn notice_taken(&self, path: &Path, what: String) {
-        self.notice(Notice::Taken { path: self.places.shown(path), what });
+        self.notice(MirrorNotice::Taken { path: self.places.shown(path), what });
     }
 
-    pub(super) fn notice(&self, notice: Notice) {
+    pub(super) fn notice(&self, notice: MirrorNotice) {
         if let Some(notices) = &self.notices {
             // Nobody may listen any more.
             drop(notices.send(notice));

@@ -16,15 +16,15 @@ const MAX_DEPTH: usize = 20;
 
 /// The files of a repository, from its folder.
 #[derive(Clone, Debug, Default)]
-pub(super) struct FileList {
+pub(super) struct RepositoryFiles {
     pub(super) paths: Vec<PathBuf>,
     pub(super) is_git: bool,
     pub(super) notes: Vec<String>,
 }
 
-pub(super) async fn files(root: &Path, environment: &[(OsString, OsString)]) -> FileList {
+pub(super) async fn files(root: &Path, environment: &[(OsString, OsString)]) -> RepositoryFiles {
     match tracked(root, environment).await {
-        Ok(paths) => FileList { paths, is_git: true, notes: Vec::new() },
+        Ok(paths) => RepositoryFiles { paths, is_git: true, notes: Vec::new() },
         Err(why) => {
             let root = root.to_owned();
             let walked = tokio::task::spawn_blocking(move || walked(&root)).await;
@@ -52,11 +52,11 @@ async fn tracked(
 }
 
 /// What lies in the folder, in the order of names, without what `.gitignore` leaves out.
-fn walked(root: &Path) -> FileList {
+fn walked(root: &Path) -> RepositoryFiles {
     let mut walk = WalkBuilder::new(root);
     walk.follow_links(false).require_git(false).max_depth(Some(MAX_DEPTH));
     walk.sort_by_file_name(OsStr::cmp);
-    let mut list = FileList::default();
+    let mut list = RepositoryFiles::default();
     for (n_walked, entry) in walk.build().enumerate() {
         if n_walked >= MAX_WALKED {
             list.notes.push(format!("only the first {MAX_WALKED} files and folders were read"));

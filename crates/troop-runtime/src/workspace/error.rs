@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf};
 
 use thiserror::Error;
+use troop_model::{Hint, HintCommand};
 use troop_protocol::{ContentError, Failure, FailureKind};
 
 use super::{MAX_ENTRIES, MAX_FILE, MAX_FILES};
@@ -110,27 +111,30 @@ impl WorkspaceError {
 
     /// What to do next.
     #[must_use]
-    pub fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<Hint> {
+        let delete = || HintCommand::troop("workspace delete").blank("PATH");
         Some(match self {
             Self::BadPath { .. } => {
-                "use a path such as `notes/plan.md`, from the workspace's own folder".to_owned()
+                "use a path such as `notes/plan.md`, from the workspace's own folder".into()
             }
-            Self::NotFound { .. } => "see what is there: `troop workspace list`".to_owned(),
-            Self::NotAFile { .. } => "choose another name, or put a plain file there".to_owned(),
+            Self::NotFound { .. } => {
+                Hint::to("see what is there", HintCommand::troop("workspace list"))
+            }
+            Self::NotAFile { .. } => "choose another name, or put a plain file there".into(),
             Self::TooLarge { .. } => {
-                "split it, or keep it in the project and write down where it is".to_owned()
+                "split it, or keep it in the project and write down where it is".into()
             }
-            Self::TooMany { .. } => {
-                "overwrite a file, or delete one: `troop workspace delete PATH`".to_owned()
-            }
+            Self::TooMany { .. } => Hint::from("overwrite a file").or_to("delete one", delete()),
             Self::OverQuota { .. } => {
-                "delete files: `troop workspace delete PATH`, or allow more: \
-                 `troop team set workspace_quota_mb=500`"
-                    .to_owned()
+                let more = HintCommand::troop("team set").word("workspace_quota_mb=500");
+                Hint::to("delete files", delete()).or_to("allow more", more)
             }
-            Self::TooMuch { .. } => "clean it up by hand".to_owned(),
-            Self::Unusable { .. } => "it must be a writable folder, not a link".to_owned(),
-            Self::Io { .. } => "see whether the disk is full or read-only: `df -h`".to_owned(),
+            Self::TooMuch { .. } => "clean it up by hand".into(),
+            Self::Unusable { .. } => "it must be a writable folder, not a link".into(),
+            Self::Io { .. } => {
+                let free = HintCommand::other("df").word("-h");
+                Hint::to("see whether the disk is full or read-only", free)
+            }
             Self::Content(_) | Self::Board(_) => return None,
         })
     }

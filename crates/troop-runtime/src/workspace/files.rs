@@ -17,7 +17,7 @@ const DISK_LAG: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A team's files.
 #[derive(Clone, Debug)]
-pub struct Files {
+pub struct WorkspaceFiles {
     board: Board,
     workspace: Workspace,
 }
@@ -31,7 +31,7 @@ pub struct FileRequest {
 
 /// What was done with a file, and the command by which the board is told. Whoever did it gives that command.
 #[derive(Clone, Debug)]
-pub struct Noted {
+pub struct FileRecord {
     /// What was done.
     pub changed: FileChanged,
     /// What is to be known about it.
@@ -39,13 +39,13 @@ pub struct Noted {
 }
 
 /// Where somebody works.
-struct Place {
+struct WorkspacePlace {
     folder: WorkspaceFolder,
     task: Option<TaskNumber>,
     quota: Option<u64>,
 }
 
-impl Files {
+impl WorkspaceFiles {
     /// The files of a team whose folder on this machine is `folder`.
     #[must_use]
     pub fn new(board: Board, folder: &Path) -> Self {
@@ -54,7 +54,7 @@ impl Files {
 
     /// All files.
     pub async fn list(&self, request: FileRequest) -> Result<FileList, WorkspaceError> {
-        let Place { folder, .. } = self.place(request).await?;
+        let WorkspacePlace { folder, .. } = self.place(request).await?;
         let (workspace, meant) = (self.workspace.clone(), folder.clone());
         let (listing, path) =
             blocking(move || Ok((workspace.list(&meant)?, workspace.path_of(&meant)))).await?;
@@ -74,7 +74,7 @@ impl Files {
         path: &str,
     ) -> Result<FileContent, WorkspaceError> {
         let path = FilePath::new(path)?;
-        let Place { folder, .. } = self.place(request).await?;
+        let WorkspacePlace { folder, .. } = self.place(request).await?;
         let workspace = self.workspace.clone();
         blocking(move || {
             let bytes = workspace.read(&folder, &path)?;
@@ -89,7 +89,7 @@ impl Files {
         request: FileRequest,
         path: &str,
         bytes: Vec<u8>,
-    ) -> Result<Noted, WorkspaceError> {
+    ) -> Result<FileRecord, WorkspaceError> {
         let path = FilePath::new(path)?;
         let place = self.place(request.clone()).await?;
         let (folder, task) = (place.folder, place.task);
@@ -104,13 +104,17 @@ impl Files {
         let stat =
             blocking(move || workspace.write(&meant.0, &meant.1, &bytes, place.quota)).await?;
         let changed = FileChanged { path: path.to_string(), size: stat.size, task };
-        Ok(Noted { changed, command: record(folder, stat.size) })
+        Ok(FileRecord { changed, command: record(folder, stat.size) })
     }
 
     /// Deletes a file.
-    pub async fn delete(&self, request: FileRequest, path: &str) -> Result<Noted, WorkspaceError> {
+    pub async fn delete(
+        &self,
+        request: FileRequest,
+        path: &str,
+    ) -> Result<FileRecord, WorkspaceError> {
         let path = FilePath::new(path)?;
-        let Place { folder, .. } = self.place(request.clone()).await?;
+        let WorkspacePlace { folder, .. } = self.place(request.clone()).await?;
         let command = Command::ForgetFile { folder: folder.clone(), path: path.to_string() };
         self.check(request.asker, command.clone()).await?;
         let (workspace, meant) = (self.workspace.clone(), path.clone());
@@ -119,15 +123,15 @@ impl Files {
         let name = path.to_string();
         let look = move |state: &State| state.file(&known, &name).and_then(|file| file.task);
         let task = self.board.look(look).await?;
-        Ok(Noted { changed: FileChanged { path: path.to_string(), size, task }, command })
+        Ok(FileRecord { changed: FileChanged { path: path.to_string(), size, task }, command })
     }
 
-    async fn place(&self, request: FileRequest) -> Result<Place, WorkspaceError> {
+    async fn place(&self, request: FileRequest) -> Result<WorkspacePlace, WorkspaceError> {
         let look = move |state: &State| {
             let (folder, task) = state.workspace_of(&request.asker, &request.question)?;
             let quota = state.team().and_then(|team| team.settings.workspace_quota_mb);
             let quota = quota.map(|megabytes| u64::from(megabytes) * MB);
-            Ok(Place { folder, task, quota })
+            Ok(WorkspacePlace { folder, task, quota })
         };
         Ok(self.board.look(look).await?.map_err(BoardError::Refused)?)
     }

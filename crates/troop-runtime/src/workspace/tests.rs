@@ -144,7 +144,7 @@ fn ten_megabytes_are_written_and_not_one_byte_more() {
         error.to_string(),
         "`most` has 10485761 bytes; a workspace file may have at most 10485760 (10 MB)"
     );
-    assert!(error.hint().unwrap().contains("split it"));
+    assert!(error.hint().unwrap().to_string().contains("split it"));
     assert_eq!(stage.read("most").unwrap().len(), most.len(), "it is as it was");
     // One that grew by hand is not read either.
     fs::write(stage.by_hand("grown"), &more).unwrap();
@@ -181,7 +181,7 @@ fn all_files_of_a_team_together_stay_within_the_quota() {
         matches!(error, WorkspaceError::OverQuota { size: 1, used: 100, quota: 100, .. }),
         "{error:?}"
     );
-    assert!(error.hint().unwrap().contains("workspace_quota_mb"));
+    assert!(error.hint().unwrap().to_string().contains("workspace_quota_mb"));
     assert_eq!(stage.write_within("a", &[0; 60], quota), Ok(60), "what it replaces is not counted");
     assert_eq!(stage.write_within("a", &[1; 60], Some(10)), Ok(60), "it grows no more");
     assert!(stage.write_within("a", &[0; 61], quota).unwrap_err().contains("40 of 100 bytes"));

@@ -24,7 +24,7 @@ impl Listing {
 }
 
 /// One thing that is no folder.
-struct Found {
+struct WalkEntry {
     /// Its path; none if its name is no text.
     path: Option<String>,
     stat: Option<FileStat>,
@@ -59,7 +59,7 @@ fn walk(
     dir: &Dir,
     place: &Path,
     except: &[&str],
-    mut show: impl FnMut(Found),
+    mut show: impl FnMut(WalkEntry),
 ) -> Result<(), WorkspaceError> {
     let unusable = |source| WorkspaceError::Unusable { path: place.to_owned(), source };
     let mut folders = vec![(dir.try_clone().map_err(unusable)?, Some(String::new()), 0)];
@@ -89,7 +89,7 @@ fn walk(
             }
             let modified = found.modified().ok().filter(|_| found.is_file());
             let stat = modified.map(|it| FileStat { size: found.len(), modified: it.into_std() });
-            show(Found { path, stat });
+            show(WalkEntry { path, stat });
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use troop_model::{Actor, Command, MemberState, Origin, StateCause};
 use troop_protocol::{Call, Query, Session};
-use troop_runtime::{Answers, Board, LeadEntry, LeadPresence, Request};
+use troop_runtime::{Answers, Board, CommandRequest, LeadEntry, LeadPresence};
 use troop_testkit::memory_store;
 use uuid::Uuid;
 
@@ -30,7 +30,7 @@ impl Led {
             checks: Vec::new(),
         };
         let fence = Some(1);
-        board.submit(Request::new(Actor::system(), take)).await.unwrap();
+        board.submit(CommandRequest::new(Actor::system(), take)).await.unwrap();
         let works = Command::SetMemberState {
             member: name("bob"),
             state: MemberState::Working,
@@ -38,8 +38,8 @@ impl Led {
             cause: None,
             pid: Some(7),
         };
-        let works = Request::new(Actor::system(), works);
-        board.submit(Request { fence, ..works }).await.unwrap();
+        let works = CommandRequest::new(Actor::system(), works);
+        board.submit(CommandRequest { fence, ..works }).await.unwrap();
         Self { board, folder: tempfile::tempdir().unwrap(), session }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering::SeqCst};
 
 use troop_model::{State, Status, TaskNumber, Version};
-use troop_runtime::{BoardError, Done, Following};
+use troop_runtime::{BoardError, CommandEffect, Following};
 use troop_store::{MemoryStore, StoreError};
 use troop_testkit::{TestStore, memory_store, wait_for};
 
@@ -70,7 +70,7 @@ async fn what_is_looked_at_with_an_answer_waits_for_nobody_else(store: TestStore
     let board = crew(probe.clone()).await;
     probe.hold_appends();
     let gate = Arc::clone(&probe);
-    let look = move |state: &State, done: Done| {
+    let look = move |state: &State, done: CommandEffect| {
         gate.hold_appends();
         state.tasks().get(done.task().unwrap()).unwrap().subject.clone()
     };

@@ -2,8 +2,8 @@
 
 use troop_model::{Actor, Command, MemberState, State, StateCause, Time, Version, decode, encode};
 use troop_runtime::{
-    Board, BoardError, Clock, ExportError, ExportHeader, Following, Moment, Request, Session,
-    export, read_export, replay,
+    Board, BoardError, Clock, CommandRequest, ExportError, ExportHeader, Following, Moment,
+    Session, export, read_export, replay,
 };
 use troop_store::Store;
 use troop_testkit::TestStore;
@@ -53,7 +53,7 @@ async fn what_is_exported_is_imported_elsewhere_as_it_was(store: TestStore) {
 async fn a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it(store: TestStore) {
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
-    let system = |command| Request::new(Actor::system(), command);
+    let system = |command| CommandRequest::new(Actor::system(), command);
     let (session, holder) = (Uuid::now_v7(), "pat on here, process 7".to_owned());
     let take = Command::TakeLead { session, holder, over: None, checks: Vec::new() };
     board.submit(system(take)).await.unwrap();
@@ -143,7 +143,7 @@ async fn a_file_that_is_not_whole_is_refused() {
     let newer = file.replacen("\"troop_export\":1", "\"troop_export\":2", 1);
     let error = refused(&newer);
     assert_eq!(error.to_string(), "it has format 2; this troop knows formats up to 1");
-    assert!(error.hint().contains("upgrade"));
+    assert!(error.hint().to_string().contains("upgrade"));
     for nonsense in ["", "\n", "hello\n", lines[1], "\u{0}", "{\"troop_export\":1}\n"] {
         assert!(matches!(refused(nonsense), ExportError::NotAnExport), "{nonsense}");
     }

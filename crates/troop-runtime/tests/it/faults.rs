@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use troop_model::{Actor, Event, Fact, Status, TaskNumber, TeamId};
-use troop_runtime::{Board, BoardError, BoardResult, Clock, Done, Following, Signature};
+use troop_runtime::{Board, BoardError, BoardResult, Clock, CommandEffect, Following, Signature};
 use troop_store::{Store, StoreError};
 use troop_testkit::{Fault, FaultyStore, TestStore};
 
@@ -75,7 +75,7 @@ async fn run_scenario(
     faulty: &FaultyStore,
     store: &Arc<dyn Store>,
     name: &str,
-) -> (Board, Vec<Done>) {
+) -> (Board, Vec<CommandEffect>) {
     let (signature, new) = (Signature::new(Actor::human("zoe")), new_team(name));
     let board = insist(async || {
         let store = Arc::new(faulty.clone());
@@ -109,7 +109,7 @@ async fn run_scenario(
 }
 
 /// Nothing lost, nothing twice.
-async fn check(store: &dyn Store, team: TeamId, accepted: &[Done]) {
+async fn check(store: &dyn Store, team: TeamId, accepted: &[CommandEffect]) {
     let log = events(store, team).await;
     let mut by_operation: BTreeMap<_, Vec<&Event>> = BTreeMap::new();
     log.iter().for_each(|event| by_operation.entry(event.operation).or_default().push(event));

@@ -9,7 +9,8 @@ use tokio_util::task::TaskTracker;
 use troop_model::TaskNumber;
 use troop_process::{Signal, kill_group};
 use troop_runtime::{
-    Fired, HookContext, HookEvent, HookOptions, HookTask, Hooks, HooksConfig, Occasion, Verdict,
+    HookContext, HookEvent, HookOptions, HookReport, HookTask, Hooks, HooksConfig, Occasion,
+    Verdict,
 };
 use troop_testkit::{wait_for, wait_until_gone};
 
@@ -66,7 +67,7 @@ impl Project {
         ]}))
     }
 
-    async fn complete(&self) -> Fired {
+    async fn complete(&self) -> HookReport {
         self.hooks.fire(&completed("all done")).await
     }
 
@@ -130,14 +131,14 @@ fn completed(result: &str) -> HookContext {
     context(Occasion::TaskCompleted { task: task("it"), result: result.to_owned() })
 }
 
-fn veto(feedback: &str) -> Fired {
+fn veto(feedback: &str) -> HookReport {
     let verdict = Verdict::Veto { feedback: feedback.to_owned() };
-    Fired { verdict, complaints: Vec::new() }
+    HookReport { verdict, complaints: Vec::new() }
 }
 
 /// That the team goes on, and what is said about the hook.
 #[track_caller]
-fn complaint(fired: &Fired) -> String {
+fn complaint(fired: &HookReport) -> String {
     assert_eq!(fired.verdict, Verdict::Continue);
     assert_eq!(fired.complaints.len(), 1, "{fired:?}");
     fired.complaints[0].to_string()
@@ -151,7 +152,7 @@ fn waiting_for(file: &str) -> String {
 #[tokio::test]
 async fn a_hook_that_goes_well_lets_things_go_on() {
     let project = Project::on_completion(&["true", "echo fine", "echo '[1, 2'", "echo '{}'"]);
-    assert_eq!(project.complete().await, Fired::default());
+    assert_eq!(project.complete().await, HookReport::default());
 }
 
 #[tokio::test]
@@ -182,7 +183,7 @@ async fn json_that_says_no_is_a_veto() {
     }
     for answer in [r#"{"continue": true}"#, r#"{"decision": "approve"}"#, r#"{"other": 1}"#] {
         let project = Project::on_completion(&[&format!("echo '{answer}'")]);
-        assert_eq!(project.complete().await, Fired::default(), "{answer}");
+        assert_eq!(project.complete().await, HookReport::default(), "{answer}");
     }
 }
 
@@ -329,7 +330,7 @@ async fn what_is_too_long_for_a_variable_is_whole_in_the_json() {
     let project = Project::on_completion(&[
         "printf %s \"$HOOK_teamTaskResult\" > variable; cat > input.json",
     ]);
-    assert_eq!(project.hooks.fire(&completed(&much)).await, Fired::default());
+    assert_eq!(project.hooks.fire(&completed(&much)).await, HookReport::default());
     let variable = project.read("variable");
     assert!(variable.starts_with("aé") && variable.len() > 32_000, "{}", variable.len());
     let input: Value = serde_json::from_str(&project.read("input.json")).unwrap();
@@ -351,7 +352,7 @@ async fn what_a_hook_leaves_in_the_background_is_not_waited_for() {
 #[tokio::test]
 async fn who_writes_for_ever_in_the_background_is_not_listened_to() {
     let project = Project::on_completion(&["echo $$ > group; yes & exit 0"]);
-    assert_eq!(project.complete().await, Fired::default());
+    assert_eq!(project.complete().await, HookReport::default());
     // Nobody reads any more, so that it ends.
     let group = project.read("group").trim().to_owned();
     wait_for("`yes` is gone", async || {
@@ -370,7 +371,7 @@ async fn who_writes_for_ever_in_the_background_is_not_listened_to() {
 #[tokio::test]
 async fn an_async_hook_does_not_delay_who_fires_it() {
     let project = Project::later(&format!("{}; touch ended", waiting_for("fired")));
-    assert_eq!(project.complete().await, Fired::default());
+    assert_eq!(project.complete().await, HookReport::default());
     assert!(!project.folder.path().join("ended").exists());
     project.make("fired");
     project.all_ended().await;
@@ -385,7 +386,7 @@ async fn what_is_wrong_with_an_async_hook_is_told_later() {
     assert_eq!(said, "hook `exit 1` on task-completed ended with exit code 1");
 
     let mut project = Project::later("echo no; exit 2");
-    assert_eq!(project.complete().await, Fired::default());
+    assert_eq!(project.complete().await, HookReport::default());
     let said = project.late.recv().await.unwrap();
     assert!(said.ends_with(" said no, but an `async` hook cannot veto: no"), "{said}");
 }
@@ -395,7 +396,7 @@ async fn hooks_run_side_by_side() {
     let one = format!("touch one; {}", waiting_for("two"));
     let two = format!("touch two; {}", waiting_for("one"));
     let project = Project::on_completion(&[&one, &two]);
-    assert_eq!(project.complete().await, Fired::default());
+    assert_eq!(project.complete().await, HookReport::default());
 }
 
 #[tokio::test]
@@ -414,14 +415,14 @@ async fn what_is_configured_twice_runs_once() {
         "TaskCompleted": [{"hooks": [{"command": "echo ran >> log"}]}, {"hooks": [{"command": "echo ran >> log"}]}],
         "hooks": [entry, {"event": "task-completed", "command": "echo other >> log2"}],
     }));
-    assert_eq!(project.complete().await, Fired::default());
+    assert_eq!(project.complete().await, HookReport::default());
     assert_eq!((project.read("log"), project.read("log2")), ("ran\n".into(), "other\n".into()));
 }
 
 #[tokio::test]
 async fn a_hook_is_told_by_variables_and_by_json() {
     let project = Project::on_completion(&["env > variables; cat > input.json; pwd > folder"]);
-    assert_eq!(project.complete().await, Fired::default());
+    assert_eq!(project.complete().await, HookReport::default());
     let folder = project.folder.path().canonicalize().unwrap().display().to_string();
     let variables = project.read("variables");
     for expected in [
@@ -453,7 +454,7 @@ async fn only_what_a_filter_means_runs() {
             {"matcher": "bob", "hooks": [{"command": "touch other"}]},
         ],
     }));
-    assert_eq!(project.complete().await, Fired::default());
+    assert_eq!(project.complete().await, HookReport::default());
     let made = |file: &str| project.folder.path().join(file).exists();
     assert_eq!(["an", "bo", "matched", "other"].map(made), [true, false, true, false]);
 }
@@ -466,7 +467,7 @@ async fn hooks_that_are_switched_off_do_not_run() {
         "TaskCompleted": [{"hooks": [{"type": "command", "command": "exit 2"}]}],
     }));
     assert!(!project.hooks.has(HookEvent::TaskCompleted));
-    assert_eq!(project.complete().await, Fired::default());
+    assert_eq!(project.complete().await, HookReport::default());
 }
 
 #[tokio::test]
@@ -476,7 +477,7 @@ async fn it_is_known_what_has_hooks() {
         HookEvent::ALL.into_iter().filter(|event| project.hooks.has(*event)).collect();
     assert_eq!(has, [HookEvent::TaskCompleted]);
     assert!(HookEvent::ALL.into_iter().all(|event| !Hooks::none().has(event)));
-    assert_eq!(Hooks::none().fire(&completed("done")).await, Fired::default());
+    assert_eq!(Hooks::none().fire(&completed("done")).await, HookReport::default());
 }
 
 #[tokio::test]
@@ -500,7 +501,7 @@ async fn the_scripts_of_the_page_about_hooks_do_what_they_say() {
         fs::write(project.folder.path().join("script"), script).unwrap();
         assert_eq!(project.complete().await, veto(feedback));
         fs::write(project.folder.path().join("Makefile"), "test:\n\ttrue\n").unwrap();
-        assert_eq!(project.complete().await, Fired::default());
+        assert_eq!(project.complete().await, HookReport::default());
     }
 }
 

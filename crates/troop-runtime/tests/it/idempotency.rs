@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use troop_model::{Actor, Refusal, RefusalKind};
-use troop_runtime::{Board, Clock, Done, Following, Signature};
+use troop_runtime::{Board, Clock, CommandEffect, Following, Signature};
 use troop_testkit::{Fault, FaultyStore, TestStore, wait_for};
 
 use crate::{
@@ -22,7 +22,7 @@ on_every_store! {
     a_request_that_is_older_than_what_is_remembered_is_not_done_again,
 }
 
-fn assert_same(first: &Done, again: &Done) {
+fn assert_same(first: &CommandEffect, again: &CommandEffect) {
     assert_eq!((first.version, &first.events), (again.version, &again.events));
 }
 

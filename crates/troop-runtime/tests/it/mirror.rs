@@ -16,7 +16,7 @@ mod wishes;
 use serde_json::json;
 use stage::{Stage, external};
 use troop_model::{Command, MemberName, NewMember, Status, TaskCommand};
-use troop_runtime::{Layout, Notice};
+use troop_runtime::{Layout, MirrorNotice};
 
 use crate::support::{add_tasks, by, claim, complete, create, name, numbered, say};
 
@@ -132,7 +132,7 @@ async fn what_is_refused_is_put_back_and_told() {
     stage.change("tasks/crew/task-2.json", &json!({"status": "claimed", "claimed_by": "pat"}));
     mirror.pass().await.unwrap();
     assert_eq!(stage.bytes("tasks/crew/task-2.json"), before);
-    let Notice::Refused { path, reason } = notices.try_recv().unwrap() else {
+    let MirrorNotice::Refused { path, reason } = notices.try_recv().unwrap() else {
         panic!("not refused")
     };
     assert_eq!(path, "tasks/crew/task-2.json");
@@ -154,7 +154,7 @@ async fn what_is_refused_is_put_back_and_told() {
         stage.change(&path, &change.clone());
         mirror.pass().await.unwrap();
         let notice = std::iter::from_fn(|| notices.try_recv().ok()).last();
-        let Some(Notice::Refused { reason, .. }) = notice else {
+        let Some(MirrorNotice::Refused { reason, .. }) = notice else {
             panic!("{change} is not refused")
         };
         assert!(reason.contains(why), "{reason}");
@@ -376,7 +376,7 @@ async fn who_is_written_into_the_config_joins_and_who_is_taken_out_leaves() {
         assert!(members.iter().any(|it| it["name"] == "bob"));
         assert!(!members.iter().any(|it| it["name"] == "Not A Name" || it["name"] == "pat"));
         let refused = std::iter::from_fn(|| notices.try_recv().ok())
-            .filter(|it| matches!(it, Notice::Refused { .. }));
+            .filter(|it| matches!(it, MirrorNotice::Refused { .. }));
         assert_eq!(refused.count(), 2, "a name that is none, and bob");
         // Whom the board let go does not come back from a file.
         let rae: MemberName = name("rae");

@@ -72,7 +72,7 @@ impl Probe {
         if cannot.load(SeqCst) {
             return Err(StoreError::Unavailable {
                 what: "the store is down on purpose".to_owned(),
-                hint: "wait".to_owned(),
+                hint: "wait".into(),
                 source: "a test".into(),
             });
         }
@@ -135,7 +135,7 @@ impl Store for Probe {
     fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
         if self.is_damaged.load(SeqCst) {
             let (what, hint) = ("a byte is not what it was".to_owned(), "wait".to_owned());
-            return Box::pin(async { Err(StoreError::Corrupt { what, hint }) });
+            return Box::pin(async { Err(StoreError::Corrupt { what, hint: hint.into() }) });
         }
         self.inner.load_snapshot(team)
     }

@@ -7,7 +7,7 @@ use proptest::{
     test_runner::{Config, RngSeed},
 };
 use troop_model::{Actor, Command, Event, OperationId, TaskCommand};
-use troop_runtime::{Board, BoardError, Done, Following, Request};
+use troop_runtime::{Board, BoardError, CommandEffect, CommandRequest, Following};
 use troop_store::{MemoryStore, Store};
 
 use crate::support::{
@@ -21,7 +21,7 @@ const N_BOARDS: usize = 3;
 #[derive(Clone, Debug)]
 enum Step {
     /// These are given to their boards at the same time.
-    Submit(Vec<(usize, Request)>),
+    Submit(Vec<(usize, CommandRequest)>),
     /// The request that was given that long ago is given again.
     Repeat(usize, usize),
     CatchUp(usize),
@@ -46,11 +46,11 @@ fn commands() -> impl Strategy<Value = Command> {
     ]
 }
 
-fn requests() -> impl Strategy<Value = (usize, Request)> {
+fn requests() -> impl Strategy<Value = (usize, CommandRequest)> {
     let who = prop::sample::select([LEAD].iter().chain(&MEMBERS).copied().collect::<Vec<_>>());
     (0..N_BOARDS, who, commands(), any::<u128>()).prop_map(|(board, who, command, id)| {
-        let request = Request::new(Actor::agent(&name(who)), command);
-        (board, Request { operation: OperationId(uuid::Uuid::from_u128(id)), ..request })
+        let request = CommandRequest::new(Actor::agent(&name(who)), command);
+        (board, CommandRequest { operation: OperationId(uuid::Uuid::from_u128(id)), ..request })
     })
 }
 
@@ -67,8 +67,8 @@ fn steps() -> impl Strategy<Value = Step> {
 struct Run {
     store: Arc<dyn Store>,
     boards: Vec<Board>,
-    given: Vec<Request>,
-    accepted: BTreeMap<OperationId, Done>,
+    given: Vec<CommandRequest>,
+    accepted: BTreeMap<OperationId, CommandEffect>,
 }
 
 impl Run {
@@ -109,7 +109,7 @@ impl Run {
         }
     }
 
-    fn note(&mut self, request: Request, answer: Result<Done, BoardError>) {
+    fn note(&mut self, request: CommandRequest, answer: Result<CommandEffect, BoardError>) {
         match answer {
             Ok(done) if done.events.is_empty() => {}
             Ok(done) => match self.accepted.get(&request.operation) {

@@ -6,7 +6,9 @@ use troop_model::{
     Actor, Command, Event, Fact, MemberName, NewMember, NewTask, NewTeamCommand, Outgoing, Refusal,
     Settings, State, TaskCommand, TaskNumber, TaskRef, TeamId, Version, decode,
 };
-use troop_runtime::{Board, BoardError, BoardResult, Clock, Done, Following, Request, Signature};
+use troop_runtime::{
+    Board, BoardError, BoardResult, Clock, CommandEffect, CommandRequest, Following, Signature,
+};
 use troop_store::{Batch, Store};
 use uuid::Uuid;
 
@@ -19,8 +21,8 @@ pub(crate) fn name(text: &str) -> MemberName {
     text.parse().unwrap()
 }
 
-pub(crate) fn by(member: &str, command: Command) -> Request {
-    Request::new(Actor::agent(&name(member)), command)
+pub(crate) fn by(member: &str, command: Command) -> CommandRequest {
+    CommandRequest::new(Actor::agent(&name(member)), command)
 }
 
 pub(crate) fn new_member(member: &str) -> NewMember {
@@ -105,8 +107,8 @@ pub(crate) fn say(to: &str, content: &str) -> Command {
 /// Gives commands in order but without waiting in between, so that they go into few appends, and waits for all of them.
 pub(crate) async fn submit_all(
     board: &Board,
-    requests: impl IntoIterator<Item = Request>,
-) -> Vec<BoardResult<Done>> {
+    requests: impl IntoIterator<Item = CommandRequest>,
+) -> Vec<BoardResult<CommandEffect>> {
     let mut given = Vec::new();
     for request in requests {
         given.push(board.give(request).await);

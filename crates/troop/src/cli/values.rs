@@ -13,7 +13,7 @@ use troop_model::{
 };
 use uuid::Uuid;
 
-use crate::report::Usage;
+use crate::report::{Hint, HintCommand, Usage};
 
 /// One of a few words: shown in the help, and completed by shells.
 #[derive(Clone, Debug)]
@@ -93,14 +93,19 @@ pub(super) fn metadata(text: &str) -> Result<Metadata, Usage> {
 
 pub(super) fn time(text: &str) -> Result<Time, Usage> {
     text.parse().map_err(|_| {
-        let hint = "write it as in `troop events`: `--at 2026-01-31T10:00:00Z`";
+        let hint = Hint::from("write it as in ")
+            .and_run(HintCommand::troop("events"))
+            .and(": `--at 2026-01-31T10:00:00Z`");
         Usage::new(format!("`{text}` is not a time"), hint)
     })
 }
 
 pub(super) fn request(text: &str) -> Result<Uuid, Usage> {
-    let hint = "copy it from the request: `troop message read --peek`";
-    text.parse().map_err(|_| Usage::new(format!("`{text}` is not the id of a request"), hint))
+    text.parse().map_err(|_| {
+        let read = HintCommand::troop("message read").word("--peek");
+        let hint = Hint::to("copy it from the request", read);
+        Usage::new(format!("`{text}` is not the id of a request"), hint)
+    })
 }
 
 pub(super) fn dollars(text: &str) -> Result<Dollars, Usage> {

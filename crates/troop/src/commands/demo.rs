@@ -21,7 +21,7 @@ use crate::{
     leading::{Beginning, Finished, Leading, Runnable},
     output::Printer,
     render,
-    report::{Refused, Typed, quoted_path},
+    report::{CallerOptions, Hint, HintCommand, Refused, quoted_path},
     trust::Trust,
 };
 
@@ -52,7 +52,8 @@ pub(super) async fn run(
     printer: &Printer,
 ) -> Result<()> {
     if super::doctor::find("python3").is_none() {
-        let hint = "install it: `apt-get install python3`, then `troop demo`";
+        let install = HintCommand::other("apt-get").words(["install", "python3"]);
+        let hint = Hint::to("install it", install).then_to("", HintCommand::troop("demo"));
         return Err(Refused::new(
             "the demo's sample project needs `python3`, which is not installed",
             hint,
@@ -133,7 +134,7 @@ async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Resu
         // What is to be typed is about this home, and not about the person's own.
         let rescue =
             format!("`TROOP_HOME={} {} doctor --rescue`", quoted_path(&place.home()), program());
-        let text = running::text(finished, printer, &Typed::default())
+        let text = running::text(finished, printer, &CallerOptions::default())
             .replace("`troop doctor --rescue`", &rescue);
         printer.text(&text)?;
         printer.text(&tests(&says, tested.status.success()))?;

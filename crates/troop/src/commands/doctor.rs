@@ -17,7 +17,7 @@ use crate::{
     config::{self, Surroundings, TeammateMode},
     output::Printer,
     render,
-    report::{Report, Typed},
+    report::{CallerOptions, Hint, HintCommand, Report},
     thinking,
     trust::{self, Trust},
 };
@@ -34,7 +34,7 @@ struct Check {
     state: State,
     says: String,
     /// What to type to repair it, or to use it.
-    fix: Option<String>,
+    fix: Option<Hint>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ fn home(surroundings: &Surroundings) -> Check {
             name: "home".to_owned(),
             state: State::Bad,
             says: format!("`{}` cannot be written: {error}", home.display()),
-            fix: Some("make it writable, or use another: `TROOP_HOME=/path troop …`".to_owned()),
+            fix: Some("make it writable, or use another: `TROOP_HOME=/path troop …`".into()),
         },
     }
 }
@@ -112,7 +112,7 @@ fn configuration(surroundings: &Surroundings) -> Check {
             name: "config".to_owned(),
             state: State::Bad,
             says: warnings.join("; "),
-            fix: Some("correct the file".to_owned()),
+            fix: Some("correct the file".into()),
         },
     }
 }
@@ -130,7 +130,7 @@ fn model(surroundings: &Surroundings) -> Check {
             name: "model".to_owned(),
             state: State::Missing,
             says: unfit.why,
-            fix: Some(unfit.hint.to_owned()),
+            fix: Some(unfit.hint.into()),
         },
     }
 }
@@ -149,7 +149,7 @@ fn teams(surroundings: &Surroundings) -> Check {
         name: "teams".to_owned(),
         state: State::Missing,
         says: format!("switched off by {}", off.by),
-        fix: Some(off.fix.clone()),
+        fix: Some(Hint::from(&off.fix)),
     }
 }
 
@@ -233,7 +233,7 @@ async fn team_check(name: &str, board: &Board) -> Check {
             name: name.to_owned(),
             state: State::Bad,
             says: format!("its log is {} ahead of this machine's clock", render::span(ahead)),
-            fix: Some("set the clocks of all machines that share the store, for example with `timedatectl set-ntp true`".to_owned()),
+            fix: Some("set the clocks of all machines that share the store, for example with `timedatectl set-ntp true`".into()),
         };
     }
     Check::good(name, format!("{version} events, {n_tasks} tasks"))
@@ -248,7 +248,7 @@ fn agents(surroundings: &Surroundings) -> Check {
         name: "agents".to_owned(),
         state: State::Bad,
         says: wrong.join("; "),
-        fix: Some("correct the file".to_owned()),
+        fix: Some("correct the file".into()),
     }
 }
 
@@ -260,7 +260,7 @@ fn git() -> Check {
             name: "git".to_owned(),
             state: State::Missing,
             says: "not installed".to_owned(),
-            fix: Some("to give each teammate its own worktree: `apt-get install git`".to_owned()),
+            fix: Some("to give each teammate its own worktree: `apt-get install git`".into()),
         },
     }
 }
@@ -275,8 +275,9 @@ fn clients() -> impl Iterator<Item = Check> {
     ];
     known.into_iter().filter_map(|(program, client)| {
         let says = find(program)?.display().to_string();
-        let fix = Some(format!("to let it join a team: `troop mcp install {client}`"));
-        Some(Check { fix, ..Check::good(program, says) })
+        let install = HintCommand::troop("mcp install").word(client);
+        let fix = Hint::to("to let it join a team", install);
+        Some(Check { fix: Some(fix), ..Check::good(program, says) })
     })
 }
 
@@ -286,7 +287,7 @@ pub(super) fn find(program: &str) -> Option<PathBuf> {
 }
 
 fn show(checks: &[Check], printer: &Printer) -> Result<()> {
-    let typed = Typed::now();
+    let typed = CallerOptions::typed();
     if printer.json {
         let word = |state| match state {
             State::Good => "good",
@@ -296,7 +297,7 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
         let checks: Vec<_> = checks
             .iter()
             .map(|it| {
-                let fix = it.fix.as_ref().map(|fix| typed.kept_in(fix));
+                let fix = it.fix.as_ref().map(|fix| typed.written(fix));
                 json!({"name": it.name, "state": word(it.state), "says": it.says, "fix": fix})
             })
             .collect();
@@ -317,7 +318,7 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
         if let Some(fix) = &check.fix {
             printer.line(&render::paint(
                 render::DIM,
-                &format!("  {}  {}", " ".repeat(width), render::clean(&typed.kept_in(fix))),
+                &format!("  {}  {}", " ".repeat(width), render::clean(&typed.written(fix))),
             ))?;
         }
     }

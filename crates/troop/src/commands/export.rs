@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
+use troop_app::whole_file::{FileAccess, FileDraft};
 use troop_model::{State, TaskView, Time, Version};
 use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
 
@@ -16,9 +17,8 @@ use crate::{
     desk::{Desk, TeamStanding},
     output::Printer,
     render,
-    report::{Refused, Typed, Usage, quoted_path},
+    report::{CallerOptions, Hint, HintCommand, Refused, Usage},
     trust::imported_runs,
-    whole_file::{Access, Draft},
 };
 
 pub(super) async fn export(
@@ -50,12 +50,12 @@ async fn to_file(
     desk: &Desk,
 ) -> Result<ExportHeader> {
     let unwritten = || format!("`{}` cannot be written", path.display());
-    let mut file = BufWriter::new(Draft::new(path).with_context(unwritten)?);
+    let mut file = BufWriter::new(FileDraft::new(path).with_context(unwritten)?);
     let write = |lines: &str| file.write_all(lines.as_bytes()).with_context(unwritten);
     let header = troop_runtime::export(desk.store.as_ref(), team, write).await?;
     let file =
         file.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(unwritten)?;
-    file.put(Access::Owner).with_context(unwritten)?;
+    file.put(FileAccess::Owner).with_context(unwritten)?;
     Ok(header)
 }
 
@@ -90,18 +90,20 @@ pub(super) async fn import(
     let (_, events) = read.with_context(unreadable)?;
     let mut state = State::default();
     events.iter().for_each(|event| state.apply(event));
-    let again = format!("troop team import {}", quoted_path(file));
+    let again = HintCommand::troop("team import").word(file.display());
     let wanted = name.as_ref().or(state.team().map(|team| &team.name));
     if let Some(wanted) = wanted
         && let Some(free) = team::other_name(wanted.as_str(), desk).await?
     {
-        let hint = format!("import it under another name: `{again} --name {free}`");
+        let again = again.word("--name").word(free);
+        let hint = Hint::to("import it under another name", again);
         return Err(Refused::conflict(format!("there is already a team `{wanted}`"), hint).into());
     }
-    let again = {
-        let name = name.iter().map(|name| format!(" --name {name}")).collect::<String>();
-        format!("{again}{name} --yes")
+    let again = match &name {
+        Some(name) => again.word("--name").word(name),
+        None => again,
     };
+    let again = again.word("--yes");
     if consent == Consent::Asked && !may_run(&state, file, &again, desk, printer)? {
         return printer.line("nothing was imported");
     }
@@ -120,7 +122,7 @@ pub(super) async fn import(
 fn may_run(
     state: &State,
     file: &Path,
-    again: &str,
+    again: &HintCommand,
     desk: &Desk,
     printer: &Printer,
 ) -> Result<bool> {
@@ -136,7 +138,7 @@ fn may_run(
         let more = runs.len().saturating_sub(MAX_NAMED);
         named.extend((more > 0).then(|| format!("and {more} more")));
         let message = format!("this team would run {things} here: {}", named.join(", "));
-        let hint = format!("review the file, then allow it: `{again}`");
+        let hint = Hint::from("review the file").then_to("allow it", again.clone());
         return Err(Refused::new(message, hint).into());
     }
     printer.line("when this team is led here, it would run:")?;
@@ -175,7 +177,7 @@ pub(super) async fn replay(
         let lease = team.lead_lease.as_ref();
         TeamStanding::of(team, lease.is_some_and(|lease| lease.until > now))
     });
-    let seen = (now, Typed::now().about(name));
+    let seen = (now, CallerOptions::typed().about(name));
     let status = render::team_status(&state, &members, standing.as_str(), &seen);
     let tasks = render::board(&rows, printer.width());
     let when = format!("version {}, {}", state.version(), render::moment(now));
@@ -184,7 +186,7 @@ pub(super) async fn replay(
 
 /// Whether there was a team then, and the log is as long as somebody thinks.
 fn check_moment(state: &State, until: Option<u64>) -> Result<()> {
-    let hint = "see what happened when: `troop events`";
+    let hint = Hint::to("see what happened when", HintCommand::troop("events"));
     if state.team().is_none() {
         return Err(Usage::new("the team did not exist yet", hint).into());
     }

@@ -20,7 +20,7 @@ use crate::{
         install::{self, Server},
     },
     output::Printer,
-    report::{Refused, Usage},
+    report::{Hint, HintCommand, Refused, Usage},
 };
 
 /// Serves until the client goes, or tells a client about the server.
@@ -52,13 +52,13 @@ async fn serve(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()>
 
 /// Where the token is that clients of the member show.
 async fn token_file(desk: &mut Desk) -> Result<PathBuf> {
-    let member = member(desk, "troop mcp").await?;
+    let member = member(desk, HintCommand::troop("mcp")).await?;
     let team = desk.team(None).await?.team().to_string();
     Ok(desk.surroundings.home.join("teams").join(team).join(format!("mcp-{member}.token")))
 }
 
 /// The member that is meant.
-async fn member(desk: &mut Desk, typed: &str) -> Result<MemberName> {
+async fn member(desk: &mut Desk, typed: HintCommand) -> Result<MemberName> {
     let board = desk.team(None).await?;
     let signature = desk.signature()?;
     if signature.actor.kind != ActorKind::Agent {
@@ -68,7 +68,8 @@ async fn member(desk: &mut Desk, typed: &str) -> Result<MemberName> {
         let names = names.await?;
         let message = format!("name the member to act as; the members are: {}", names.join(", "));
         let first = names.first().map_or("NAME", String::as_str);
-        return Err(Usage::new(message, format!("for example: `{typed} --as {first}`")).into());
+        let example = Hint::to("for example", typed.word("--as").word(first));
+        return Err(Usage::new(message, example).into());
     }
     let asked = signature.actor.name.clone();
     let found =
@@ -78,7 +79,7 @@ async fn member(desk: &mut Desk, typed: &str) -> Result<MemberName> {
 
 /// The service for the member that is meant.
 async fn service(args: &McpArgs, desk: &mut Desk) -> Result<TeamService> {
-    let member = member(desk, "troop mcp").await?;
+    let member = member(desk, HintCommand::troop("mcp")).await?;
     let board = desk.team(None).await?;
     let gate = match &desk.surroundings.teams.off {
         Some(off) => Gate::Closed { by: off.by.clone() },
@@ -128,7 +129,7 @@ async fn install(args: &InstallArgs, desk: &mut Desk, printer: &Printer) -> Resu
 async fn server(args: &InstallArgs, desk: &mut Desk) -> Result<Server> {
     let client = args.client.to_possible_value();
     let client = client.as_ref().map_or("CLIENT", |it| it.get_name());
-    let member = member(desk, &format!("troop mcp install {client}")).await?;
+    let member = member(desk, HintCommand::troop("mcp install").word(client)).await?;
     let board = desk.team(None).await?;
     let team = board.look(|state: &State| state.team().map(|team| team.name.to_string())).await?;
     let own = std::env::current_exe()?;

@@ -14,7 +14,7 @@ use crate::{
     desk::Desk,
     output::Printer,
     render,
-    report::{Refused, Typed},
+    report::{CallerOptions, Hint, HintCommand, Refused},
 };
 
 pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -37,7 +37,7 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
                 return send(outgoing, desk, printer).await;
             }
             desk.submit(Command::Send(outgoing)).await?;
-            let question = render::question(&question, &Typed::now());
+            let question = render::question(&question, &CallerOptions::typed());
             printer.text(&format!("{answer} to {member}: {question}\n"))
         }
         MessageCommand::Broadcast { content, summary } => {
@@ -81,7 +81,7 @@ async fn answer_to(
     let (id, kind, question) = match meant.collect::<Vec<_>>().as_slice() {
         [(id, kind, question)] => (*id, *kind, question.clone()),
         [] => {
-            let hint = "see who is: `troop team status`";
+            let hint = Hint::to("see who is", HintCommand::troop("team status"));
             let what = if open.is_empty() { "nothing" } else { "nothing like that any more" };
             return Err(Refused::new(format!("`{member}` is asking {what}"), hint).into());
         }

@@ -9,7 +9,7 @@ use tokio::{
     sync::mpsc::UnboundedReceiver,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use troop_runtime::{Layout, Mirror, MirrorError, MirrorOptions, Notice};
+use troop_runtime::{Layout, Mirror, MirrorError, MirrorNotice, MirrorOptions};
 
 use crate::{desk::Desk, output::Printer, render};
 
@@ -43,7 +43,7 @@ pub(super) async fn run(
 /// Keeps the files in step until somebody asks to stop.
 async fn keep(
     mirror: Mirror,
-    mut notices: UnboundedReceiver<Notice>,
+    mut notices: UnboundedReceiver<MirrorNotice>,
     [mut interrupted, mut terminated]: [Signal; 2],
     printer: &Printer,
 ) -> Result<()> {
@@ -64,10 +64,10 @@ async fn keep(
     ended?.map_err(plain)
 }
 
-fn tell(notice: &Notice, printer: &Printer) -> Result<()> {
+fn tell(notice: &MirrorNotice, printer: &Printer) -> Result<()> {
     let (kind, path, what) = match notice {
-        Notice::Taken { path, what } => ("taken", path, what),
-        Notice::Refused { path, reason } => ("refused", path, reason),
+        MirrorNotice::Taken { path, what } => ("taken", path, what),
+        MirrorNotice::Refused { path, reason } => ("refused", path, reason),
     };
     if printer.json {
         return printer.line(&json!({"kind": kind, "path": path, "what": what}).to_string());

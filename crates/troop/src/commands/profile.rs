@@ -15,7 +15,7 @@ use crate::{
     desk::Desk,
     output::Printer,
     render,
-    report::Usage,
+    report::{Hint, HintCommand, Usage},
     thinking,
 };
 
@@ -33,7 +33,8 @@ pub(super) async fn run(
     let path = std::path::absolute(path)?;
     if !path.is_dir() {
         let message = format!("`{}` is not a folder", path.display());
-        return Err(Usage::new(message, "name the repository: `troop profile PATH`").into());
+        let profile = HintCommand::troop("profile").blank("PATH");
+        return Err(Usage::new(message, Hint::to("name the repository", profile)).into());
     }
     let mut profile = troop_runtime::profile(&path, &config::environment()).await;
     let place = (surroundings.home.clone(), path.clone());

@@ -8,7 +8,7 @@ use troop_model::{
     TaskRef, decide,
 };
 use troop_process::Mark;
-use troop_runtime::{Agreement, Checks, Wanted, complaint, find_lead};
+use troop_runtime::{Agreement, CheckDemand, Checks, complaint, find_lead};
 use uuid::Uuid;
 
 use crate::{
@@ -125,7 +125,7 @@ async fn run(desk: &Desk, commands: Vec<String>, seconds: u32) -> Result<Vec<Evi
         clock: desk.clock.clone(),
         session,
         show: None,
-        wanted: Wanted::default(),
+        wanted: CheckDemand::default(),
         // A person has agreed to them as they are now.
         agreement: Agreement::default(),
     };

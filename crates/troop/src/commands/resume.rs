@@ -116,7 +116,7 @@ fn instead(said: Option<String>, desk: &Desk, runnable: &Runnable) -> Result<Opt
 /// Says why who is to lead cannot, and who could instead.
 fn check_lead(agents: &Runnable, (agent, model): (&str, Option<&str>), name: &str) -> Result<()> {
     agents.check(agent, model).map_err(|error| match error.downcast::<Refused>() {
-        Ok(refused) if refused.hint() == agents.how_to_lead() => {
+        Ok(refused) if refused.hint().to_string() == agents.how_to_lead() => {
             let hint = format!(
                 "choose another agent to lead: `troop resume {name} --agent AGENT`; {}",
                 agents.how_to_lead()
@@ -234,7 +234,7 @@ impl Found {
         let down = down.into_iter().take(limit).map(again).collect();
         let is_open = |task: &Task| match task.status {
             Status::Completed | Status::Cancelled => false,
-            Status::Failed => task.start.not_before.is_some(),
+            Status::Failed => task.start.gate.not_before.is_some(),
             Status::Pending
             | Status::InProgress
             | Status::InReview

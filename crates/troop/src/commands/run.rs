@@ -20,7 +20,7 @@ use crate::{
     leading::{Beginning, Finished, Home, Leading, Runnable, Thinkers},
     output::Printer,
     render,
-    report::{Refused, Typed, Usage},
+    report::{CallerOptions, Refused, Usage},
     trust::{self, Trust},
 };
 
@@ -104,19 +104,19 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
         print_json(finished, Vec::new(), printer)?;
         return finished.check();
     }
-    let typed = Typed::now();
+    let typed = CallerOptions::typed();
     let mut text = text(finished, printer, &typed);
     if let Some(team) = finished.story.state().team() {
         let look =
             format!("\nsee: `troop --team {0} events`, `troop --team {0} log MEMBER`\n", team.name);
-        text.push_str(&render::paint(render::DIM, &typed.kept_in(&look)));
+        text.push_str(&render::paint(render::DIM, &typed.added_to_text(&look)));
     }
     printer.text(&text)?;
     finished.check()
 }
 
 /// The report for people.
-pub(super) fn text(finished: &Finished, printer: &Printer, typed: &Typed) -> String {
+pub(super) fn text(finished: &Finished, printer: &Printer, typed: &CallerOptions) -> String {
     // Where a screen was, there is room already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
@@ -125,7 +125,7 @@ pub(super) fn text(finished: &Finished, printer: &Printer, typed: &Typed) -> Str
     }
     for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
         let gap = if nth == 0 { "\n" } else { "" };
-        text.push_str(&format!("{gap}{}\n", typed.kept_in(&line)));
+        text.push_str(&format!("{gap}{}\n", typed.added_to_text(&line)));
     }
     text
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::Value;
 use troop_model::{Settings, did_you_mean, nearest};
 
-use crate::report::Usage;
+use crate::report::{Hint, HintCommand, Usage};
 
 /// Changes to settings: each `KEY=VALUE`, where the value is JSON, a word, or words with commas for a list.
 pub(super) fn changes(settings: &Settings, texts: &[String]) -> Result<Vec<(String, Value)>> {
@@ -42,13 +42,17 @@ pub(super) fn named(first: Option<String>, mut rest: Vec<String>) -> (Option<Str
 /// Nobody said what to change; what was taken for a team's name may be a setting without its value.
 pub(super) fn nothing_to_set(name: Option<&str>) -> anyhow::Error {
     let Some(name) = name else {
-        let hint = "for example: `troop team set lease_seconds=600`";
+        let set = HintCommand::troop("team set").word("lease_seconds=600");
+        let hint = Hint::to("for example", set);
         return Usage::new("there is nothing to change", hint).into();
     };
     let known = serde_json::to_value(Settings::default()).map(|value| flatten(&value));
     let hint = match known.unwrap_or_default().iter().any(|(key, _)| key == name) {
-        true => format!("for example: `{name}=…`"),
-        false => format!("for example: `troop team set {name} lease_seconds=600`"),
+        true => format!("for example: `{name}=…`").into(),
+        false => {
+            let set = HintCommand::troop("team set").team(name).word("lease_seconds=600");
+            Hint::to("for example", set)
+        }
     };
     Usage::new(format!("`{name}` is not KEY=VALUE"), hint).into()
 }

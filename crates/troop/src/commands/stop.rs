@@ -14,7 +14,7 @@ use crate::{
     leading::Folders,
     output::Printer,
     render,
-    report::Refused,
+    report::{Hint, HintCommand, Refused},
 };
 
 pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -27,19 +27,17 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
     };
     let (name, (lease, n_leads), is_over, version) =
         board.look(look).await?.ok_or(Refusal::NoTeam)?;
+    let status = || HintCommand::troop("team status").team(&name);
     let lease = lease.ok_or_else(|| match n_leads {
         _ if is_over => Refused::new(
             "nobody is running this team",
-            format!("its work is over; see the outcome: `troop team status {name}`"),
+            Hint::from("its work is over").and_to("; ", "see the outcome", status()),
         ),
         0 => Refused::new(
             "this team has never run: there is nothing to stop",
-            format!("see its state: `troop team status {name}`"),
+            Hint::to("see its state", status()),
         ),
-        _ => Refused::new(
-            "nobody is running this team",
-            format!("continue it: `troop resume {name}`"),
-        ),
+        _ => Refused::new("nobody is running this team", resume(name.as_str())),
     })?;
     let folder = desk.folder(board.team());
     if lead_has_died(&folder, lease.session) {
@@ -47,7 +45,8 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
     }
     let hears_nothing = |stopped: StoppedLead| {
         let message = format!("team `{name}` does not respond: {}", stopped.says());
-        Refused::new(message, format!("{}, then: `troop stop {name}`", stopped.ways_out()))
+        let stop = HintCommand::troop("stop").team(&name);
+        Refused::new(message, Hint::from(stopped.ways_out()).and(", then: ").and_run(stop))
     };
     if let Some(stopped) = desk.stopped_lead(board.team()) {
         return Err(hears_nothing(stopped).into());
@@ -67,7 +66,8 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
             "{} was asked to stop `{name}` but has not within {}s",
             lease.holder, args.wait
         );
-        let hint = format!("see what it waits for: `troop --team {name} events --follow`");
+        let follow = HintCommand::troop("events").word("--follow").in_team(name);
+        let hint = Hint::to("see what it waits for", follow);
         return Err(Refused::new(message, hint).into());
     };
     let stopped = stopped?;
@@ -113,5 +113,9 @@ async fn released(news: &mut Subscription) -> BoardResult<Vec<(String, String)>>
 
 fn died(lease: &LeadLease, name: &str) -> anyhow::Error {
     let message = format!("nobody is running this team: {} is dead", lease.holder);
-    Refused::new(message, format!("continue it: `troop resume {name}`")).into()
+    Refused::new(message, resume(name)).into()
+}
+
+fn resume(name: &str) -> Hint {
+    Hint::to("continue it", HintCommand::troop("resume").team(name))
 }

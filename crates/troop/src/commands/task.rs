@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use tokio::time::Instant;
 use troop_model::{
-    ActorKind, Command, Condition, Fact, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, State,
-    Task, TaskNumber, TaskUpdate, TaskView, preview,
+    ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal,
+    RejectMode, State, Task, TaskNumber, TaskUpdate, TaskView, preview,
 };
-use troop_runtime::{Board, BoardError, Done, TaskPage};
+use troop_runtime::{Board, BoardError, CommandEffect, TaskPage};
 
 use super::given;
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     desk::Desk,
     output::Printer,
     render,
-    report::{Refused, Usage},
+    report::{Hint, HintCommand, Refused, Usage},
 };
 
 type Order = troop_model::TaskCommand;
@@ -92,9 +92,10 @@ fn check_asker(order: &Order, desk: &Desk) -> Result<()> {
     if desk.signature()?.actor.kind != ActorKind::Human {
         return Ok(());
     }
-    let hint = format!(
-        "act as a member: `troop --as MEMBER task ask-user {task} \"…\"`, or write to one: `troop message send MEMBER \"…\"`"
-    );
+    let mut ask = HintCommand::troop("task ask-user").word(task).text("…");
+    ask.words.splice(0..0, [HintWord::Exact("--as".into()), HintWord::Blank("MEMBER".into())]);
+    let send = HintCommand::troop("message send").blank("MEMBER").text("…");
+    let hint = Hint::to("act as a member", ask).or_to("write to one", send);
     Err(Refused::new("only a member that works on a task can ask the user about it", hint).into())
 }
 
@@ -178,9 +179,8 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
         | TaskCommand::Next
         | TaskCommand::Delegate { .. }
         | TaskCommand::Graph { .. } => {
-            return Err(
-                Usage::new("this command changes nothing", "see `troop task --help`").into()
-            );
+            let hint = Hint::from("see ").and_run(HintCommand::troop("task").word("--help"));
+            return Err(Usage::new("this command changes nothing", hint).into());
         }
     })
 }
@@ -201,7 +201,12 @@ fn update(fields: TaskFields, unassign: bool, unblock: bool) -> Result<TaskUpdat
 }
 
 /// Says what was done, and to which task.
-async fn confirm(desk: &mut Desk, done: &Done, verb: &str, printer: &Printer) -> Result<()> {
+async fn confirm(
+    desk: &mut Desk,
+    done: &CommandEffect,
+    verb: &str,
+    printer: &Printer,
+) -> Result<()> {
     let board = desk.team(None).await?;
     let Some(number) = done.task() else {
         return if printer.json {
@@ -235,7 +240,7 @@ async fn confirm(desk: &mut Desk, done: &Done, verb: &str, printer: &Printer) ->
     clippy::wildcard_enum_match_arm,
     reason = "for the rest, what was asked for is what happened"
 )]
-fn outcome(done: &Done, number: TaskNumber) -> Option<&'static str> {
+fn outcome(done: &CommandEffect, number: TaskNumber) -> Option<&'static str> {
     let about = done.events.iter().rev().filter(|event| event.fact.task() == Some(number));
     about.into_iter().find_map(|event| match &event.fact {
         Fact::TaskSubmitted { .. } => Some("handed in for review:"),
@@ -327,7 +332,8 @@ async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
     let next = board.next(asker).await.map_err(|error| {
         let is_nothing = matches!(&error, BoardError::Refused(Refusal::NothingAvailable { .. }));
         if is_nothing && is_person {
-            Refused::no_work("no task can be started now", "see why: `troop task list`").into()
+            let hint = Hint::to("see why", HintCommand::troop("task list"));
+            Refused::no_work("no task can be started now", hint).into()
         } else {
             anyhow::Error::from(error)
         }
@@ -354,7 +360,7 @@ async fn graph(desk: &mut Desk, dot: bool, all: bool, printer: &Printer) -> Resu
 }
 
 /// Claims the next task as soon as there is one.
-async fn claim_waiting(desk: &mut Desk, patience: Duration) -> Result<Done> {
+async fn claim_waiting(desk: &mut Desk, patience: Duration) -> Result<CommandEffect> {
     let board = desk.team(None).await?;
     let mut news = board.subscribe(board.look(State::version).await?);
     let deadline = Instant::now() + patience;

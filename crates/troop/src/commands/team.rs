@@ -20,7 +20,7 @@ use crate::{
     leading::Folders,
     output::Printer,
     render,
-    report::{Refused, Typed, Usage},
+    report::{CallerOptions, Hint, HintCommand, Refused, Usage},
 };
 
 pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -77,8 +77,11 @@ async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Resu
     let name = new.name.clone();
     let n_members = new.members.len();
     if let Some(free) = other_name(name.as_str(), desk).await? {
-        let hint = format!(
-            "use another name, such as `{free}`; or free this one: `troop team delete {name}`"
+        let delete = HintCommand::troop("team delete").team(&name);
+        let hint = Hint::from(format!("use another name, such as `{free}`")).and_to(
+            "; or ",
+            "free this one",
+            delete,
         );
         return Err(Refused::conflict(format!("there is already a team `{name}`"), hint).into());
     }
@@ -160,9 +163,9 @@ async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Resul
 }
 
 /// What was typed, about this team: what is to be typed may be pasted in another folder, where another is meant.
-async fn about(board: &Board) -> Result<Typed> {
+async fn about(board: &Board) -> Result<CallerOptions> {
     let name = board.look(|state| state.team().map(|team| team.name.clone())).await?;
-    Ok(Typed::now().about(name.as_ref().map(TeamName::as_str)))
+    Ok(CallerOptions::typed().about(name.as_ref().map(TeamName::as_str)))
 }
 
 /// What a team is, and what keeps it from being that, if its lead was stopped.
@@ -210,7 +213,8 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         retired.iter().find(|team| team.is_retired && Some(team.id.to_string().as_str()) == name);
     if let Some(team) = retired {
         if !purge {
-            let hint = format!("erase its log too: `troop team delete {} --purge`", team.id);
+            let delete = HintCommand::troop("team delete").team(team.id).word("--purge");
+            let hint = Hint::to("erase its log too", delete);
             return Err(Usage::new(format!("team `{}` is already deleted", team.name), hint).into());
         }
         purge_all(team.id, &team.name, desk).await?;
@@ -267,7 +271,11 @@ async fn runs(board: &Board, name: &str, desk: &Desk) -> Result<Refused> {
     let running =
         if running.is_empty() { String::new() } else { format!("; {}", running.join(", ")) };
     let message = format!("team `{name}` is led by {}{running}", render::one_line(&holder));
-    Ok(Refused::conflict(message, format!("stop it first: `troop stop {name}`")))
+    Ok(Refused::conflict(message, stop_first(name)))
+}
+
+fn stop_first(name: &str) -> Hint {
+    Hint::to("stop it first", HintCommand::troop("stop").team(name))
 }
 
 /// Erases the team that this session has.
@@ -296,7 +304,7 @@ async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
     let folder = desk.folder(team);
     if find_lead(&folder).is_some() || Folders::are_taken(&folder) {
         let message = format!("team `{name}` cannot be erased while somebody leads it");
-        return Err(Refused::new(message, format!("stop it first: `troop stop {name}`")).into());
+        return Err(Refused::new(message, stop_first(name)).into());
     }
     let left = leftovers(&folder, &config::environment()).await?;
     let left = left.iter().filter(|it| it.state != LeftoverState::Merged);
@@ -309,7 +317,8 @@ async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
     };
     let message =
         format!("team `{name}` cannot be erased: {} {hold} unmerged work", named.join(", "));
-    Err(Refused::new(message, "keep it on a branch first: `troop doctor --rescue`").into())
+    let rescue = HintCommand::troop("doctor").word("--rescue");
+    Err(Refused::new(message, Hint::to("keep it on a branch first", rescue)).into())
 }
 
 /// Removes the folders of teammates, all of whose work is merged.
@@ -320,7 +329,8 @@ async fn clear(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
         let rescued = rescue(&leftover, &desk.surroundings.aside(), &environment).await;
         rescued.map_err(|error| {
             let message = format!("team `{name}` cannot be erased: {}", error.chain());
-            Refused::new(message, "see what is left, and what to do with it: `troop doctor`")
+            let doctor = HintCommand::troop("doctor");
+            Refused::new(message, Hint::to("see what is left, and what to do with it", doctor))
         })?;
     }
     Ok(())

@@ -3,9 +3,9 @@
 use std::{io::Read as _, path::Path};
 
 use anyhow::{Context as _, Result};
-use troop_model::{FileQuestion, TaskRef, quoted};
+use troop_model::{FileQuestion, Hint, HintCommand, TaskRef};
 use troop_protocol::{FileChanged, FileList, FileView};
-use troop_runtime::{FileRequest, Files, MAX_FILE, Noted};
+use troop_runtime::{FileRecord, FileRequest, MAX_FILE, WorkspaceFiles};
 
 use crate::{
     cli::{WorkspaceCommand, WorkspaceOf},
@@ -20,7 +20,7 @@ pub(super) async fn run(
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;
-    let files = Files::new(board.clone(), &desk.folder(board.team()));
+    let files = WorkspaceFiles::new(board.clone(), &desk.folder(board.team()));
     match command {
         WorkspaceCommand::List { of } => {
             let list = files.list(request(of, desk)?).await?;
@@ -58,17 +58,17 @@ pub(super) async fn warn_if_missing(
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;
-    let files = Files::new(board.clone(), &desk.folder(board.team()));
+    let files = WorkspaceFiles::new(board.clone(), &desk.folder(board.team()));
     let asker = desk.signature()?.asker();
     let question = FileQuestion { chat: None, task: Some(task.clone()) };
     // A workspace that cannot be looked at is another matter.
     let Ok(list) = files.list(FileRequest { asker, question }).await else { return Ok(()) };
     if !printer.json && list.files.iter().all(|file| file.path != path) {
         let shown = render::one_line(path);
-        printer.warn(&format!(
-            "`{shown}` is not in the workspace; put it there: `troop workspace write {} FILE --task {task}`",
-            quoted(&shown)
-        ));
+        let write = HintCommand::troop("workspace write").word(&shown).blank("FILE");
+        let write = write.word("--task").word(task);
+        let warning = Hint::from(format!("`{shown}` is not in the workspace"));
+        printer.warn(warning.and_to("; ", "put it there", write));
     }
     Ok(())
 }
@@ -83,7 +83,7 @@ fn request(of: WorkspaceOf, desk: &Desk) -> Result<FileRequest> {
 }
 
 /// Tells the board what was done with a file, by way of the lead if there is one.
-async fn note(noted: Noted, what: &str, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn note(noted: FileRecord, what: &str, desk: &mut Desk, printer: &Printer) -> Result<()> {
     desk.submit(noted.command).await?;
     let FileChanged { path, size, task } = &noted.changed;
     if printer.json {
@@ -152,7 +152,7 @@ fn show(list: &FileList, desk: &Desk, printer: &Printer) -> Result<()> {
             n => format!("{n} more entries"),
         };
         let why = "links, pipes and unprintable names cannot be used here";
-        printer.warn(&format!("{skipped} in {}: {why}", list.path));
+        printer.warn(format!("{skipped} in {}: {why}", list.path));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use troop_model::nearest;
 use super::{Config, hooks::suggestion, teams, teams::TeammateMode};
 use crate::{
     render::one_line,
-    report::{Usage, in_plain_words, moved_away, quoted_path},
+    report::{Usage, in_plain_words, move_away, quoted_path},
 };
 
 /// The keys of a configuration file.
@@ -110,7 +110,7 @@ fn text(path: &Path) -> Result<Option<String>> {
         }
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
             let message = format!("`{}` is a folder, not a file", path.display());
-            Err(Usage::new(message, moved_away(path)).into())
+            Err(Usage::new(message, move_away(path)).into())
         }
         Err(error) => {
             let hint = format!("make it readable: `chmod u+r {}`", quoted_path(path));

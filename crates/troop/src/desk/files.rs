@@ -6,7 +6,9 @@ use anyhow::Result;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{State, TeamStatus, Version};
-use troop_runtime::{Board, Clock, Layout, Mirror, MirrorError, MirrorOptions, Notice, find_lead};
+use troop_runtime::{
+    Board, Clock, Layout, Mirror, MirrorError, MirrorNotice, MirrorOptions, find_lead,
+};
 
 use crate::{output, render};
 
@@ -30,7 +32,7 @@ pub(super) struct Kept {
 #[derive(Debug)]
 enum Keeper {
     /// They say what the log says up to there.
-    Once(Box<Mirror>, UnboundedReceiver<Notice>, Version),
+    Once(Box<Mirror>, UnboundedReceiver<MirrorNotice>, Version),
     /// They are kept in step meanwhile.
     Running(CancellationToken, TaskTracker),
 }
@@ -61,7 +63,7 @@ impl Shared {
             Ok(keeper) => Ok(Some(Kept { options, keeper })),
             Err(error) => {
                 let error = anyhow::Error::from(error);
-                output::warn(&format!("the team's files are left unchanged: {error:#}"));
+                output::warn(format!("the team's files are left unchanged: {error:#}"));
                 Ok(None)
             }
         }
@@ -92,11 +94,11 @@ async fn keep(mut mirror: Mirror, options: MirrorOptions, stop: CancellationToke
 }
 
 /// Tells whoever types a command what others wrote that was refused. Those who wrote it are told by the team.
-fn tell(notices: &mut UnboundedReceiver<Notice>) {
+fn tell(notices: &mut UnboundedReceiver<MirrorNotice>) {
     while let Ok(notice) = notices.try_recv() {
-        if let Notice::Refused { path, reason } = notice {
+        if let MirrorNotice::Refused { path, reason } = notice {
             let (path, reason) = (render::one_line(&path), render::one_line(&reason));
-            output::warn(&format!("what was written to `{path}` was refused: {reason}"));
+            output::warn(format!("what was written to `{path}` was refused: {reason}"));
         }
     }
 }

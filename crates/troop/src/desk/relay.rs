@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use troop_model::{Context, TeamId, decide};
 use troop_protocol::{ClientError, Failure};
-use troop_runtime::{Board, Done, Request, relay};
+use troop_runtime::{Board, CommandEffect, CommandRequest, relay};
 
 use super::Desk;
 
@@ -20,7 +20,7 @@ impl Desk {
         &self,
         failure: Failure,
         board: &Board,
-        request: &Request,
+        request: &CommandRequest,
     ) -> Result<anyhow::Error> {
         let context = Context {
             now: self.clock.now(),
@@ -36,7 +36,11 @@ impl Desk {
 
     /// Gives a command to the lead. None if nobody leads here, or it went away: then the board itself takes it, and if the
     /// lead did it after all, the same operation has one effect.
-    pub(super) async fn relay(&self, board: &Board, request: &Request) -> Result<Option<Done>> {
+    pub(super) async fn relay(
+        &self,
+        board: &Board,
+        request: &CommandRequest,
+    ) -> Result<Option<CommandEffect>> {
         match relay(&self.folder(board.team()), request).await {
             Ok(Some(done)) => {
                 // What is shown next must show it.

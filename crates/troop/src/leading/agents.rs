@@ -147,7 +147,7 @@ impl Runnable {
         let NewMember { name, agent: key, model, .. } = member;
         self.check(key, model.as_deref()).map_err(|error| match error.downcast::<Refused>() {
             // How to lead is no help to who works.
-            Ok(refused) if refused.hint() == self.how_to_lead => {
+            Ok(refused) if refused.hint().to_string() == self.how_to_lead => {
                 let thinks = thinking::at_hand((&self.home, &self.project)).map(|model| {
                     format!("`--member {name}=builtin`, which uses `{model}`, ")
                 });

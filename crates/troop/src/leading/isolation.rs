@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{TeamName, quoted};
 use troop_runtime::{
-    Board, Elsewhere, Ending, GitError, Ignored, Isolation, IsolationOptions, Landed, LeadEnd,
-    Opened,
+    Board, GitError, IgnoredFiles, IsolationOptions, IsolationStart, Landing, LandingReport,
+    LeadEnd, StrayWork, Worktrees,
 };
 
 use crate::{config, desk::Desk, output::Printer, render, report::Refused};
@@ -15,11 +15,11 @@ const MAX_NAMED: usize = 3;
 
 /// What became of what a team made.
 #[derive(Debug)]
-pub(crate) struct Home(Ending);
+pub(crate) struct Home(LandingReport);
 
 /// Opens the folders and branches of a team, unless it is to work in the project itself.
-pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<Opened> {
-    let without = Opened { isolation: None, notices: Vec::new() };
+pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<IsolationStart> {
+    let without = IsolationStart { isolation: None, notices: Vec::new() };
     let look = |state: &troop_model::State| {
         state.team().map(|team| (team.name.clone(), team.settings.isolation))
     };
@@ -34,7 +34,7 @@ pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<Ope
         team: team.clone(),
         environment: config::environment(),
     };
-    Isolation::open(options).await.map_err(|error| cannot(&error, &team, is_new))
+    Worktrees::open(options).await.map_err(|error| cannot(&error, &team, is_new))
 }
 
 fn cannot(error: &GitError, team: &TeamName, is_new: bool) -> anyhow::Error {
@@ -63,7 +63,7 @@ fn cannot(error: &GitError, team: &TeamName, is_new: bool) -> anyhow::Error {
 
 /// Brings what the team made into the project, if the team is over.
 pub(super) async fn land(
-    isolation: Option<Isolation>,
+    isolation: Option<Worktrees>,
     ended: &LeadEnd,
     printer: &Printer,
 ) -> Option<Home> {
@@ -73,7 +73,7 @@ pub(super) async fn land(
         Ok(ending) => Some(Home(ending)),
         Err(error) => {
             let branch = isolation.branch();
-            printer.warn(&format!(
+            printer.warn(format!(
                 "the team's work is on the branch `{branch}` and could not be merged here: {}",
                 error.chain()
             ));
@@ -87,13 +87,13 @@ impl Home {
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         match &self.0.landed {
-            Landed::Nothing => {}
-            Landed::Merged { branch, n_commits } => {
+            Landing::Nothing => {}
+            Landing::Merged { branch, n_commits } => {
                 let (commits, are) =
                     if *n_commits == 1 { ("commit", "is") } else { ("commits", "are") };
                 lines.push(format!("{n_commits} {commits} of the team {are} on `{branch}` now"));
             }
-            Landed::Waits { branch, why, first, hint } => {
+            Landing::Waits { branch, why, first, hint } => {
                 let why = render::one_line(why);
                 let then = match first {
                     Some(first) => format!("{first}, then: `{hint}`"),
@@ -117,11 +117,11 @@ impl Home {
     /// The same for programs.
     pub(crate) fn json(&self) -> Value {
         let landed = match &self.0.landed {
-            Landed::Nothing => json!({"how": "nothing"}),
-            Landed::Merged { branch, n_commits } => {
+            Landing::Nothing => json!({"how": "nothing"}),
+            Landing::Merged { branch, n_commits } => {
                 json!({"how": "merged", "branch": branch, "commits": n_commits})
             }
-            Landed::Waits { branch, why, first, hint } => {
+            Landing::Waits { branch, why, first, hint } => {
                 json!({"how": "waits", "branch": branch, "why": why, "first": first, "hint": hint})
             }
         };
@@ -135,8 +135,8 @@ impl Home {
         );
         let (kept, ignored): (Vec<_>, Vec<_>) = (kept.collect(), ignored.collect());
         let elsewhere = self.0.elsewhere.iter().map(|it| match it {
-            Elsewhere::Branch { member, branch } => json!({"member": member, "branch": branch}),
-            Elsewhere::Stash { member, name } => json!({"member": member, "stash": name}),
+            StrayWork::Branch { member, branch } => json!({"member": member, "branch": branch}),
+            StrayWork::Stash { member, name } => json!({"member": member, "stash": name}),
         });
         let elsewhere: Vec<_> = elsewhere.collect();
         json!({"landed": landed, "kept": kept, "ignored": ignored, "elsewhere": elsewhere})
@@ -144,15 +144,15 @@ impl Home {
 }
 
 /// What people should know of that which a member put where it is merged nowhere.
-fn elsewhere_line(elsewhere: &Elsewhere) -> String {
+fn elsewhere_line(elsewhere: &StrayWork) -> String {
     match elsewhere {
-        Elsewhere::Branch { member, branch } => {
+        StrayWork::Branch { member, branch } => {
             let (shown, typed) = (render::one_line(branch), quoted(branch));
             format!(
                 "not merged, because {member} put it on another branch: `{shown}`; merge it: `git merge {typed}`"
             )
         }
-        Elsewhere::Stash { member, name } => format!(
+        StrayWork::Stash { member, name } => format!(
             "not merged, because {member} left it in `git stash`: `{name}`; see it: `git stash show -p {}`",
             quoted(name)
         ),
@@ -160,8 +160,8 @@ fn elsewhere_line(elsewhere: &Elsewhere) -> String {
 }
 
 /// What people should know of that which git ignored in a folder that is gone.
-pub(crate) fn ignored_lines(ignored: &Ignored) -> Vec<String> {
-    let Ignored { member, place, kept, gone } = ignored;
+pub(crate) fn ignored_lines(ignored: &IgnoredFiles) -> Vec<String> {
+    let IgnoredFiles { member, place, kept, gone } = ignored;
     let named = |names: &[String]| {
         let more = names.len().saturating_sub(MAX_NAMED);
         let mut named: Vec<_> = names.iter().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();

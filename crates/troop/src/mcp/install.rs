@@ -8,12 +8,9 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
+use troop_app::whole_file::{self, FileAccess};
 
-use crate::{
-    cli::Client,
-    report::Refused,
-    whole_file::{self, Access},
-};
+use crate::{cli::Client, report::Refused};
 
 /// The name under which clients know the server.
 const NAME: &str = "troop";
@@ -121,7 +118,7 @@ impl Change {
             fs::copy(&self.path, &kept).with_context(failed)?;
             backup = Some(kept);
         }
-        let written = whole_file::write(&self.path, self.after.as_bytes(), Access::LikeOthers);
+        let written = whole_file::write(&self.path, self.after.as_bytes(), FileAccess::LikeOthers);
         written.with_context(failed)?;
         Ok(backup)
     }

@@ -9,7 +9,7 @@ use super::{
     BOLD, DIM, clean, member_icon, moment, one_line, paint, span, status_icon, status_style,
     wait::waits,
 };
-use crate::report::Typed;
+use crate::report::CallerOptions;
 
 /// A task for people: what it is, how it stands, what was said and what happened.
 pub(crate) fn task_detail(state: &State, task: &Task) -> String {
@@ -37,7 +37,10 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
         ("progress", progress),
         ("attempts", (task.attempts > 1).then(|| task.attempts.to_string())),
         ("lease until", task.hold.lease_until.map(moment)),
-        ("start", (task.start.gate == StartGate::Waiting).then(|| "needs approval".to_owned())),
+        (
+            "start",
+            (task.start.gate.gate == StartGate::Waiting).then(|| "needs approval".to_owned()),
+        ),
         ("asks", task.talk.question.as_ref().map(|question| one_line(&question.text))),
         (
             "created",
@@ -175,7 +178,7 @@ pub(crate) fn team_status(
     state: &State,
     members: &[Member],
     standing: &str,
-    (now, typed): &(Time, Typed),
+    (now, typed): &(Time, CallerOptions),
 ) -> String {
     let Some(team) = state.team() else { return String::new() };
     let tasks = state.tasks();
@@ -255,7 +258,7 @@ fn cost(text: &mut String, state: &State) {
 }
 
 /// What waits for somebody's word, and how to give it.
-fn waiting(text: &mut String, state: &State, members: &[Member], typed: &Typed) {
+fn waiting(text: &mut String, state: &State, members: &[Member], typed: &CallerOptions) {
     for wait in waits(state, members, typed) {
         line(text, &format!("  waits    {}", wait.what));
         line(text, &paint(DIM, &format!("           {}", wait.how)));

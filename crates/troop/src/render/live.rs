@@ -9,7 +9,7 @@ use super::{
     BOLD, DIM, Story, fit, member_icon, one_line, pad, paint, status_icon, status_style, took,
     wait::{more, waits},
 };
-use crate::report::Typed;
+use crate::report::CallerOptions;
 
 /// How big a screen is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ fn wait_lines(story: &Story, width: usize, n_lines: usize) -> Vec<String> {
 }
 
 /// A question in at most so many lines. What does not fit is said to be missing.
-fn question_lines(what: &str, width: usize, n_lines: usize, typed: &Typed) -> Vec<String> {
+fn question_lines(what: &str, width: usize, n_lines: usize, typed: &CallerOptions) -> Vec<String> {
     let room = width.saturating_sub(11).max(1);
     let mut lines = vec![String::new()];
     for c in what.chars() {

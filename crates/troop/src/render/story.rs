@@ -15,7 +15,7 @@ use tally::Tally;
 pub(super) use tally::{Deed, Deeds};
 
 use super::{every_line, one_line, second, wait};
-use crate::report::Typed;
+use crate::report::CallerOptions;
 
 /// How it is told that a hook was against something.
 const VETOED: &str = "a hook said no";
@@ -26,7 +26,7 @@ pub(crate) struct Story {
     state: State,
     tally: Tally,
     /// What was typed, for what is to be typed.
-    typed: Typed,
+    typed: CallerOptions,
     /// The plans of which people were told how to answer them.
     told: BTreeSet<Uuid>,
 }
@@ -39,11 +39,11 @@ const NEXT: &str = "\n         ";
 
 impl Story {
     /// Begins where a team is now.
-    pub(crate) fn new(state: State, now: Time, typed: Typed) -> Self {
+    pub(crate) fn new(state: State, now: Time, typed: CallerOptions) -> Self {
         Self { state, tally: Tally::new(now), typed, told: BTreeSet::new() }
     }
 
-    pub(super) fn typed(&self) -> &Typed {
+    pub(super) fn typed(&self) -> &CallerOptions {
         &self.typed
     }
 
@@ -87,7 +87,7 @@ impl Story {
         let due = self.state.requests().filter(|(id, it)| is_due(it) && !self.told.contains(id));
         let due: Vec<_> = due.map(|(id, it)| (*id, it.from.clone())).collect();
         let lines = due.iter().map(|(_, from)| {
-            let how = wait::answer(from, &self.typed);
+            let how = wait::answer(from.as_str(), &self.typed);
             format!("{} {from} waits for an answer to its plan{NEXT}answer, if the lead does not: {how}", second(now))
         });
         let lines = lines.collect();
@@ -194,7 +194,7 @@ impl Story {
                 format!("{from} plans: {asked}")
             }
             MessageKind::PlanApprovalRequest => {
-                let how = wait::answer(from, &self.typed);
+                let how = wait::answer(from.as_str(), &self.typed);
                 format!("{from} plans: {asked}{NEXT}answer, since the lead may not: {how}")
             }
             MessageKind::PlanApprovalResponse if is_yes => {
@@ -204,7 +204,7 @@ impl Story {
                 format!("{from} rejects the plan of {to}{about}")
             }
             MessageKind::PermissionRequest => {
-                let how = wait::allow(from, request_id.unwrap_or(*id), &self.typed);
+                let how = wait::allow(from.as_str(), request_id.unwrap_or(*id), &self.typed);
                 format!("{from} asks {to}: {asked}{NEXT}answer: {how}")
             }
             MessageKind::PermissionResponse if is_yes => {

@@ -2,14 +2,7 @@
 
 use std::time::Duration;
 
-use super::{clean, fit, one_line, pad, span, table};
-
-#[test]
-fn what_would_act_on_the_terminal_is_spelled_out() {
-    assert_eq!(clean("a\u{1b}[31mb\u{202e}c\u{7}"), "a\\u{1b}[31mb\\u{202e}c\\u{7}");
-    assert_eq!(clean("two\nlines\tand مرحبا"), "two\nlines\tand مرحبا");
-    assert_eq!(one_line("two\n  lines"), "two lines");
-}
+use super::{fit, pad, span, table};
 
 #[test]
 fn text_fits_its_columns_whatever_it_is_made_of() {

@@ -1,4 +1,4 @@
-//! Connections: to a host, with or without TLS.
+//! Connections to a host, with or without TLS.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Http {
         let connect = async {
             let stream = TcpStream::connect((host.as_str(), self.target.port)).await;
             let stream = stream.map_err(|error| unreachable(error.to_string()))?;
-            // Small requests must not wait for more.
+            // Small requests must not wait for more data.
             stream.set_nodelay(true).map_err(|error| unreachable(error.to_string()))?;
             if !self.target.is_secure {
                 return self.handshake(stream).await;
@@ -43,7 +43,7 @@ impl Http {
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| HttpError::Broken(chain(&error)))?;
-        // It ends when nobody holds its sender or its answer any more. What breaks it is heard there.
+        // It ends when its sender and its response are dropped. They also see its errors.
         self.tracker.spawn(async move { drop(connection.await) });
         Ok(sender)
     }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 use troop_model::{Command, EVERYBODY, Fact, MessageKind, Outgoing};
 
-use super::super::{Calls, Category, Seat, TeamTool, desk::Desk, input};
+use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input};
 use super::view;
 use crate::{
     call::{MessageList, Query},
@@ -57,7 +57,7 @@ impl TeamTool for TeamMessage {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         match self.action.trim() {
             "send" => self.send(desk).await,
             "broadcast" => {
@@ -73,7 +73,7 @@ impl TeamTool for TeamMessage {
 }
 
 impl TeamMessage {
-    async fn send<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn send<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let kind = match &self.kind {
             None => MessageKind::Message,
             Some(word) => input::message_kind(Self::NAME, "kind", word)?,
@@ -98,7 +98,7 @@ fn needs(action: &str, field: &str) -> Failure {
 }
 
 async fn post<C: Calls>(
-    desk: &Desk<'_, C>,
+    desk: &ToolDesk<'_, C>,
     kind: MessageKind,
     message: TeamMessage,
 ) -> Result<String, Failure> {
@@ -125,7 +125,7 @@ async fn post<C: Calls>(
     .to_string())
 }
 
-async fn read<C: Calls>(desk: &Desk<'_, C>) -> Result<String, Failure> {
+async fn read<C: Calls>(desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
     let MessageList { messages } = desk.query(Query::Messages { all: false }).await?;
     if !messages.is_empty() {
         // Only what is shown here counts as read, not what comes meanwhile.

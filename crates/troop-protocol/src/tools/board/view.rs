@@ -1,4 +1,4 @@
-//! Tasks and messages in the words of this dialect.
+//! Tasks and messages with the field names of this dialect.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -8,14 +8,14 @@ use troop_model::{
 use uuid::Uuid;
 
 use super::super::{
-    proof::{Said, in_short, merged},
+    proof::{CheckReport, in_short, merged},
     seen::TaskLine,
 };
 use crate::code::{Failure, FailureKind};
 
 /// A task in a list.
 #[derive(Debug, Serialize)]
-pub(super) struct Brief<'a> {
+pub(super) struct BoardTask<'a> {
     task_number: TaskNumber,
     id: Uuid,
     subject: &'a str,
@@ -39,9 +39,9 @@ pub(super) struct Brief<'a> {
 
 /// A task with everything that belongs to it.
 #[derive(Debug, Serialize)]
-pub(super) struct Full<'a> {
+pub(super) struct BoardTaskInFull<'a> {
     #[serde(flatten)]
-    brief: Brief<'a>,
+    brief: BoardTask<'a>,
     description: &'a str,
     task_type: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -58,7 +58,7 @@ pub(super) struct Full<'a> {
     events: Vec<Value>,
     attachments: Vec<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    evidence: Vec<Said>,
+    evidence: Vec<CheckReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     checks_waived: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ fn is_zero(priority: &i32) -> bool {
     *priority == 0
 }
 
-impl<'a> From<&'a TaskLine<'_>> for Brief<'a> {
+impl<'a> From<&'a TaskLine<'_>> for BoardTask<'a> {
     fn from(task: &'a TaskLine<'_>) -> Self {
         Self {
             task_number: task.number,
@@ -87,7 +87,7 @@ impl<'a> From<&'a TaskLine<'_>> for Brief<'a> {
     }
 }
 
-impl<'a> From<&'a TaskView> for Brief<'a> {
+impl<'a> From<&'a TaskView> for BoardTask<'a> {
     fn from(task: &'a TaskView) -> Self {
         Self {
             task_number: task.number,
@@ -105,7 +105,7 @@ impl<'a> From<&'a TaskView> for Brief<'a> {
     }
 }
 
-impl<'a> From<&'a TaskView> for Full<'a> {
+impl<'a> From<&'a TaskView> for BoardTaskInFull<'a> {
     fn from(task: &'a TaskView) -> Self {
         let detail = || task.detail.iter();
         let comments = detail().flat_map(|detail| &detail.comments);
@@ -130,7 +130,7 @@ impl<'a> From<&'a TaskView> for Full<'a> {
             attachments: attachments
                 .map(|it| json!({"path": it.path, "by": it.by.name, "at": it.at}))
                 .collect(),
-            evidence: detail().flat_map(|detail| &detail.evidence).map(Said::from).collect(),
+            evidence: detail().flat_map(|detail| &detail.evidence).map(CheckReport::from).collect(),
             checks_waived: detail().find_map(|detail| detail.checks_waived.as_deref()),
             merged: task.merged.as_ref().map(merged),
         }
@@ -139,7 +139,7 @@ impl<'a> From<&'a TaskView> for Full<'a> {
 
 /// A task that a search found.
 #[derive(Debug, Serialize)]
-pub(super) struct Hit<'a> {
+pub(super) struct SearchHit<'a> {
     task_number: TaskNumber,
     id: Uuid,
     subject: &'a str,
@@ -147,7 +147,7 @@ pub(super) struct Hit<'a> {
     snippet: String,
 }
 
-impl<'a> From<&'a TaskLine<'_>> for Hit<'a> {
+impl<'a> From<&'a TaskLine<'_>> for SearchHit<'a> {
     fn from(task: &'a TaskLine<'_>) -> Self {
         Self {
             task_number: task.number,
@@ -161,13 +161,13 @@ impl<'a> From<&'a TaskLine<'_>> for Hit<'a> {
 
 /// A page of tasks.
 #[derive(Debug, Serialize)]
-pub(super) struct Page<T> {
+pub(super) struct TaskPageText<T> {
     pub(super) tasks: Vec<T>,
     pub(super) page: usize,
     pub(super) pages: usize,
 }
 
-impl<T: Serialize> Page<T> {
+impl<T: Serialize> TaskPageText<T> {
     pub(super) fn told(&self) -> Result<String, Failure> {
         serde_json::to_string(self).map_err(|error| Failure::new(FailureKind::Bug, &error))
     }

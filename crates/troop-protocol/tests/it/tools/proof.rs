@@ -5,7 +5,7 @@ use troop_model::{
     Actor, Command, Dialect, Evidence, MAX_TAIL, Merged, NewTask, Proof, TaskCommand, TaskNumber,
     Time,
 };
-use troop_runtime::Request;
+use troop_runtime::CommandRequest;
 
 use super::Stage;
 
@@ -35,7 +35,7 @@ async fn checked(dialect: Dialect) -> Stage {
         (ann, TaskCommand::Claim { task: None }),
         (Actor::system(), TaskCommand::Prove(proof)),
     ] {
-        stage.board.submit(Request::new(actor, Command::Task(command))).await.unwrap();
+        stage.board.submit(CommandRequest::new(actor, Command::Task(command))).await.unwrap();
     }
     stage
 }
@@ -76,7 +76,11 @@ async fn what_nobody_checked_says_why() {
     let waived = Some("the machine is on fire".to_owned());
     let (task, evidence) = (TaskNumber(1).into(), Vec::new());
     let proof = TaskCommand::Prove(Proof { task, evidence, merge: None, waived });
-    stage.board.submit(Request::new(Actor::human("pat"), Command::Task(proof))).await.unwrap();
+    stage
+        .board
+        .submit(CommandRequest::new(Actor::human("pat"), Command::Task(proof)))
+        .await
+        .unwrap();
     let lead = stage.hand("lead");
     assert_eq!(lead.ok("TaskList", json!({})).await, "#1 [in_progress] write (ann)");
     let task = lead.ok("TaskGet", json!({"taskId": "1"})).await;

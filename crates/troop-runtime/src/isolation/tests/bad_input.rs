@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use super::*;
 
 async fn notices(scene: &Scene, project: &Path) -> Vec<String> {
-    let opened = Isolation::open(scene.options(project)).await.unwrap();
+    let opened = Worktrees::open(scene.options(project)).await.unwrap();
     assert!(opened.isolation.is_none());
     opened.notices
 }
@@ -25,7 +25,7 @@ async fn where_teammates_cannot_have_folders_of_their_own_one_notice_says_why() 
     assert_eq!(notices(&scene, plain.path()).await, [bare]);
     let mut options = scene.options(&scene.project());
     options.environment = vec![("PATH".into(), "/nonexistent".into())];
-    let opened = Isolation::open(options).await.unwrap();
+    let opened = Worktrees::open(options).await.unwrap();
     assert_eq!(opened.notices, ["teammates share this folder: `git` is not installed"]);
 }
 
@@ -49,8 +49,8 @@ async fn a_project_without_a_branch_is_used_and_left_where_it_is() {
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "one.txt", "1");
     merge(&isolation, &one).await;
-    let Ending { landed, .. } = isolation.land().await.unwrap();
-    let crate::isolation::Landed::Waits { why, hint, .. } = landed else { panic!("{landed:?}") };
+    let LandingReport { landed, .. } = isolation.land().await.unwrap();
+    let crate::isolation::Landing::Waits { why, hint, .. } = landed else { panic!("{landed:?}") };
     assert_eq!(
         (why.as_str(), hint.as_str()),
         ("the project is not on a branch", "git merge troop/demo")
@@ -63,7 +63,7 @@ async fn a_project_in_a_folder_of_its_repository_stays_in_that_folder() {
     scene.write("part/a.txt", "a");
     scene.git(&["add", "--all"]).await;
     scene.git(&["commit", "-m", "part"]).await;
-    let opened = Isolation::open(scene.options(&scene.project().join("part"))).await.unwrap();
+    let opened = Worktrees::open(scene.options(&scene.project().join("part"))).await.unwrap();
     let isolation = opened.isolation.unwrap();
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     assert!(ann.ends_with("worktrees/ann/part") && ann.join("a.txt").exists());
@@ -80,7 +80,7 @@ async fn a_project_that_is_a_worktree_itself_is_used_like_any_other() {
     let scene = Scene::new().await;
     let linked = scene.folder.path().join("linked");
     scene.git(&["worktree", "add", "-q", "-b", "feature", &linked.to_string_lossy()]).await;
-    let opened = Isolation::open(scene.options(&linked)).await.unwrap();
+    let opened = Worktrees::open(scene.options(&linked)).await.unwrap();
     let isolation = opened.isolation.unwrap();
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "one.txt", "1");
@@ -100,7 +100,7 @@ async fn a_shallow_clone_is_used_like_any_other() {
     let shallow = scene.folder.path().join("shallow");
     let from = format!("file://{}", scene.project().display());
     scene.git(&["clone", "-q", "--depth", "1", &from, &shallow.to_string_lossy()]).await;
-    let isolation = Isolation::open(scene.options(&shallow)).await.unwrap().isolation.unwrap();
+    let isolation = Worktrees::open(scene.options(&shallow)).await.unwrap().isolation.unwrap();
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     let (two, bob) = scene.begin(&isolation, "bob", 2).await;
     write(&ann, "one.txt", "1");
@@ -125,7 +125,7 @@ async fn submodules_are_left_as_they_are_and_that_is_said() {
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "one.txt", "1");
     merge(&isolation, &one).await;
-    let Ending { kept, .. } = isolation.land().await.unwrap();
+    let LandingReport { kept, .. } = isolation.land().await.unwrap();
     assert!(scene.git(&["ls-tree", "main", "sub"]).await.starts_with("160000 commit"));
     assert!(
         scene.project().join("sub/README.md").exists() && scene.project().join("one.txt").exists()
@@ -192,7 +192,7 @@ async fn a_branch_in_the_way_is_named_before_anything_is_made() {
     for name in ["troop", "troop-work"] {
         let scene = Scene::new().await;
         scene.git(&["branch", name]).await;
-        let error = Isolation::open(scene.options(&scene.project())).await.unwrap_err();
+        let error = Worktrees::open(scene.options(&scene.project())).await.unwrap_err();
         assert!(error.to_string().starts_with(&format!("the branch `{name}` is in the way")));
         assert!(!scene.team().exists());
         assert_eq!(scene.git(&["for-each-ref"]).await.lines().count(), 2);
@@ -215,7 +215,7 @@ async fn a_team_whose_name_is_in_the_way_of_others_branches_takes_another() {
 #[tokio::test]
 async fn a_filter_that_is_required_and_does_not_work_is_named_before_anything_is_made() {
     let scene = Scene::new().await;
-    let open = async || Isolation::open(scene.options(&scene.project())).await;
+    let open = async || Worktrees::open(scene.options(&scene.project())).await;
     scene.write("a.bin", "1");
     scene.git(&["add", "--all"]).await;
     scene.git(&["config", "filter.large.clean", "no-such-program clean %f"]).await;
@@ -255,16 +255,16 @@ async fn what_a_person_does_not_want_to_see_is_merged_and_not_removed() {
     let mut options = scene.options(&scene.project());
     options.environment.retain(|(name, _)| name != "HOME");
     options.environment.push(("HOME".into(), home.path().into()));
-    let isolation = Isolation::open(options).await.unwrap().isolation.unwrap();
+    let isolation = Worktrees::open(options).await.unwrap().isolation.unwrap();
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     let (_, bob) = scene.begin(&isolation, "bob", 2).await;
     write(&ann, "precious.txt", "1");
     write(&bob, "half.txt", "half");
     let check = checks(&["test -e precious.txt"]);
     let finished = isolation.finish(&one, Aim::Merge, &check).await.unwrap();
-    assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
+    assert!(matches!(finished.outcome, MergeOutcome::Merged(_)), "{finished:?}");
     assert_eq!(scene.in_team("precious.txt").await, "1");
-    let Ending { kept, .. } = isolation.land().await.unwrap();
+    let LandingReport { kept, .. } = isolation.land().await.unwrap();
     let kept: Vec<_> = kept.iter().map(|it| (it.member.as_str(), it.is_dirty)).collect();
     assert_eq!(kept, [("bob", true)]);
     assert_eq!(fs::read_to_string(bob.join("half.txt")).unwrap(), "half");

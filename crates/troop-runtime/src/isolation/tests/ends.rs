@@ -1,7 +1,7 @@
 //! The end of a team: landing, tidying, and what is left.
 
 use super::*;
-use crate::isolation::{Landed, LeftoverState, leftovers, orphans, rescue};
+use crate::isolation::{Landing, LeftoverState, leftovers, orphans, rescue};
 
 #[tokio::test]
 async fn what_a_team_made_lands_in_the_project_and_nothing_else_is_left() {
@@ -11,8 +11,8 @@ async fn what_a_team_made_lands_in_the_project_and_nothing_else_is_left() {
     isolation.place(&member("bob")).await.unwrap();
     write(&ann, "one.txt", "1");
     merge(&isolation, &one).await;
-    let Ending { landed, kept, .. } = isolation.land().await.unwrap();
-    assert_eq!(landed, Landed::Merged { branch: "main".into(), n_commits: 1 });
+    let LandingReport { landed, kept, .. } = isolation.land().await.unwrap();
+    assert_eq!(landed, Landing::Merged { branch: "main".into(), n_commits: 1 });
     assert_eq!(kept, []);
     assert_eq!(fs::read_to_string(scene.project().join("one.txt")).unwrap(), "1");
     assert_eq!(scene.git(&["branch", "--format=%(refname:short)"]).await, "main");
@@ -32,8 +32,8 @@ async fn work_that_is_not_merged_is_never_deleted_and_can_be_rescued() {
     git(&bob, &["add", "--all"]).await;
     git(&bob, &["commit", "-m", "own"]).await;
     write(&cyd, "loose.txt", "loose");
-    let Ending { landed, kept, .. } = isolation.land().await.unwrap();
-    assert_eq!(landed, Landed::Nothing);
+    let LandingReport { landed, kept, .. } = isolation.land().await.unwrap();
+    assert_eq!(landed, Landing::Nothing);
     let kept: Vec<_> = kept.iter().map(|it| (it.member.as_str(), it.is_dirty)).collect();
     assert_eq!(kept, [("ann", true), ("bob", false), ("cyd", true)]);
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
@@ -66,12 +66,12 @@ async fn a_project_that_moved_meanwhile_is_left_alone() {
     scene.write("mine.txt", "mine");
     scene.git(&["add", "--all"]).await;
     scene.git(&["commit", "-m", "mine"]).await;
-    let Ending { landed, .. } = isolation.land().await.unwrap();
+    let LandingReport { landed, .. } = isolation.land().await.unwrap();
     let why = "`main` has moved in the meantime".to_owned();
     let hint = "git merge troop/demo".to_owned();
-    assert_eq!(landed, Landed::Waits { branch: "troop/demo".into(), why, first: None, hint });
+    assert_eq!(landed, Landing::Waits { branch: "troop/demo".into(), why, first: None, hint });
     scene.git(&["merge", "--no-edit", "troop/demo"]).await;
-    assert_eq!(scene.open().await.land().await.unwrap().landed, Landed::Nothing);
+    assert_eq!(scene.open().await.land().await.unwrap().landed, Landing::Nothing);
 }
 
 #[tokio::test]
@@ -82,8 +82,8 @@ async fn local_changes_that_would_be_overwritten_are_not() {
     write(&ann, "README.md", "ann's\n");
     merge(&isolation, &one).await;
     scene.write("README.md", "mine, and not committed\n");
-    let Ending { landed, .. } = isolation.land().await.unwrap();
-    let Landed::Waits { why, .. } = landed else { panic!("{landed:?}") };
+    let LandingReport { landed, .. } = isolation.land().await.unwrap();
+    let Landing::Waits { why, .. } = landed else { panic!("{landed:?}") };
     assert_eq!(why, "README.md here is not committed");
     assert_eq!(
         fs::read_to_string(scene.project().join("README.md")).unwrap(),
@@ -99,8 +99,8 @@ async fn a_project_on_another_branch_is_left_alone() {
     write(&ann, "one.txt", "1");
     merge(&isolation, &one).await;
     scene.git(&["checkout", "-q", "-b", "else"]).await;
-    let Ending { landed, .. } = isolation.land().await.unwrap();
-    let Landed::Waits { why, .. } = landed else { panic!("{landed:?}") };
+    let LandingReport { landed, .. } = isolation.land().await.unwrap();
+    let Landing::Waits { why, .. } = landed else { panic!("{landed:?}") };
     assert_eq!(why, "the project is now on `else` and was on `main`");
 }
 
@@ -117,7 +117,7 @@ async fn a_team_that_goes_on_finds_what_it_left() {
     let again = scene.open().await;
     assert_eq!(again.place(&member("bob")).await.unwrap(), bob);
     assert!(bob.join("two.txt").exists());
-    again.begin(&Work { attempt: 2, ..work("bob", 2) }).await.unwrap();
+    again.begin(&TaskAttempt { attempt: 2, ..work("bob", 2) }).await.unwrap();
     assert!(bob.join("one.txt").exists());
 }
 
@@ -145,14 +145,14 @@ async fn a_person_who_looks_at_what_the_team_made_does_not_lose_it() {
         write(&ann, "one.txt", "1");
         merge(&isolation, &one).await;
         scene.git(look).await;
-        let Ending { landed, .. } = isolation.land().await.unwrap();
-        let Landed::Waits { first, hint, .. } = landed else { panic!("{landed:?}") };
+        let LandingReport { landed, .. } = isolation.land().await.unwrap();
+        let Landing::Waits { first, hint, .. } = landed else { panic!("{landed:?}") };
         assert_eq!(first.as_deref(), Some("go back: `git switch main`"));
         assert_eq!(hint, "git merge troop/demo");
         assert_eq!(scene.in_team("one.txt").await, "1");
         scene.git(&["switch", "--quiet", "main"]).await;
         scene.git(&["merge", "--quiet", "troop/demo"]).await;
-        assert_eq!(scene.open().await.land().await.unwrap().landed, Landed::Nothing);
+        assert_eq!(scene.open().await.land().await.unwrap().landed, Landing::Nothing);
         assert_eq!(scene.git(&["branch", "--format=%(refname:short)"]).await, "main");
     }
 }
@@ -177,7 +177,7 @@ async fn what_is_rescued_for_one_team_stays_when_another_is_rescued() {
     for folder in [&red, &blue] {
         let mut options = scene.options(&scene.project());
         options.folder = folder.clone();
-        let isolation = Isolation::open(options).await.unwrap().isolation.unwrap();
+        let isolation = Worktrees::open(options).await.unwrap().isolation.unwrap();
         let ann = isolation.place(&member("a.nn")).await.unwrap();
         write(&ann, "loose.txt", &folder.to_string_lossy());
     }
@@ -206,8 +206,8 @@ async fn the_next_run_of_a_team_lands_where_it_began() {
         let (one, ann) = scene.begin(&isolation, "ann", task).await;
         write(&ann, &format!("{task}.txt"), "made");
         merge(&isolation, &one).await;
-        let Ending { landed, .. } = isolation.land().await.unwrap();
-        assert_eq!(landed, Landed::Merged { branch: branch.into(), n_commits: 1 });
+        let LandingReport { landed, .. } = isolation.land().await.unwrap();
+        assert_eq!(landed, Landing::Merged { branch: branch.into(), n_commits: 1 });
     }
 }
 
@@ -234,8 +234,8 @@ async fn results_that_wait_are_found_until_they_are_in_the_project() {
     write(&ann, "hi.txt", "ann's");
     merge(&isolation, &one).await;
     scene.write("hi.txt", "mine, and not committed");
-    let Ending { landed, .. } = isolation.land().await.unwrap();
-    let Landed::Waits { why, first, hint, .. } = landed else { panic!("{landed:?}") };
+    let LandingReport { landed, .. } = isolation.land().await.unwrap();
+    let Landing::Waits { why, first, hint, .. } = landed else { panic!("{landed:?}") };
     assert_eq!(why, "hi.txt here is not committed");
     assert_eq!((first.as_deref(), hint.as_str()), (Some("move it"), "git merge troop/demo"));
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
@@ -262,7 +262,7 @@ async fn small_things_that_git_ignores_are_kept_with_the_team_and_large_ones_are
     write(&cyd, "half.txt", "half");
     merge(&isolation, &one).await;
     merge(&isolation, &two).await;
-    let Ending { kept, ignored, .. } = isolation.land().await.unwrap();
+    let LandingReport { kept, ignored, .. } = isolation.land().await.unwrap();
     let [of_ann, of_bob] = ignored.as_slice() else { panic!("{ignored:?}") };
     assert_eq!((of_ann.member.as_str(), of_bob.member.as_str()), ("ann", "bob"));
     assert_eq!(of_ann.place, scene.team().join("ignored/ann").canonicalize().unwrap());
@@ -294,7 +294,7 @@ async fn what_is_small_in_a_large_folder_is_kept_after_all_that_fits_as_a_whole(
     }
     sized("report.pdf", 2_000_000);
     merge(&isolation, &one).await;
-    let Ending { ignored, .. } = isolation.land().await.unwrap();
+    let LandingReport { ignored, .. } = isolation.land().await.unwrap();
     let [of_ann] = ignored.as_slice() else { panic!("{ignored:?}") };
     assert_eq!(of_ann.kept[..2], ["report.pdf", "build/deep/out.bin"]);
     assert_eq!(of_ann.gone, ["build/7.o", "build/8.o", "build/big"]);
@@ -310,7 +310,7 @@ async fn what_git_ignores_is_still_there_if_its_folder_cannot_be_removed() {
     write(&ann, "out.log", "precious");
     merge(&isolation, &one).await;
     scene.git(&["worktree", "lock", &ann.to_string_lossy()]).await;
-    let Ending { kept, ignored, .. } = isolation.land().await.unwrap();
+    let LandingReport { kept, ignored, .. } = isolation.land().await.unwrap();
     assert_eq!((kept.len(), ignored.len()), (1, 0));
     assert_eq!(fs::read_to_string(ann.join("out.log")).unwrap(), "precious");
 }
@@ -326,8 +326,8 @@ async fn merges_count_as_commits_of_the_team() {
     merge(&isolation, &one).await;
     merge(&isolation, &two).await;
     let before = scene.git(&["rev-parse", "main"]).await;
-    let Ending { landed, .. } = isolation.land().await.unwrap();
-    assert_eq!(landed, Landed::Merged { branch: "main".into(), n_commits: 3 });
+    let LandingReport { landed, .. } = isolation.land().await.unwrap();
+    assert_eq!(landed, Landing::Merged { branch: "main".into(), n_commits: 3 });
     let log = scene.git(&["log", "--format=%h", &format!("{before}..main")]).await;
     assert_eq!(log.lines().count(), 3);
 }

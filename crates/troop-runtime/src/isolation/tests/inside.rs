@@ -1,7 +1,7 @@
 //! Submodules that members fill: what is done in them is neither lost nor mixed up.
 
 use super::*;
-use crate::isolation::{Landed, LeftoverState, leftovers, rescue};
+use crate::isolation::{Landing, LeftoverState, leftovers, rescue};
 
 /// A repository with a submodule `sub`, which is filled in the project.
 struct Nested {
@@ -20,7 +20,7 @@ impl Nested {
     }
 
     /// A member that begins a task, and fills the submodule in its folder.
-    async fn begin(&self, isolation: &Isolation, name: &str, task: u32) -> (Work, PathBuf) {
+    async fn begin(&self, isolation: &Worktrees, name: &str, task: u32) -> (TaskAttempt, PathBuf) {
         let (work, place) = self.scene.begin(isolation, name, task).await;
         git(&place, &[&ALLOW[..], &["submodule", "update", "--init", "-q"]].concat()).await;
         (work, place)
@@ -60,8 +60,8 @@ async fn what_is_committed_in_a_submodule_comes_home_with_the_work() {
         let file = format!("{is_filled}.txt");
         commit_inside(&ann, &file, "made").await;
         merge(&isolation, &one).await;
-        let Ending { landed, kept, .. } = isolation.land().await.unwrap();
-        assert!(matches!(landed, Landed::Merged { .. }), "{landed:?}");
+        let LandingReport { landed, kept, .. } = isolation.land().await.unwrap();
+        assert!(matches!(landed, Landing::Merged { .. }), "{landed:?}");
         assert_eq!((kept, ann.exists()), (Vec::new(), false));
         nested.update().await;
         assert_eq!(fs::read_to_string(project.join("sub").join(file)).unwrap(), "made");
@@ -145,7 +145,7 @@ async fn a_folder_with_filled_submodules_is_rescued_with_all_that_is_in_them() {
     git(&bob.join("sub"), &["checkout", "-q", "--detach", "HEAD~"]).await;
     write(&bob, "two.txt", "two");
     merge(&isolation, &two).await;
-    let Ending { kept, .. } = isolation.land().await.unwrap();
+    let LandingReport { kept, .. } = isolation.land().await.unwrap();
     let kept: Vec<_> = kept.iter().map(|it| (it.member.as_str(), it.is_dirty)).collect();
     assert_eq!(kept, [("ann", true)], "that of bob is merged");
     let found = leftovers(&nested.scene.team(), &environment()).await.unwrap();

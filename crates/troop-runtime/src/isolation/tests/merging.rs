@@ -36,8 +36,8 @@ async fn what_is_merged_already_is_merged() {
     // As after a lead that was killed between the merge and the word about it.
     let again = scene.open().await;
     again.place(&one.member).await.unwrap();
-    again.begin(&Work { attempt: 2, ..one.clone() }).await.unwrap();
-    let second = merge(&again, &Work { attempt: 2, ..one }).await;
+    again.begin(&TaskAttempt { attempt: 2, ..one.clone() }).await.unwrap();
+    let second = merge(&again, &TaskAttempt { attempt: 2, ..one }).await;
     assert_eq!((second.commit, second.is_new), (first.commit, false));
 }
 
@@ -80,9 +80,9 @@ async fn clash(ann: impl FnOnce(&Path), bob: impl FnOnce(&Path)) -> Option<Vec<S
     bob(&second);
     merge(&isolation, &one).await;
     match finish(&isolation, &two).await.outcome {
-        Outcome::Not(NotMerged::Conflict(conflict)) => Some(conflict.files),
-        Outcome::Merged(_) => None,
-        other @ (Outcome::Ready | Outcome::Not(_)) => panic!("{other:?}"),
+        MergeOutcome::Not(MergeRefusal::Conflict(conflict)) => Some(conflict.files),
+        MergeOutcome::Merged(_) => None,
+        other @ (MergeOutcome::Ready | MergeOutcome::Not(_)) => panic!("{other:?}"),
     }
 }
 
@@ -139,13 +139,13 @@ async fn checks_run_on_the_merged_result_and_one_that_fails_keeps_it_out() {
     let before = merge(&isolation, &one).await;
     let both = checks(&["cat one.txt two.txt", "test ! -e two.txt"]);
     let finished = isolation.finish(&two, Aim::Merge, &both).await.unwrap();
-    assert!(matches!(finished.outcome, Outcome::Not(NotMerged::Unproved)), "{finished:?}");
+    assert!(matches!(finished.outcome, MergeOutcome::Not(MergeRefusal::Unproved)), "{finished:?}");
     let codes: Vec<_> =
         finished.evidence.iter().map(|it| (it.exit_code, it.tail.as_str())).collect();
     assert_eq!(codes, [(0, "12"), (1, "")]);
     assert_eq!(scene.git(&["rev-parse", "troop/demo"]).await, before.commit);
     let finished = isolation.finish(&two, Aim::Merge, &checks(&["test -e one.txt"])).await.unwrap();
-    let Outcome::Merged(merged) = finished.outcome else { panic!("{finished:?}") };
+    let MergeOutcome::Merged(merged) = finished.outcome else { panic!("{finished:?}") };
     assert_eq!(finished.evidence[0].commit.as_ref(), Some(&merged.commit));
     assert_eq!(scene.git(&["rev-parse", "troop/demo"]).await, merged.commit);
 }
@@ -158,11 +158,11 @@ async fn what_is_handed_in_waits_on_its_branch_until_it_is_approved() {
     write(&ann, "one.txt", "1");
     let check = checks(&["test -e one.txt"]);
     let finished = isolation.finish(&one, Aim::HandIn, &check).await.unwrap();
-    assert!(matches!(finished.outcome, Outcome::Ready), "{finished:?}");
+    assert!(matches!(finished.outcome, MergeOutcome::Ready), "{finished:?}");
     assert_eq!(scene.git(&["diff", "--stat", "main", "troop/demo"]).await, "");
     write(&ann, "later.txt", "not handed in");
     let finished = isolation.approve(&one, &check).await.unwrap();
-    assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
+    assert!(matches!(finished.outcome, MergeOutcome::Merged(_)), "{finished:?}");
     assert_eq!(
         scene.git(&["ls-tree", "--name-only", "troop/demo"]).await,
         ".gitignore\nREADME.md\none.txt"
@@ -278,7 +278,7 @@ async fn a_folder_for_checks_that_was_half_removed_is_no_obstacle() {
     isolation.finish(&one, Aim::HandIn, &check).await.unwrap();
     write(&scene.team(), "worktrees/.checked/left", "of one that was killed");
     let finished = isolation.approve(&one, &check).await.unwrap();
-    assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
+    assert!(matches!(finished.outcome, MergeOutcome::Merged(_)), "{finished:?}");
 }
 
 #[tokio::test]
@@ -304,7 +304,7 @@ async fn the_folder_for_checks_is_removed_also_where_the_merge_cannot_even_be_tr
     assert!(!listed.contains(".checked"), "{listed}");
     fs::rename(&aside, &object).unwrap();
     let finished = isolation.approve(&one, &check).await.unwrap();
-    assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
+    assert!(matches!(finished.outcome, MergeOutcome::Merged(_)), "{finished:?}");
 }
 
 #[tokio::test]
@@ -322,11 +322,11 @@ async fn what_nobody_wants_any_more_is_neither_checked_to_the_end_nor_merged() {
     };
     let (finished, ()) = tokio::join!(isolation.finish(&one, Aim::Merge, &check), cancel);
     let outcome = finished.unwrap().outcome;
-    assert!(matches!(outcome, Outcome::Not(NotMerged::Unwanted)), "{outcome:?}");
+    assert!(matches!(outcome, MergeOutcome::Not(MergeRefusal::Unwanted)), "{outcome:?}");
     let mut refused = checks(&[]);
     refused.wanted.ask = Some(std::sync::Arc::new(|| Box::pin(async { false })));
     let finished = isolation.finish(&one, Aim::Merge, &refused).await.unwrap();
-    assert!(matches!(finished.outcome, Outcome::Not(NotMerged::Unwanted)), "{finished:?}");
+    assert!(matches!(finished.outcome, MergeOutcome::Not(MergeRefusal::Unwanted)), "{finished:?}");
     assert_eq!(scene.git(&["diff", "--stat", "main", "troop/demo"]).await, "");
 }
 

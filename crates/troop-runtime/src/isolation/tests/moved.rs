@@ -4,15 +4,15 @@ use std::{fs, path::PathBuf};
 
 use super::{Scene, environment, git, member, merge, work, write};
 use crate::{
-    Isolation, LeftoverState, Opened,
-    isolation::{Work, leftovers, orphans, rescue},
+    IsolationStart, LeftoverState, Worktrees,
+    isolation::{TaskAttempt, leftovers, orphans, rescue},
 };
 
 /// Moves the project of a scene, and opens its team there.
-async fn move_project(scene: &Scene) -> (PathBuf, Opened) {
+async fn move_project(scene: &Scene) -> (PathBuf, IsolationStart) {
     let moved = scene.folder.path().join("somewhere else");
     fs::rename(scene.project(), &moved).unwrap();
-    let opened = Isolation::open(scene.options(&moved)).await.unwrap();
+    let opened = Worktrees::open(scene.options(&moved)).await.unwrap();
     (moved, opened)
 }
 
@@ -34,7 +34,7 @@ async fn a_team_whose_project_was_moved_goes_on_with_its_branch_and_its_folders(
     assert_eq!(opened.notices, [says]);
     let isolation = opened.isolation.unwrap();
     assert_eq!(isolation.place(&member("bob")).await.unwrap(), bob);
-    isolation.begin(&Work { attempt: 2, ..work("bob", 2) }).await.unwrap();
+    isolation.begin(&TaskAttempt { attempt: 2, ..work("bob", 2) }).await.unwrap();
     assert!(bob.join("one.txt").exists(), "it begins with the results of all before");
     let left = git(&moved, &["show", "troop-work/demo/bob/task-2:two.txt"]).await;
     assert_eq!(left, "2", "nothing is lost");
@@ -42,7 +42,7 @@ async fn a_team_whose_project_was_moved_goes_on_with_its_branch_and_its_folders(
     assert_eq!(git(&moved, &teams).await, "troop/demo");
     isolation.land().await.unwrap();
     assert!(moved.join("one.txt").exists());
-    assert_eq!(Isolation::open(scene.options(&moved)).await.unwrap().notices, [""; 0], "once");
+    assert_eq!(Worktrees::open(scene.options(&moved)).await.unwrap().notices, [""; 0], "once");
 }
 
 #[tokio::test]
@@ -70,18 +70,18 @@ async fn a_team_in_another_repository_is_told_that_its_results_are_not_there() {
     let scene = Scene::new().await;
     drop(scene.open().await);
     let other = Scene::new().await;
-    let opened = Isolation::open(scene.options(&other.project())).await.unwrap();
+    let opened = Worktrees::open(scene.options(&other.project())).await.unwrap();
     let says = format!(
         "what the team made in `{}` stays on `troop/demo` there",
         scene.project().display()
     );
     assert_eq!(opened.notices, [says]);
     fs::remove_dir_all(other.project()).unwrap();
-    let opened = Isolation::open(scene.options(&scene.project())).await.unwrap();
+    let opened = Worktrees::open(scene.options(&scene.project())).await.unwrap();
     assert_eq!(opened.isolation.unwrap().branch(), "troop/demo");
     let third = Scene::new().await;
     fs::remove_dir_all(scene.project()).unwrap();
-    let opened = Isolation::open(scene.options(&third.project())).await.unwrap();
+    let opened = Worktrees::open(scene.options(&third.project())).await.unwrap();
     let says = format!(
         "the team was in `{}` before, and `troop/demo` is not here: it begins where this project is",
         scene.project().display()

@@ -1,7 +1,7 @@
 //! What members do with git that nobody expects: nothing of it is dropped without a word.
 
 use super::*;
-use crate::isolation::{Elsewhere, Landed};
+use crate::isolation::{Landing, StrayWork};
 
 async fn commit(folder: &Path, more: &[&str]) {
     git(folder, &["add", "--all"]).await;
@@ -24,8 +24,8 @@ async fn an_amended_first_commit_is_merged_with_what_others_did() {
     let files = scene.git(&["ls-tree", "--name-only", "troop/demo"]).await;
     assert_eq!(files.lines().collect::<Vec<_>>(), ["README.md", "later.txt", "one.txt", "two.txt"]);
     assert_eq!(git(&ann, &["status", "--porcelain"]).await, "");
-    let Ending { landed, kept, elsewhere, .. } = isolation.land().await.unwrap();
-    assert!(matches!(landed, Landed::Merged { .. }), "{landed:?}");
+    let LandingReport { landed, kept, elsewhere, .. } = isolation.land().await.unwrap();
+    assert!(matches!(landed, Landing::Merged { .. }), "{landed:?}");
     assert_eq!((kept, elsewhere), (Vec::new(), Vec::new()));
 }
 
@@ -49,8 +49,8 @@ async fn a_branch_that_begins_anew_is_refused_with_what_to_do() {
     git(&ann, &["checkout", &commit, "--", "index.html"]).await;
     merge(&isolation, &one).await;
     assert_eq!(scene.in_team("index.html").await, "hi");
-    let Ending { elsewhere, .. } = isolation.land().await.unwrap();
-    assert_eq!(elsewhere, [Elsewhere::Branch { member: member("ann"), branch: "pages".into() }]);
+    let LandingReport { elsewhere, .. } = isolation.land().await.unwrap();
+    assert_eq!(elsewhere, [StrayWork::Branch { member: member("ann"), branch: "pages".into() }]);
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn what_git_was_told_not_to_look_at_is_work_all_the_same() {
             }
             merge(&isolation, &one).await;
             assert_eq!(scene.in_team("README.md").await, text);
-            let Ending { kept, .. } = isolation.land().await.unwrap();
+            let LandingReport { kept, .. } = isolation.land().await.unwrap();
             assert_eq!(kept, [], "{how}, {has_more}");
         }
     }
@@ -81,7 +81,7 @@ async fn a_folder_with_a_change_that_git_does_not_look_at_stays() {
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
     git(&ann, &["update-index", "--skip-worktree", "README.md"]).await;
     write(&ann, "README.md", "changed");
-    let Ending { kept, .. } = isolation.land().await.unwrap();
+    let LandingReport { kept, .. } = isolation.land().await.unwrap();
     assert_eq!(kept.len(), 1, "{kept:?}");
     assert_eq!(fs::read_to_string(ann.join("README.md")).unwrap(), "changed");
 }
@@ -122,11 +122,11 @@ async fn what_is_on_branches_of_members_or_in_the_stash_is_told_at_the_end() {
     write(&bob, "README.md", "stashed");
     git(&bob, &["stash", "--quiet"]).await;
     merge(&isolation, &two).await;
-    let Ending { kept, elsewhere, .. } = isolation.land().await.unwrap();
+    let LandingReport { kept, elsewhere, .. } = isolation.land().await.unwrap();
     let (branch, name) = ("feature".to_owned(), "stash@{0}".to_owned());
     let expected = [
-        Elsewhere::Branch { member: member("ann"), branch },
-        Elsewhere::Stash { member: member("bob"), name },
+        StrayWork::Branch { member: member("ann"), branch },
+        StrayWork::Stash { member: member("bob"), name },
     ];
     assert_eq!((kept, elsewhere.as_slice()), (Vec::new(), expected.as_slice()));
     // Whoever looks later is told the same, although the folders are gone, and until it is merged or dropped.
@@ -159,8 +159,8 @@ async fn a_project_that_was_moved_goes_on_with_what_its_team_made() {
     assert_eq!(fs::read_to_string(ann.join("one.txt")).unwrap(), "1");
     write(&ann, "two.txt", "2");
     merge(&isolation, &two).await;
-    let Ending { landed, kept, .. } = isolation.land().await.unwrap();
-    assert!(matches!(landed, Landed::Merged { .. }), "{landed:?}");
+    let LandingReport { landed, kept, .. } = isolation.land().await.unwrap();
+    assert!(matches!(landed, Landing::Merged { .. }), "{landed:?}");
     assert_eq!(kept, []);
     assert!(moved.join("one.txt").exists() && moved.join("two.txt").exists());
     // A repository that is still there is another's, whatever its branches are called.

@@ -1,10 +1,10 @@
 //! Files that git ignores are somebody's, too: nothing is written over them.
 
 use super::*;
-use crate::isolation::Landed;
+use crate::isolation::Landing;
 
 /// Lets a member finish a file that git ignores.
-async fn add_by_force(isolation: &Isolation, work: &Work, folder: &Path) {
+async fn add_by_force(isolation: &Worktrees, work: &TaskAttempt, folder: &Path) {
     write(folder, "notes.log", "of the team");
     git(folder, &["add", "--force", "notes.log"]).await;
     merge(isolation, work).await;
@@ -17,8 +17,8 @@ async fn a_file_that_git_ignores_in_the_project_is_not_written_over() {
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     add_by_force(&isolation, &one, &ann).await;
     scene.write("notes.log", "of a person");
-    let Ending { landed, .. } = isolation.land().await.unwrap();
-    let Landed::Waits { why, first, .. } = landed else { panic!("{landed:?}") };
+    let LandingReport { landed, .. } = isolation.land().await.unwrap();
+    let Landing::Waits { why, first, .. } = landed else { panic!("{landed:?}") };
     assert_eq!(why, "notes.log here is not committed");
     assert_eq!(first.as_deref(), Some("move it"));
     assert_eq!(fs::read_to_string(scene.project().join("notes.log")).unwrap(), "of a person");
@@ -49,7 +49,7 @@ async fn a_file_that_git_ignores_is_moved_aside_before_a_result_is_checked() {
     add_by_force(&isolation, &two, &bob).await;
     let check = checks(&["grep team notes.log"]);
     let finished = isolation.finish(&one, Aim::Merge, &check).await.unwrap();
-    assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
+    assert!(matches!(finished.outcome, MergeOutcome::Merged(_)), "{finished:?}");
     let aside: Vec<_> = fs::read_dir(scene.aside()).unwrap().flatten().collect();
     assert_eq!(fs::read_to_string(aside[0].path()).unwrap(), "of ann");
 }
@@ -72,8 +72,8 @@ async fn what_git_cannot_write_to_the_end_leaves_the_project_as_it_was() {
     scene.git(&["config", "filter.full.required", "true"]).await;
     fs::write(scene.project().join(".git/info/attributes"), "*.bin filter=full\n").unwrap();
     scene.write("mine.txt", "of a person");
-    let Ending { landed, .. } = isolation.land().await.unwrap();
-    let Landed::Waits { why, hint, .. } = landed else { panic!("{landed:?}") };
+    let LandingReport { landed, .. } = isolation.land().await.unwrap();
+    let Landing::Waits { why, hint, .. } = landed else { panic!("{landed:?}") };
     assert!(
         why.starts_with("git could not write all of it, and the project is as it was: "),
         "{why}"

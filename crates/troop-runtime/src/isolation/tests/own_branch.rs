@@ -70,7 +70,7 @@ async fn what_is_committed_to_the_teams_branch_is_checked_like_all_else() {
     git(&ann, &["commit", "--quiet", "-m", "x"]).await;
     let refuse = checks(&["test ! -e ann.txt"]);
     let finished = isolation.finish(&one, Aim::Merge, &refuse).await.unwrap();
-    assert!(matches!(finished.outcome, Outcome::Not(NotMerged::Unproved)), "{finished:?}");
+    assert!(matches!(finished.outcome, MergeOutcome::Not(MergeRefusal::Unproved)), "{finished:?}");
     write(&bob, "bob.txt", "2");
     merge(&isolation, &two).await;
     isolation.land().await.unwrap();

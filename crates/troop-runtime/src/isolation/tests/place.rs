@@ -62,7 +62,7 @@ async fn who_tries_a_task_again_is_told_where_the_earlier_work_is() {
     );
     assert_eq!(isolation.save(&member("ann")).await.unwrap(), None);
     isolation.place(&member("bob")).await.unwrap();
-    let again = Work { attempt: 2, ..work("bob", 1) };
+    let again = TaskAttempt { attempt: 2, ..work("bob", 1) };
     let begun = isolation.begin(&again).await.unwrap();
     assert_eq!(begun.branch, "troop-work/demo/bob/task-1-2");
     assert_eq!(begun.earlier, ["troop-work/demo/ann/task-1"]);
@@ -148,7 +148,7 @@ async fn two_teams_of_one_name_in_two_stores_have_branches_of_their_own() {
     let one = scene.open().await;
     let mut options = scene.options(&scene.project());
     options.folder = scene.folder.path().join("other");
-    let other = Isolation::open(options).await.unwrap().isolation.unwrap();
+    let other = Worktrees::open(options).await.unwrap().isolation.unwrap();
     assert_eq!((one.branch(), other.branch()), ("troop/demo", "troop/demo+2"));
 }
 
@@ -174,14 +174,14 @@ async fn of_several_earlier_attempts_the_newest_is_named_last_whoever_made_it() 
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     for (attempt, name) in [(1, "cyd"), (2, "bob"), (10, "ann")] {
-        let work = Work { attempt, ..work(name, 1) };
+        let work = TaskAttempt { attempt, ..work(name, 1) };
         let place = isolation.place(&work.member).await.unwrap();
         isolation.begin(&work).await.unwrap();
         write(&place, "half.txt", name);
         isolation.save(&work.member).await.unwrap();
     }
     isolation.place(&member("dan")).await.unwrap();
-    let begun = isolation.begin(&Work { attempt: 11, ..work("dan", 1) }).await.unwrap();
+    let begun = isolation.begin(&TaskAttempt { attempt: 11, ..work("dan", 1) }).await.unwrap();
     let expected = ["cyd/task-1", "bob/task-1-2", "ann/task-1-10"];
     assert_eq!(begun.earlier, expected.map(|it| format!("troop-work/demo/{it}")));
 }

@@ -26,7 +26,7 @@ async fn work_in_a_folder_that_lost_its_git_file_is_merged_all_the_same() {
         assert!(isolation.has_place(&one.member));
         let check = checks(&["cat work.txt"]);
         let finished = isolation.finish(&one, Aim::Merge, &check).await.unwrap();
-        assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
+        assert!(matches!(finished.outcome, MergeOutcome::Merged(_)), "{finished:?}");
         assert_eq!(finished.evidence[0].tail, text, "it is checked where it was made");
         assert_eq!(scene.in_team("work.txt").await, text);
     }
@@ -81,7 +81,7 @@ async fn a_folder_without_its_git_file_is_left_behind_like_any_other() {
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
     assert_eq!(found[0].state, LeftoverState::Dirty);
     fs::remove_file(ann.join(".git")).unwrap();
-    let Ending { kept, .. } = isolation.land().await.unwrap();
+    let LandingReport { kept, .. } = isolation.land().await.unwrap();
     let kept: Vec<_> = kept.iter().map(|it| (it.member.as_str(), it.is_dirty)).collect();
     assert_eq!(kept, [("ann", true)]);
 }
@@ -180,7 +180,7 @@ async fn a_repository_in_place_of_ours_is_rescued_beside_the_files() {
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "one.txt", "1");
     replace(&ann).await;
-    let Ending { kept, .. } = isolation.land().await.unwrap();
+    let LandingReport { kept, .. } = isolation.land().await.unwrap();
     assert_eq!(kept.len(), 1);
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
     assert_eq!(found[0].state, LeftoverState::Replaced);

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Two commits of ann and one of bob, which bob's is merged, and of which the first of ann's does not fit.
-async fn parted(scene: &Scene, isolation: &Isolation) -> (Work, PathBuf) {
+async fn parted(scene: &Scene, isolation: &Worktrees) -> (TaskAttempt, PathBuf) {
     let (one, ann) = scene.begin(isolation, "ann", 1).await;
     let (two, bob) = scene.begin(isolation, "bob", 2).await;
     write(&bob, "README.md", "bob\n");

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{Inbox, Mail, Said};
 use crate::mirror::{
     Mirror, MirrorError, Settled,
-    disk::{self, Found, MAX_FILE},
+    disk::{self, DiskFile, MAX_FILE},
     layout::{self, Unreadable},
     operation, tasks, unusable,
 };
@@ -70,7 +70,7 @@ impl Mirror {
         there: &[Value],
         before: &Inbox,
         mail: &Mail,
-        found: Option<&Found>,
+        found: Option<&DiskFile>,
     ) -> Result<Sorted, MirrorError> {
         let path = &self.places.inbox(owner);
         let written_at = found.map_or(self.clock.now(), |found| found.stamp.at);
@@ -208,7 +208,7 @@ impl Mirror {
     async fn refuse_inbox(
         &mut self,
         owner: &str,
-        found: Option<Found>,
+        found: Option<DiskFile>,
         reason: &Unreadable,
     ) -> Result<Settled, MirrorError> {
         let path = &self.places.inbox(owner);
@@ -258,7 +258,7 @@ impl Mirror {
     }
 }
 
-fn read(found: &Found) -> Result<Vec<Value>, Unreadable> {
+fn read(found: &DiskFile) -> Result<Vec<Value>, Unreadable> {
     layout::read_array(found.bytes.as_deref().ok_or_else(|| tasks::too_large(found))?)
 }
 

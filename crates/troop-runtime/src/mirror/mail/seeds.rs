@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{Inbox, Mail, Said};
 use crate::mirror::{
     Mirror, MirrorError, Settled,
-    disk::{self, Found},
+    disk::{self, DiskFile},
     layout::{self, Names, Unreadable},
     operation, tasks, unusable,
 };
@@ -64,7 +64,7 @@ impl Mirror {
         &mut self,
         owner: &str,
         path: &Path,
-        found: Found,
+        found: DiskFile,
         mail: Option<&Mail>,
     ) -> Result<Taken, MirrorError> {
         let raw = match read(&found) {
@@ -188,14 +188,14 @@ impl Mirror {
         Ok(())
     }
 
-    fn letter_operation(&self, path: &Path, found: &Found) -> OperationId {
+    fn letter_operation(&self, path: &Path, found: &DiskFile) -> OperationId {
         let bytes = found.bytes.as_deref().unwrap_or_default();
         let shown = self.places.shown(path);
         operation::of(found.stamp.at, self.clock.now(), &[shown.as_bytes(), bytes])
     }
 }
 
-fn read(found: &Found) -> Result<Map<String, Value>, Unreadable> {
+fn read(found: &DiskFile) -> Result<Map<String, Value>, Unreadable> {
     layout::read_object(found.bytes.as_deref().ok_or_else(|| tasks::too_large(found))?)
 }
 
@@ -204,7 +204,7 @@ fn read(found: &Found) -> Result<Map<String, Value>, Unreadable> {
 fn in_order<'a>(
     folder: &Path,
     names: impl Iterator<Item = &'a String>,
-) -> Result<Vec<(&'a String, Found)>, MirrorError> {
+) -> Result<Vec<(&'a String, DiskFile)>, MirrorError> {
     let mut letters = Vec::new();
     for name in names {
         let path = folder.join(name);

@@ -7,7 +7,7 @@ use super::{FileId, Layout, Live, Ours, Theirs, difference, read_task};
 use crate::mirror::{
     Item, Mirror, MirrorError, Settled,
     difference::Reading,
-    disk::{self, Found},
+    disk::{self, DiskFile},
     layout::{FileStatus, TaskFile},
     unusable,
     written::{self, Noted, Written},
@@ -83,7 +83,7 @@ impl Mirror {
         ours: &Live,
     ) -> Result<Settled, MirrorError> {
         let names = self.names().await?;
-        let found = Found { stamp: written.stamp, bytes: None };
+        let found = DiskFile { stamp: written.stamp, bytes: None };
         let theirs = Theirs { id, path, found: &found, raw: written.raw };
         let Ok(before) = read_task(self.places.layout, &theirs.raw, None, &names) else {
             return Ok(Settled::Done);

@@ -12,7 +12,7 @@ use troop_protocol::{
     FromLead, FromTeammate, Level, Log, MessageIn, ReportedStatus, ShutdownAck, TeamContext,
     WireTask,
 };
-use troop_runtime::{Request, Signature, read_transcript};
+use troop_runtime::{CommandRequest, Signature, read_transcript};
 
 use super::{
     stage::{Part, Play, Setting, Stage, play, quick, raw, without_restarts},
@@ -544,7 +544,7 @@ async fn what_is_announced_is_in_the_log_once_however_often_the_lead_is_killed()
             over: Some(over),
             checks: Vec::new(),
         };
-        stage.board.submit(Request::new(Actor::system(), take)).await.unwrap();
+        stage.board.submit(CommandRequest::new(Actor::system(), take)).await.unwrap();
     }
     let complete = TaskCommand::Complete {
         task: TaskNumber(1).into(),

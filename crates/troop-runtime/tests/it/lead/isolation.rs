@@ -19,7 +19,7 @@ use troop_model::{
     TaskCommand, TaskNumber, TrailKind,
 };
 use troop_protocol::{Client, FromLead, ReportedStatus, Session, WireTask};
-use troop_runtime::{Isolation, IsolationOptions, LeadEnd, Timing, find_lead};
+use troop_runtime::{IsolationOptions, LeadEnd, Timing, Worktrees, find_lead};
 use troop_testkit::{git, git_may_fail};
 use uuid::Uuid;
 
@@ -47,12 +47,12 @@ impl Project {
         self.0.path().join("project")
     }
 
-    pub(super) async fn isolation(&self) -> Isolation {
+    pub(super) async fn isolation(&self) -> Worktrees {
         self.isolation_in(std::env::vars_os().collect()).await
     }
 
     /// The same with another environment for git.
-    async fn isolation_in(&self, environment: Vec<(OsString, OsString)>) -> Isolation {
+    async fn isolation_in(&self, environment: Vec<(OsString, OsString)>) -> Worktrees {
         let options = IsolationOptions {
             project: self.path(),
             folder: self.0.path().join("team"),
@@ -60,7 +60,7 @@ impl Project {
             team: "crew".parse().unwrap(),
             environment,
         };
-        Isolation::open(options).await.unwrap().isolation.unwrap()
+        Worktrees::open(options).await.unwrap().isolation.unwrap()
     }
 
     /// A team on it, which does not wait before it tries again.

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use troop_model::{Actor, Fact, MemberState, MessageKind, Party, Settings, State, StateCause};
 use troop_protocol::{FromLead, FromTeammate, MessageIn, MessageOut};
-use troop_runtime::{LeadWork, Request, Signature, Timing};
+use troop_runtime::{CommandRequest, LeadWork, Signature, Timing};
 
 use super::{
     stage::{Part, Play, Setting, Stage, play, quick, raw},
@@ -394,7 +394,11 @@ async fn what_a_person_told_the_lead_is_known_to_be_open_before_it_counts_as_rea
             state.lead().filter(|it| it.state == MemberState::Idle).map(|it| it.name.clone())
         };
         let lead = Party::member(&stage.until("the lead is there", is_idle).await);
-        stage.board.submit(Request::new(Actor::human("zoe"), say("lead", "go"))).await.unwrap();
+        stage
+            .board
+            .submit(CommandRequest::new(Actor::human("zoe"), say("lead", "go")))
+            .await
+            .unwrap();
         let is_read = move |state: &State| (state.mailbox().n_unread(&lead) == 0).then_some(());
         stage.until("it is read", is_read).await;
         let log = stage.log().await;

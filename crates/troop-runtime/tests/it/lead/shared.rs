@@ -11,7 +11,8 @@ use troop_model::{
     Party, State, Status, TaskCommand, TaskNumber,
 };
 use troop_runtime::{
-    Clock, Layout, LeadEnd, Mirror, MirrorOptions, Notice, Signature, Timing, Until, find_lead,
+    Clock, Layout, LeadEnd, Mirror, MirrorNotice, MirrorOptions, Signature, Timing, Until,
+    find_lead,
 };
 use troop_testkit::{git, wait_for};
 
@@ -85,7 +86,9 @@ async fn hooks_judge_what_comes_from_files() {
     let bad = shared.path().join("tasks/crew/bad.json");
     fs::write(&bad, json!({"id": "bad", "subject": "bad idea"}).to_string()).unwrap();
     mirror.pass().await.unwrap();
-    let Ok(Notice::Refused { reason, .. }) = notices.try_recv() else { panic!("not refused") };
+    let Ok(MirrorNotice::Refused { reason, .. }) = notices.try_recv() else {
+        panic!("not refused")
+    };
     assert_eq!(reason, "we do not do that");
     assert!(!bad.exists() && bad.with_extension("json.refused").exists());
     let good = shared.path().join("tasks/crew/good.json");

@@ -18,9 +18,9 @@ use troop_protocol::{
     ReportedStatus, TaskReport, WireTask,
 };
 use troop_runtime::{
-    Board, BoardResult, BoxFuture, Clock, Done, Following, Hooks, InProcess, Isolation, Launch,
-    LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadOptions, LeadThinks, LeadWork, Request,
-    Signature, Timing, Until,
+    Board, BoardResult, BoxFuture, Clock, CommandEffect, CommandRequest, Following, Hooks,
+    InProcess, Launch, LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadOptions, LeadThinks, LeadWork,
+    Signature, Timing, Until, Worktrees,
 };
 use troop_testkit::{TestStore, wait_for};
 
@@ -198,7 +198,7 @@ pub(crate) struct Setting {
     pub(crate) settings: Settings,
     pub(crate) timing: Timing,
     pub(crate) hooks: Hooks,
-    pub(crate) isolation: Option<Isolation>,
+    pub(crate) isolation: Option<Worktrees>,
     pub(crate) until: Until,
     pub(crate) clock: Clock,
     /// Who runs the members that have no play.
@@ -274,8 +274,12 @@ impl Stage {
         .await
     }
 
-    pub(crate) async fn submit(&self, actor: Actor, command: Command) -> BoardResult<Done> {
-        self.board.submit(Request::new(actor, command)).await
+    pub(crate) async fn submit(
+        &self,
+        actor: Actor,
+        command: Command,
+    ) -> BoardResult<CommandEffect> {
+        self.board.submit(CommandRequest::new(actor, command)).await
     }
 
     pub(crate) async fn lead_does(&self, command: Command) {

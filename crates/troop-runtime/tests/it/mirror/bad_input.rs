@@ -5,7 +5,7 @@ use std::{fs, time::Duration};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use troop_model::{Party, State};
-use troop_runtime::{Layout, Notice};
+use troop_runtime::{Layout, MirrorNotice};
 
 use super::stage::Stage;
 use crate::support::{create, name, say};
@@ -59,7 +59,7 @@ async fn what_is_too_large_or_no_json_is_refused_clearly() {
         age(&stage, path);
         mirror.pass().await.unwrap();
         let notice = notices.try_recv();
-        let Ok(Notice::Refused { path: told, reason }) = notice else {
+        let Ok(MirrorNotice::Refused { path: told, reason }) = notice else {
             panic!("{path}: {notice:?}")
         };
         assert_eq!(told, path);
@@ -70,7 +70,9 @@ async fn what_is_too_large_or_no_json_is_refused_clearly() {
     let large = fs::File::create(stage.path("tasks/crew/large.json")).unwrap();
     large.set_len(100 << 20).unwrap();
     mirror.pass().await.unwrap();
-    let Ok(Notice::Refused { reason, .. }) = notices.try_recv() else { panic!("not refused") };
+    let Ok(MirrorNotice::Refused { reason, .. }) = notices.try_recv() else {
+        panic!("not refused")
+    };
     assert!(reason.contains("16 MiB") && reason.contains("104857600 bytes"), "{reason}");
     // It is told once.
     mirror.pass().await.unwrap();
@@ -139,7 +141,9 @@ async fn a_file_of_nobodys_inbox_is_refused() {
         let letter = json!({"from": "pat", "text": "hi", "content": "hi", "read": false});
         stage.put_letter("nobody", letter);
         mirror.pass().await.unwrap();
-        let Ok(Notice::Refused { reason, .. }) = notices.try_recv() else { panic!("not refused") };
+        let Ok(MirrorNotice::Refused { reason, .. }) = notices.try_recv() else {
+            panic!("not refused")
+        };
         assert!(reason.contains("no member of that name"), "{reason}");
         assert_eq!(stage.n_unread("pat").await, 1, "it is told, {layout}");
     }
@@ -306,8 +310,8 @@ async fn tasks_that_wait_for_each_other_are_refused_and_put_back() {
     let mut refused = Vec::new();
     while let Ok(notice) = notices.try_recv() {
         refused.extend(match notice {
-            Notice::Refused { path, .. } => Some(path),
-            Notice::Taken { .. } => None,
+            MirrorNotice::Refused { path, .. } => Some(path),
+            MirrorNotice::Taken { .. } => None,
         });
     }
     refused.sort();

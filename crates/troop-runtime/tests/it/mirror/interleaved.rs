@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use troop_model::{
     Command, Fact, Metadata, State, Status, TaskCommand, TaskNumber, TaskUpdate, Version,
 };
-use troop_runtime::{Layout, Mirror, Notice};
+use troop_runtime::{Layout, Mirror, MirrorNotice};
 
 use super::stage::Stage;
 use crate::support::{by, claim, complete, create, name, numbered, say};
@@ -75,7 +75,7 @@ struct Theirs {
 struct Play {
     stage: Stage,
     mirror: Mirror,
-    notices: UnboundedReceiver<Notice>,
+    notices: UnboundedReceiver<MirrorNotice>,
     theirs: Theirs,
     /// What the mirror refused, by path.
     refused: BTreeMap<String, Vec<String>>,
@@ -274,7 +274,7 @@ impl Play {
 
     fn hear(&mut self) {
         while let Ok(notice) = self.notices.try_recv() {
-            if let Notice::Refused { path, reason } = notice {
+            if let MirrorNotice::Refused { path, reason } = notice {
                 self.refused.entry(path).or_default().push(reason);
             }
         }

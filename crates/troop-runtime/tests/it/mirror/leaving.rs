@@ -5,16 +5,16 @@ use std::fs;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use troop_model::Status;
-use troop_runtime::{Layout, Notice};
+use troop_runtime::{Layout, MirrorNotice};
 
 use super::stage::Stage;
 use crate::support::create;
 
 const LAYOUTS: [Layout; 2] = [Layout::Seeds, Layout::Claude];
 
-fn refused(notices: &mut UnboundedReceiver<Notice>) -> Vec<Notice> {
+fn refused(notices: &mut UnboundedReceiver<MirrorNotice>) -> Vec<MirrorNotice> {
     let told = std::iter::from_fn(|| notices.try_recv().ok());
-    told.filter(|it| matches!(it, Notice::Refused { .. })).collect()
+    told.filter(|it| matches!(it, MirrorNotice::Refused { .. })).collect()
 }
 
 fn first_task(layout: Layout) -> &'static str {

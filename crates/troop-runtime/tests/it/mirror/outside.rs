@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use troop_model::{Actor, Command, Metadata, NewTask, Origin, TaskCommand};
-use troop_runtime::{Layout, Request};
+use troop_runtime::{CommandRequest, Layout};
 
 use super::stage::Stage;
 use crate::support::{cancel, delete, name, say};
@@ -65,7 +65,7 @@ async fn no_free_data_and_no_origin_of_a_task_leads_out_of_its_folder() {
                 ..NewTask::default()
             };
             let create = Command::Task(TaskCommand::Create(task));
-            let mut request = Request::new(Actor::agent(&name("ann")), create);
+            let mut request = CommandRequest::new(Actor::agent(&name("ann")), create);
             let (kind, key) = (Some("file".into()), Some(id.into()));
             request.origin = Origin { peer_kind: kind, local_key: key, ..Origin::default() };
             stage.board.submit(request).await.unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use troop_model::{Command, RejectMode, Status, TaskCommand};
-use troop_runtime::{Layout, Notice};
+use troop_runtime::{Layout, MirrorNotice};
 
 use super::stage::Stage;
 use crate::support::{claim, complete, create, name, numbered};
@@ -43,7 +43,7 @@ fn retry(number: u32) -> Command {
 }
 
 /// What a new mirror makes of the files.
-async fn look_anew(stage: &Stage) -> Vec<Notice> {
+async fn look_anew(stage: &Stage) -> Vec<MirrorNotice> {
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
     mirror.pass().await.unwrap();
@@ -131,7 +131,7 @@ async fn what_somebody_wants_is_the_difference_to_what_was_written_last() {
         stage.change(&task_file(layout, 1), &json!({"description": "with care"}));
         stage.submit("pat", release(1)).await;
         let notices = look_anew(&stage).await;
-        let [Notice::Taken { what, .. }] = &notices[..] else { panic!("{notices:?}") };
+        let [MirrorNotice::Taken { what, .. }] = &notices[..] else { panic!("{notices:?}") };
         assert_eq!(what, "task-1 was changed by the lead");
         assert_eq!(stage.task(1).await, (Status::Pending, None), "{layout}");
         assert_eq!(stage.read(&task_file(layout, 1))["description"], "with care");
@@ -169,8 +169,7 @@ async fn who_was_taken_out_of_the_config_while_nobody_looked_leaves() {
         let roster: Vec<_> = stage.roster().await.into_iter().map(|it| it.0).collect();
         assert_eq!(roster, ["ann", "bob", "quin"], "{layout}");
         // Whom troop runs is not let go through a file, and somebody hears that.
-        let is_told =
-            |it: &Notice| matches!(it, Notice::Refused { reason, .. } if reason.contains("bob"));
+        let is_told = |it: &MirrorNotice| matches!(it, MirrorNotice::Refused { reason, .. } if reason.contains("bob"));
         assert_eq!(notices.iter().filter(|it| is_told(it)).count(), 1, "{notices:?}");
         assert_eq!(look_anew(&stage).await, [], "{layout}: once");
         // Who joins on the board is not in the file yet, and stays.

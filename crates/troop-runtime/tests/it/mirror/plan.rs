@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 use troop_model::{Command, TaskCommand};
-use troop_runtime::{Layout, Notice};
+use troop_runtime::{Layout, MirrorNotice};
 
 use super::stage::Stage;
 use crate::support::{create, name, numbered, say};
@@ -47,11 +47,11 @@ fn set_age(stage: &Stage, path: &str, age: Duration) {
     file.set_modified(fs::metadata(stage.path(path)).unwrap().modified().unwrap() - age).unwrap();
 }
 
-fn refused(notices: &mut tokio::sync::mpsc::UnboundedReceiver<Notice>) -> Vec<String> {
+fn refused(notices: &mut tokio::sync::mpsc::UnboundedReceiver<MirrorNotice>) -> Vec<String> {
     std::iter::from_fn(|| notices.try_recv().ok())
         .filter_map(|it| match it {
-            Notice::Refused { reason, .. } => Some(reason),
-            Notice::Taken { .. } => None,
+            MirrorNotice::Refused { reason, .. } => Some(reason),
+            MirrorNotice::Taken { .. } => None,
         })
         .collect()
 }

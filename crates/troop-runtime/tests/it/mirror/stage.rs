@@ -8,7 +8,7 @@ use troop_model::{
     Actor, Command, EXTERNAL, MemberName, MemberState, NewMember, Party, State, Status, TaskNumber,
 };
 use troop_runtime::{
-    Board, Clock, Following, Layout, Mirror, MirrorError, MirrorOptions, Request, Signature,
+    Board, Clock, CommandRequest, Following, Layout, Mirror, MirrorError, MirrorOptions, Signature,
 };
 use troop_store::{MemoryStore, Store};
 use uuid::Uuid;
@@ -70,7 +70,7 @@ impl Stage {
         let (member, state) = (name(member), MemberState::Idle);
         let seen =
             Command::SetMemberState { member, state, reason: None, cause: None, pid: Some(1) };
-        self.board.submit(Request::new(Actor::system(), seen)).await.unwrap();
+        self.board.submit(CommandRequest::new(Actor::system(), seen)).await.unwrap();
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {

@@ -5,16 +5,16 @@ use std::fs;
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
 use troop_model::Status;
-use troop_runtime::{Layout, Mirror, Notice};
+use troop_runtime::{Layout, Mirror, MirrorNotice};
 
 use super::stage::Stage;
 use crate::support::{claim, create};
 
-fn told(notices: &mut UnboundedReceiver<Notice>) -> Vec<String> {
+fn told(notices: &mut UnboundedReceiver<MirrorNotice>) -> Vec<String> {
     let told = std::iter::from_fn(|| notices.try_recv().ok());
     let said = told.map(|it| match it {
-        Notice::Taken { path, what } => format!("taken: {path}: {what}"),
-        Notice::Refused { path, reason } => format!("refused: {path}: {reason}"),
+        MirrorNotice::Taken { path, what } => format!("taken: {path}: {what}"),
+        MirrorNotice::Refused { path, reason } => format!("refused: {path}: {reason}"),
     });
     said.collect()
 }

@@ -3,16 +3,16 @@
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
 use troop_model::{Status, TaskNumber};
-use troop_runtime::{Layout, Notice};
+use troop_runtime::{Layout, MirrorNotice};
 
 use super::stage::Stage;
 use crate::support::{claim, create};
 
-fn refused(notices: &mut UnboundedReceiver<Notice>) -> Vec<String> {
+fn refused(notices: &mut UnboundedReceiver<MirrorNotice>) -> Vec<String> {
     let told = std::iter::from_fn(|| notices.try_recv().ok());
     let refused = told.filter_map(|it| match it {
-        Notice::Refused { reason, .. } => Some(reason),
-        Notice::Taken { .. } => None,
+        MirrorNotice::Refused { reason, .. } => Some(reason),
+        MirrorNotice::Taken { .. } => None,
     });
     refused.collect()
 }

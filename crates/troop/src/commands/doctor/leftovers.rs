@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use troop_model::{MemberName, TaskNumber, TeamId, quoted};
+use troop_model::{MemberName, TaskNumber, TeamId};
 use troop_runtime::{
-    Clock, Elsewhere, GitError, Leftover, LeftoverState, Rescued, elsewhere, find_lead, leftovers,
+    Clock, GitError, Leftover, LeftoverState, Rescue, StrayWork, elsewhere, find_lead, leftovers,
     orphans, rescue,
 };
 
@@ -17,7 +17,7 @@ use crate::{
     config::{self, Surroundings},
     leading::{Folders, ignored_lines},
     render,
-    report::quoted_path,
+    report::{Hint, HintCommand, quoted_path},
 };
 
 /// Who did the tasks of a team that are done and merged.
@@ -63,10 +63,10 @@ pub(super) async fn check(
                 name: "leftovers".to_owned(),
                 state: State::Bad,
                 says: error.chain(),
-                fix: Some(format!(
-                    "look at `{}`, and at the project of that team",
-                    folder.display()
-                )),
+                fix: Some(
+                    format!("look at `{}`, and at the project of that team", folder.display())
+                        .into(),
+                ),
             }),
         }
     }
@@ -87,32 +87,36 @@ async fn found_in(
     let found = leftovers(folder, environment).await?;
     let (project, elsewhere) = elsewhere(folder, environment).await?;
     // A folder that is on such a branch is told of already.
-    let is_new = |it: &&Elsewhere| match it {
-        Elsewhere::Branch { branch, .. } => {
+    let is_new = |it: &&StrayWork| match it {
+        StrayWork::Branch { branch, .. } => {
             !found.iter().any(|it| it.branch.as_ref() == Some(branch))
         }
-        Elsewhere::Stash { .. } => true,
+        StrayWork::Stash { .. } => true,
     };
     let checks = elsewhere.iter().filter(is_new).map(|it| put_elsewhere(it, &project)).collect();
     Ok((found, checks))
 }
 
 /// What a member put where nobody merges it, and what to type.
-fn put_elsewhere(elsewhere: &Elsewhere, project: &Path) -> Check {
-    let git = format!("git -C {}", quoted_path(project));
+fn put_elsewhere(elsewhere: &StrayWork, project: &Path) -> Check {
+    let git = || HintCommand::other("git").word("-C").word(project.display());
     let (says, fix) = match elsewhere {
-        Elsewhere::Branch { member, branch } => {
-            let (shown, typed) = (render::one_line(branch), quoted(branch));
+        StrayWork::Branch { member, branch } => {
+            let shown = render::one_line(branch);
             (
                 format!("work that {member} put on another branch: {shown}"),
-                format!("merge it: `{git} merge {typed}`; or drop it: `{git} branch -D {typed}`"),
+                Hint::to("merge it", git().word("merge").word(branch)).and_to(
+                    "; or ",
+                    "drop it",
+                    git().words(["branch", "-D", branch]),
+                ),
             )
         }
-        Elsewhere::Stash { member, name } => (
+        StrayWork::Stash { member, name } => (
             format!("work that {member} left in `git stash`: {name}"),
-            format!(
-                "see it: `{git} stash show -p '{name}'`; apply it: `{git} stash pop '{name}'`; or drop it: `{git} stash drop '{name}'`"
-            ),
+            Hint::to("see it", git().words(["stash", "show", "-p", name]))
+                .and_to("; ", "apply it", git().words(["stash", "pop", name]))
+                .and_to("; or ", "drop it", git().words(["stash", "drop", name])),
         ),
     };
     Check { name: "left behind".to_owned(), state: State::Missing, says, fix: Some(fix) }
@@ -124,7 +128,10 @@ fn without_git(care: Care) -> Check {
         name: "left behind".to_owned(),
         state: if care == Care::Rescue { State::Bad } else { State::Missing },
         says: "the worktrees of teams cannot be checked, because `git` is not found".to_owned(),
-        fix: Some("install it or add it to `PATH`, then check again: `troop doctor`".to_owned()),
+        fix: Some(
+            Hint::from("install it or add it to `PATH`")
+                .then_to("check again", HintCommand::troop("doctor")),
+        ),
     }
 }
 
@@ -134,9 +141,10 @@ fn aside(surroundings: &Surroundings) -> Vec<Check> {
         name: "set aside".to_owned(),
         state: State::Missing,
         says: format!("files that git could not keep, in {}", path.display()),
-        fix: Some(format!(
-            "move it where you want it; or drop it: `rm -rf {}`",
-            quoted_path(&path)
+        fix: Some(Hint::from("move it where you want it").and_to(
+            "; or ",
+            "drop it",
+            HintCommand::other("rm").word("-rf").word(path.display()),
         )),
     };
     entries(&surroundings.aside()).into_iter().map(check).collect()
@@ -167,7 +175,7 @@ async fn one(
         return Check { name, state: State::Missing, says, fix: Some(fix) };
     };
     match rescue(leftover, &surroundings.aside(), &config::environment()).await {
-        Ok(Rescued { branch, aside, ignored }) => {
+        Ok(Rescue { branch, aside, ignored }) => {
             let is_merged = branch.is_none() && aside.is_empty();
             let how = if is_merged { "removed" } else { "rescued" };
             let branch = branch.map(|branch| format!("; it is on `{branch}`")).unwrap_or_default();
@@ -179,14 +187,17 @@ async fn one(
             Check::good(&name, format!("{how}: {says}{branch}{besides}"))
         }
         Err(error) => {
-            let (folder, project) = (quoted_path(folder), quoted_path(&leftover.project));
             let is_lost =
                 matches!(leftover.state, LeftoverState::Lost { .. } | LeftoverState::Away);
             let fix = if is_lost {
                 fix(leftover, false)
             } else {
-                format!(
-                    "see what is there: `git -C {folder} status`; if you need none of it: `git -C {project} worktree remove --force {folder}`"
+                let git = |at: &Path| HintCommand::other("git").word("-C").word(at.display());
+                let remove = git(&leftover.project).words(["worktree", "remove", "--force"]);
+                Hint::to("see what is there", git(folder).word("status")).and_to(
+                    "; ",
+                    "if you need none of it",
+                    remove.word(folder.display()),
                 )
             };
             Check { name, state: State::Bad, says: error.chain(), fix: Some(fix) }
@@ -194,31 +205,35 @@ async fn one(
     }
 }
 
-fn fix(leftover: &Leftover, is_done_without: bool) -> String {
-    let project = quoted_path(&leftover.project);
-    let branch = leftover.branch.as_deref().map(quoted);
-    match (&leftover.state, &leftover.folder, &branch) {
-        (LeftoverState::Away, Some(folder), _) => format!(
-            "move the project back, or run `troop resume TEAM` where it is now; if it is gone for good, take what you need, then: `rm -r {}`",
-            quoted_path(folder)
-        ),
+fn fix(leftover: &Leftover, is_done_without: bool) -> Hint {
+    let project = leftover.project.display();
+    let git = || HintCommand::other("git").word("-C").word(&project);
+    let rescue = || HintCommand::troop("doctor").word("--rescue");
+    let remove = |folder: &Path| HintCommand::other("rm").word("-r").word(folder.display());
+    match (&leftover.state, &leftover.folder, &leftover.branch) {
+        (LeftoverState::Away, Some(folder), _) => Hint::from("move the project back, or run ")
+            .and_run(HintCommand::troop("resume").blank("TEAM"))
+            .and(" where it is now; if it is gone for good, take what you need, then: ")
+            .and_run(remove(folder)),
         (LeftoverState::Lost { .. }, Some(folder), _) => {
-            format!("look at it; if you do not need it: `rm -r {}`", quoted_path(folder))
+            Hint::from("look at it").and_to("; ", "if you do not need it", remove(folder))
         }
-        (LeftoverState::Unmerged, Some(folder), Some(branch)) if is_done_without => format!(
-            "drop it: `git -C {project} worktree remove {} && git -C {project} branch -D {branch}`; or keep only its branch: `troop doctor --rescue`",
-            quoted_path(folder)
-        ),
-        (_, Some(_), _) => "commit it and keep only its branch: `troop doctor --rescue`".to_owned(),
+        (LeftoverState::Unmerged, Some(folder), Some(branch)) if is_done_without => {
+            let folder = folder.display().to_string();
+            let drop = git().words(["worktree", "remove", &folder]).blank("&&");
+            let drop = drop.words(["git", "-C"]).word(&project).words(["branch", "-D", branch]);
+            Hint::to("drop it", drop).and_to("; or ", "keep only its branch", rescue())
+        }
+        (_, Some(_), _) => Hint::to("commit it and keep only its branch", rescue()),
         (_, None, Some(branch)) => {
-            let take = format!("`git -C {project} merge {branch}`");
-            let drop = format!("`git -C {project} branch -D {branch}`");
+            let take = git().word("merge").word(branch);
+            let drop = git().words(["branch", "-D", branch]);
             match is_done_without {
-                true => format!("drop it: {drop}; or merge it anyway: {take}"),
-                false => format!("merge it: {take}; or drop it: {drop}"),
+                true => Hint::to("drop it", drop).and_to("; or ", "merge it anyway", take),
+                false => Hint::to("merge it", take).and_to("; or ", "drop it", drop),
             }
         }
-        (_, None, None) => format!("look at `{project}`"),
+        (_, None, None) => format!("look at `{}`", quoted_path(&leftover.project)).into(),
     }
 }
 

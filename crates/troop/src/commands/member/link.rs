@@ -5,7 +5,13 @@ use serde_json::json;
 use smol_str::SmolStr;
 use troop_model::{Command, Link, MemberName, Refusal};
 
-use crate::{cli::LinkArgs, desk::Desk, output::Printer, render, report::Refused};
+use crate::{
+    cli::LinkArgs,
+    desk::Desk,
+    output::Printer,
+    render,
+    report::{Hint, HintCommand, Refused},
+};
 
 /// Shows or changes the lead's link to a member.
 pub(super) async fn run(args: LinkArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -25,7 +31,8 @@ pub(super) async fn run(args: LinkArgs, desk: &mut Desk, printer: &Printer) -> R
     }
     if from == to {
         let message = format!("`{to}` leads the team and cannot delegate to itself");
-        return Err(Refused::new(message, "see the members: `troop member list`").into());
+        let hint = Hint::to("see the members", HintCommand::troop("member list"));
+        return Err(Refused::new(message, hint).into());
     }
     if args.purge {
         desk.submit(Command::PurgeLink { from, to: to.clone() }).await?;

@@ -18,7 +18,7 @@ use crate::{
     desk::{Desk, TeamStanding},
     output::Printer,
     render,
-    report::{Refused, Typed},
+    report::{CallerOptions, Hint, HintCommand, Refused},
 };
 
 /// How long a member that starts is waited for.
@@ -39,7 +39,8 @@ pub(super) async fn spawn(
     };
     if member.agent == EXTERNAL {
         let message = format!("`{}` is run by another program, not by troop", member.name);
-        let hint = format!("add it: `troop member add {}={EXTERNAL}`", member.name);
+        let add = HintCommand::troop("member add").word(format!("{}={EXTERNAL}", member.name));
+        let hint = Hint::to("add it", add);
         return Err(Refused::new(message, hint).into());
     }
     member.permissions = plan.then_some(Permissions::Plan);
@@ -53,11 +54,12 @@ pub(super) async fn spawn(
     desk.submit(Command::SpawnMember(Spawn { member, prompt })).await?;
     let Ok(started) = timeout(PATIENCE, started(&mut news, &name)).await else {
         let message = format!("{name} is not ready yet");
-        let hint = format!("see what it is doing: `troop log {name} --follow`");
+        let log = HintCommand::troop("log").word(name).word("--follow");
+        let hint = Hint::to("see what it is doing", log);
         return Err(Refused::new(message, hint).into());
     };
     if let Err(reason) = started? {
-        let hint = format!("see what it said: `troop log {name}`");
+        let hint = Hint::to("see what it said", HintCommand::troop("log").word(name));
         return Err(Refused::new(render::one_line(&reason), hint).into());
     }
     let member = find(desk, name.as_str()).await?;
@@ -149,8 +151,9 @@ pub(super) async fn interrupt(
     if printer.json {
         return Ok(());
     }
-    let how = format!("it continues with the next message: `troop message send {member} \"…\"`");
-    printer.line(&Typed::now().kept_in(&how))
+    let send = HintCommand::troop("message send").word(member).text("…");
+    let hint = Hint::to("it continues with the next message", send);
+    printer.line(&CallerOptions::typed().written(&hint))
 }
 
 fn said(member: &MemberName, what: &str, printer: &Printer) -> Result<()> {

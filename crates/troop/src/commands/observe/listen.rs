@@ -77,7 +77,7 @@ pub(super) async fn serve(listener: TcpListener, tell: Tell, printer: &Printer) 
         match end {
             End::Over => return Ok(()),
             End::Broken => {}
-            End::TooLong => printer.warn(&format!(
+            End::TooLong => printer.warn(format!(
                 "the agent said more than {} MiB at once, so its connection was closed",
                 MAX_MESSAGE >> 20
             )),

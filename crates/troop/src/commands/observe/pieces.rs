@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result};
 use notify::Watcher as _;
 use tokio::sync::mpsc;
 
-use crate::report::{Usage, quoted_path};
+use crate::report::{Hint, HintCommand, Usage};
 
 /// How much is read at once: what a pipe holds.
 const PIECE: usize = 64 * 1024;
@@ -77,8 +77,9 @@ pub(super) fn of_file(path: &Path, read: (u64, Tail), follow: bool, tell: Tell) 
         Ok::<_, io::Error>(file)
     };
     if path.is_dir() {
-        let file = quoted_path(&path.join("SESSION.jsonl"));
-        let hint = format!("name one of its files: `troop observe {file}`");
+        let file = path.join("SESSION.jsonl");
+        let observe = HintCommand::troop("observe").word(file.display());
+        let hint = Hint::to("name one of its files", observe);
         return Err(Usage::new(format!("`{shown}` is a folder"), hint).into());
     }
     let mut file = open().with_context(|| format!("`{shown}` cannot be read"))?;

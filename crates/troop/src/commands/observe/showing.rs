@@ -212,7 +212,7 @@ impl<'a> Showing<'a> {
             let named = |(name, n): (&String, &u64)| format!("`{}` ({n})", render::one_line(name));
             let names: Vec<_> = counts.unknown_tools.iter().map(named).collect();
             let names = names.join(", ");
-            self.printer.warn(&format!("tools unknown to this version: {names}"));
+            self.printer.warn(format!("tools unknown to this version: {names}"));
         }
         for (n, what) in [
             (counts.unreadable, ("could not be read", "could not be read")),
@@ -220,7 +220,7 @@ impl<'a> Showing<'a> {
         ] {
             if n > 0 {
                 let (lines, what) = if n == 1 { ("line", what.0) } else { ("lines", what.1) };
-                self.printer.warn(&format!("{n} {lines} {what}"));
+                self.printer.warn(format!("{n} {lines} {what}"));
             }
         }
     }

@@ -13,13 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
+use troop_app::whole_file::{self, FileAccess};
 use troop_observe::Observer;
 
 use super::pieces::Tail;
-use crate::{
-    report::{Refused, moved_away, quoted_path},
-    whole_file::{self, Access},
-};
+use crate::report::{Refused, move_away, quoted_path};
 
 /// Saving takes at most one part in this many of the time, while there is more to read.
 const SHARE: u32 = 10;
@@ -127,7 +125,7 @@ impl Keeper {
         let start = Instant::now();
         let saved = String::from_utf8(observer.save())?;
         let kept = Kept { read: self.place.clone(), observer: serde_json::from_str(&saved)? };
-        whole_file::write(path, &serde_json::to_vec(&kept)?, Access::Owner)
+        whole_file::write(path, &serde_json::to_vec(&kept)?, FileAccess::Owner)
             .with_context(|| format!("`{}` cannot be written", path.display()))?;
         self.saved = Some((Instant::now(), start.elapsed()));
         Ok(())
@@ -169,7 +167,7 @@ fn read(path: &Path) -> Result<Option<String>> {
 
 fn refuse(path: &Path, error: &dyn std::error::Error) -> anyhow::Error {
     let message = format!("`{}` was not kept by `troop observe`: {error}", path.display());
-    Refused::new(message, moved_away(path)).into()
+    Refused::new(message, move_away(path)).into()
 }
 
 /// Refuses to begin what could not be kept.

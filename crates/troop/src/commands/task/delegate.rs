@@ -16,7 +16,7 @@ use crate::{
     desk::{Desk, TeamStanding},
     output::Printer,
     render,
-    report::Refused,
+    report::{Hint, HintCommand, Refused},
 };
 
 /// How often it is looked whether somebody still leads the team.
@@ -54,7 +54,7 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
     show(&board, &found, printer).await?;
     match (found.status, wait) {
         (DelegationStatus::Failed | DelegationStatus::Cancelled, _) => {
-            let hint = format!("see the task: `troop task get {}`", found.task.0);
+            let hint = Hint::to("see the task", HintCommand::troop("task get").word(found.task.0));
             let (to, task) = (&found.to, found.task);
             let is_due = move |state: &State| state.tasks().get(task)?.start.not_before;
             let message = match board.look(is_due).await? {
@@ -66,13 +66,13 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
         (DelegationStatus::Running, Some(_)) => {
             let (message, hint) = if desk.standing(&board).await? == TeamStanding::Running {
                 let message = format!("{} still works on {}", found.to, found.task);
-                (message, "check later: `troop team delegations`".to_owned())
+                (message, Hint::to("check later", HintCommand::troop("team delegations")))
             } else {
                 let to = found.to.clone();
                 let look = move |state: &State| state.member(&to).is_some_and(Member::is_running);
                 let what = if board.look(look).await? { "does not go on" } else { "has not begun" };
                 let message = format!("{} {what}: nobody leads the team", found.task);
-                (message, format!("run it: `troop resume {name}`"))
+                (message, Hint::to("run it", HintCommand::troop("resume").team(name)))
             };
             Err(Refused::new(message, hint).into())
         }
@@ -120,18 +120,17 @@ impl Watched<'_> {
 
     /// Tells a person who waits that nothing moves, once.
     fn warn(&self, was_led: Option<bool>, is_led: bool) {
-        let name = self.name;
+        let resume = HintCommand::troop("resume").team(self.name);
         let warning = match (was_led, is_led) {
-            (None, false) => format!(
-                "nobody leads the team; it starts with `troop resume {name}`, or when somebody claims it"
-            ),
-            (Some(true), false) => format!(
-                "the team's lead has ended, so this has stopped; continue: `troop resume {name}`"
-            ),
+            (None, false) => Hint::from("nobody leads the team; it starts with ")
+                .and_run(resume)
+                .and(", or when somebody claims it"),
+            (Some(true), false) => Hint::from("the team's lead has ended, so this has stopped")
+                .and_to("; ", "continue", resume),
             (_, true) | (Some(false), false) => return,
         };
         if !self.printer.json {
-            self.printer.warn(&warning);
+            self.printer.warn(warning);
         }
     }
 }

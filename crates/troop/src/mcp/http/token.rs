@@ -4,10 +4,11 @@ use std::{fmt, fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use anyhow::{Context as _, Result};
 use sha2::{Digest as _, Sha256};
+use troop_app::whole_file;
 use troop_model::quoted_path;
 use uuid::Uuid;
 
-use crate::{report::Refused, whole_file};
+use crate::report::Refused;
 
 /// Less than this is guessed.
 const MIN_LENGTH: usize = 16;

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::Story;
 use crate::{
     render::{Recent, Screen, live, summary, summary_json, team_status},
-    report::Typed,
+    report::CallerOptions,
 };
 
 /// A team to whom things happen, one tenth of a second after the other.
@@ -38,7 +38,7 @@ impl World {
     fn new() -> Self {
         let now = Time::from_micros(1_700_000_000_000_000);
         let mut world = Self {
-            story: Story::new(State::default(), now, Typed::default()),
+            story: Story::new(State::default(), now, CallerOptions::default()),
             now,
             lines: Vec::new(),
         };
@@ -226,7 +226,7 @@ fn the_time_when_nobody_led_is_nobodys_work() {
     world.task("write", &[]);
     world.give(1, "ann");
     world.now = world.now + Duration::from_secs(600);
-    let story = Story::new(world.story.state().clone(), world.now, Typed::default());
+    let story = Story::new(world.story.state().clone(), world.now, CallerOptions::default());
     let mut world = World { story, ..world };
     let (session, holder) = (Uuid::from_u128(7), "pat on here".to_owned());
     world.troop(Command::TakeLead { session, holder, over: Some(1), checks: Vec::new() });
@@ -346,7 +346,7 @@ fn who_is_asked_sees_all_of_it_or_how_much_is_missing_and_where_it_is() {
     let told = world.lines.last().unwrap();
     assert!(told.contains(whole.split_once(": ").unwrap().1), "{told}");
     let status = |world: &World| {
-        let (state, now) = (world.story.state(), (world.now, Typed::default()));
+        let (state, now) = (world.story.state(), (world.now, CallerOptions::default()));
         let members: Vec<_> = state.members().cloned().collect();
         strip_str(&team_status(state, &members, "running", &now)).to_string()
     };

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write as _, os::unix::fs::PermissionsExt as _, path::Path};
 
-use super::{Access, Draft, write, write_new};
+use super::{FileAccess, FileDraft, write, write_new};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -12,12 +12,12 @@ fn mode(path: &Path) -> u32 {
 fn a_file_is_for_its_owner_or_as_open_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    write(&path, b"1", Access::LikeOthers).unwrap();
+    write(&path, b"1", FileAccess::LikeOthers).unwrap();
     assert_eq!(mode(&path), 0o644);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
-    write(&path, b"2", Access::LikeOthers).unwrap();
+    write(&path, b"2", FileAccess::LikeOthers).unwrap();
     assert_eq!((mode(&path), fs::read(&path).unwrap()), (0o664, b"2".to_vec()));
-    write(&path, b"3", Access::Owner).unwrap();
+    write(&path, b"3", FileAccess::Owner).unwrap();
     assert_eq!((mode(&path), fs::read(&path).unwrap()), (0o600, b"3".to_vec()));
 }
 
@@ -36,7 +36,7 @@ fn a_draft_that_comes_to_nothing_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     fs::write(&path, "before").unwrap();
-    let mut draft = Draft::new(&path).unwrap();
+    let mut draft = FileDraft::new(&path).unwrap();
     draft.write_all(b"half").unwrap();
     drop(draft);
     assert_eq!(fs::read(&path).unwrap(), b"before");
@@ -46,6 +46,6 @@ fn a_draft_that_comes_to_nothing_leaves_nothing() {
 #[test]
 fn nobody_is_told_the_name_of_a_draft() {
     let nowhere = tempfile::tempdir().unwrap().path().join("gone/a");
-    let error = write(&nowhere, b"", Access::Owner).unwrap_err().to_string();
+    let error = write(&nowhere, b"", FileAccess::Owner).unwrap_err().to_string();
     assert!(!error.contains("tmp"), "{error}");
 }

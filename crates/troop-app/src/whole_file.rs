@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all, whenever the program ends: written beside their place, then put there.
+//! Atomic file writes: a file is written beside its place and then renamed, so readers see all of it or none.
 
 use std::{
     fs,
@@ -11,30 +11,30 @@ use tempfile::NamedTempFile;
 
 /// Who may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Its owner alone, from the beginning.
+pub enum FileAccess {
+    /// Only its owner, from the moment it is created.
     Owner,
-    /// Whoever may read what was there; a new one is as open as files usually are.
+    /// Whoever may read the file that it replaces; a new file gets the usual mode.
     LikeOthers,
 }
 
-/// A file that nobody sees yet.
+/// A file that is being written and is not visible under its path yet.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub struct FileDraft {
     file: NamedTempFile,
     path: PathBuf,
 }
 
-/// Writes a whole file, in the place of what is there.
-pub(crate) fn write(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
-    let mut draft = Draft::new(path)?;
+/// Writes a whole file and replaces what is there.
+pub fn write(path: &Path, bytes: &[u8], access: FileAccess) -> io::Result<()> {
+    let mut draft = FileDraft::new(path)?;
     draft.write_all(bytes)?;
     draft.put(access)
 }
 
-/// Writes a whole file unless there is one. Of two at once the first one's counts.
-pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut draft = Draft::new(path)?;
+/// Writes a whole file unless there is one. If two processes do this at once, the first wins.
+pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut draft = FileDraft::new(path)?;
     draft.write_all(bytes)?;
     draft.file.as_file().sync_all()?;
     match draft.file.persist_noclobber(path) {
@@ -44,22 +44,22 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The folder of a file.
-pub(crate) fn folder(path: &Path) -> &Path {
+pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-impl Draft {
-    /// Begins a file that is to have this path. Its folder must be there.
-    pub(crate) fn new(path: &Path) -> io::Result<Self> {
-        // Nobody knows the name that it has until it is whole.
+impl FileDraft {
+    /// Starts a file that will get this path. Its folder must exist.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        // People do not know the temporary name, so the error must not mention it.
         let nameless = |error: io::Error| io::Error::from(error.kind());
         let file = NamedTempFile::new_in(folder(path)).map_err(nameless)?;
         Ok(Self { file, path: path.to_owned() })
     }
 
-    /// Puts it in its place, once it is on the disk.
-    pub(crate) fn put(self, access: Access) -> io::Result<()> {
-        if access == Access::LikeOthers {
+    /// Syncs the file to disk and moves it to its path.
+    pub fn put(self, access: FileAccess) -> io::Result<()> {
+        if access == FileAccess::LikeOthers {
             let usual = || fs::Permissions::from_mode(0o644);
             let there = fs::metadata(&self.path).map(|found| found.permissions());
             self.file.as_file().set_permissions(there.unwrap_or_else(|_| usual()))?;
@@ -70,7 +70,7 @@ impl Draft {
     }
 }
 
-impl Write for Draft {
+impl Write for FileDraft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.as_file_mut().write(bytes)
     }
