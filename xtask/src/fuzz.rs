@@ -4,11 +4,13 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::run;
 
-/// How long each target is run unless somebody says otherwise.
+/// How long each target runs by default.
 const SECONDS: &str = "60";
 
 pub(crate) fn run() -> Result<()> {
-    let (mut target, mut seconds, mut seed) = (String::new(), None, None);
+    let mut target = String::new();
+    let mut seconds = None;
+    let mut seed = None;
     let mut arguments = std::env::args().skip(2);
     while let Some(argument) = arguments.next() {
         let mut value = || -> Result<String> {

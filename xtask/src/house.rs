@@ -8,13 +8,13 @@ use std::{
 
 use crate::measure::{self, MAX_FIELDS, MAX_METHODS, Measurements, is_test};
 
-/// A file longer than this should be two; tests apart.
+/// A longer file should be two; tests may be longer.
 const MAX_LINES: usize = 800;
 
-/// Documents are wrapped at 120; a path or a command that is not broken may stick out.
+/// Documents are wrapped at 120 columns; an unbroken path or command may be longer.
 const MAX_COLUMNS: usize = 130;
 
-/// Which crates each crate may use. What is not here is forbidden.
+/// Which crates each crate may use. Everything else is forbidden.
 const MAY_USE: [(&str, &[&str]); 13] = [
     ("troop-model", &[]),
     ("troop-process", &[]),
@@ -124,21 +124,22 @@ const SURFACE_LIBRARIES: [&str; 11] = [
     "tokio-tungstenite",
 ];
 
-// How much there still is of what should not be. Each ceiling was the number of its day; lower it when the code gets better,
-// and never raise it.
+// Ceilings for what the code still has and should not have. Each was the number of its day; lower it when the code
+// gets
+// better, and never raise it.
 
 /// Types with more than [`MAX_FIELDS`] fields. The aim is none.
-const LARGE_RECORDS: f64 = 9.0;
+const LARGE_RECORDS: f64 = 7.0;
 /// Types with more than [`MAX_METHODS`] methods. The aim is none.
 const LARGE_TYPES: f64 = 4.0;
 /// Type names that stand for more than one type, in percent. The aim is 3.
-const REPEATED_PERCENT: f64 = 14.1;
+const REPEATED_PERCENT: f64 = 3.8;
 /// Predicates that change something or give no answer. The aim is none.
-const WRONG_PREDICATES: f64 = 28.0;
+const WRONG_PREDICATES: f64 = 20.0;
 /// `let (a, b) = (x, y)` in a thousand lines. The aim is 0.7.
-const MULTI_LETS: f64 = 4.6;
+const MULTI_LETS: f64 = 2.7;
 /// Functions with tuples as parameters. The aim is none.
-const TUPLE_PARAMETERS: f64 = 37.0;
+const TUPLE_PARAMETERS: f64 = 26.0;
 
 /// Names that swallow projects.
 const BANNED: [&str; 8] =
@@ -287,7 +288,9 @@ fn the_tests_that_the_coverage_names_exist() {
     let mut ids = Vec::new();
     for row in coverage.lines().filter(|line| line.starts_with("| 0")) {
         let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        let (id, folder, test) = (cells[1], cells[2], cells[3]);
+        let id = cells[1];
+        let folder = cells[2];
+        let test = cells[3];
         ids.push(id.to_owned());
         let is_there =
             tests.iter().any(|it| it.file.starts_with(root().join(folder)) && it.is(test));
@@ -357,7 +360,7 @@ struct Test {
 }
 
 impl Test {
-    /// Whether a path as the test runner prints it means this test: its modules are part of the file's path.
+    /// Whether a path, as the test runner prints it, names this test: its modules are part of the file's path.
     fn is(&self, path: &str) -> bool {
         let mut parts: Vec<_> = path.split("::").collect();
         let name = parts.pop().unwrap();
@@ -367,7 +370,7 @@ impl Test {
     }
 }
 
-/// All tests: functions with an attribute that says so, and cases that a macro stamps.
+/// All tests: functions with a test attribute, and cases that a macro stamps.
 fn tests() -> Vec<Test> {
     let mut tests = Vec::new();
     for file in sources() {
@@ -404,7 +407,7 @@ fn packages() -> Vec<serde_json::Value> {
     metadata["packages"].as_array().unwrap().clone()
 }
 
-/// What a crate needs to run; what only its tests need may be anything.
+/// The dependencies of a crate without those of its tests, which may be anything.
 fn dependencies(package: &serde_json::Value) -> Vec<String> {
     let all = package["dependencies"].as_array().unwrap().iter();
     all.filter(|it| it["kind"].is_null())

@@ -5,6 +5,7 @@
 
 mod error;
 pub mod hint;
+pub mod story;
 pub mod text;
 pub mod whole_file;
 

@@ -11,6 +11,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use anyhow::{Context as _, Result};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
+use troop_app::story::Story;
 use troop_model::{Actor, Command, Member, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
     Board, BoardError, CommandRequest, HookOptions, Hooks, IsolationStart, Lead, LeadEnd,
@@ -24,7 +25,6 @@ use crate::{
     desk::Desk,
     orphans,
     output::Printer,
-    render::Story,
     report::CallerOptions,
     signals::Signals,
     trust::{self, Trust},
@@ -152,9 +152,12 @@ impl<'a> Leading<'a> {
 async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
     let state = board.look(State::clone).await?;
     let news = board.subscribe(state.version());
-    // What is to be typed may be pasted in another folder, where another team is meant.
-    let typed = CallerOptions::typed().about(state.team().map(|team| team.name.as_str()));
-    Ok((Story::new(state, desk.clock.now(), typed), news))
+    Ok((Story::new(state, desk.clock.now()), news))
+}
+
+/// Hints may be pasted in another folder, where another team is meant, so that they name this one.
+fn options_about(story: &Story) -> CallerOptions {
+    CallerOptions::typed().about(story.state().team().map(|team| team.name.as_str()))
 }
 
 impl Begun<'_> {
@@ -206,7 +209,8 @@ impl Leading<'_> {
     async fn watch(&self, lead: Lead, ears: &mut Ears) -> (LeadEnd, Result<()>) {
         let Ears { story, news, signals, warnings, hooks } = ears;
         let mut stopper = Stopper::new(self, lead.handle(), signals);
-        let (mut view, mut shown) = (View::new(self.printer), Ok(()));
+        let mut view = View::new(self.printer, options_about(story));
+        let mut shown = Ok(());
         let (mut frames, mut looks) = (tokio::time::interval(FRAME), tokio::time::interval(LOOK));
         let (mut ended, mut orphans) = (pin!(lead.ended()), pin!(orphans::adopt()));
         let how = loop {
@@ -223,13 +227,15 @@ impl Leading<'_> {
                         break LeadEnd::Lost { reason };
                     }
                 },
-                Ok(Some(event)) = news.next() => view.tell_event(story, &event),
+                Ok(Some(event)) = news.next() => {
+                    story.tell(&event).iter().try_for_each(|line| view.show(line))
+                }
                 Some(warning) = warnings.recv() => view.warn(&warning),
                 never = &mut orphans => match never {},
                 // On a screen it stands as long as it waits.
                 _ = looks.tick(), if !view.is_screen() => {
                     let lines = story.remind(self.desk.clock.now());
-                    lines.iter().try_for_each(|line| view.ask(line))
+                    lines.iter().try_for_each(|line| view.show(line))
                 }
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
@@ -241,7 +247,8 @@ impl Leading<'_> {
         };
         // What was written last, and then what was said last, also by hooks.
         while let Ok(Some(event)) = news.next_stored().await {
-            shown = shown.and(view.tell_event(story, &event));
+            let told = story.tell(&event).iter().try_for_each(|line| view.show(line));
+            shown = shown.and(told);
         }
         stopper.wait_for(hooks).await;
         while let Ok(warning) = warnings.try_recv() {

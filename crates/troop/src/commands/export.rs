@@ -177,8 +177,8 @@ pub(super) async fn replay(
         let lease = team.lead_lease.as_ref();
         TeamStanding::of(team, lease.is_some_and(|lease| lease.until > now))
     });
-    let seen = (now, CallerOptions::typed().about(name));
-    let status = render::team_status(&state, &members, standing.as_str(), &seen);
+    let options = CallerOptions::typed().about(name);
+    let status = render::team_status(&state, &members, standing.as_str(), now, &options);
     let tasks = render::board(&rows, printer.width());
     let when = format!("version {}, {}", state.version(), render::moment(now));
     printer.text(&format!("{}\n{status}\n{tasks}", render::paint(render::DIM, &when)))

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use troop_app::story::shown_question;
 use troop_model::{
     Actor, ActorKind, Command, Fact, Member, MemberState, Message, MessageKind, MessageView,
     Outgoing, Party, Refusal, Role, State,
@@ -37,7 +38,7 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
                 return send(outgoing, desk, printer).await;
             }
             desk.submit(Command::Send(outgoing)).await?;
-            let question = render::question(&question, &CallerOptions::typed());
+            let question = CallerOptions::typed().written(&shown_question(&question));
             printer.text(&format!("{answer} to {member}: {question}\n"))
         }
         MessageCommand::Broadcast { content, summary } => {

@@ -133,9 +133,10 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
         return printer.json(&value);
     }
     let now = desk.clock.now();
-    let (members, standing) = (desk.roster(&board).await?, standing(&board, desk).await?);
-    let seen = (now, about(&board).await?);
-    let look = move |state: &State| render::team_status(state, &members, &standing, &seen);
+    let members = desk.roster(&board).await?;
+    let standing = standing(&board, desk).await?;
+    let options = options_about(&board).await?;
+    let look = move |state: &State| render::team_status(state, &members, &standing, now, &options);
     let mut text = board.look(look).await?;
     text.push('\n');
     for (key, value) in settings::flatten(value.get("settings").unwrap_or(&Value::Null)) {
@@ -146,9 +147,11 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
 
 async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
-    let (members, now) = (desk.roster(&board).await?, desk.clock.now());
+    let members = desk.roster(&board).await?;
+    let now = desk.clock.now();
     if printer.json {
-        let (standing, stopped) = (desk.standing(&board).await?, desk.stopped_lead(board.team()));
+        let standing = desk.standing(&board).await?;
+        let stopped = desk.stopped_lead(board.team());
         let mut value = board.look(move |state| status_json(state, &members)).await?;
         if let Some(fields) = value.as_object_mut() {
             fields.insert("state".to_owned(), standing.as_str().into());
@@ -157,13 +160,14 @@ async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Resul
         return printer.json(&value);
     }
     let standing = standing(&board, desk).await?;
-    let seen = (now, about(&board).await?);
-    let look = move |state: &State| render::team_status(state, &members, &standing, &seen);
+    let options = options_about(&board).await?;
+    let look = move |state: &State| render::team_status(state, &members, &standing, now, &options);
     printer.text(&board.look(look).await?)
 }
 
-/// What was typed, about this team: what is to be typed may be pasted in another folder, where another is meant.
-async fn about(board: &Board) -> Result<CallerOptions> {
+/// The caller's options for hints about this team. Hints name it, because they may be pasted in another folder, where another
+/// team is meant.
+async fn options_about(board: &Board) -> Result<CallerOptions> {
     let name = board.look(|state| state.team().map(|team| team.name.clone())).await?;
     Ok(CallerOptions::typed().about(name.as_ref().map(TeamName::as_str)))
 }

@@ -1,17 +1,14 @@
 //! A team whose lead is over, and what is left to complain about.
 
 use anyhow::Result;
+use troop_app::story::Story;
 use troop_model::{
     Assignment, MemberState, Party, Role, Spending, State, Status, Task, TaskNumber,
 };
 use troop_runtime::{LeadEnd, LeadWork};
 
 use super::Home;
-use crate::{
-    agents::SUGGESTED,
-    render::{self, Story},
-    report::Refused,
-};
+use crate::{agents::SUGGESTED, render, report::Refused};
 
 /// How many tasks are named.
 const MAX_NAMED: usize = 5;
@@ -125,7 +122,7 @@ impl Left {
         let mut left = Self::default();
         for task in state.tasks().iter() {
             let number = task.number;
-            let is_worn_out = |task: &Task| task.start.gate.not_before.is_none();
+            let is_worn_out = |task: &Task| task.start.gate.gate.not_before.is_none();
             match state.tasks().status(number).unwrap_or(task.status) {
                 Status::Completed | Status::Cancelled => continue,
                 Status::Pending => left.pending.push(number),

@@ -1,11 +1,13 @@
 //! What a person sees of a team at work: a screen that changes, or lines in a pipe.
 
 use anyhow::Result;
-use troop_model::{Event, Fact, MessageKind, Party, Time};
+use troop_app::story::{Story, StoryKind, StoryLine};
+use troop_model::Time;
 
 use crate::{
     output::Printer,
-    render::{self, Recent, Screen, Story},
+    render::{self, Recent, Screen},
+    report::CallerOptions,
 };
 
 /// A screen must be so big to be worth one.
@@ -15,6 +17,7 @@ const MIN_WIDTH: usize = 40;
 #[derive(Debug)]
 pub(super) struct View<'a> {
     printer: &'a Printer,
+    options: CallerOptions,
     form: Form,
     recent: Recent,
     /// How many lines of the screen are ours.
@@ -32,13 +35,13 @@ enum Form {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(printer: &'a Printer) -> Self {
+    pub(super) fn new(printer: &'a Printer, options: CallerOptions) -> Self {
         let form = match printer.screen() {
             _ if printer.json => Form::Nothing,
             Some(screen) if is_big(screen) => Form::Screen,
             Some(_) | None => Form::Lines,
         };
-        Self { printer, form, recent: Recent::default(), n_drawn: 0 }
+        Self { printer, options, form, recent: Recent::default(), n_drawn: 0 }
     }
 
     pub(super) fn is_screen(&self) -> bool {
@@ -68,28 +71,20 @@ impl<'a> View<'a> {
         self.tell(&format!("warning: {text}"))
     }
 
-    /// Tells what waits for a person's word, also to who waits for the end alone.
-    pub(super) fn ask(&mut self, line: &str) -> Result<()> {
-        if self.form == Form::Nothing && self.printer.json {
-            self.printer.error_line(line);
+    /// Shows a line of the story. What waits for a person's word is also shown to callers that wait for the end alone.
+    pub(super) fn show(&mut self, line: &StoryLine) -> Result<()> {
+        let text = render::story_line(line, &self.options);
+        if line.kind == StoryKind::Need && self.form == Form::Nothing && self.printer.json {
+            self.printer.error_line(&text);
         }
-        self.tell(line)
-    }
-
-    /// Tells what happened, if there is something to tell.
-    pub(super) fn tell_event(&mut self, story: &mut Story, event: &Event) -> Result<()> {
-        match story.tell(event) {
-            Some(line) if asks_people(story, event) => self.ask(&line),
-            Some(line) => self.tell(&line),
-            None => Ok(()),
-        }
+        self.tell(&text)
     }
 
     /// Draws the screen anew, if there is one.
     pub(super) fn draw(&mut self, story: &Story, now: Time) -> Result<()> {
         let screen = self.printer.screen().filter(|screen| is_big(*screen));
         if let (Form::Screen, Some(screen)) = (self.form, screen) {
-            let text = render::live(story, &self.recent, now, screen);
+            let text = render::live(story, &self.recent, now, screen, &self.options);
             self.printer.redraw(self.n_drawn, &text)?;
             self.n_drawn = text.lines().count();
         }
@@ -103,23 +98,6 @@ impl<'a> View<'a> {
             self.printer.redraw(std::mem::take(&mut self.n_drawn), &line)?;
         }
         Ok(())
-    }
-}
-
-/// Whether something waits for a person's word from now on.
-#[expect(clippy::wildcard_enum_match_arm, reason = "all else waits for nobody")]
-fn asks_people(story: &Story, event: &Event) -> bool {
-    match &event.fact {
-        // A lead that may answer has some time for it, see `Story::remind`.
-        Fact::MessageSent { message_kind: MessageKind::PlanApprovalRequest, .. } => {
-            story.lead_plans()
-        }
-        Fact::MessageSent { message_kind: MessageKind::PermissionRequest, to, .. } => {
-            *to == Party::user()
-        }
-        Fact::TaskCreated { approve_start, .. } => *approve_start,
-        Fact::TaskSubmitted { .. } | Fact::TaskAsked { .. } => true,
-        _ => false,
     }
 }
 

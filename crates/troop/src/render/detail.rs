@@ -1,5 +1,6 @@
 //! One thing with everything that belongs to it.
 
+use troop_app::story::{Waiting, waiting};
 use troop_model::{
     Attachment, Evidence, MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role,
     Spending, StartGate, State, StateCause, Status, Task, Time, Usage, preview,
@@ -7,7 +8,6 @@ use troop_model::{
 
 use super::{
     BOLD, DIM, clean, member_icon, moment, one_line, paint, span, status_icon, status_style,
-    wait::waits,
 };
 use crate::report::CallerOptions;
 
@@ -39,7 +39,7 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
         ("lease until", task.hold.lease_until.map(moment)),
         (
             "start",
-            (task.start.gate.gate == StartGate::Waiting).then(|| "needs approval".to_owned()),
+            (task.start.gate.gate.gate == StartGate::Waiting).then(|| "needs approval".to_owned()),
         ),
         ("asks", task.talk.question.as_ref().map(|question| one_line(&question.text))),
         (
@@ -178,7 +178,8 @@ pub(crate) fn team_status(
     state: &State,
     members: &[Member],
     standing: &str,
-    (now, typed): &(Time, CallerOptions),
+    now: Time,
+    options: &CallerOptions,
 ) -> String {
     let Some(team) = state.team() else { return String::new() };
     let tasks = state.tasks();
@@ -197,7 +198,7 @@ pub(crate) fn team_status(
         line(&mut text, &format!("           {} {status}", tasks.n_with(*status)));
     }
     cost(&mut text, state);
-    waiting(&mut text, state, members, typed);
+    add_waiting(&mut text, state, members, options);
     text.push('\n');
     let who = |member: &Member| {
         let lead = if member.role == Role::Lead { ", lead" } else { "" };
@@ -209,7 +210,7 @@ pub(crate) fn team_status(
         let unread = state.mailbox().n_unread(&Party::member(&member.name));
         let mut notes =
             vec![format!("{} for {}", member.state, span(now.since(member.state_since)))];
-        // Who was interrupted looks as if it worked, and does nothing.
+        // An interrupted member looks as if it works, but does nothing.
         let is_interrupted = member.state_cause == Some(StateCause::Interrupted);
         if member.state == MemberState::Crashed || is_interrupted {
             notes.extend(member.state_reason.as_deref().map(one_line));
@@ -217,7 +218,8 @@ pub(crate) fn team_status(
         notes.extend(non_empty(held.join(", ")));
         notes.extend((unread > 0).then(|| format!("{unread} unread")));
         notes.extend(non_empty(used(&member.usage)));
-        let (icon, notes) = (member_icon(member.state), paint(DIM, &notes.join(" · ")));
+        let icon = member_icon(member.state);
+        let notes = paint(DIM, &notes.join(" · "));
         line(&mut text, &format!("  {icon} {:<width$}  {notes}", who(member)));
     }
     text
@@ -257,11 +259,11 @@ fn cost(text: &mut String, state: &State) {
     }
 }
 
-/// What waits for somebody's word, and how to give it.
-fn waiting(text: &mut String, state: &State, members: &[Member], typed: &CallerOptions) {
-    for wait in waits(state, members, typed) {
-        line(text, &format!("  waits    {}", wait.what));
-        line(text, &paint(DIM, &format!("           {}", wait.how)));
+/// Adds what waits for a person's word, and how to give it.
+fn add_waiting(text: &mut String, state: &State, members: &[Member], options: &CallerOptions) {
+    for Waiting { what, answer } in waiting(state, members) {
+        line(text, &format!("  waits    {}", options.written(&what)));
+        line(text, &paint(DIM, &format!("           {}", options.written(&answer))));
     }
 }
 

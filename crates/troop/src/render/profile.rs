@@ -30,7 +30,8 @@ pub(crate) fn profile(profile: &Profile, command: &str) -> String {
     let widest = |part: fn(&Suggestion) -> &String| {
         profile.team.iter().map(|it| part(it).len()).max().unwrap_or(0)
     };
-    let (name_width, width) = (widest(|it| &it.name), widest(|it| &it.expertise));
+    let name_width = widest(|it| &it.name);
+    let width = widest(|it| &it.expertise);
     for member in &profile.team {
         let reason = paint(DIM, &one_line(&member.reason));
         text.push_str(&format!(

@@ -1,87 +1,95 @@
-//! Who did what, when, and how long it took.
+//! Counts who did what, when, and how long it took.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::super::one_line;
 use smol_str::SmolStr;
 use troop_model::{
     Event, Fact, MemberName, MemberState, MessageKind, Notice, Party, RefusedBy, Role, State,
     StateCause, Status, TaskNumber, Time,
 };
 
-/// What was counted.
+use crate::text::one_line;
+
+/// The counts of a team's work, from when they began until the last event.
 #[derive(Debug)]
-pub(crate) struct Tally {
-    pub(crate) since: Time,
-    pub(crate) until: Time,
-    pub(crate) members: BTreeMap<MemberName, Deeds>,
+pub struct Tally {
+    pub since: Time,
+    pub until: Time,
+    pub members: BTreeMap<MemberName, MemberTally>,
     /// Messages that members and people sent.
-    pub(crate) n_messages: usize,
-    pub(crate) recoveries: Vec<Recovery>,
-    pub(crate) vetoes: Vec<Veto>,
-    pub(crate) troubles: Vec<Trouble>,
-    pub(crate) answers: Vec<Answer>,
+    pub n_messages: usize,
+    pub recoveries: Vec<Recovery>,
+    pub vetoes: Vec<Veto>,
+    pub troubles: Vec<Trouble>,
+    pub answers: Vec<PlanAnswer>,
     /// Teammates that could not do what they were told without a task, and have done nothing else since, with the reason.
-    pub(crate) failed: BTreeMap<MemberName, String>,
+    pub failed: BTreeMap<MemberName, String>,
     /// What the lead told the user last.
-    pub(crate) answer: Option<String>,
+    pub answer: Option<String>,
 }
 
 /// What one member did.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Deeds {
-    pub(crate) completed: Vec<Deed>,
-    pub(crate) n_messages: usize,
-    pub(crate) n_crashes: usize,
-    pub(crate) worked: Duration,
+pub struct MemberTally {
+    pub completed: Vec<CompletedWork>,
+    pub n_messages: usize,
+    pub n_crashes: usize,
+    pub worked: Duration,
     /// When it was last done with a task.
     done_at: Option<Time>,
 }
 
+/// How a holder's work on a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WorkEnding {
+    Completed,
+    Unfinished,
+}
+
 /// A task that was completed.
 #[derive(Clone, Debug)]
-pub(crate) struct Deed {
-    pub(crate) task: TaskNumber,
-    pub(crate) began_at: Time,
-    pub(crate) ended_at: Time,
+pub struct CompletedWork {
+    pub task: TaskNumber,
+    pub began_at: Time,
+    pub ended_at: Time,
 }
 
 /// A task that its holder lost, and who got it then.
 #[derive(Clone, Debug)]
-pub(crate) struct Recovery {
-    pub(crate) at: Time,
-    pub(crate) task: TaskNumber,
-    pub(crate) from: MemberName,
-    pub(crate) reason: String,
-    pub(crate) to: Option<(MemberName, Time)>,
+pub struct Recovery {
+    pub at: Time,
+    pub task: TaskNumber,
+    pub from: MemberName,
+    pub reason: String,
+    pub to: Option<(MemberName, Time)>,
 }
 
-/// Something that a hook was against.
+/// A change that a hook refused.
 #[derive(Clone, Debug)]
-pub(crate) struct Veto {
-    pub(crate) at: Time,
-    pub(crate) member: SmolStr,
+pub struct Veto {
+    pub at: Time,
+    pub member: SmolStr,
     /// The task, or what it was to be about.
-    pub(crate) about: Option<String>,
-    pub(crate) feedback: String,
+    pub about: Option<String>,
+    pub feedback: String,
 }
 
-/// Something that was not done, although somebody tried or said so.
+/// Work that was not done, although somebody tried or said so.
 #[derive(Clone, Debug)]
-pub(crate) struct Trouble {
-    pub(crate) at: Time,
-    /// In one word.
-    pub(crate) what: &'static str,
-    pub(crate) about: String,
+pub struct Trouble {
+    pub at: Time,
+    /// What went wrong, in a word or two.
+    pub what: &'static str,
+    pub about: String,
 }
 
 /// The answer to a plan.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    pub(crate) at: Time,
-    pub(crate) member: Party,
-    pub(crate) is_yes: bool,
-    pub(crate) feedback: String,
+pub struct PlanAnswer {
+    pub at: Time,
+    pub member: Party,
+    pub is_yes: bool,
+    pub feedback: String,
 }
 
 impl Tally {
@@ -123,39 +131,57 @@ impl Tally {
                     self.failed.remove(member);
                 }
             }
+            Fact::MessageSent { .. } => self.said(before, event),
+            _ => self.count_task(before, event),
+        }
+    }
+
+    /// Counts what happened to a task.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is not counted")]
+    fn count_task(&mut self, before: &State, event: &Event) {
+        match &event.fact {
             Fact::TaskAssigned { task, owner, .. } | Fact::TaskClaimed { task, owner, .. } => {
-                let waits = |it: &&mut Recovery| it.task == *task && it.to.is_none();
-                if let Some(recovery) = self.recoveries.iter_mut().rev().find(waits) {
+                let is_waiting = |it: &&mut Recovery| it.task == *task && it.to.is_none();
+                if let Some(recovery) = self.recoveries.iter_mut().rev().find(is_waiting) {
                     recovery.to = Some((owner.clone(), event.at));
                 }
             }
             Fact::TaskReleased { task, owner, reason, .. } => {
-                self.ends(before, *task, event.at, None);
+                self.ends(before, *task, event.at, WorkEnding::Unfinished);
                 let is_loss =
                     before.member(owner).is_none_or(|it| it.state == MemberState::Crashed)
                         || before.tasks().get(*task).is_some_and(|it| {
                             it.hold.lease_until.is_some_and(|until| until <= event.at)
                         });
                 if is_loss {
-                    let (from, reason) = (owner.clone(), reason.clone());
-                    let recovery = Recovery { at: event.at, task: *task, from, reason, to: None };
-                    self.recoveries.push(recovery);
+                    self.recoveries.push(Recovery {
+                        at: event.at,
+                        task: *task,
+                        from: owner.clone(),
+                        reason: reason.clone(),
+                        to: None,
+                    });
                 }
             }
             Fact::TaskCompleted { task, .. } | Fact::TaskApproved { task, .. } => {
-                self.ends(before, *task, event.at, Some(()));
+                self.ends(before, *task, event.at, WorkEnding::Completed);
             }
             Fact::TaskFailed { task, reason, retry_at } => {
-                self.ends(before, *task, event.at, None);
+                self.ends(before, *task, event.at, WorkEnding::Unfinished);
                 let again = if retry_at.is_some() { "; it was to be retried" } else { "" };
                 let about = format!("{task}: {}{again}", one_line(reason));
                 self.troubles.push(Trouble { at: event.at, what: "failed", about });
             }
             Fact::TaskRefused { task, subject, who, by, reason } => {
-                let (at, member, feedback) = (event.at, who.name.clone(), reason.clone());
+                let at = event.at;
                 let about = task.map(|it| it.to_string()).or_else(|| subject.clone());
                 match by {
-                    RefusedBy::Hook => self.vetoes.push(Veto { at, member, about, feedback }),
+                    RefusedBy::Hook => self.vetoes.push(Veto {
+                        at,
+                        member: who.name.clone(),
+                        about,
+                        feedback: reason.clone(),
+                    }),
                     RefusedBy::Merge => {
                         let about = format!("{}: {}", about.unwrap_or_default(), one_line(reason));
                         self.troubles.push(Trouble { at, what: "not done", about });
@@ -165,37 +191,41 @@ impl Tally {
             Fact::TaskChecked { task, evidence, .. } => {
                 let bad = evidence.iter().find(|it| !it.is_good());
                 self.troubles.extend(bad.map(|bad| {
-                    let (command, code) = (one_line(&bad.command), bad.exit_code);
+                    let command = one_line(&bad.command);
+                    let code = bad.exit_code;
                     let about = format!("{task}: `{command}` ended with exit code {code}");
                     Trouble { at: event.at, what: "not done", about }
                 }));
             }
-            Fact::MessageSent { .. } => self.said(before, event),
             _ => {}
         }
     }
 
-    fn of(&mut self, member: &MemberName) -> &mut Deeds {
+    fn of(&mut self, member: &MemberName) -> &mut MemberTally {
         self.members.entry(member.clone()).or_default()
     }
 
-    /// Somebody is done with a task, or at least does not work on it any more.
-    fn ends(&mut self, before: &State, number: TaskNumber, at: Time, done: Option<()>) {
+    /// The holder of a task no longer works on it.
+    fn ends(&mut self, before: &State, number: TaskNumber, at: Time, ending: WorkEnding) {
         let Some(task) = before.tasks().get(number) else { return };
         let (Some(owner), Some(since)) = (&task.owner, task.hold.since) else { return };
-        // What was held before this began was not worked on meanwhile, nor what waited until another was done.
-        let (earliest, deeds) = (self.since, self.of(owner));
-        let began_at = since.max(deeds.done_at.unwrap_or(since));
-        deeds.worked += at.since(began_at.max(earliest));
-        deeds.completed.extend(done.map(|()| Deed { task: number, began_at, ended_at: at }));
-        deeds.done_at = Some(at);
+        let earliest = self.since;
+        let member = self.of(owner);
+        // A member works on one task at a time: this one began when the task before it ended.
+        let began_at = since.max(member.done_at.unwrap_or(since));
+        member.worked += at.since(began_at.max(earliest));
+        if ending == WorkEnding::Completed {
+            member.completed.push(CompletedWork { task: number, began_at, ended_at: at });
+        }
+        member.done_at = Some(at);
     }
 
-    /// Nothing more will happen. Where nothing could be written any more, nobody has said what became of what was held.
+    /// Nothing more will happen. Tasks that are still held, for example because the log could not be written, count as work
+    /// until now.
     pub(super) fn end(&mut self, state: &State, now: Time) {
         let held: Vec<_> =
             state.tasks().iter().filter(|it| it.status == Status::InProgress).collect();
-        held.iter().for_each(|task| self.ends(state, task.number, now, None));
+        held.iter().for_each(|task| self.ends(state, task.number, now, WorkEnding::Unfinished));
         self.until = self.until.max(now);
     }
 
@@ -212,7 +242,9 @@ impl Tally {
         if is_said && *to == Party::user() && before.lead().is_some_and(|lead| *from == lead.name) {
             self.answer = Some(content.clone());
         }
-        let (at, member, feedback) = (event.at, to.clone(), content.clone());
+        let at = event.at;
+        let member = to.clone();
+        let feedback = content.clone();
         match message_kind {
             MessageKind::System if *notice == Some(Notice::Vetoed) => {
                 let member = SmolStr::new(member.as_str());
@@ -221,7 +253,7 @@ impl Tally {
             MessageKind::System | MessageKind::Idle | MessageKind::TaskAssignment => return,
             MessageKind::PlanApprovalResponse => {
                 let is_yes = *approve == Some(true);
-                self.answers.push(Answer { at, member, is_yes, feedback });
+                self.answers.push(PlanAnswer { at, member, is_yes, feedback });
             }
             MessageKind::Message
             | MessageKind::Broadcast
@@ -240,8 +272,9 @@ impl Tally {
         }
     }
 
-    /// Teammates that did something, in the order of their names.
-    pub(crate) fn workers<'a>(&'a self, state: &'a State) -> Vec<(&'a MemberName, Deeds)> {
+    /// The teammates, those that are gone too, with what they did, in the order of their names.
+    #[must_use]
+    pub fn workers<'a>(&'a self, state: &'a State) -> Vec<(&'a MemberName, MemberTally)> {
         let members = state.members().filter(|member| member.role == Role::Member);
         let gone = self.members.keys().filter(|name| state.member(name).is_none());
         let mut names: Vec<_> = members.map(|member| &member.name).chain(gone).collect();
