@@ -22,14 +22,14 @@ pub struct TeamSummary {
 
 /// A store, and the one team of it that is active.
 #[derive(Debug)]
-pub struct Session {
+pub struct StoreSession {
     store: Arc<dyn Store>,
     clock: Clock,
     following: Following,
     active: Option<Board>,
 }
 
-impl Session {
+impl StoreSession {
     /// A session without a team.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Clock, following: Following) -> Self {

@@ -17,7 +17,7 @@ use troop_model::{
 };
 pub(crate) use troop_protocol::TeamStanding;
 use troop_runtime::{
-    Board, Clock, CommandEffect, CommandRequest, Following, LeadPresence, Session, Signature,
+    Board, Clock, CommandEffect, CommandRequest, Following, LeadPresence, Signature, StoreSession,
     TeamSummary,
 };
 use troop_store::{Missing, Store};
@@ -42,7 +42,7 @@ const CHANNEL: &str = "cli";
 pub(crate) struct Desk {
     pub(crate) surroundings: Surroundings,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) session: Session,
+    pub(crate) session: StoreSession,
     pub(crate) clock: Clock,
     team: Option<String>,
     member: Option<String>,
@@ -106,7 +106,7 @@ impl Desk {
         let missing = if is_default { Missing::Make } else { missing };
         let store = troop_store::open(&url, missing).await?;
         let clock = Clock::system();
-        let session = Session::new(Arc::clone(&store), clock.clone(), following);
+        let session = StoreSession::new(Arc::clone(&store), clock.clone(), following);
         // An empty variable says nothing.
         let said = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         let (member, own_team) = starter.map(|it| (it.member, it.team)).unzip();

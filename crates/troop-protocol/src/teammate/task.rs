@@ -10,12 +10,12 @@ use uuid::Uuid;
 
 /// A task's id as it was written. Another lead's ids are its own; ours are like `task-7`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "Written", into = "String")]
+#[serde(from = "WireIdForm", into = "String")]
 pub struct WireId(String);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "an id is a text such as `task-7`, or a number")]
-enum Written {
+enum WireIdForm {
     Number(u64),
     Text(String),
 }
@@ -39,11 +39,11 @@ impl fmt::Display for WireId {
     }
 }
 
-impl From<Written> for WireId {
-    fn from(written: Written) -> Self {
+impl From<WireIdForm> for WireId {
+    fn from(written: WireIdForm) -> Self {
         match written {
-            Written::Number(number) => Self(number.to_string()),
-            Written::Text(text) => Self(text),
+            WireIdForm::Number(number) => Self(number.to_string()),
+            WireIdForm::Text(text) => Self(text),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, value::RawValue};
 use tokio::sync::Semaphore;
 use troop_model::{Command, Dialect, TaskCommand, TaskRef, TaskView, Version};
 
-use super::{Calls, Seat, board, claude, seen::TeamOverview};
+use super::{Calls, Seat, board, claude, seen::ToolTeam};
 use crate::{
     call::{Answer, Call, Change, FileCall, Query},
     code::{Failure, FailureKind},
@@ -124,7 +124,7 @@ impl<C: Calls> ToolDesk<'_, C> {
         self.query(Query::Task { task }).await
     }
 
-    pub(super) async fn team(&self) -> Result<TeamOverview, Failure> {
+    pub(super) async fn team(&self) -> Result<ToolTeam, Failure> {
         self.query(Query::Team {}).await
     }
 

@@ -38,7 +38,7 @@ pub(super) struct TaskPageLines<'a> {
 
 /// The team.
 #[derive(Debug, Deserialize)]
-pub(super) struct TeamOverview {
+pub(super) struct ToolTeam {
     pub(super) name: String,
     pub(super) status: TeamStatus,
     pub(super) members: Vec<Member>,
@@ -47,7 +47,7 @@ pub(super) struct TeamOverview {
     lead_lease: Option<IgnoredAny>,
 }
 
-impl TeamOverview {
+impl ToolTeam {
     /// Whether a lead runs it and starts members.
     pub(super) fn is_led(&self) -> bool {
         self.lead_lease.is_some()

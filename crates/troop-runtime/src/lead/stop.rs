@@ -275,7 +275,7 @@ impl Dispatcher {
             it.role == Role::Member && is_coming
         };
         let waits = tasks.with_status(Status::Failed).any(|number| {
-            tasks.get(number).is_some_and(|task| task.start.gate.gate.not_before.is_some())
+            tasks.get(number).is_some_and(|task| task.start.gate.gate.gate.not_before.is_some())
         });
         self.n_gated == 0
             && !self.post.state.members().any(will_run)

@@ -8,7 +8,7 @@ use anyhow::Result;
 use serde_json::json;
 use troop_agent::builtin::Endpoint;
 use troop_model::{Status, TeamId};
-use troop_runtime::{Board, Clock, Following, Session};
+use troop_runtime::{Board, Clock, Following, StoreSession};
 use troop_store::Missing;
 
 use crate::{
@@ -192,7 +192,7 @@ async fn store(
         Err(error) => return (vec![Check::bad("store", &error.into())], done),
     };
     let mut checks = vec![Check::good("store", url.to_string())];
-    let session = Session::new(Arc::clone(&store), Clock::system(), Following::WhenAsked);
+    let session = StoreSession::new(Arc::clone(&store), Clock::system(), Following::WhenAsked);
     let teams = match session.teams().await {
         Ok(teams) => teams,
         Err(error) => {

@@ -39,7 +39,8 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
         ("lease until", task.hold.lease_until.map(moment)),
         (
             "start",
-            (task.start.gate.gate.gate == StartGate::Waiting).then(|| "needs approval".to_owned()),
+            (task.start.gate.gate.gate.gate == StartGate::Waiting)
+                .then(|| "needs approval".to_owned()),
         ),
         ("asks", task.talk.question.as_ref().map(|question| one_line(&question.text))),
         (
