@@ -128,10 +128,7 @@ fn a_gated_task_starts_only_after_approval() {
     assert!(team.member("ann").refused(approve(1)).contains("may not approve"));
     let comment = Some("go".to_owned());
     team.person().ok(TaskCommand::Approve { task: task(1), comment });
-    assert_eq!(
-        (team.task(1).start.gate.gate, team.status(1)),
-        (StartGate::Approved, Status::Pending)
-    );
+    assert_eq!((team.task(1).start.gate, team.status(1)), (StartGate::Approved, Status::Pending));
     assert_eq!(team.task(1).talk.comments[0].text, "go");
     team.member("ann").ok(claim_next());
     team.member("ann").ok(review(1));
@@ -160,10 +157,7 @@ fn a_task_that_is_to_be_revised_waits_on() {
     let mut team = Bench::new();
     team.lead().ok(NewTask { approve_start: Some(true), ..create("one") });
     team.person().ok(revise(1));
-    assert_eq!(
-        (team.status(1), team.task(1).start.gate.gate),
-        (Status::Pending, StartGate::Waiting)
-    );
+    assert_eq!((team.status(1), team.task(1).start.gate), (Status::Pending, StartGate::Waiting));
     assert_eq!(team.task(1).talk.comments[0].text, "too short");
     assert_eq!(team.unread("lead"), ["task-1 was rejected by pat: too short"]);
 }

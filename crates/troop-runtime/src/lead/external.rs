@@ -22,7 +22,7 @@ fn ended_since(task: &Task, since: Time) -> Option<&TrailEntry> {
     let is_over = match task.status {
         Status::Completed | Status::InReview => true,
         // Who fails for good is told of by the rules.
-        Status::Failed => task.start.gate.gate.gate.not_before.is_some(),
+        Status::Failed => task.start.not_before.is_some(),
         Status::Pending
         | Status::InProgress
         | Status::Cancelled

@@ -274,9 +274,9 @@ impl Dispatcher {
             let is_coming = it.state == MemberState::Spawning || self.restarts.is_waiting(&it.name);
             it.role == Role::Member && is_coming
         };
-        let waits = tasks.with_status(Status::Failed).any(|number| {
-            tasks.get(number).is_some_and(|task| task.start.gate.gate.gate.not_before.is_some())
-        });
+        let waits = tasks
+            .with_status(Status::Failed)
+            .any(|number| tasks.get(number).is_some_and(|task| task.start.not_before.is_some()));
         self.n_gated == 0
             && !self.post.state.members().any(will_run)
             && tasks.n_with(Status::InProgress) == 0

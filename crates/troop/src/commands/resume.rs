@@ -234,7 +234,7 @@ impl Found {
         let down = down.into_iter().take(limit).map(again).collect();
         let is_open = |task: &Task| match task.status {
             Status::Completed | Status::Cancelled => false,
-            Status::Failed => task.start.gate.gate.gate.not_before.is_some(),
+            Status::Failed => task.start.not_before.is_some(),
             Status::Pending
             | Status::InProgress
             | Status::InReview

@@ -118,15 +118,15 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
             notes.extend(waits(state, task));
         }
         Status::Failed => {
-            let retry = task.start.gate.gate.gate.not_before.filter(|at| *at > now);
+            let retry = task.start.not_before.filter(|at| *at > now);
             notes.extend(retry.map(|at| format!("again in {}", span(at.since(now)))));
             notes.extend(task.result.as_deref().map(one_line));
         }
         Status::Pending => {
-            if task.start.gate.gate.gate.gate == troop_model::StartGate::Waiting {
+            if task.start.gate == troop_model::StartGate::Waiting {
                 notes.push("needs approval to start".to_owned());
             }
-            let rests = task.start.gate.gate.gate.not_before.filter(|at| *at > now);
+            let rests = task.start.not_before.filter(|at| *at > now);
             notes.extend(rests.map(|at| format!("rests for {}", span(at.since(now)))));
         }
         Status::InReview | Status::Cancelled => notes.extend(task.result.as_deref().map(one_line)),

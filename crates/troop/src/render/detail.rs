@@ -37,11 +37,7 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
         ("progress", progress),
         ("attempts", (task.attempts > 1).then(|| task.attempts.to_string())),
         ("lease until", task.hold.lease_until.map(moment)),
-        (
-            "start",
-            (task.start.gate.gate.gate.gate == StartGate::Waiting)
-                .then(|| "needs approval".to_owned()),
-        ),
+        ("start", (task.start.gate == StartGate::Waiting).then(|| "needs approval".to_owned())),
         ("asks", task.talk.question.as_ref().map(|question| one_line(&question.text))),
         (
             "created",

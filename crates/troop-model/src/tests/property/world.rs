@@ -183,7 +183,7 @@ impl World {
                 let task = state.tasks().get(it.task);
                 it.status == DelegationStatus::Failed
                     && !it.is_announced
-                    && task.is_some_and(|task| task.start.gate.not_before.is_some())
+                    && task.is_some_and(|task| task.start.not_before.is_some())
             };
             let goes_on = |it: &&crate::Delegation| is_running(it) || rests(it);
             let waits = state.delegations().filter(goes_on).any(|it| it.is_sibling(ended));

@@ -380,8 +380,7 @@ async fn a_task_that_fails_needs_no_hook() {
     stage
         .until("it has failed for good", |state| {
             let task = state.tasks().get(TaskNumber(1))?;
-            (task.status == Status::Failed && task.start.gate.gate.gate.not_before.is_none())
-                .then_some(())
+            (task.status == Status::Failed && task.start.not_before.is_none()).then_some(())
         })
         .await;
 }
@@ -400,8 +399,7 @@ fn tried_twice(checks: &[&str]) -> Settings {
 async fn failed(stage: &Stage) -> Task {
     let look = |state: &State| {
         let task = state.tasks().get(TaskNumber(1))?;
-        let is_over =
-            task.status == Status::Failed && task.start.gate.gate.gate.not_before.is_none();
+        let is_over = task.status == Status::Failed && task.start.not_before.is_none();
         is_over.then(|| task.clone())
     };
     stage.until("it has failed for good", look).await
