@@ -7,9 +7,7 @@ use troop_model::{
     TaskCommand, TaskRef, decide,
 };
 use troop_process::Mark;
-use troop_runtime::{
-    Agreement, BoardError, CheckDemand, Checks, CommandRequest, complaint, find_lead,
-};
+use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, complaint, find_lead};
 use uuid::Uuid;
 
 use crate::{
@@ -137,9 +135,14 @@ async fn way_on(desk: &mut TeamDesk) -> Result<String> {
 
 /// Refuses an order that the board would not take even with a proof, or with this one if there is one.
 async fn judge(desk: &mut TeamDesk, proof: Option<Proof>, order: &TaskCommand) -> Result<()> {
-    let CommandRequest { actor, operation, origin, command, .. } =
-        desk.request(Command::Task(order.clone()))?;
-    let ctx = Context { now: desk.clock.now(), actor, operation, origin, fence: None };
+    let request = desk.request(Command::Task(order.clone()))?;
+    let ctx = Context {
+        now: desk.clock.now(),
+        asker: request.asker(),
+        operation: request.operation,
+        fence: None,
+    };
+    let command = request.command;
     let board = desk.team(None).await?;
     let judged = board.look(move |state| {
         let mut state = state.clone();

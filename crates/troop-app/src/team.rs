@@ -219,9 +219,8 @@ impl TeamHandle {
     async fn explain(&self, failure: Failure, request: &CommandRequest) -> Result<Error> {
         let context = Context {
             now: self.clock.now(),
-            actor: request.actor.clone(),
+            asker: request.asker(),
             operation: request.operation,
-            origin: request.origin.clone(),
             fence: request.fence,
         };
         let command = request.command.clone();

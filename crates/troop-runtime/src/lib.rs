@@ -59,8 +59,8 @@ pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Sugg
 pub use relay::{LeadClient, relay};
 pub use session::{StoreSession, TeamSummary};
 pub use workspace::{
-    Asker, FilePath, FileRecord, FileStat, Listing, MAX_FILE, MAX_FILES, Workspace, WorkspaceError,
-    WorkspaceFiles,
+    FilePath, FileRecord, FileRequest, FileStat, Listing, MAX_FILE, MAX_FILES, Workspace,
+    WorkspaceError, WorkspaceFiles,
 };
 
 /// A future that can be passed around.

@@ -151,7 +151,7 @@ impl Tally {
                 let is_loss =
                     before.member(owner).is_none_or(|it| it.state == MemberState::Crashed)
                         || before.tasks().get(*task).is_some_and(|it| {
-                            it.lease_until.is_some_and(|until| until <= event.at)
+                            it.hold.lease_until.is_some_and(|until| until <= event.at)
                         });
                 if is_loss {
                     self.recoveries.push(Recovery {
@@ -208,7 +208,7 @@ impl Tally {
     /// The holder of a task no longer works on it.
     fn ends(&mut self, before: &State, number: TaskNumber, at: Time, ending: WorkEnding) {
         let Some(task) = before.tasks().get(number) else { return };
-        let (Some(owner), Some(since)) = (&task.owner, task.held_since) else { return };
+        let (Some(owner), Some(since)) = (&task.owner, task.hold.since) else { return };
         let earliest = self.since;
         let member = self.of(owner);
         // A member works on one task at a time: this one began when the task before it ended.

@@ -2,7 +2,7 @@
 
 use troop_model::{
     Actor, Command, Context, MemberName, MessageKind, NewMember, NewTask, NewTeamCommand,
-    OperationId, Origin, Outgoing, Settings, State, TaskCommand, TaskNumber, TeamId, Time, decide,
+    OperationId, Outgoing, Settings, State, TaskCommand, TaskNumber, TeamId, Time, decide,
 };
 use uuid::Uuid;
 
@@ -36,9 +36,8 @@ fn story() -> Story {
 fn told(story: &mut Story, actor: Actor, command: &Command) -> Vec<StoryLine> {
     let context = Context {
         now: Time::from_micros(1_700_000_001_000_000),
-        actor,
+        asker: actor.into(),
         operation: OperationId(Uuid::now_v7()),
-        origin: Origin::default(),
         fence: None,
     };
     let events = decide(story.state(), command, &context).unwrap();

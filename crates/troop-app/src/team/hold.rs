@@ -36,7 +36,7 @@ pub(super) fn due(state: &State, member: &MemberName, now: Time) -> Vec<TaskNumb
     let Some(team) = state.team() else { return Vec::new() };
     let fresh_until = now + team.settings.lease() * 2 / 3;
     let is_due = |task: &TaskNumber| {
-        let lease_until = state.tasks().get(*task).and_then(|task| task.lease_until);
+        let lease_until = state.tasks().get(*task).and_then(|task| task.hold.lease_until);
         lease_until.is_some_and(|until| until <= fresh_until)
     };
     state.tasks().held_by(member).filter(is_due).collect()

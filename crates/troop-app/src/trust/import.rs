@@ -34,7 +34,9 @@ pub fn imported_commands(
     }
     let runs_commands = runs_commands(state, surroundings);
     for task in state.tasks().iter().filter(|task| !task.status.is_finished()) {
-        runs.extend(task.checks.iter().map(check(format!("{}, before it is done", task.number))));
+        runs.extend(
+            task.proof.checks.iter().map(check(format!("{}, before it is done", task.number))),
+        );
         if let Some(command) = command_of(task).filter(|_| runs_commands) {
             runs.push(ProjectCommand {
                 kind: ProjectCommandKind::Task,

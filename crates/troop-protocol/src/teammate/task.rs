@@ -170,22 +170,22 @@ impl WireTask {
     }
 }
 
-impl From<&TaskView<'_>> for WireTask {
-    fn from(task: &TaskView<'_>) -> Self {
+impl From<TaskView> for WireTask {
+    fn from(task: TaskView) -> Self {
         Self {
             id: task.number.into(),
             number: Some(task.number),
-            subject: task.subject.to_owned(),
-            description: task.description.to_owned(),
+            subject: task.subject,
+            description: task.description,
             status: Some(task.status),
-            owner: task.owner.map(str::to_owned),
+            owner: task.owner.map(|owner| owner.to_string()),
             blocked_by: task.blocked_by.iter().map(|number| (*number).into()).collect(),
             attempt: Some(task.attempts),
             priority: task.priority,
-            result: task.result.clone(),
+            result: task.result,
             created_at: Some(task.created_at),
             completed_at: task.completed_at,
-            metadata: task.metadata.clone(),
+            metadata: task.metadata.0,
             run: None,
         }
     }

@@ -215,7 +215,7 @@ async fn store(surroundings: &Surroundings) -> (Vec<Check>, BTreeMap<TeamId, Don
 /// Who did the tasks that are done and merged.
 fn done_in(state: &troop_model::State) -> DoneTasks {
     let tasks = state.tasks().iter();
-    let done = tasks.filter(|it| it.status == Status::Completed && it.merged.is_some());
+    let done = tasks.filter(|it| it.status == Status::Completed && it.proof.merged.is_some());
     done.filter_map(|it| Some((it.number, it.owner.clone()?))).collect()
 }
 

@@ -242,7 +242,7 @@ impl Resumption {
         let down = down.into_iter().take(limit).map(again).collect();
         let is_open = |task: &Task| match task.status {
             Status::Completed | Status::Cancelled => false,
-            Status::Failed => task.not_before.is_some(),
+            Status::Failed => task.start.not_before.is_some(),
             Status::Pending
             | Status::InProgress
             | Status::InReview

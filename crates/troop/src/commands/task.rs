@@ -12,7 +12,7 @@ use troop_model::{
     ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal,
     RejectMode, Task, TaskNumber, TaskUpdate, TaskView, preview,
 };
-use troop_runtime::{Board, BoardError, CommandEffect, Signature, TaskPage};
+use troop_runtime::{Board, BoardError, CommandEffect, TaskPage};
 
 use super::given;
 use crate::{
@@ -340,10 +340,10 @@ async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Res
 }
 
 async fn next(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
-    let Signature { actor, origin, .. } = desk.signature()?;
+    let asker = desk.signature()?.asker();
     let board = desk.team(None).await?;
-    let is_person = actor.kind != ActorKind::Agent;
-    let next = board.next(actor, origin).await.map_err(|error| {
+    let is_person = asker.actor.kind != ActorKind::Agent;
+    let next = board.next(asker).await.map_err(|error| {
         let is_nothing = matches!(&error, BoardError::Refused(Refusal::NothingAvailable { .. }));
         if is_nothing && is_person {
             let hint = Hint::to("see why", HintCommand::troop("task list"));

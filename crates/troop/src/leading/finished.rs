@@ -122,7 +122,7 @@ impl Left {
         let mut left = Self::default();
         for task in state.tasks().iter() {
             let number = task.number;
-            let is_worn_out = |task: &Task| task.not_before.is_none();
+            let is_worn_out = |task: &Task| task.start.not_before.is_none();
             match state.tasks().status(number).unwrap_or(task.status) {
                 Status::Completed | Status::Cancelled => continue,
                 Status::Pending => left.pending.push(number),

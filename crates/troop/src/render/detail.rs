@@ -23,7 +23,7 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
     let numbers =
         |numbers: Vec<u32>| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let progress =
-        task.progress.as_ref().map(|it| format!("{}% {}", it.percent, one_line(&it.step)));
+        task.hold.progress.as_ref().map(|it| format!("{}% {}", it.percent, one_line(&it.step)));
     let fields = [
         ("owner", task.owner.as_ref().map(ToString::to_string)),
         ("assignee", task.assignee.as_ref().map(ToString::to_string)),
@@ -36,15 +36,22 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
         ),
         ("progress", progress),
         ("attempts", (task.attempts > 1).then(|| task.attempts.to_string())),
-        ("lease until", task.lease_until.map(moment)),
-        ("start", (task.start == StartGate::Waiting).then(|| "needs approval".to_owned())),
-        ("asks", task.question.as_ref().map(|question| one_line(&question.text))),
-        ("created", Some(format!("{} by {}", moment(task.created_at), task.created_by))),
-        ("completed", task.completed_at.map(moment)),
+        ("lease until", task.hold.lease_until.map(moment)),
+        ("start", (task.start.gate == StartGate::Waiting).then(|| "needs approval".to_owned())),
+        ("asks", task.talk.question.as_ref().map(|question| one_line(&question.text))),
+        (
+            "created",
+            Some(format!(
+                "{} by {}",
+                moment(task.provenance.created_at),
+                task.provenance.created_by
+            )),
+        ),
+        ("completed", task.provenance.completed_at.map(moment)),
         ("checks", non_empty(checks(state, task).join("; "))),
-        ("unchecked", task.waived.as_deref().map(one_line)),
-        ("failed", (task.n_failed_checks > 0).then(|| failed(task.n_failed_checks))),
-        ("merged", task.merged.as_ref().map(|it| format!("{} into {}", it.commit, it.into))),
+        ("unchecked", task.proof.waived.as_deref().map(one_line)),
+        ("failed", (task.proof.n_failed > 0).then(|| failed(task.proof.n_failed))),
+        ("merged", task.proof.merged.as_ref().map(|it| format!("{} into {}", it.commit, it.into))),
         ("used", (!task.usage.is_nothing()).then(|| task.usage.to_string())),
         ("metadata", metadata(task)),
         ("id", Some(task.id.to_string())),
@@ -85,11 +92,11 @@ fn failed(n_failed: u32) -> String {
 
 /// What checks said about a task.
 fn evidence(text: &mut String, task: &Task) {
-    if task.evidence.is_empty() {
+    if task.proof.evidence.is_empty() {
         return;
     }
     line(text, &format!("\n{}", paint(BOLD, "Evidence")));
-    for it in &task.evidence {
+    for it in &task.proof.evidence {
         let (mark, how) = evidence_line(it);
         let about = format!("{how}, {}", moment(it.at));
         line(text, &format!("  {mark} {}  {}", one_line(&it.command), paint(DIM, &about)));
@@ -111,16 +118,16 @@ pub(super) fn evidence_line(evidence: &Evidence) -> (String, String) {
 
 /// What was said about a task, which files it has, and what happened to it.
 fn discussion(text: &mut String, state: &State, task: &Task) {
-    if !task.comments.is_empty() {
+    if !task.talk.comments.is_empty() {
         line(text, &format!("\n{}", paint(BOLD, "Comments")));
-        for comment in &task.comments {
+        for comment in &task.talk.comments {
             let said = format!("{} {}", comment.author, paint(DIM, &moment(comment.at)));
             line(text, &format!("  {said}\n{}", indent(&comment.text, 4)));
         }
     }
-    if !task.attachments.is_empty() {
+    if !task.talk.attachments.is_empty() {
         line(text, &format!("\n{}", paint(BOLD, "Files")));
-        for attachment in &task.attachments {
+        for attachment in &task.talk.attachments {
             line(
                 text,
                 &format!(

@@ -165,8 +165,8 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
         if task.attempts > 1 { format!(", attempt {}", task.attempts) } else { String::new() };
     match status {
         Status::InProgress => {
-            let since = task.held_since.map(|since| took(now.since(since))).unwrap_or_default();
-            let progress = task.progress.as_ref().map(|it| format!(" {}%", it.percent));
+            let since = task.hold.since.map(|since| took(now.since(since))).unwrap_or_default();
+            let progress = task.hold.progress.as_ref().map(|it| format!(" {}%", it.percent));
             format!("{since}{}{attempt}", progress.unwrap_or_default())
         }
         Status::Blocked => {

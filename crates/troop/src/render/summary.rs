@@ -98,6 +98,7 @@ fn tasks(story: &Story, width: usize) -> Vec<String> {
 /// What the checks of a task said, and on which commit.
 fn proof(task: &Task, width: usize) -> Vec<String> {
     let mut lines: Vec<_> = task
+        .proof
         .evidence
         .iter()
         .map(|it| {
@@ -110,7 +111,7 @@ fn proof(task: &Task, width: usize) -> Vec<String> {
             )
         })
         .collect();
-    if let Some(reason) = &task.waived {
+    if let Some(reason) = &task.proof.waived {
         let what = format!("not checked: {}", one_line(reason));
         lines.push(format!("            {}", paint(DIM, &fit(&what, width.saturating_sub(12)))));
     }
@@ -208,8 +209,8 @@ pub(crate) fn summary_json(story: &Story) -> Value {
             json!({
                 "number": task.number, "subject": task.subject, "owner": task.owner, "attempts": task.attempts,
                 "status": state.tasks().status(task.number), "result": task.result,
-                "evidence": task.evidence.iter().map(EvidenceView::new).collect::<Vec<_>>(),
-                "checks_waived": task.waived, "merged": task.merged, "usage": task.usage,
+                "evidence": task.proof.evidence.iter().map(EvidenceView::new).collect::<Vec<_>>(),
+                "checks_waived": task.proof.waived, "merged": task.proof.merged, "usage": task.usage,
                 "began_at": deed.map(|deed| deed.began_at), "ended_at": deed.map(|deed| deed.ended_at),
             })
         })

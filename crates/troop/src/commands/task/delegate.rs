@@ -62,7 +62,7 @@ pub(super) async fn run(
             let hint = Hint::to("see the task", HintCommand::troop("task get").word(found.task.0));
             let to = &found.to;
             let task = found.task;
-            let is_due = move |state: &State| state.tasks().get(task)?.not_before;
+            let is_due = move |state: &State| state.tasks().get(task)?.start.not_before;
             let message = match board.look(is_due).await? {
                 Some(_) => format!("{to} did not complete {task} this time; it will be retried"),
                 None => format!("{to} did not complete {task}"),

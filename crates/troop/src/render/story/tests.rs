@@ -6,8 +6,8 @@ use anstream::adapter::strip_str;
 use insta::assert_snapshot;
 use troop_model::{
     Actor, Command, Context, MemberName, MemberState, MessageKind, NewMember, NewTask,
-    NewTeamCommand, Notice, OperationId, Origin, Outgoing, Permissions, RefusedBy, Settings, Spawn,
-    State, TaskCommand, TaskNumber, TeamId, Time, decide,
+    NewTeamCommand, Notice, OperationId, Outgoing, Permissions, RefusedBy, Settings, Spawn, State,
+    TaskCommand, TaskNumber, TeamId, Time, decide,
 };
 use unicode_width::UnicodeWidthStr;
 use uuid::Uuid;
@@ -69,8 +69,7 @@ impl World {
     fn does(&mut self, actor: Actor, command: Command) {
         self.now = self.now + Duration::from_millis(100);
         let operation = OperationId(Uuid::now_v7());
-        let (now, origin) = (self.now, Origin::default());
-        let ctx = Context { now, actor, operation, origin, fence: None };
+        let ctx = Context { now: self.now, asker: actor.into(), operation, fence: None };
         for event in decide(self.story.state(), &command, &ctx).unwrap() {
             let line = self.story.tell(&event);
             self.lines.extend(line.map(|line| text(&line)));
