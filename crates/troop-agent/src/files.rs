@@ -28,7 +28,7 @@ pub(crate) struct WorkFolder {
 
 /// A path for rules: relative to the working folder, as given and with links resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct RulePath {
     pub(crate) given: String,
     pub(crate) real: String,
 }
@@ -81,12 +81,12 @@ impl WorkFolder {
     }
 
     /// The path that rules are checked against. A path that leads out stays as it is, and is refused when it is used.
-    pub(crate) fn spot(&self, path: &str) -> Spot {
+    pub(crate) fn rule_path(&self, path: &str) -> RulePath {
         let Ok(inside) = self.inside(path) else {
-            return Spot { given: path.to_owned(), real: path.to_owned() };
+            return RulePath { given: path.to_owned(), real: path.to_owned() };
         };
         let real = self.followed(&inside).unwrap_or_else(|| inside.clone());
-        Spot { given: inside.display().to_string(), real: real.display().to_string() }
+        RulePath { given: inside.display().to_string(), real: real.display().to_string() }
     }
 
     /// Resolves the links of a path, whether or not it exists: writing follows a link to a missing file. None if they

@@ -30,7 +30,6 @@ pub use registry::{Finder, RegistryError, agent as find_agent};
 pub use script::{ScriptAgent, ScriptError};
 pub use teammate::{ALIVE, Exit, TeammateOptions, serve};
 pub use turn::{
-    Authority, PermissionAnswer, PermissionRequest, PlanAnswer, Turn, Unanswered,
-    permission_question,
+    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanAnswer, Turn, permission_question,
 };
 pub use wire::{RawWrite, Workplace};

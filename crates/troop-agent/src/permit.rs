@@ -47,21 +47,22 @@ pub enum Permit {
 impl Rules {
     /// Whether an action is allowed in this mode. What is denied is denied in every mode.
     #[must_use]
-    pub fn check(&self, mode: Permissions, deed: &ToolAction<'_>) -> Permit {
-        if let Some(rule) = self.deny.iter().find(|rule| rule.forbids(deed)) {
+    pub fn check(&self, mode: Permissions, action: &ToolAction<'_>) -> Permit {
+        if let Some(rule) = self.deny.iter().find(|rule| rule.forbids(action)) {
             return Permit::No(format!(
                 "the rule `{rule}` forbids it; do it in another way, or say that you cannot"
             ));
         }
-        let changes = matches!(deed.category, Category::Files | Category::Shell | Category::Other);
-        let writes = deed.category == Category::Files;
+        let changes =
+            matches!(action.category, Category::Files | Category::Shell | Category::Other);
+        let writes = action.category == Category::Files;
         match mode {
-            _ if writes && deed.is_any(own::is_of_git) => Permit::No(own::OF_GIT.to_owned()),
+            _ if writes && action.is_any(own::is_of_git) => Permit::No(own::OF_GIT.to_owned()),
             Permissions::Plan if changes => Permit::No(ToolDenial::PlanMode.to_string()),
-            _ if self.ask.iter().any(|rule| rule.forbids(deed)) => Permit::Ask,
+            _ if self.ask.iter().any(|rule| rule.forbids(action)) => Permit::Ask,
             Permissions::Bypass => Permit::Yes,
-            _ if writes && deed.is_any(own::decides_what_runs) => Permit::Ask,
-            _ if !changes || lets(&self.allow, deed) => Permit::Yes,
+            _ if writes && action.is_any(own::decides_what_runs) => Permit::Ask,
+            _ if !changes || lets(&self.allow, action) => Permit::Yes,
             Permissions::AcceptEdits if writes => Permit::Yes,
             Permissions::Plan | Permissions::Default | Permissions::AcceptEdits => Permit::Ask,
         }
@@ -84,15 +85,15 @@ impl Rules {
 }
 
 /// Whether rules allow an action. Each command of a line must be allowed, and nothing may be hidden in it.
-pub(crate) fn lets(rules: &[Rule], deed: &ToolAction<'_>) -> bool {
-    if rules.iter().any(|rule| rule.allows(deed)) {
+pub(crate) fn lets(rules: &[Rule], action: &ToolAction<'_>) -> bool {
+    if rules.iter().any(|rule| rule.allows(action)) {
         return true;
     }
-    if deed.category != Category::Shell {
+    if action.category != Category::Shell {
         return false;
     }
-    let line = ShellLine::read(deed.what);
-    let is_allowed = |command| rules.iter().any(|rule| rule.allows_command(deed.tool, command));
+    let line = ShellLine::read(action.what);
+    let is_allowed = |command| rules.iter().any(|rule| rule.allows_command(action.tool, command));
     line.is_clear && !line.commands.is_empty() && line.commands.iter().all(is_allowed)
 }
 
@@ -115,8 +116,8 @@ impl Veil {
     pub(crate) fn hides(&self, root: &Path, path: &str) -> bool {
         let tool = self.tool;
         let category = Category::Read;
-        let deed = ToolAction { tool, category, what: path, real: path, root };
-        self.rules.iter().any(|rule| rule.forbids(&deed))
+        let action = ToolAction { tool, category, what: path, real: path, root };
+        self.rules.iter().any(|rule| rule.forbids(&action))
     }
 }
 

@@ -23,7 +23,7 @@ use troop_protocol::{Level, MessageIn, WireTask};
 
 use crate::{Agent, Turn, TurnOutcome, Work, agent::BoxFuture};
 use perform::{Performance, ScriptStop};
-use syntax::{Script, When};
+use syntax::{Script, Trigger};
 use variables::Variables;
 
 #[cfg(test)]
@@ -91,8 +91,8 @@ impl ScriptAgent {
         let script = Arc::clone(&self.script);
         let mut performance = Performance::new(&script, &mut self.memory, turn);
         let ended = match work {
-            Work::Start => performance.react(|when| *when == When::Started).await,
-            Work::Shutdown { .. } => performance.react(|when| *when == When::Shutdown).await,
+            Work::Start => performance.react(|when| *when == Trigger::Started).await,
+            Work::Shutdown { .. } => performance.react(|when| *when == Trigger::Shutdown).await,
             Work::Mail(mail) => match performance.read(mail).await {
                 Ok(None) => Ok(()),
                 Ok(Some(reason)) => Err(ScriptStop::Failed(reason)),
@@ -127,7 +127,8 @@ impl Performance<'_> {
     async fn work_on(&mut self, task: &WireTask) -> Result<(), ScriptStop> {
         self.begin_task(task);
         let subject = task.subject.clone();
-        let is_meant = |when: &When| matches!(when, When::Task(glob) if glob.is_match(&subject));
+        let is_meant =
+            |when: &Trigger| matches!(when, Trigger::Task(glob) if glob.is_match(&subject));
         if !self.has(is_meant) {
             let reason = format!("the script has no `when task` for `{subject}`");
             return Err(ScriptStop::Failed(reason));
@@ -140,7 +141,7 @@ impl Performance<'_> {
     /// An error if no handler took what a person said first: such a script has not even begun.
     fn unheard(&self, message: &MessageIn) -> Option<String> {
         let is_first = message.from == Party::user().as_str() && !self.memory.has_heard_person;
-        let begins = |when: &When| *when == When::Started || when.is_for(message);
+        let begins = |when: &Trigger| *when == Trigger::Started || when.is_for(message);
         let said = troop_model::preview(&message.content, MAX_SHOWN);
         (is_first && !self.has(begins))
             .then(|| format!("the script has no `when mail` for `{said}`"))

@@ -22,7 +22,7 @@ use troop_protocol::{
 use crate::wire::{MemberWire, Workplace};
 use ask::Questions;
 pub use ask::{
-    Authority, PermissionAnswer, PermissionRequest, PlanAnswer, Unanswered, permission_question,
+    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanAnswer, permission_question,
 };
 
 /// How much of a log line is sent.

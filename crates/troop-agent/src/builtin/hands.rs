@@ -18,8 +18,8 @@ use super::{
     tools::{OwnTool, Shell, ToolOutcome},
 };
 use crate::{
-    Authority, PermissionAnswer, PermissionRequest, PlanAnswer, Turn, TurnOutcome, Unanswered,
-    files::{Spot, WorkFolder},
+    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanAnswer, Turn, TurnOutcome,
+    files::{RulePath, WorkFolder},
     permission_question,
     permit::{self, ToolAction},
     prompt::of_others,
@@ -152,7 +152,7 @@ impl Hands<'_> {
                 Some(_) | None => ToolOutcome::Bad(self.unknown(&call.name)),
             };
         };
-        let Spot { given, real } = tool.spot(input, self.files).await;
+        let RulePath { given, real } = tool.rule_path(input, self.files).await;
         self.show(&call.name, &given).await;
         let action = self.action(&call.name, tool.category(), &given, &real);
         if let Err(why) = self.check_permission(&action, input).await {
@@ -272,7 +272,7 @@ impl Hands<'_> {
     }
 
     /// Proposes a plan. The reason of a rejection is written for the model.
-    pub(crate) async fn propose(&self, plan: &str) -> Result<PlanAnswer, Unanswered> {
+    pub(crate) async fn propose(&self, plan: &str) -> Result<PlanAnswer, NoAnswer> {
         let answer = self.turn.propose(&self.keys.hidden_in(plan), self.authority()).await?;
         Ok(match answer {
             PlanAnswer::Approved => PlanAnswer::Approved,

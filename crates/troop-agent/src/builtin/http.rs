@@ -54,14 +54,14 @@ impl Default for HttpTimeouts {
     }
 }
 
-type Sender = SendRequest<Full<Bytes>>;
+type HttpSender = SendRequest<Full<Bytes>>;
 
 /// An HTTP client for one API.
 #[derive(Debug)]
 pub(crate) struct Http {
     target: HttpTarget,
     patience: HttpTimeouts,
-    idle: Arc<Mutex<Option<Sender>>>,
+    idle: Arc<Mutex<Option<HttpSender>>>,
     /// Made on first use: certificates take memory that idle members do not need.
     tls: OnceLock<Arc<ClientConfig>>,
     tracker: TaskTracker,
@@ -73,8 +73,8 @@ pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     body: Incoming,
-    sender: Sender,
-    idle: Arc<Mutex<Option<Sender>>>,
+    sender: HttpSender,
+    idle: Arc<Mutex<Option<HttpSender>>>,
     tracker: TaskTracker,
     patience: Duration,
 }
@@ -93,7 +93,7 @@ impl Http {
     /// Whether there is an idle connection.
     pub(crate) fn is_connected(&self) -> bool {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.as_ref().is_some_and(Sender::is_ready)
+        idle.as_ref().is_some_and(HttpSender::is_ready)
     }
 
     /// Posts JSON, and waits until the response begins.
@@ -134,9 +134,9 @@ impl Http {
 
     async fn send(
         &self,
-        mut sender: Sender,
+        mut sender: HttpSender,
         request: Request<Full<Bytes>>,
-    ) -> Result<(Sender, hyper::Response<Incoming>), HttpError> {
+    ) -> Result<(HttpSender, hyper::Response<Incoming>), HttpError> {
         let answer = sender.send_request(request).await;
         Ok((sender, answer.map_err(|error| HttpError::Broken(chain(&error)))?))
     }

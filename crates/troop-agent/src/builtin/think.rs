@@ -16,7 +16,7 @@ use super::{
     prompt as words,
     tools::shortened,
 };
-use crate::{PlanAnswer, TurnOutcome, Unanswered, prompt};
+use crate::{NoAnswer, PlanAnswer, TurnOutcome, prompt};
 use screen::{Cost, ReplyScreen};
 
 /// How often in a row a reply may be empty or cut off.
@@ -127,9 +127,9 @@ impl Mind {
     /// Proposes the last words of the model as its plan, and tells it the answer. An error is how its work ends.
     async fn propose(&mut self, hands: &Hands<'_>, plan: &str) -> Result<(), Thought> {
         let answer = hands.propose(plan).await.map_err(|unanswered| match unanswered {
-            Unanswered::Interrupted => Thought::Interrupted,
-            Unanswered::Spent { why } => Thought::Spent(why),
-            Unanswered::NotAsked { .. } => Thought::Failed(unanswered.to_string()),
+            NoAnswer::Interrupted => Thought::Interrupted,
+            NoAnswer::Spent { why } => Thought::Spent(why),
+            NoAnswer::NotAsked { .. } => Thought::Failed(unanswered.to_string()),
         })?;
         match answer {
             PlanAnswer::Approved => {

@@ -18,7 +18,7 @@ pub(crate) use shell::Shell;
 use super::chat::ToolSpec;
 use crate::{
     TurnOutcome,
-    files::{NoFile, Spot, WorkFolder},
+    files::{NoFile, RulePath, WorkFolder},
     permit::{Rules, Veil},
 };
 use find::in_background;
@@ -116,19 +116,23 @@ impl OwnTool {
     }
 
     /// What a permission for the call is about: a path, or a command.
-    pub(crate) async fn spot(self, input: &Map<String, Value>, files: &WorkFolder) -> Spot {
+    pub(crate) async fn rule_path(
+        self,
+        input: &Map<String, Value>,
+        files: &WorkFolder,
+    ) -> RulePath {
         let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default();
         let path = match self {
             Self::Read | Self::Write | Self::Edit => text("file_path").to_owned(),
             Self::List | Self::Glob | Self::Grep => text("path").to_owned(),
             Self::Shell => {
                 let given = text("command").to_owned();
-                return Spot { real: given.clone(), given };
+                return RulePath { real: given.clone(), given };
             }
-            Self::Plan | Self::Fail | Self::GiveBack => return Spot::default(),
+            Self::Plan | Self::Fail | Self::GiveBack => return RulePath::default(),
         };
         let files = files.clone();
-        in_background(move |_| Ok(files.spot(&path))).await.unwrap_or_default()
+        in_background(move |_| Ok(files.rule_path(&path))).await.unwrap_or_default()
     }
 
     /// Runs the tool. What it starts ends with this future.

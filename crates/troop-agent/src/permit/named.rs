@@ -39,8 +39,8 @@ pub(super) enum FileUse {
 
 /// The files that a line would use in this way, relative to the working folder: by name, behind links, by wildcards,
 /// and in folders that are taken whole.
-pub(super) fn files(deed: &ToolAction<'_>, how: FileUse) -> Vec<String> {
-    let line = ShellLine::read(deed.what);
+pub(super) fn files(action: &ToolAction<'_>, how: FileUse) -> Vec<String> {
+    let line = ShellLine::read(action.what);
     let ways = line.all_ways();
     let mut words = line.files.clone();
     let mut folders = Vec::new();
@@ -63,15 +63,15 @@ pub(super) fn files(deed: &ToolAction<'_>, how: FileUse) -> Vec<String> {
     let named = |words: &[String]| {
         let words = words.iter().filter(|word| !word.is_empty());
         let all = words.flat_map(|word| places.iter().map(move |place| place.join(word)));
-        all.map(|path| from_folder(deed.root, &path))
-            .flat_map(|path| expanded(deed.root, &path))
+        all.map(|path| from_folder(action.root, &path))
+            .flat_map(|path| expanded(action.root, &path))
             .collect::<Vec<_>>()
     };
     let files = named(&words);
     let folders = named(&folders);
-    let inside = folders.iter().flat_map(|folder| all_in(deed.root, folder));
+    let inside = folders.iter().flat_map(|folder| all_in(action.root, folder));
     let all: Vec<_> = files.into_iter().chain(inside).collect();
-    let real: Vec<_> = all.iter().filter_map(|path| real(deed.root, path)).collect();
+    let real: Vec<_> = all.iter().filter_map(|path| real(action.root, path)).collect();
     all.into_iter().chain(real).map(|path| path.display().to_string()).collect()
 }
 

@@ -137,15 +137,17 @@ impl Rule {
     }
 
     /// Whether it allows an action as written. For single commands see [`Self::allows_command`].
-    pub(super) fn allows(&self, deed: &ToolAction<'_>) -> bool {
-        self.is_about(deed.tool)
+    pub(super) fn allows(&self, action: &ToolAction<'_>) -> bool {
+        self.is_about(action.tool)
             && match &self.what {
                 RuleScope::Anything => true,
-                RuleScope::Command(pattern) => deed.what.trim() == pattern.written,
+                RuleScope::Command(pattern) => action.what.trim() == pattern.written,
                 // Both the path and what its links lead to.
-                RuleScope::Paths(paths) => paths.is_match(deed.what) && paths.is_match(deed.real),
+                RuleScope::Paths(paths) => {
+                    paths.is_match(action.what) && paths.is_match(action.real)
+                }
                 RuleScope::Absolute(paths) => {
-                    on_both(deed).into_iter().all(|it| paths.is_match(it))
+                    on_both(action).into_iter().all(|it| paths.is_match(it))
                 }
             }
     }
@@ -160,7 +162,7 @@ impl Rule {
     }
 
     /// Whether it is about a file that a command names.
-    fn forbids_file_of(&self, deed: &ToolAction<'_>) -> bool {
+    fn forbids_file_of(&self, action: &ToolAction<'_>) -> bool {
         let how = match self.tool.as_str() {
             "Read" => FileUse::Look,
             "Edit" => FileUse::Change,
@@ -168,28 +170,28 @@ impl Rule {
         };
         let is_meant = |path: String| match &self.what {
             RuleScope::Paths(paths) => paths.is_match(&path),
-            RuleScope::Absolute(paths) => paths.is_match(deed.root.join(&path)),
+            RuleScope::Absolute(paths) => paths.is_match(action.root.join(&path)),
             RuleScope::Anything | RuleScope::Command(_) => false,
         };
-        deed.category == Category::Shell && named::files(deed, how).into_iter().any(is_meant)
+        action.category == Category::Shell && named::files(action, how).into_iter().any(is_meant)
     }
 
     /// Whether it is about this action, or any part of it.
-    pub(super) fn forbids(&self, deed: &ToolAction<'_>) -> bool {
-        self.forbids_file_of(deed)
-            || self.is_about(deed.tool)
+    pub(super) fn forbids(&self, action: &ToolAction<'_>) -> bool {
+        self.forbids_file_of(action)
+            || self.is_about(action.tool)
                 && match &self.what {
                     RuleScope::Anything => true,
                     RuleScope::Command(pattern) => {
-                        let ways = ShellLine::read(deed.what).all_ways();
-                        deed.what.trim() == pattern.written
+                        let ways = ShellLine::read(action.what).all_ways();
+                        action.what.trim() == pattern.written
                             || ways.iter().any(|words| pattern.is_like(words, str::to_owned))
                     }
                     RuleScope::Paths(paths) => {
-                        paths.is_match(deed.what) || paths.is_match(deed.real)
+                        paths.is_match(action.what) || paths.is_match(action.real)
                     }
                     RuleScope::Absolute(paths) => {
-                        on_both(deed).into_iter().any(|it| paths.is_match(it))
+                        on_both(action).into_iter().any(|it| paths.is_match(it))
                     }
                 }
     }
@@ -218,8 +220,8 @@ impl Rule {
 }
 
 /// The absolute path of an action, as given and with links resolved.
-fn on_both(deed: &ToolAction<'_>) -> [std::path::PathBuf; 2] {
-    [deed.what, deed.real].map(|path| deed.root.join(Path::new(path)))
+fn on_both(action: &ToolAction<'_>) -> [std::path::PathBuf; 2] {
+    [action.what, action.real].map(|path| action.root.join(Path::new(path)))
 }
 
 impl fmt::Display for Rule {

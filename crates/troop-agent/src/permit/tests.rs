@@ -23,9 +23,9 @@ fn check_link(
     tool: &str,
     (what, real): (&str, &str),
 ) -> &'static str {
-    let deed =
+    let action =
         ToolAction { tool, category: Category::of(tool), what, real, root: Path::new("/home/p") };
-    match rules.check(mode, &deed) {
+    match rules.check(mode, &action) {
         Permit::Yes => "yes",
         Permit::Ask => "ask",
         Permit::No(_) => "no",
@@ -489,8 +489,8 @@ fn what_a_rule_hides_is_not_shown_by_links_patterns_other_folders_or_as_part_of_
         ("ls -la", "yes"),
     ] {
         let (tool, category) = ("Bash", Category::Shell);
-        let deed = ToolAction { tool, category, what: line, real: line, root };
-        let permit = match rules.check(Bypass, &deed) {
+        let action = ToolAction { tool, category, what: line, real: line, root };
+        let permit = match rules.check(Bypass, &action) {
             Permit::Yes => "yes",
             Permit::Ask => "ask",
             Permit::No(_) => "no",

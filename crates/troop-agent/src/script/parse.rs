@@ -4,7 +4,7 @@ mod step;
 
 use super::{
     lines::{ScriptBlock, ScriptLine},
-    syntax::{Handler, MailPattern, Script, When},
+    syntax::{Handler, MailPattern, Script, Trigger},
 };
 use crate::text_pattern::TextPattern;
 
@@ -23,7 +23,7 @@ impl Script {
         let mut handlers: Vec<Handler> = Vec::new();
         for line in ScriptBlock::whole(&lines).lines() {
             let handler = handler(&line)?;
-            let is_single = matches!(handler.when, When::Started | When::Shutdown);
+            let is_single = matches!(handler.when, Trigger::Started | Trigger::Shutdown);
             if is_single && handlers.iter().any(|earlier| earlier.when == handler.when) {
                 return Err(line.problem(format!("`{}` is there already", line.text)));
             }
@@ -62,12 +62,12 @@ fn handler(line: &ScriptLine<'_>) -> Result<Handler, ScriptProblem> {
     let (when, rest) = words(line.text);
     let (what, rest) = words(rest);
     let when = match (when, what, rest) {
-        ("when", "started", "") => When::Started,
-        ("when", "shutdown", "") => When::Shutdown,
+        ("when", "started", "") => Trigger::Started,
+        ("when", "shutdown", "") => Trigger::Shutdown,
         ("when", "task", "") => return Err(line.problem("which tasks? `when task *` means all")),
-        ("when", "task", pattern) => When::Task(TextPattern::new(unquoted(pattern))),
-        ("when", "mail", pattern) => When::Mail(sought(pattern)),
-        ("when", "plan", pattern) => When::Plan(sought(pattern)),
+        ("when", "task", pattern) => Trigger::Task(TextPattern::new(unquoted(pattern))),
+        ("when", "mail", pattern) => Trigger::Mail(sought(pattern)),
+        ("when", "plan", pattern) => Trigger::Plan(sought(pattern)),
         _ => return Err(unknown()),
     };
     let steps = step::steps(line.block)?;

@@ -10,7 +10,7 @@ use troop_protocol::{ClientError, Level, MessageIn, MessageOut, Notification, Qu
 
 use super::{
     ScriptMemory,
-    syntax::{Act, HandlerEnd, MailPattern, Script, ScriptStep, When},
+    syntax::{Act, HandlerEnd, MailPattern, Script, ScriptStep, Trigger},
 };
 use crate::{
     Turn, TurnOutcome,
@@ -89,14 +89,14 @@ impl<'a> Performance<'a> {
         self.task = Some(task.clone());
     }
 
-    pub(super) fn has(&self, is_meant: impl Fn(&When) -> bool) -> bool {
+    pub(super) fn has(&self, is_meant: impl Fn(&Trigger) -> bool) -> bool {
         self.script.handlers.iter().any(|handler| is_meant(&handler.when))
     }
 
     /// Runs the steps of the first matching handler, if there is one.
     pub(super) async fn react(
         &mut self,
-        is_meant: impl Fn(&When) -> bool,
+        is_meant: impl Fn(&Trigger) -> bool,
     ) -> Result<(), ScriptStop> {
         let script = self.script;
         match script.handlers.iter().find(|handler| is_meant(&handler.when)) {
@@ -108,7 +108,7 @@ impl<'a> Performance<'a> {
     /// Handles a message, or keeps it for a step that waits for it.
     pub(super) async fn receive(&mut self, message: MessageIn) -> Result<(), ScriptStop> {
         let handlers = &self.script.handlers;
-        let is_plan = |when: &When| matches!(when, When::Plan(_));
+        let is_plan = |when: &Trigger| matches!(when, Trigger::Plan(_));
         let mut meant = handlers.iter().filter(|it| it.when.is_for(&message));
         let plan = meant.clone().find(|it| is_plan(&it.when));
         let Some(handler) = plan.or_else(|| meant.next()) else {
@@ -478,7 +478,7 @@ impl From<ScriptStop> for TurnOutcome {
     }
 }
 
-impl When {
+impl Trigger {
     /// Whether the handler is for this message.
     pub(super) fn is_for(&self, message: &MessageIn) -> bool {
         match self {

@@ -13,12 +13,12 @@ pub(crate) struct Script {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Handler {
-    pub(super) when: When,
+    pub(super) when: Trigger,
     pub(super) steps: Vec<ScriptStep>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum When {
+pub(super) enum Trigger {
     Started,
     Task(TextPattern),
     Mail(MailPattern),

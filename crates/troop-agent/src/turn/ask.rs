@@ -63,7 +63,7 @@ pub enum PlanAnswer {
 
 /// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Unanswered {
+pub enum NoAnswer {
     #[error("you were interrupted before anybody answered")]
     Interrupted,
     /// The team may spend no more, so the member does not wait any longer.
@@ -107,7 +107,7 @@ impl Turn {
     pub async fn ask_permission(
         &self,
         request: &PermissionRequest<'_>,
-    ) -> Result<PermissionAnswer, Unanswered> {
+    ) -> Result<PermissionAnswer, NoAnswer> {
         loop {
             let mode = self.mode();
             match request.rules.check(mode, request.action) {
@@ -132,7 +132,7 @@ impl Turn {
         &self,
         request: &PermissionRequest<'_>,
         mode: Permissions,
-    ) -> Result<Option<PermissionAnswer>, Unanswered> {
+    ) -> Result<Option<PermissionAnswer>, NoAnswer> {
         let kind = MessageKind::PermissionRequest;
         let asked = async {
             let id = self.put_question(request.approver(), kind, (request.question)()).await?;
@@ -148,11 +148,7 @@ impl Turn {
     }
 
     /// Proposes a plan to the lead, or to the user if the member leads, and waits for the answer.
-    pub async fn propose(
-        &self,
-        plan: &str,
-        authority: Authority,
-    ) -> Result<PlanAnswer, Unanswered> {
+    pub async fn propose(&self, plan: &str, authority: Authority) -> Result<PlanAnswer, NoAnswer> {
         let to = match authority {
             Authority::User => "user",
             Authority::Lead(_) | Authority::Unknown => "lead",
@@ -181,10 +177,10 @@ impl Turn {
 
     async fn unless_interrupted<T>(
         &self,
-        asked: impl Future<Output = Result<T, Unanswered>>,
-    ) -> Result<T, Unanswered> {
+        asked: impl Future<Output = Result<T, NoAnswer>>,
+    ) -> Result<T, NoAnswer> {
         let answered = self.interrupted.run_until_cancelled(asked).await;
-        answered.unwrap_or(Err(Unanswered::Interrupted))
+        answered.unwrap_or(Err(NoAnswer::Interrupted))
     }
 
     /// Puts a question on the board; gives the id that its answer will carry.
@@ -193,10 +189,10 @@ impl Turn {
         to: &str,
         kind: MessageKind,
         content: String,
-    ) -> Result<Uuid, Unanswered> {
+    ) -> Result<Uuid, NoAnswer> {
         let message = Outgoing::new(to, kind, content);
         let not_asked =
-            |error: &dyn std::fmt::Display| Unanswered::NotAsked { why: error.to_string() };
+            |error: &dyn std::fmt::Display| NoAnswer::NotAsked { why: error.to_string() };
         let sent = self.call(Command::Send(message)).await.map_err(|error| not_asked(&error))?;
         self.log(Level::Info, &format!("waits for an answer from {to}")).await;
         let id = sent.events.iter().find_map(|event| {
@@ -211,7 +207,7 @@ impl Turn {
         &self,
         id: Uuid,
         mode: Option<Permissions>,
-    ) -> Result<Option<MessageIn>, Unanswered> {
+    ) -> Result<Option<MessageIn>, NoAnswer> {
         let is_answer = |it: &MessageIn| it.kind.answers().is_some() && it.request_id == Some(id);
         loop {
             let (mut answers, others): (Vec<_>, Vec<_>) =
@@ -221,7 +217,7 @@ impl Turn {
                 return Ok(Some(answer));
             }
             if let Some(why) = self.spent() {
-                return Err(Unanswered::Spent { why });
+                return Err(NoAnswer::Spent { why });
             }
             if mode.is_some_and(|mode| mode != self.mode()) {
                 return Ok(None);

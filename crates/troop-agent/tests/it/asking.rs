@@ -38,7 +38,7 @@ async fn ask(
     command: &str,
     authority: Authority,
     turn: &Turn,
-) -> Result<PermissionAnswer, troop_agent::Unanswered> {
+) -> Result<PermissionAnswer, troop_agent::NoAnswer> {
     let rules = Rules {
         allow: vec!["Bash(ls:*)".parse().unwrap()],
         deny: vec!["Bash(rm:*)".parse().unwrap()],

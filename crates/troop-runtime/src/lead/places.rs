@@ -13,6 +13,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
     Command, Event, Fact, Member, MemberName, Role, State, Task, TaskCommand, TaskNumber, Team,
+    TrailKind,
 };
 
 use super::{
@@ -454,8 +455,10 @@ pub(super) fn claimed(state: &State, done: &CommandEffect) -> Option<TaskAttempt
 
 /// Whether a task was handed in before in the same attempt, so that it has a branch already.
 fn was_handed_in(task: &Task) -> bool {
-    let mut newest_first = task.trail.iter().rev().map(|it| it.what.as_str());
-    newest_first.find(|it| matches!(*it, "submitted" | "claimed" | "assigned")) == Some("submitted")
+    let mut newest_first = task.trail.iter().rev().map(|it| it.what);
+    newest_first
+        .find(|it| matches!(it, TrailKind::Submitted | TrailKind::Claimed | TrailKind::Assigned))
+        == Some(TrailKind::Submitted)
 }
 
 /// What somebody is told who tries a task again.

@@ -197,7 +197,7 @@ impl Mirror {
     ) -> Result<Settled, MirrorError> {
         let names = self.names().await?;
         let known = self.tasks.get(theirs.id).cloned();
-        let is_later = theirs.found.stamp.at > ours.task.updated_at;
+        let is_later = theirs.found.stamp.at > ours.task.provenance.updated_at;
         let reading = if known.is_some() || is_later { Reading::Whole } else { Reading::Forward };
         let is_touched =
             known.as_ref().is_some_and(|it| it.raw == theirs.raw && it.stamp != theirs.found.stamp);
@@ -521,7 +521,7 @@ impl Mirror {
             Some(task) => {
                 let raw = layout::write_task(layout, state, &task, ids.as_ref(), kept.as_ref());
                 let lease = state.team().map(|team| team.settings.lease() / 2).unwrap_or_default();
-                let is_low = task.lease_until.is_some_and(|until| until.since(now) < lease);
+                let is_low = task.hold.lease_until.is_some_and(|until| until.since(now) < lease);
                 let is_theirs = task.owner.as_ref().is_some_and(|it| is_external_in(state, it));
                 Ours::Live(Box::new(Live { task, raw, wants_renewal: is_low && is_theirs }))
             }

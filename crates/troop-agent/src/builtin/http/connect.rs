@@ -12,10 +12,10 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::{Http, HttpError, Sender, chain};
+use super::{Http, HttpError, HttpSender, chain};
 
 impl Http {
-    pub(super) async fn connect(&self) -> Result<Sender, HttpError> {
+    pub(super) async fn connect(&self) -> Result<HttpSender, HttpError> {
         let host = &self.target.host;
         let unreachable = |why: String| HttpError::Unreachable { host: host.clone(), why };
         let connect = async {
@@ -39,7 +39,7 @@ impl Http {
     async fn handshake(
         &self,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    ) -> Result<Sender, HttpError> {
+    ) -> Result<HttpSender, HttpError> {
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| HttpError::Broken(chain(&error)))?;

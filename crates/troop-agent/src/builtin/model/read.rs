@@ -27,7 +27,7 @@ pub(super) async fn reply(
     answer: &mut HttpResponse,
     watch: &mut dyn ReplyObserver,
 ) -> Result<Reply, ModelError> {
-    let mut other = Other::than_events(&answer.headers);
+    let mut other = OtherResponse::than_events(&answer.headers);
     let mut events = SseStream::default();
     let mut reader = api.provider().reader();
     'reading: while let Some(piece) = next_piece(answer, watch).await? {
@@ -67,17 +67,17 @@ async fn next_piece(
 }
 
 /// Why there is no reply.
-fn none(other: Option<Other>, otherwise: &str) -> ModelError {
-    other.and_then(Other::fault).unwrap_or_else(|| ModelError::senseless(otherwise))
+fn none(other: Option<OtherResponse>, otherwise: &str) -> ModelError {
+    other.and_then(OtherResponse::fault).unwrap_or_else(|| ModelError::senseless(otherwise))
 }
 
 /// A response that is not declared as a stream of events, such as a login page, until an event arrives.
-struct Other {
+struct OtherResponse {
     kind: String,
     begun: Vec<u8>,
 }
 
-impl Other {
+impl OtherResponse {
     fn than_events(headers: &HeaderMap) -> Option<Self> {
         let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
         let is_stream = kind.trim().to_ascii_lowercase().starts_with("text/event-stream");

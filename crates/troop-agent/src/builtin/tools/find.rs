@@ -134,7 +134,7 @@ pub(super) fn walk<'a>(root: &Path, is_over: &'a AtomicBool) -> impl Iterator<It
 pub(super) async fn in_background<T: Send + 'static>(
     act: impl FnOnce(&AtomicBool) -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
-    let over = Over(Arc::default());
+    let over = CancelOnDrop(Arc::default());
     let is_over = Arc::clone(&over.0);
     let done = tokio::task::spawn_blocking(move || act(&is_over)).await;
     drop(over);
@@ -142,9 +142,9 @@ pub(super) async fn in_background<T: Send + 'static>(
 }
 
 /// Set when it is dropped.
-struct Over(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Over {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

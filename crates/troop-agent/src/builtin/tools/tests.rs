@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::{OwnTool, Rules, cut, in_background, schema};
-use crate::files::{Spot, WorkFolder};
+use crate::files::{RulePath, WorkFolder};
 
 fn folder(files: &[(&str, &str)]) -> (TempDir, WorkFolder) {
     let folder = TempDir::new().unwrap();
@@ -256,7 +256,7 @@ fn a_path_is_judged_by_where_its_links_lead() {
         ("loop", "loop"),
         ("out/passwd", "out/passwd"),
     ] {
-        let Spot { real: found, .. } = files.spot(given);
+        let RulePath { real: found, .. } = files.rule_path(given);
         assert_eq!(found, real, "{given}");
     }
 }

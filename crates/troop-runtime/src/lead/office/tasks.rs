@@ -56,8 +56,8 @@ impl Office {
         let mut run = run_of(&self.post.state, found, owner);
         run.workspace = self.workspace_of(found);
         let run = Some(Box::new(run));
-        let said = FromLead::AssignTask { task: WireTask { run, ..WireTask::from(&view) } };
         let what = format!("given {task}: {}", view.subject);
+        let said = FromLead::AssignTask { task: WireTask { run, ..view.into() } };
         let Some(live) = self.crew.get_mut(owner) else { return };
         match live.tell(&said) {
             Ok(()) => {
@@ -207,12 +207,10 @@ impl Office {
 }
 
 /// A task as members see it who do not have it: all of it comes with the task itself, or in answer to `task/get`.
-fn in_short(mut view: TaskView<'_>) -> WireTask {
-    let whole = view.description;
-    let end = whole.char_indices().nth(MAX_DESCRIPTION).map_or(whole.len(), |(at, _)| at);
-    view.description = whole.get(..end).unwrap_or_default();
-    let mut task = WireTask::from(&view);
-    if end < whole.len() {
+fn in_short(view: TaskView) -> WireTask {
+    let mut task = WireTask::from(view);
+    if let Some((end, _)) = task.description.char_indices().nth(MAX_DESCRIPTION) {
+        task.description.truncate(end);
         task.description.push('…');
     }
     task.metadata.clear();
@@ -224,7 +222,7 @@ fn run_of(state: &State, task: &Task, member: &MemberName) -> WireRun {
     let delegation = state.delegation_of(task.number).filter(|it| it.to == *member);
     let session =
         delegation.map_or_else(|| SessionKey::Teammate(member.clone()), Delegation::session);
-    let origin = delegation.map_or(&task.origin, |it| &it.origin);
+    let origin = delegation.map_or(&task.provenance.origin, |it| &it.origin);
     let text = |text: &Option<smol_str::SmolStr>| text.as_ref().map(ToString::to_string);
     WireRun {
         team_id: state.team().map(|team| team.id.0),

@@ -182,7 +182,7 @@ pub(in super::super) fn after_refusal(repairer: Repairer) -> Sentence {
 pub(in super::super) fn can_repair(state: &State, task: TaskNumber) -> bool {
     let owner = state.tasks().get(task).and_then(|it| it.owner.as_ref());
     let agent = owner.and_then(|it| state.member(it));
-    agent.is_none_or(|it| it.agent != "command")
+    agent.is_none_or(|it| troop_model::can_repair(&it.agent))
 }
 
 /// Whether a task that fails now is tried again by itself.

@@ -115,7 +115,7 @@ fn nothing_moves(outlook: &Outlook<'_>) -> bool {
     };
     let mut failed = tasks.with_status(Status::Failed);
     let will_be_retried =
-        failed.any(|number| tasks.get(number).is_some_and(|task| task.not_before.is_some()));
+        failed.any(|number| tasks.get(number).is_some_and(|task| task.start.not_before.is_some()));
     outlook.n_under_way == 0
         && !outlook.state.members().any(will_run)
         && tasks.n_with(Status::InProgress) == 0

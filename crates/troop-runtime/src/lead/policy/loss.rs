@@ -34,7 +34,7 @@ pub(in super::super) fn by_silence(state: &State, event: &Event) -> Option<Membe
         return None;
     };
     let task = state.tasks().get(*task)?;
-    let is_over = task.lease_until.is_some_and(|until| until <= event.at);
+    let is_over = task.hold.lease_until.is_some_and(|until| until <= event.at);
     let owner = task.owner.clone()?;
     let is_its_word = *owner.as_str() == *event.actor.name;
     (is_over && !is_its_word).then_some(owner)

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 use tokio::time::Instant;
 use troop_model::{
     Actor, Command, Context, EXTERNAL, Event, MemberName, MemberState, NewMember, NewTask,
-    NewTeamCommand, OperationId, Origin, Outgoing, Settings, Spawn, State, StateCause, TaskCommand,
+    NewTeamCommand, OperationId, Outgoing, Settings, Spawn, State, StateCause, TaskCommand,
     TaskNumber, TaskRef, TeamId, Time, decide,
 };
 use uuid::Uuid;
@@ -141,8 +141,7 @@ impl SmallTeam {
     pub(super) fn decide(&mut self, actor: Actor, command: &Command) -> Vec<Event> {
         self.n_operations += 1;
         let operation = OperationId(Uuid::from_u128((0x0190 << 112) | (self.n_operations << 64)));
-        let origin = Origin::default();
-        let ctx = Context { now: self.time, actor, operation, origin, fence: None };
+        let ctx = Context { now: self.time, asker: actor.into(), operation, fence: None };
         decide(&self.state, command, &ctx)
             .unwrap_or_else(|refusal| panic!("{command:?} was refused: {refusal}"))
     }

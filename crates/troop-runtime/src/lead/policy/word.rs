@@ -46,7 +46,7 @@ pub(in super::super) fn about(
     let party = Party::member(member);
     let is_held = at_work(state, member).any(|it| it == task);
     let asks = state.requests().any(|(_, it)| it.from == party)
-        || state.tasks().get(task).is_some_and(|it| it.question.is_some());
+        || state.tasks().get(task).is_some_and(|it| it.talk.question.is_some());
     let is_at_it = facts.work.engagement.is_some() || !facts.work.told.contains_key(&task);
     let speaks = !facts.wire.tells_end && now.duration_since(facts.signs.heard_at) < grace;
     let has_mail = state.mailbox().n_unread(&party) > 0;
