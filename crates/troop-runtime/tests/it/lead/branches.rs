@@ -202,10 +202,13 @@ async fn what_does_not_fit_when_it_is_approved_goes_back_to_who_made_it() {
     stage.until("task 1 is handed in", in_review(1)).await;
     stage.until("task 2 is handed in", in_review(2)).await;
     person(&stage, approve(1)).await;
-    let said = format!("{:?}", ask(&stage, approve(2)).await.unwrap_err());
+    let ClientError::Failed(failure) = ask(&stage, approve(2)).await.unwrap_err() else {
+        panic!("the lead answers");
+    };
     let says = "task-2 was sent back to cyd: it conflicts with what is in `troop/crew` now: `text`";
-    assert!(said.contains(says), "{said}");
-    assert!(said.contains("`troop task approve 2`"), "{said}");
+    assert_eq!(failure.message, says);
+    let hint = failure.hint.unwrap().to_string();
+    assert_eq!(hint, "approve it when it is submitted again: `troop task approve 2`");
     let is_back = |state: &State| {
         let task = state.tasks().get(TaskNumber(2))?;
         let n_times = task.trail.iter().filter(|it| it.what == TrailKind::Submitted).count();
