@@ -8,7 +8,9 @@ use crate::run;
 const SECONDS: &str = "60";
 
 pub(crate) fn run() -> Result<()> {
-    let (mut target, mut seconds, mut seed) = (String::new(), None, None);
+    let mut target = String::new();
+    let mut seconds = None;
+    let mut seed = None;
     let mut arguments = std::env::args().skip(2);
     while let Some(argument) = arguments.next() {
         let mut value = || -> Result<String> {

@@ -128,17 +128,17 @@ const SURFACE_LIBRARIES: [&str; 11] = [
 // and never raise it.
 
 /// Types with more than [`MAX_FIELDS`] fields. The aim is none.
-const LARGE_RECORDS: f64 = 9.0;
+const LARGE_RECORDS: f64 = 7.0;
 /// Types with more than [`MAX_METHODS`] methods. The aim is none.
 const LARGE_TYPES: f64 = 4.0;
 /// Type names that stand for more than one type, in percent. The aim is 3.
-const REPEATED_PERCENT: f64 = 14.1;
+const REPEATED_PERCENT: f64 = 3.8;
 /// Predicates that change something or give no answer. The aim is none.
-const WRONG_PREDICATES: f64 = 28.0;
+const WRONG_PREDICATES: f64 = 20.0;
 /// `let (a, b) = (x, y)` in a thousand lines. The aim is 0.7.
-const MULTI_LETS: f64 = 4.6;
+const MULTI_LETS: f64 = 2.7;
 /// Functions with tuples as parameters. The aim is none.
-const TUPLE_PARAMETERS: f64 = 37.0;
+const TUPLE_PARAMETERS: f64 = 26.0;
 
 /// Names that swallow projects.
 const BANNED: [&str; 8] =
@@ -287,7 +287,9 @@ fn the_tests_that_the_coverage_names_exist() {
     let mut ids = Vec::new();
     for row in coverage.lines().filter(|line| line.starts_with("| 0")) {
         let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        let (id, folder, test) = (cells[1], cells[2], cells[3]);
+        let id = cells[1];
+        let folder = cells[2];
+        let test = cells[3];
         ids.push(id.to_owned());
         let is_there =
             tests.iter().any(|it| it.file.starts_with(root().join(folder)) && it.is(test));

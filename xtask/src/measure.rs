@@ -26,7 +26,7 @@ const TEST_CRATES: [&str; 1] = ["troop-testkit"];
 
 /// Where something stands in the code.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Location {
+pub(crate) struct SourceLine {
     pub(crate) file: String,
     pub(crate) line: usize,
 }
@@ -35,14 +35,14 @@ pub(crate) struct Location {
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
     pub(crate) name: String,
-    pub(crate) at: Location,
+    pub(crate) at: SourceLine,
 }
 
 /// The fields or methods of a type.
 #[derive(Clone, Debug)]
 pub(crate) struct Members {
     pub(crate) name: String,
-    pub(crate) at: Location,
+    pub(crate) at: SourceLine,
     pub(crate) count: usize,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Measurements {
     /// Lines of each crate.
     pub(crate) lines: BTreeMap<String, usize>,
     /// Every type, trait and alias, by name.
-    pub(crate) types: BTreeMap<String, Vec<Location>>,
+    pub(crate) types: BTreeMap<String, Vec<SourceLine>>,
     pub(crate) fields: Vec<Members>,
     /// Methods of each type, over all `impl` blocks of a crate.
     pub(crate) methods: BTreeMap<(String, String), Members>,
@@ -85,7 +85,7 @@ impl Measurements {
     }
 
     /// Names that stand for more than one type and may not.
-    pub(crate) fn repeated_names(&self) -> Vec<(&String, &Vec<Location>)> {
+    pub(crate) fn repeated_names(&self) -> Vec<(&String, &Vec<SourceLine>)> {
         let repeated = self.types.iter().filter(|(_, at)| at.len() > 1);
         repeated.filter(|(name, _)| !MAY_REPEAT.contains(&name.as_str())).collect()
     }
@@ -115,7 +115,7 @@ fn largest(mut members: Vec<&Members>) -> Vec<&Members> {
     members
 }
 
-impl std::fmt::Display for Location {
+impl std::fmt::Display for SourceLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
@@ -159,19 +159,19 @@ pub(crate) fn run() -> Result<()> {
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no workspace")?;
-    let report = Report { found: Measurements::read(root)?, with_places, part };
+    let report = MeasureReport { found: Measurements::read(root)?, with_places, part };
     run::print(&report.text())
 }
 
 /// How the numbers are shown.
-struct Report {
+struct MeasureReport {
     found: Measurements,
     with_places: bool,
     /// Only places whose path contains this are listed.
     part: String,
 }
 
-impl Report {
+impl MeasureReport {
     fn text(&self) -> String {
         let found = &self.found;
         let mut text = String::new();
@@ -185,7 +185,7 @@ impl Report {
             found.repeated_percent()
         );
         let names = repeated.iter().map(|(name, at)| {
-            let places: Vec<_> = at.iter().map(Location::to_string).collect();
+            let places: Vec<_> = at.iter().map(SourceLine::to_string).collect();
             format!("{name}: {}", places.join(", "))
         });
         self.section(&mut text, &title, names);

@@ -1,12 +1,12 @@
-//! The agent `builtin`: thinks with a model that is asked over its API.
+//! The agent `builtin`: thinks with a model, which it asks over the model's API.
 //!
-//! Read in this order: `chat` what is said between us and a model; `provider` how each API says it; `sse`, `http` and `model` how
-//! it is carried; `history` what is remembered; `think` the loop, with `hands` and `tools` that do what the model calls for,
-//! `permit` that says what it may, and `compact` that makes room; `context` and `servers` what a project has for agents; `team` the tools of a team; `member` the agent, with `long` for what it says at length.
+//! Read in this order: `chat` is what we and a model say to each other; `provider` how each API spells it; `sse`,
+//! `http` and `model` carry it; `history` is what the agent remembers, and `compact` makes room in it; `think` is the
+//! loop; `hands` and `tools` run what the model calls, `servers` and `team` are the tools of MCP servers and of the
+//! team; `member` is the agent itself.
 
 mod chat;
 mod compact;
-mod context;
 mod hands;
 mod history;
 mod http;
@@ -16,7 +16,6 @@ mod long;
 mod member;
 mod model;
 mod options;
-mod permit;
 mod prompt;
 mod provider;
 mod retry;
@@ -31,12 +30,10 @@ pub use chat::{
     ChatMessage, ModelRequest, Reply, ReplyPart, StopReason, StreamUpdate, TokenUsage, ToolCall,
     ToolResult, ToolSpec, UserPart,
 };
-pub use context::ContextSources;
 pub use limits::{Price, WorkLimits};
 pub use member::BuiltinAgent;
-pub use model::{Endpoint, HttpTimeouts, Model, ModelError, ReplyObserver};
-pub use options::BuiltinOptions;
-pub use permit::{BadRule, Rule, Rules};
+pub use model::{Endpoint, HttpTimeouts, Model, ModelError, ReplyObserver, RequestPolicy};
+pub use options::{BuiltinOptions, KeySource, ModelSize, ToolRights};
 pub use provider::Api;
 pub use retry::Retries;
 pub use secret::Secret;

@@ -1,4 +1,4 @@
-//! The agent `command`: runs what a task says, and its output is the result.
+//! The agent `command`: runs the command of each task; its output is the result.
 
 mod output;
 mod run;
@@ -12,7 +12,6 @@ use crate::{Agent, Turn, TurnOutcome, Work, agent::BoxFuture};
 pub(crate) use run::{CommandEnd, CommandRun, run};
 pub(crate) use words::CommandLine;
 
-/// Runs the command of each task.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommandAgent;
 
@@ -59,7 +58,7 @@ async fn work_on(task: &WireTask, turn: &Turn) -> TurnOutcome {
     }
 }
 
-/// What a task says is to be run: `command` of its metadata, else its description.
+/// The command of a task: `command` in its metadata, or else its description.
 fn command_of(task: &WireTask) -> Result<CommandLine, String> {
     let line = match task.metadata.get("command") {
         None => CommandLine::parse(&task.description),
@@ -79,7 +78,7 @@ fn command_of(task: &WireTask) -> Result<CommandLine, String> {
     })
 }
 
-/// Asks the lead for leave. How the turn ends without it.
+/// Asks the lead to approve the command. The error is how the turn ends without approval.
 async fn approved(line: &CommandLine, turn: &Turn) -> Result<(), TurnOutcome> {
     let answer = async {
         if turn.ask_approval(&format!("run `{line}`")).await.is_err() {
@@ -95,7 +94,7 @@ async fn approved(line: &CommandLine, turn: &Turn) -> Result<(), TurnOutcome> {
     match turn.interrupted().run_until_cancelled(answer).await {
         None => Err(TurnOutcome::Interrupted),
         Some(answer) if answer.approve == Some(true) => Ok(()),
-        // It has no other plan. Whoever wants another command writes one into the task.
+        // There is no other plan. To run another command, change the task.
         Some(answer) => Err(TurnOutcome::Failed {
             reason: format!("the plan was rejected: {}", answer.content),
         }),

@@ -1,4 +1,4 @@
-//! Agents that a project or a person describes, each in a markdown file with front matter.
+//! Agents that a project or a person defines, each in a markdown file with front matter.
 
 mod front;
 
@@ -6,35 +6,31 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use front::FrontMatter;
 
-/// What a markdown file says about an agent.
+/// The definition of an agent in a markdown file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// What it is called.
     pub key: String,
     /// What it is good at.
     pub description: String,
-    /// The model that it asks for.
     pub model: Option<String>,
-    /// The agent that thinks for it, if not troop's own.
+    /// The agent that thinks for it, if not the built-in one.
     pub agent: Option<String>,
-    /// The script that it follows, if `agent` is `script`.
+    /// The script to follow, if `agent` is `script`.
     pub script: Option<String>,
-    /// The program that is to be started for it instead of troop.
+    /// The program that the lead starts for it instead of troop.
     pub program: Vec<String>,
-    /// The tools that it may use, if not all, as rules.
+    /// The only tools that it may use, as rules; none if it may use all.
     pub tools: Option<Vec<String>>,
     /// The tools that it may not use, as rules.
     pub denied: Vec<String>,
-    /// What of the file cannot be understood. Such an agent does not run: it might do more than was meant.
+    /// The mistake in the file, if there is one. Such an agent does not run: it might do more than was meant.
     pub wrong: Option<String>,
-    /// What it is told about itself.
     pub prompt: String,
-    /// Where it is described.
     pub file: PathBuf,
 }
 
 impl Definition {
-    /// All that the files of these folders describe; of several with one name the first.
+    /// All definitions in these folders; the first of each name counts.
     #[must_use]
     pub fn read_all(folders: &[PathBuf]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
@@ -46,7 +42,7 @@ impl Definition {
         all
     }
 
-    /// The folders of a project and of a person that describe agents, in the order in which they count.
+    /// The folders of a project and of a person with definitions, in order of precedence.
     #[must_use]
     pub fn folders(project: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         let own = home.map(|home| home.join("agents"));
@@ -86,7 +82,7 @@ impl Definition {
     }
 }
 
-/// What the markdown files of a folder describe, by file name. What cannot be read describes nobody.
+/// The definitions in a folder, sorted by file name. Unreadable files are skipped.
 fn read_folder(folder: &Path) -> Vec<Definition> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));

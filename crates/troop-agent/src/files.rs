@@ -1,4 +1,5 @@
-//! The files of the working folder, for every agent that changes them itself. No path and no link leads out of it.
+//! The files of the working folder, for agents that change them directly. No path and no symbolic link leads out of
+//! it.
 
 use std::{
     collections::VecDeque,
@@ -15,19 +16,19 @@ use cap_std::{
 };
 use rustix::fs::OFlags;
 
-/// How many links may lead from one to another.
-const MAX_LINKS: usize = 40;
+/// How many symbolic links may follow each other.
+const MAX_SYMLINKS: usize = 40;
 
-/// The working folder, held by its handle.
+/// The working folder, held open by its handle.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkFolder {
     root: PathBuf,
     dir: Arc<Dir>,
 }
 
-/// A path as rules mean it: from the working folder on, as it was given, and with its links followed.
+/// A path for rules: relative to the working folder, as given and with links resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct RulePath {
     pub(crate) given: String,
     pub(crate) real: String,
 }
@@ -47,7 +48,7 @@ impl WorkFolder {
         &self.root
     }
 
-    /// A path as it is from the working folder on, with nothing in it that leads out.
+    /// A path relative to the working folder that does not lead out of it.
     pub(crate) fn inside(&self, path: &str) -> Result<PathBuf, String> {
         let path = Path::new(path.trim());
         let relative = if path.is_absolute() {
@@ -67,7 +68,8 @@ impl WorkFolder {
                 Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
             }
         }
-        // A shell would look at home, and a folder of that name is deleted with all that is there.
+        // A shell would expand it to the home folder, and `rm -r` of a folder with that name deletes everything
+        // there.
         let is_home = path.starts_with("~");
         if is_home || self.followed(&inside).is_none() {
             return Err(self.outside(path));
@@ -78,23 +80,23 @@ impl WorkFolder {
         Ok(inside)
     }
 
-    /// The one place where a path is judged: what rules are to be asked about. One that leads out stays as it is, and is
-    /// refused when it is used.
-    pub(crate) fn spot(&self, path: &str) -> Spot {
+    /// The path that rules are checked against. A path that leads out stays as it is, and is refused when it is used.
+    pub(crate) fn rule_path(&self, path: &str) -> RulePath {
         let Ok(inside) = self.inside(path) else {
-            return Spot { given: path.to_owned(), real: path.to_owned() };
+            return RulePath { given: path.to_owned(), real: path.to_owned() };
         };
         let real = self.followed(&inside).unwrap_or_else(|| inside.clone());
-        Spot { given: inside.display().to_string(), real: real.display().to_string() }
+        RulePath { given: inside.display().to_string(), real: real.display().to_string() }
     }
 
-    /// Where the links of a path lead, whether there is anything or not: a link to what is not there yet is followed when
-    /// something is written. None if they lead out.
+    /// Resolves the links of a path, whether or not it exists: writing follows a link to a missing file. None if they
+    /// lead out.
     fn followed(&self, inside: &Path) -> Option<PathBuf> {
         let names = |path: &Path| -> Vec<OsString> {
             path.components().map(|it| it.as_os_str().to_owned()).collect()
         };
-        let (mut real, mut rest) = (PathBuf::new(), VecDeque::from(names(inside)));
+        let mut real = PathBuf::new();
+        let mut rest = VecDeque::from(names(inside));
         let mut n_links = 0;
         while let Some(name) = rest.pop_front() {
             if name == "." {
@@ -106,11 +108,11 @@ impl WorkFolder {
             }
             let next = real.join(&name);
             match fs::read_link(self.root.join(&next)) {
-                // It is no link, or not there.
+                // Not a link, or missing.
                 Err(_) => real = next,
                 Ok(target) => {
                     n_links += 1;
-                    if n_links > MAX_LINKS {
+                    if n_links > MAX_SYMLINKS {
                         return None;
                     }
                     let target = if target.is_absolute() {
@@ -129,7 +131,7 @@ impl WorkFolder {
         Some(real)
     }
 
-    /// Opens a file without waiting for anybody: what is no file, such as a pipe that nobody writes to, is refused.
+    /// Opens a file without blocking. What is not a regular file, such as a pipe, is refused.
     pub(crate) fn open_file(&self, path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
         let file = self.dir.open_with(path, options.custom_flags(flags))?;
@@ -143,14 +145,15 @@ impl WorkFolder {
         }
     }
 
-    /// All of a text.
+    /// Reads a whole text file.
     pub(crate) fn read(&self, path: &Path) -> io::Result<String> {
         let mut text = String::new();
         self.open_file(path, OpenOptions::new().read(true))?.read_to_string(&mut text)?;
         Ok(text)
     }
 
-    /// Writes a whole file, and makes the folders on the way. What is there is only emptied once it is known to be a file.
+    /// Writes a whole file and creates its parent folders. The old content is only truncated once it is known to be a
+    /// file.
     pub(crate) fn write(&self, path: &Path, text: &str) -> io::Result<()> {
         self.make_folder_of(path)?;
         let mut file = self.open_file(path, OpenOptions::new().write(true).create(true))?;
@@ -158,7 +161,7 @@ impl WorkFolder {
         file.write_all(text.as_bytes())
     }
 
-    /// Writes at the end of a file, which is made if it is not there.
+    /// Appends to a file, which is created if it is missing.
     pub(crate) fn append(&self, path: &Path, text: &str) -> io::Result<()> {
         self.make_folder_of(path)?;
         let mut file = self.open_file(path, OpenOptions::new().append(true).create(true))?;
@@ -171,18 +174,19 @@ impl WorkFolder {
     }
 
     fn outside(&self, path: &Path) -> String {
-        let (path, root) = (path.display(), self.root.display());
-        format!("`{path}` is not in your working folder `{root}`; use a path in it")
+        let path = path.display();
+        let root = self.root.display();
+        format!("`{path}` is outside your working folder `{root}`; use a path in it")
     }
 }
 
-/// What keeps whoever opens it waiting, or does something else than keep bytes.
+/// The error for pipes, sockets and devices, which may block or do something else than store bytes.
 #[derive(Debug)]
 pub(crate) struct NoFile;
 
 impl fmt::Display for NoFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("is no file, but a pipe, a socket or a device")
+        f.write_str("is not a file, but a pipe, a socket or a device")
     }
 }
 

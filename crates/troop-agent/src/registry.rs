@@ -1,4 +1,4 @@
-//! Which agent thinks for a member, by the key that it was given.
+//! Finds the agent that thinks for a member by its key.
 
 use std::{fmt, path::Path, sync::Arc};
 
@@ -9,86 +9,81 @@ use crate::{
     builtin::{self, BuiltinAgent},
 };
 
-/// The agent that thinks.
-const BUILTIN: &str = "builtin";
-/// The agents that a teammate of this program can run.
+/// The agents that a teammate can run.
 const RUNS: &str = "`builtin`, `command`, `script:FILE`";
 
 /// Why there is no agent for a key.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// Nobody knows it.
     #[error("there is no agent `{key}`; there is: {}", known(described))]
     Unknown {
-        /// As it was given.
         key: String,
-        /// What the project and the person describe.
+        /// The definitions of the project and of the person.
         described: Vec<String>,
     },
-    /// It is known, but a teammate of this program cannot be it.
+    /// A definition names an agent that a teammate cannot run.
     #[error("a teammate cannot run the agent `{agent}` of `{key}`; it can run: {RUNS}")]
-    CannotRun {
-        /// As it was given.
-        key: String,
-        /// What would have to be run.
-        agent: String,
-    },
-    /// A program of its own is to be started for it.
+    CannotRun { key: String, agent: String },
+    /// The lead starts another program for it.
     #[error("`{key}` is a program of its own; its lead starts `{program}` instead of troop")]
-    Foreign {
-        /// As it was given.
-        key: String,
-        /// The program.
-        program: String,
-    },
-    /// A script is needed.
+    Foreign { key: String, program: String },
+    /// The key names no script.
     #[error("which script? write `script:FILE`, or `script: FILE` in the agent's definition")]
     NoScript,
-    /// It is described, but nobody can tell what it may do.
+    /// Its definition has a mistake, so nobody knows what it may do.
     #[error("the agent `{key}` is not described clearly in `{file}`: {why}")]
-    Unclear {
-        /// As it was given.
-        key: String,
-        /// Where it is described.
-        file: String,
-        /// What cannot be understood.
-        why: String,
-    },
-    /// There is no model to think with.
+    Unclear { key: String, file: String, why: String },
     #[error("{why}")]
-    NoModel {
-        /// What is missing or wrong.
-        why: String,
-    },
-    /// Its script cannot be followed.
+    NoModel { why: String },
     #[error(transparent)]
     Script(#[from] ScriptError),
 }
 
-/// Where agents are looked for, and what they think with.
+/// Where to look for agents, and what they think with.
 #[derive(Clone, Copy)]
 pub struct Finder<'a> {
-    /// The project; files are looked for in its folder.
     pub project: &'a Path,
     /// The person's own folder.
     pub home: Option<&'a Path>,
-    /// How to ask the model of a name, or the usual one; or why that cannot be. Asked only for agents that think.
+    /// Gives the options for a named model, or for the default one. Called only for agents that think.
     pub thinks: &'a dyn Fn(Option<&str>) -> Result<builtin::BuiltinOptions, String>,
-    /// The model that the member is to think with, if it was said.
+    /// The model that was chosen for the member.
     pub model: Option<&'a str>,
 }
 
-/// Finds the agent for a key: `builtin`, `command`, `script:FILE`, or what a definition describes.
+/// The agents of this crate, as keys name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnAgent<'k> {
+    /// Thinks with a model.
+    Builtin,
+    /// Runs the commands of its tasks.
+    Command,
+    /// Follows a script, if the key names one.
+    Script(Option<&'k str>),
+}
+
+impl<'k> OwnAgent<'k> {
+    pub(crate) fn parse(key: &'k str) -> Option<Self> {
+        match key.split_once(':') {
+            Some(("script", file)) => Some(Self::Script(Some(file))),
+            Some(_) => None,
+            None => match key {
+                "builtin" => Some(Self::Builtin),
+                "command" => Some(Self::Command),
+                "script" => Some(Self::Script(None)),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Finds the agent for a key: `builtin`, `command`, `script:FILE`, or the name of a definition.
 pub fn agent(key: &str, finder: Finder<'_>) -> Result<Box<dyn Agent>, RegistryError> {
-    let Finder { project, home, .. } = finder;
-    if let Some(agent) = built_in(key, None, project)? {
-        return Ok(agent);
+    if let Some(own) = OwnAgent::parse(key) {
+        return finder.agent(own, None);
     }
-    if key == BUILTIN {
-        return finder.thinking(None);
-    }
-    let definitions = Definition::read_all(&Definition::folders(project, home));
+    let definitions = Definition::read_all(&Definition::folders(finder.project, finder.home));
     let Some(definition) = definitions.iter().find(|it| it.key == key) else {
         let described = definitions.into_iter().map(|it| it.key).collect();
         return Err(RegistryError::Unknown { key: key.to_owned(), described });
@@ -100,19 +95,41 @@ pub fn agent(key: &str, finder: Finder<'_>) -> Result<Box<dyn Agent>, RegistryEr
     if let Some(why) = &definition.wrong {
         return Err(unclear(definition, why));
     }
-    let agent = definition.agent.as_deref().unwrap_or(BUILTIN);
-    if agent == BUILTIN {
-        return finder.thinking(Some(definition));
+    let cannot_run = || RegistryError::CannotRun {
+        key: key.to_owned(),
+        agent: definition.agent.clone().unwrap_or_default(),
+    };
+    finder.agent(definition.own_agent().ok_or_else(cannot_run)?, Some(definition))
+}
+
+impl Definition {
+    /// The agent of this crate that it uses, if it uses one.
+    pub(crate) fn own_agent(&self) -> Option<OwnAgent<'_>> {
+        self.agent.as_deref().map_or(Some(OwnAgent::Builtin), OwnAgent::parse)
     }
-    built_in(agent, definition.script.as_deref(), project)?
-        .ok_or_else(|| RegistryError::CannotRun { key: key.to_owned(), agent: agent.to_owned() })
 }
 
 impl Finder<'_> {
-    /// The agent that thinks, as it is described.
+    fn agent(
+        &self,
+        own: OwnAgent<'_>,
+        definition: Option<&Definition>,
+    ) -> Result<Box<dyn Agent>, RegistryError> {
+        match own {
+            OwnAgent::Builtin => self.thinking(definition),
+            OwnAgent::Command => Ok(Box::new(CommandAgent)),
+            OwnAgent::Script(file) => {
+                let described = definition.and_then(|it| it.script.as_deref());
+                let file = file.or(described).ok_or(RegistryError::NoScript)?;
+                Ok(Box::new(ScriptAgent::read(&self.project.join(file))?))
+            }
+        }
+    }
+
+    /// The built-in agent, as its definition describes it.
     fn thinking(&self, definition: Option<&Definition>) -> Result<Box<dyn Agent>, RegistryError> {
         let described = definition.and_then(|it| it.model.as_deref());
-        // `inherit` is how others say that nobody chose.
+        // Claude Code writes `inherit` if nobody chose a model.
         let model = self.model.or(described).filter(|model| *model != "inherit");
         let mut options = (self.thinks)(model).map_err(|why| RegistryError::NoModel { why })?;
         if let Some(definition) = definition {
@@ -121,38 +138,22 @@ impl Finder<'_> {
                 let rules = list.iter().map(|it| it.parse());
                 rules.collect::<Result<Vec<_>, _>>().map_err(|why| unclear(definition, &why))
             };
-            options.tools = definition.tools.as_deref().map(rules).transpose()?;
-            options.rules.deny.extend(rules(&definition.denied)?);
+            options.rights.only = definition.tools.as_deref().map(rules).transpose()?;
+            options.rights.rules.deny.extend(rules(&definition.denied)?);
         }
         Ok(Box::new(BuiltinAgent::new(Arc::new(options))))
     }
 }
 
 fn unclear(definition: &Definition, why: &dyn fmt::Display) -> RegistryError {
-    let (key, file) = (definition.key.clone(), definition.file.display().to_string());
+    let key = definition.key.clone();
+    let file = definition.file.display().to_string();
     RegistryError::Unclear { key, file, why: why.to_string() }
 }
 
 impl fmt::Debug for Finder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Finder").field("project", &self.project).finish_non_exhaustive()
-    }
-}
-
-/// The agents of this crate that do not think. A script is looked for in the project's folder.
-fn built_in(
-    key: &str,
-    script: Option<&str>,
-    project: &Path,
-) -> Result<Option<Box<dyn Agent>>, RegistryError> {
-    let script = key.strip_prefix("script:").or(script.filter(|_| key == "script"));
-    if let Some(file) = script {
-        return Ok(Some(Box::new(ScriptAgent::read(&project.join(file))?)));
-    }
-    match key {
-        "command" => Ok(Some(Box::new(CommandAgent))),
-        "script" => Err(RegistryError::NoScript),
-        _ => Ok(None),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The agent `script`: does what a file says, always the same way. For tests, demonstrations and rehearsals.
+//! The agent `script`: follows a file, always in the same way. For tests, demonstrations and rehearsals.
 //!
 //! `docs/script.md` describes the language.
 
@@ -23,41 +23,33 @@ use troop_protocol::{Level, MessageIn, WireTask};
 
 use crate::{Agent, Turn, TurnOutcome, Work, agent::BoxFuture};
 use perform::{Performance, ScriptStop};
-use syntax::{Script, When};
+use syntax::{Script, Trigger};
 use variables::Variables;
 
 #[cfg(test)]
 mod tests;
 
-/// How much of a message is shown that no handler is for.
+/// How much of an unhandled message an error shows.
 const MAX_SHOWN: usize = 80;
 
-/// Why a script cannot be followed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ScriptError {
-    /// It cannot be read.
     #[error("the script `{}` cannot be read", file.display())]
     Unreadable {
-        /// Where it should be.
         file: PathBuf,
-        /// What the system says.
         #[source]
         source: io::Error,
     },
-    /// It makes no sense.
     #[error("`{}`, line {line}: {problem}", file.display())]
     Senseless {
-        /// Where it is.
         file: PathBuf,
-        /// Which line.
         line: usize,
-        /// What is wrong with it, and what would be right.
+        /// What is wrong with the line, and what would be right.
         problem: String,
     },
 }
 
-/// Follows a script.
 #[derive(Debug)]
 pub struct ScriptAgent {
     script: Arc<Script>,
@@ -68,13 +60,13 @@ pub struct ScriptAgent {
 #[derive(Debug, Default)]
 struct ScriptMemory {
     variables: Variables,
-    /// The lines of what is done only once, and was.
+    /// The lines of the `only once` blocks that have run.
     done_once: HashSet<usize>,
-    /// Mail that nothing was done about: a step may wait for it later.
+    /// Mail that no handler took: a step may wait for it later.
     aside: Vec<MessageIn>,
-    /// Whether the lead had time to say its first word.
+    /// Whether the script has waited once for the lead's first context.
     has_awaited_context: bool,
-    /// Whether a handler was followed for something that a person said.
+    /// Whether a handler ran for something that a person said.
     has_heard_person: bool,
 }
 
@@ -99,8 +91,8 @@ impl ScriptAgent {
         let script = Arc::clone(&self.script);
         let mut performance = Performance::new(&script, &mut self.memory, turn);
         let ended = match work {
-            Work::Start => performance.react(|when| *when == When::Started).await,
-            Work::Shutdown { .. } => performance.react(|when| *when == When::Shutdown).await,
+            Work::Start => performance.react(|when| *when == Trigger::Started).await,
+            Work::Shutdown { .. } => performance.react(|when| *when == Trigger::Shutdown).await,
             Work::Mail(mail) => match performance.read(mail).await {
                 Ok(None) => Ok(()),
                 Ok(Some(reason)) => Err(ScriptStop::Failed(reason)),
@@ -135,7 +127,8 @@ impl Performance<'_> {
     async fn work_on(&mut self, task: &WireTask) -> Result<(), ScriptStop> {
         self.begin_task(task);
         let subject = task.subject.clone();
-        let is_meant = |when: &When| matches!(when, When::Task(glob) if glob.is_match(&subject));
+        let is_meant =
+            |when: &Trigger| matches!(when, Trigger::Task(glob) if glob.is_match(&subject));
         if !self.has(is_meant) {
             let reason = format!("the script has no `when task` for `{subject}`");
             return Err(ScriptStop::Failed(reason));
@@ -145,16 +138,16 @@ impl Performance<'_> {
         Err(ScriptStop::End(TurnOutcome::Completed { result, summary: None }))
     }
 
-    /// Why nothing comes of what a person says, if nothing does: such a script has not even begun.
+    /// An error if no handler took what a person said first: such a script has not even begun.
     fn unheard(&self, message: &MessageIn) -> Option<String> {
         let is_first = message.from == Party::user().as_str() && !self.memory.has_heard_person;
-        let begins = |when: &When| *when == When::Started || when.is_for(message);
+        let begins = |when: &Trigger| *when == Trigger::Started || when.is_for(message);
         let said = troop_model::preview(&message.content, MAX_SHOWN);
         (is_first && !self.has(begins))
             .then(|| format!("the script has no `when mail` for `{said}`"))
     }
 
-    /// Does something about each message. What could not be done first of all comes back; the others get their turn.
+    /// Handles each message. Returns the first failure; the other messages are handled all the same.
     async fn read(&mut self, mail: Vec<MessageIn>) -> Result<Option<String>, ScriptStop> {
         let mut fault = None;
         for message in mail {
@@ -170,7 +163,7 @@ impl Performance<'_> {
                 TurnOutcome::Failed { reason } | TurnOutcome::Hopeless { reason } => {
                     fault = fault.or(Some(reason));
                 }
-                // There is no task that this could end.
+                // There is no task to end.
                 TurnOutcome::Completed { .. }
                 | TurnOutcome::GaveBack { .. }
                 | TurnOutcome::Refused { .. }

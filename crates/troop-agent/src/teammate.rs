@@ -1,4 +1,5 @@
-//! The loop between a lead's wire and an agent: one piece of work at a time, and an ear for the lead all the while.
+//! The loop between a lead's wire and an agent: it gives the agent one piece of work at a time and listens to the
+//! lead all the while.
 
 mod queue;
 
@@ -31,29 +32,28 @@ use crate::{
 };
 use queue::{Farewell, WorkQueue};
 
-/// How often a turn gives a sign of life if it says nothing else.
+/// How often a silent turn gives a sign of life.
 pub const ALIVE: Duration = Duration::from_secs(10);
 
-/// How long a teammate that ends at once waits for somebody to read what it said before.
+/// How long a teammate that ends at once waits until its last lines are read.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// How long nothing may be said before a teammate that has nothing to do is taken to be at rest. Long against the
-/// time between two tasks of a busy team, short against the time that people take.
+/// How long a teammate without work waits before it counts as at rest: longer than the time between two tasks of a
+/// busy team, shorter than people take.
 const AT_REST: Duration = Duration::from_millis(250);
 
 /// How a teammate is run.
 #[derive(Clone, Debug)]
 pub struct TeammateOptions {
-    /// Who it is, and where it works.
     pub place: Workplace,
-    /// Set when the process is told to end at once.
+    /// Cancelled when the process must end at once.
     pub terminated: CancellationToken,
-    /// Called when there has been nothing to do for a moment, once until there is something again.
+    /// Called once when there has been nothing to do for a moment.
     pub at_rest: fn(),
 }
 
 impl TeammateOptions {
-    /// As teammates are run, by somebody who has nothing to add.
+    /// The usual options.
     pub fn new(place: Workplace) -> Self {
         Self { place, terminated: CancellationToken::new(), at_rest: || () }
     }
@@ -64,15 +64,15 @@ impl TeammateOptions {
 pub enum Exit {
     /// The lead asked for it, and the agent agreed.
     Shutdown,
-    /// The lead has gone.
+    /// The lead is gone.
     LeadGone,
     /// The process was told to end.
     Terminated,
-    /// The agent ended it, with this code.
+    /// The agent ended the process with this code.
     Stopped(u8),
 }
 
-/// Serves a lead until one of them ends. What the agent runs ends with it. Can run on any thread.
+/// Serves a lead until either of them ends. What the agent runs ends with it. Runs on any thread.
 pub async fn serve<R, W>(
     agent: Box<dyn Agent>,
     reader: R,
@@ -92,7 +92,7 @@ where
     let Err(exit) = teammate.run().await;
     match exit {
         Exit::Shutdown => peer.close().await,
-        // Nothing runs any more. What was said is still written, as far as somebody reads it.
+        // Nothing runs any more. What was sent is still written, as far as the lead reads it.
         Exit::LeadGone | Exit::Terminated | Exit::Stopped(_) => {
             drop(timeout(LAST_WORDS, peer.close()).await);
             peer.cut();
@@ -101,12 +101,12 @@ where
     exit
 }
 
-/// What never ends but by a reason.
+/// The loop only ends with an [`Exit`].
 enum Never {}
 
 struct Teammate {
     agent: Box<dyn Agent>,
-    /// Who works on delegations, each in a session of its own.
+    /// The agents of delegations, each with its own session.
     sessions: BTreeMap<String, Box<dyn Agent>>,
     queue: WorkQueue,
     wire: Arc<MemberWire>,
@@ -135,11 +135,11 @@ impl Teammate {
                 }
                 work @ Work::Shutdown { .. } => self.shut_down(work).await?,
                 work @ (Work::Mail(_) | Work::Start) => {
-                    self.wire.has_asked();
+                    self.wire.take_asked();
                     let outcome = self.turn(work).await?;
                     self.end_without_task(outcome).await?;
-                    // The lead knows that it is idle, unless it took work by itself meanwhile.
-                    if self.wire.has_asked() {
+                    // The lead knows that the member is idle, unless it has taken work by itself.
+                    if self.wire.take_asked() {
                         self.rest(None).await;
                     } else {
                         self.say(&FromTeammate::TurnEnd {}).await;
@@ -149,7 +149,7 @@ impl Teammate {
         }
     }
 
-    /// Waits for something to do, after hearing all that the lead has said so far.
+    /// Waits for work, after reading everything that the lead has sent so far.
     async fn next_work(&mut self) -> Result<Work, Exit> {
         loop {
             while let Ok(incoming) = self.incoming.try_recv() {
@@ -169,7 +169,7 @@ impl Teammate {
         }
     }
 
-    /// Lets the agent do something, and listens meanwhile.
+    /// Lets the agent work, and listens to the lead meanwhile.
     async fn turn(&mut self, work: Work) -> Result<TurnOutcome, Exit> {
         let turn = Turn::new(Arc::clone(&self.wire));
         self.queue.begin(&work);
@@ -194,7 +194,7 @@ impl Teammate {
         }
     }
 
-    /// Tells how a task went, and in the same breath that there is room for the next one.
+    /// Reports how a task ended, and then that the member is ready for the next one.
     async fn end_task(&mut self, task: WireTask, outcome: TurnOutcome) -> Result<(), Exit> {
         let mut report = about(&task, ReportedStatus::Completed);
         if let Some(key) = task.own_session()
@@ -204,23 +204,28 @@ impl Teammate {
         }
         match outcome {
             TurnOutcome::Stop { code } => return Err(Exit::Stopped(code)),
-            // Whatever came of it, it is nobody's business any more. The lead hears that it is over.
+            // The task belongs to somebody else now, so the result does not matter. The lead only hears that the turn
+            // is over.
             _ if self.queue.take_loss() => {
                 self.rest(None).await;
                 return Ok(());
             }
             TurnOutcome::Completed { result, summary } => {
-                (report.result, report.summary) = (Some(result), summary);
+                report.result = Some(result);
+                report.summary = summary;
             }
             TurnOutcome::Failed { reason } => {
-                (report.status, report.reason) = (ReportedStatus::Failed, Some(reason));
+                report.status = ReportedStatus::Failed;
+                report.reason = Some(reason);
             }
             TurnOutcome::Hopeless { reason } => {
-                (report.status, report.reason) = (ReportedStatus::Failed, Some(reason));
+                report.status = ReportedStatus::Failed;
+                report.reason = Some(reason);
                 report.for_good = true;
             }
             TurnOutcome::GaveBack { reason } | TurnOutcome::Refused { reason } => {
-                (report.status, report.reason) = (ReportedStatus::Pending, Some(reason));
+                report.status = ReportedStatus::Pending;
+                report.reason = Some(reason);
             }
             TurnOutcome::Done => {
                 self.rest(Some(task)).await;
@@ -289,7 +294,7 @@ impl Teammate {
         self.say(&FromTeammate::TaskUpdate(report)).await;
     }
 
-    /// Says that there is nothing to do, if that is so.
+    /// Reports that there is nothing to do, if that is so.
     async fn rest(&mut self, last: Option<WireTask>) {
         if self.queue.is_empty() {
             let last_task = last.map(|task| task.id);
@@ -301,14 +306,14 @@ impl Teammate {
         self.say(&FromTeammate::TaskUpdate(about(task, status))).await;
     }
 
-    /// Says something. To a lead that has gone nothing can be said; the loop hears of it.
+    /// Sends something. If the lead is gone, the loop will notice.
     async fn say(&mut self, said: &FromTeammate) {
         drop(self.wire.say(said).await);
     }
 }
 
 impl Farewell {
-    /// The answer to who asked by mail.
+    /// The answer to a shutdown request that came by mail.
     fn response(&self, ack: &ShutdownAck) -> Option<MessageOut> {
         let (to, request_id) = self.asked_by.clone()?;
         Some(MessageOut {
@@ -322,7 +327,7 @@ impl Farewell {
     }
 }
 
-/// What the lead says next, to a teammate that has nothing to do meanwhile.
+/// The next thing that the lead sends while the teammate has no work.
 async fn next_heard(incoming: &mut mpsc::Receiver<Incoming>, at_rest: fn()) -> Option<Incoming> {
     match timeout(AT_REST, incoming.recv()).await {
         Ok(incoming) => incoming,
@@ -333,7 +338,7 @@ async fn next_heard(incoming: &mut mpsc::Receiver<Incoming>, at_rest: fn()) -> O
     }
 }
 
-/// The session of its own that a piece of work is done in, if it is a delegation.
+/// The session of a piece of work, if it is a delegation.
 fn own_session(work: &Work) -> Option<String> {
     match work {
         Work::Task(task) | Work::Resume { task, .. } => task.own_session().map(str::to_owned),
@@ -353,7 +358,7 @@ pub(crate) fn about(task: &WireTask, status: ReportedStatus) -> TaskReport {
     }
 }
 
-/// Waits until the process is told to end. One that hangs does not hear it.
+/// Waits until the process is told to end. A member that plays dead does not react.
 async fn terminated(options: &TeammateOptions, wire: &MemberWire) {
     options.terminated.cancelled().await;
     if wire.is_silent() {
@@ -361,7 +366,7 @@ async fn terminated(options: &TeammateOptions, wire: &MemberWire) {
     }
 }
 
-/// A turn that panics has failed, and the member lives on.
+/// A turn that panics has failed, and the member goes on.
 async fn caught(mut turn: BoxFuture<'_, TurnOutcome>) -> TurnOutcome {
     std::future::poll_fn(|cx| {
         catch_unwind(AssertUnwindSafe(|| turn.as_mut().poll(cx))).unwrap_or_else(|panic| {

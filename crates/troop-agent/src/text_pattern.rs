@@ -1,4 +1,4 @@
-//! Patterns for texts, in which `*` is any text. Paths have patterns of their own (`globset`), in which folders count.
+//! Text patterns, in which `*` matches any text. Paths use `globset`, which knows folders.
 
 /// A pattern for a whole text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ enum PatternPiece {
 }
 
 impl TextPattern {
-    /// `*` is any text, `?` any character, all else itself.
+    /// `*` matches any text, `?` any character.
     pub(crate) fn new(pattern: &str) -> Self {
         let is_any = |piece| {
             if piece == PatternPiece::Character('?') { PatternPiece::AnyCharacter } else { piece }
@@ -20,22 +20,22 @@ impl TextPattern {
         Self(Self::of_stars(pattern).0.into_iter().map(is_any).collect())
     }
 
-    /// `*` is any text, all else itself: a rule about commands must not mean more than its writer saw.
+    /// Only `*` is special: a rule about commands must not mean more than its author saw.
     pub(crate) fn of_stars(pattern: &str) -> Self {
         let piece = |c| if c == '*' { PatternPiece::AnyText } else { PatternPiece::Character(c) };
         Self(pattern.chars().map(piece).collect())
     }
 
-    /// Whether any text is meant, without a word about what is in it.
+    /// Whether it matches every text.
     pub(crate) fn is_any(&self) -> bool {
         !self.0.is_empty() && self.0.iter().all(|piece| *piece == PatternPiece::AnyText)
     }
 
-    /// Whether a text is meant.
     pub(crate) fn is_match(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();
-        let (mut at, mut place) = (0, 0);
-        // Where the last `*` is, and how much of the text it takes.
+        let mut at = 0;
+        let mut place = 0;
+        // The position of the last `*`, and how much of the text it takes.
         let mut star: Option<(usize, usize)> = None;
         while let Some(c) = text.get(place) {
             match self.0.get(at) {
@@ -43,10 +43,14 @@ impl TextPattern {
                     star = Some((at, place));
                     at += 1;
                 }
-                Some(piece) if piece.is(*c) => (at, place) = (at + 1, place + 1),
+                Some(piece) if piece.is(*c) => {
+                    at += 1;
+                    place += 1;
+                }
                 _ => {
                     let Some((star_at, taken)) = star else { return false };
-                    (at, place) = (star_at + 1, taken + 1);
+                    at = star_at + 1;
+                    place = taken + 1;
                     star = Some((star_at, taken + 1));
                 }
             }

@@ -1,5 +1,7 @@
 //! What an agent may do in a turn.
 
+mod ask;
+
 use std::{
     path::Path,
     sync::{
@@ -18,65 +20,74 @@ use troop_protocol::{
 };
 
 use crate::wire::{MemberWire, Workplace};
+use ask::Questions;
+pub use ask::{
+    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanAnswer, permission_question,
+};
 
-/// How much of a line of the log is sent.
+/// How much of a log line is sent.
 const MAX_LOG: usize = 4_000;
 
-/// One turn of an agent: how it speaks to its lead, and hears of it.
+/// One turn of an agent: its connection to the lead.
 #[derive(Debug)]
 pub struct Turn {
     pub(crate) wire: Arc<MemberWire>,
     interrupted: CancellationToken,
     only_waits: CancellationToken,
     has_heard: AtomicBool,
+    questions: Questions,
 }
 
 impl Turn {
     pub(crate) fn new(wire: Arc<MemberWire>) -> Self {
-        let (interrupted, only_waits) = (CancellationToken::new(), CancellationToken::new());
-        Self { wire, interrupted, only_waits, has_heard: AtomicBool::new(false) }
+        Self {
+            wire,
+            interrupted: CancellationToken::new(),
+            only_waits: CancellationToken::new(),
+            has_heard: AtomicBool::new(false),
+            questions: Questions::default(),
+        }
     }
 
-    /// Who the member is, and where it works.
     #[must_use]
     pub fn place(&self) -> &Workplace {
         &self.wire.place
     }
 
-    /// The working folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.wire.place.path
     }
 
-    /// Tells people something. Waits while the lead does not read.
+    /// Logs something for people. Waits while the lead does not read.
     pub async fn log(&self, level: Level, text: &str) {
         let text = troop_model::preview(text, MAX_LOG);
-        // A lead that has gone needs no log, and ends this turn.
+        // If the lead is gone, nobody needs the log, and the turn ends anyway.
         drop(self.wire.say(&FromTeammate::Log(Log { level, text })).await);
     }
 
-    /// Tells people something, unless the lead does not read fast enough; and whether it did.
+    /// Logs something for people, unless the lead reads too slowly. Returns whether it did.
     pub fn try_log(&self, level: Level, text: &str) -> bool {
         let text = troop_model::preview(text, MAX_LOG);
         self.wire.try_say(&FromTeammate::Log(Log { level, text })).is_ok()
     }
 
-    /// Says something to a member: by name, `lead`, `user`, or `*` for all others.
+    /// Sends a message to a member by name, to `lead`, to `user`, or to `*` for all others.
     pub async fn say(&self, to: &str, content: &str) -> Result<(), PeerError> {
         self.send(plain(to, MessageKind::Message, content)).await
     }
 
-    /// Says something to a member and waits until it is stored. A lead that does not know board calls never answers.
+    /// Sends a message and waits until it is stored. A lead that does not know board calls never answers.
     pub async fn post(&self, to: &str, content: &str) -> Result<(), ClientError> {
         let outgoing = Outgoing::message(to, content);
         let change = Change { command: Command::Send(outgoing), operation: None };
-        // Unlike other calls, this one gives nobody work, so it is not noted.
+        // Unlike other calls, this one gives nobody work, so it does not count as a question.
         self.wire.peer.request::<Answer>(&change).await?;
         Ok(())
     }
 
-    /// Asks the lead whether a plan is good. The answer is mail of the kind `plan_approval_response`.
+    /// Sends the lead a plan. The answer arrives as mail of the kind `plan_approval_response`. Works with any lead;
+    /// with one that knows board calls, use [`Self::propose`].
     pub async fn ask_approval(&self, plan: &str) -> Result<(), PeerError> {
         self.send(plain("lead", MessageKind::PlanApprovalRequest, plan)).await
     }
@@ -91,27 +102,37 @@ impl Turn {
         self.ask(&Change { command, operation: None }).await
     }
 
-    /// Looks at something on the board. A lead that does not know board calls never answers.
+    /// Reads something from the board. A lead that does not know board calls never answers.
     pub async fn query<T: DeserializeOwned>(&self, query: &Query) -> Result<T, ClientError> {
         self.ask(query).await
     }
 
-    /// Asks anything, by the name of the method.
+    /// Calls any method.
     pub async fn ask<T: DeserializeOwned>(
         &self,
         asked: impl Into<Notification>,
     ) -> Result<T, ClientError> {
-        self.wire.asks();
+        self.wire.note_question();
         Ok(self.wire.peer.request(asked).await?)
     }
 
-    /// Takes the mail that waits. That acknowledges it, so an agent asks when it can read it: between two steps.
+    /// Takes the waiting mail. That acknowledges it, so an agent calls this when it can read the mail: between two
+    /// steps.
     #[must_use]
     pub fn mail(&self) -> Vec<MessageIn> {
-        self.wire.take_mail()
+        let mut mail = self.mail_set_aside();
+        mail.extend(self.wire.take_mail());
+        mail
     }
 
-    /// Takes the next message as soon as there is one.
+    /// Takes the mail that came while the agent waited for an answer. It counts as read already, so it must not be lost when
+    /// the turn ends.
+    #[must_use]
+    pub fn mail_set_aside(&self) -> Vec<MessageIn> {
+        self.questions.take_aside()
+    }
+
+    /// Takes the next message, and waits if there is none.
     pub async fn next_mail(&self) -> MessageIn {
         loop {
             if let Some(message) = self.wire.take_one() {
@@ -121,67 +142,68 @@ impl Turn {
         }
     }
 
-    /// Waits until there is mail or a new context. May return without either, so look again.
+    /// Waits for mail or a new context. May return without either, so check again.
     pub async fn news(&self) {
         self.wire.news().await;
     }
 
-    /// Set when the turn is to end.
+    /// Cancelled when the turn must end.
     #[must_use]
     pub fn interrupted(&self) -> &CancellationToken {
         &self.interrupted
     }
 
-    /// Set when all that is left of the turn is to wait: then nothing is left undone if it ends early.
+    /// Cancelled when the turn only waits: then it loses nothing if it ends early.
     #[must_use]
     pub fn only_waits(&self) -> &CancellationToken {
         &self.only_waits
     }
 
-    /// Notes that something is done about what a person said.
+    /// Notes that the agent acts on what a person said.
     pub fn note_heard(&self) {
         self.has_heard.store(true, Ordering::Relaxed);
     }
 
-    /// Whether something was done about what a person said.
+    /// Whether the agent has acted on what a person said.
     #[must_use]
     pub fn has_heard(&self) -> bool {
         self.has_heard.load(Ordering::Relaxed)
     }
 
-    /// What the member may do without asking, now.
+    /// What the member may do without asking, at this moment.
     #[must_use]
     pub fn mode(&self) -> Permissions {
         self.wire.mode()
     }
 
-    /// Tells the lead what thinking has cost since it was told last.
+    /// Reports to the lead what thinking has cost since the last report.
     pub async fn used(&self, report: UsageReport) {
-        // A lead that has gone counts nothing, and ends this turn.
+        // If the lead is gone, nobody counts, and the turn ends anyway.
         drop(self.wire.say(&FromTeammate::Usage(report)).await);
     }
 
-    /// Why nothing more may be spent, if that is so. Who thinks gives its task back at the next safe point.
+    /// Why the team may spend nothing more, if that is so. A thinking agent gives its task back at the next safe
+    /// point.
     #[must_use]
     pub fn spent(&self) -> Option<String> {
         self.wire.spent()
     }
 
-    /// TEAM.md: what the agent is to know about its team, marked as context. As the lead told it before this piece of work; none
-    /// if it tells nothing of the kind.
+    /// TEAM.md: what the agent should know about its team. As the lead sent it before this piece of work; none if it
+    /// sends none.
     #[must_use]
     pub fn team_md(&self) -> Option<String> {
         self.wire.team_md()
     }
 
-    /// What the lead told last about the board.
+    /// What the lead sent last about the board.
     #[must_use]
     pub fn context(&self) -> TeamContext {
         self.wire.context()
     }
 }
 
-/// An agent's team tools speak to the lead over the teammate's wire.
+/// The team's tools call the lead over the teammate's wire.
 impl Calls for Turn {
     async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
         Ok(self.ask(&call).await?)

@@ -1,4 +1,4 @@
-//! What the loop and a running turn share: the wire, the mail that waits, the latest context.
+//! What the loop and a running turn share: the wire, the waiting mail, the latest context.
 
 mod mail;
 
@@ -16,21 +16,19 @@ use uuid::Uuid;
 
 use mail::MailQueue;
 
-/// Writes bytes where the wire goes, whatever they are.
+/// Writes raw bytes to where the wire goes.
 pub type RawWrite = fn(&[u8]) -> std::io::Result<()>;
 
 /// Who a member is, and where it works.
 #[derive(Clone, Debug)]
 pub struct Workplace {
-    /// The member's name.
     pub name: String,
-    /// The team's name.
     pub team: String,
     /// The working folder.
     pub path: PathBuf,
-    /// What the programs that it runs find in their environment besides what is in ours.
+    /// Environment variables that the programs of the member get in addition to ours.
     pub environment: Vec<(String, String)>,
-    /// How a scripted member writes what is no message, where that is possible: only tests and demonstrations do.
+    /// Writes bytes that are not a message. Only for scripted members in tests and demonstrations.
     pub raw_write: Option<RawWrite>,
 }
 
@@ -38,14 +36,14 @@ pub(crate) struct MemberWire {
     pub(crate) peer: Peer,
     pub(crate) place: Workplace,
     state: Mutex<WireState>,
-    /// Rings when mail or a new context came. One waits for it at most: the turn that runs.
+    /// Notified when mail or a new context has come. Only the running turn waits for it.
     news: Notify,
 }
 
 struct WireState {
     mail: MailQueue,
     context: TeamContext,
-    /// TEAM.md, as it was told last.
+    /// TEAM.md as the lead sent it last.
     team_md: Option<String>,
     mode: Permissions,
     last_sent: Instant,
@@ -67,26 +65,27 @@ impl MemberWire {
         Self { peer, place, state: Mutex::new(state), news: Notify::new() }
     }
 
-    /// Says something to the lead, after what it is owed: that its mail was read.
+    /// Sends something to the lead, after acknowledging mail that was read.
     pub(crate) async fn say(&self, said: &FromTeammate) -> Result<(), PeerError> {
         self.acknowledge();
         self.lock().last_sent = Instant::now();
         self.peer.notify(said).await
     }
 
-    /// Says something if the lead reads fast enough.
+    /// Sends something if the lead reads fast enough.
     pub(crate) fn try_say(&self, said: &FromTeammate) -> Result<(), PeerError> {
         self.lock().last_sent = Instant::now();
         self.peer.try_notify(said)
     }
 
-    /// How long it may say nothing before the lead wonders: a third of its lease, if that is less than the usual.
+    /// How long the member may be silent before the lead doubts that it lives: a third of its lease, but at most the
+    /// usual time.
     pub(crate) fn patience(&self, usual: Duration) -> Duration {
         let lease = self.lock().context.lease_seconds;
         lease.map_or(usual, |seconds| usual.min(Duration::from_secs(seconds.into()) / 3))
     }
 
-    /// Waits until nothing was said for this long.
+    /// Waits until nothing was sent for this long.
     pub(crate) async fn quiet_for(&self, duration: Duration) {
         loop {
             let (last_sent, is_silent) = {
@@ -103,12 +102,12 @@ impl MemberWire {
         }
     }
 
-    /// Keeps a message until the agent takes it. A message that came before is not kept again.
+    /// Keeps a message until the agent takes it. A message that arrives twice is kept once.
     pub(crate) fn receive(&self, message: MessageIn) {
         let mut state = self.lock();
         let is_approval = message.kind == MessageKind::PlanApprovalResponse;
         if is_approval && message.approve == Some(true) && state.mode == Permissions::Plan {
-            // The board does the same; the answer may be here before the new mode is.
+            // The board does the same; the answer may arrive before the new mode.
             state.mode = Permissions::Default;
         }
         state.mail.receive(message);
@@ -116,8 +115,8 @@ impl MemberWire {
         self.news.notify_one();
     }
 
-    /// Says that a message was read which no agent gets.
-    pub(crate) fn has_read(&self, id: Option<Uuid>) {
+    /// Acknowledges a message that no agent gets.
+    pub(crate) fn note_read(&self, id: Option<Uuid>) {
         self.lock().mail.owed.extend(id);
         self.acknowledge();
     }
@@ -126,7 +125,7 @@ impl MemberWire {
         self.lock().mail.has_some()
     }
 
-    /// Takes all mail that waits, which acknowledges it.
+    /// Takes all waiting mail, which acknowledges it.
     pub(crate) fn take_mail(&self) -> Vec<MessageIn> {
         let mail = self.lock().mail.take_all();
         self.acknowledge();
@@ -171,19 +170,19 @@ impl MemberWire {
         self.lock().mode
     }
 
-    /// Notes that the agent asks something of the board.
-    pub(crate) fn asks(&self) {
+    /// Notes that the agent asked the board something.
+    pub(crate) fn note_question(&self) {
         let mut state = self.lock();
         state.has_asked = true;
         state.last_sent = Instant::now();
     }
 
-    /// Whether the agent asked something of the board since this was looked at before.
-    pub(crate) fn has_asked(&self) -> bool {
+    /// Whether the agent asked the board something since the last call of this.
+    pub(crate) fn take_asked(&self) -> bool {
         std::mem::take(&mut self.lock().has_asked)
     }
 
-    /// Gives no sign of life any more, as a process that hangs.
+    /// Gives no more signs of life, like a process that hangs.
     pub(crate) fn fall_silent(&self) {
         self.lock().is_silent = true;
     }
@@ -192,7 +191,7 @@ impl MemberWire {
         self.lock().is_silent
     }
 
-    /// Tells what was read. What cannot be told now is told with the next line.
+    /// Acknowledges the mail that was read. If the lead reads too slowly now, it hears of it with the next line.
     fn acknowledge(&self) {
         let mut state = self.lock();
         if state.mail.owed.is_empty() {

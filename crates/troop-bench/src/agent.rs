@@ -20,40 +20,45 @@ use troop_agent::{
 };
 use troop_protocol::{FromLead, FromTeammate, Gate, Incoming, Peer, ReportedStatus};
 
-use self::api::{Api, WORD};
+use self::api::{ScriptedApi, WORD};
 use crate::{
     ROUNDS,
     cli::BenchAgentArgs,
-    outcome::{Outcome, Subject, Target, Unit, median},
-    output::Printer,
+    outcome::{Comparison, Subject, Target, Unit, median},
+    output::BenchPrinter,
     running::memory,
     workbench::Workbench,
 };
 
 /// How often a tool is called in one piece of work.
 const N_CALLS: u32 = 20;
-/// How often it is looked when the first word is shown.
+/// How many first words are timed.
 const N_WORDS: usize = 20;
-/// Limits: microseconds of our own for each round, until the first word is shown, and megabytes of who waits for work.
+/// Limits: our own microseconds per round, microseconds until the first word is shown, megabytes of an idle teammate.
 const ROUND: f64 = 2_000.0;
 const SHOWN: f64 = 5_000.0;
 const RESIDENT: f64 = 12.0;
 /// Twice the context may cost twice as much; the rest is noise.
 const LINEAR: f64 = 2.2;
 const MEGABYTE: usize = 1_000_000;
-/// How long nobody does anything before memory is looked at.
+/// How long the teammate rests before we read its memory.
 const REST: Duration = Duration::from_millis(500);
 
-/// What every measurement needs to know.
+/// What every measurement needs.
 struct AgentSetup {
     bench: Workbench,
-    api: Api,
-    /// How long a measurement runs; nothing if each thing is done once.
+    api: ScriptedApi,
+    /// How long a measurement runs; zero if everything is done once.
     span: Duration,
 }
 
-pub(crate) async fn run(args: &BenchAgentArgs, bench: Workbench, printer: &Printer) -> Result<()> {
-    let setup = AgentSetup { bench, api: Api::start()?, span: Duration::from_secs(args.seconds) };
+pub(crate) async fn run(
+    args: &BenchAgentArgs,
+    bench: Workbench,
+    printer: &BenchPrinter,
+) -> Result<()> {
+    let setup =
+        AgentSetup { bench, api: ScriptedApi::start()?, span: Duration::from_secs(args.seconds) };
     printer.announce("rounds");
     let mut outcomes = rounds(&setup).await?;
     printer.announce("context");
@@ -66,40 +71,43 @@ pub(crate) async fn run(args: &BenchAgentArgs, bench: Workbench, printer: &Print
     printer.outcomes(&outcomes, args.seconds)
 }
 
-/// A round: the model is asked, and calls a tool, and is told what came of it.
-async fn rounds(setup: &AgentSetup) -> Result<Vec<Outcome>> {
+/// A round: a request to the model, its tool call, and the result.
+async fn rounds(setup: &AgentSetup) -> Result<Vec<Comparison>> {
     let (ours, bare) = measure(setup, "look at what is here", setup.span).await?;
     let subject = |what, against| subject("round", what, against, Unit::Micros);
     Ok(vec![
-        Outcome::new(
+        Comparison::new(
             subject("a tool round, over the time of the API", "the limit"),
             ours - bare,
             ROUND,
             Target::AtMost(1.0),
         ),
-        Outcome::new(subject("a whole tool round", "a bare client"), ours, bare, None),
+        Comparison::new(subject("a whole tool round", "a bare client"), ours, bare, None),
     ])
 }
 
-/// A round with much to remember, against one with half of it.
-async fn context(setup: &AgentSetup) -> Result<Outcome> {
+/// A round with a long context, compared with half of it.
+async fn context(setup: &AgentSetup) -> Result<Comparison> {
     let own = async |n_bytes: usize| -> Result<f64> {
         let words = "all work and no play ".repeat(n_bytes / 21);
         let (ours, bare) = measure(setup, &words, setup.span / 2).await?;
         Ok(ours - bare)
     };
-    let (half, whole) = (own(MEGABYTE / 2).await?, own(MEGABYTE).await?);
+    let half = own(MEGABYTE / 2).await?;
+    let whole = own(MEGABYTE).await?;
     let subject =
         subject("context", "a round with 1 MB of context", "with half of it", Unit::Micros);
-    Ok(Outcome::new(subject, whole, half, Target::AtMost(LINEAR)))
+    Ok(Comparison::new(subject, whole, half, Target::AtMost(LINEAR)))
 }
 
-/// How long a round takes, and how long the API takes of it, in microseconds.
+/// The time of a round, and the API's share of it, in microseconds.
 async fn measure(setup: &AgentSetup, words: &str, span: Duration) -> Result<(f64, f64)> {
-    let (begin, mut ours, mut bare) = (Instant::now(), Vec::new(), Vec::new());
+    let begin = Instant::now();
+    let mut ours = Vec::new();
+    let mut bare = Vec::new();
     let n_least = if span.is_zero() { 1 } else { ROUNDS as usize };
     while ours.len() < n_least || begin.elapsed() < span {
-        let mut teammate = Teammate::start(setup).await?;
+        let mut teammate = BuiltinTeammate::start(setup).await?;
         setup.api.call(N_CALLS);
         let start = Instant::now();
         teammate.work(words).await?;
@@ -113,11 +121,11 @@ async fn measure(setup: &AgentSetup, words: &str, span: Duration) -> Result<(f64
     Ok((median(ours), median(bare)))
 }
 
-/// From the moment at which a word is sent until people are shown it.
-async fn first_word(setup: &AgentSetup) -> Result<Outcome> {
+/// The time from sending a word to showing it.
+async fn first_word(setup: &AgentSetup) -> Result<Comparison> {
     let (tell, sent) = mpsc::channel();
     setup.api.tell(tell);
-    let mut teammate = Teammate::start(setup).await?;
+    let mut teammate = BuiltinTeammate::start(setup).await?;
     let mut micros = Vec::new();
     for _ in 0..if setup.span.is_zero() { 1 } else { N_WORDS } {
         setup.api.call(0);
@@ -125,12 +133,12 @@ async fn first_word(setup: &AgentSetup) -> Result<Outcome> {
         micros.push(shown.duration_since(sent.recv()?).as_secs_f64() * 1e6);
     }
     let subject = subject("shown", "the first word, after it was sent", "the limit", Unit::Micros);
-    Ok(Outcome::new(subject, median(micros), SHOWN, Target::AtMost(1.0)))
+    Ok(Comparison::new(subject, median(micros), SHOWN, Target::AtMost(1.0)))
 }
 
-/// The memory of a teammate that waits, before and after its first work.
-async fn idle(setup: &AgentSetup) -> Result<Vec<Outcome>> {
-    let mut process = Process::start(setup)?;
+/// The memory of an idle teammate, before and after its first work.
+async fn idle(setup: &AgentSetup) -> Result<Vec<Comparison>> {
+    let mut process = TeammateProcess::start(setup)?;
     process.until("team.idle")?;
     sleep(REST).await;
     let before = memory(process.child.id())?;
@@ -141,7 +149,7 @@ async fn idle(setup: &AgentSetup) -> Result<Vec<Outcome>> {
     let after = memory(process.child.id())?;
     let limit = |what, ours| {
         let subject = subject("idle", what, "the limit", Unit::Megabytes);
-        Outcome::new(subject, ours, RESIDENT, Target::AtMost(1.0))
+        Comparison::new(subject, ours, RESIDENT, Target::AtMost(1.0))
     };
     Ok(vec![
         limit("memory before its first work", before.resident),
@@ -157,13 +165,13 @@ fn task(description: &str) -> Value {
     json!({"id": "task-1", "subject": "work", "description": description, "attempt": 1})
 }
 
-/// A built-in agent in this process, at the other end of a wire.
-struct Teammate {
+/// A built-in agent in this process, behind a wire.
+struct BuiltinTeammate {
     peer: Peer,
     heard: tokio::sync::mpsc::Receiver<Incoming>,
 }
 
-impl Teammate {
+impl BuiltinTeammate {
     async fn start(setup: &AgentSetup) -> Result<Self> {
         let (ours, theirs) = tokio::io::duplex(4 * MEGABYTE);
         let endpoint = Endpoint {
@@ -174,7 +182,8 @@ impl Teammate {
             thinking: None,
         };
         let gate = Gate::Closed { by: "the benchmark".to_owned() };
-        let options = BuiltinOptions { gate, window: 10_000_000, ..BuiltinOptions::new(endpoint) };
+        let mut options = BuiltinOptions { gate, ..BuiltinOptions::new(endpoint) };
+        options.size.window = 10_000_000;
         let agent = Box::new(BuiltinAgent::new(Arc::new(options)));
         let options = troop_agent::TeammateOptions::new(at(setup.bench.path()));
         let tracker = TaskTracker::new();
@@ -197,11 +206,12 @@ impl Teammate {
         }
     }
 
-    /// Gives it a task and waits until it is done; gives when its first word was shown.
+    /// Assigns a task and waits until it is done; returns when its first word was shown.
     async fn work(&mut self, description: &str) -> Result<Option<Instant>> {
         let task = serde_json::from_value(task(description))?;
         self.peer.notify(&FromLead::AssignTask { task }).await?;
-        let (mut shown, mut outcome) = (None, None);
+        let mut shown = None;
+        let mut outcome = None;
         loop {
             match self.hear().await? {
                 FromTeammate::Log(log) if log.text == WORD => {
@@ -236,13 +246,13 @@ fn at(folder: &Path) -> At {
     }
 }
 
-/// A built-in teammate as a process of its own, and a lead that answers nothing.
-struct Process {
+/// A built-in teammate in a separate process, with a lead that answers nothing.
+struct TeammateProcess {
     child: std::process::Child,
     lines: BufReader<std::process::ChildStdout>,
 }
 
-impl Process {
+impl TeammateProcess {
     fn start(setup: &AgentSetup) -> Result<Self> {
         let mut command = setup.bench.troop_command();
         let session = uuid::Uuid::nil().to_string();
@@ -267,7 +277,7 @@ impl Process {
         Ok(input.write_all(format!("{message}\n").as_bytes())?)
     }
 
-    /// Hears until this is said. What is asked is not known here.
+    /// Reads until this method arrives. Requests get an error.
     fn until(&mut self, method: &str) -> Result<()> {
         loop {
             let mut line = String::new();
@@ -286,10 +296,10 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for TeammateProcess {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // It ends with its wire; how does not change what was measured.
+        // It ends with its wire; its exit code does not matter.
         drop(self.child.wait());
     }
 }

@@ -16,13 +16,13 @@ use anyhow::Result;
 use crate::{
     ROUNDS,
     cli::{BenchBoardArgs, BenchPart},
-    outcome::Outcome,
-    output::Printer,
+    outcome::Comparison,
+    output::BenchPrinter,
     report::WrongUse,
     workbench::Workbench,
 };
 
-/// What every measurement needs to know.
+/// What every measurement needs.
 #[derive(Debug)]
 struct BoardSetup {
     bench: Workbench,
@@ -40,7 +40,11 @@ impl BoardSetup {
     }
 }
 
-pub(crate) async fn run(args: &BenchBoardArgs, bench: Workbench, printer: &Printer) -> Result<()> {
+pub(crate) async fn run(
+    args: &BenchBoardArgs,
+    bench: Workbench,
+    printer: &BenchPrinter,
+) -> Result<()> {
     let setup = BoardSetup {
         bench,
         postgres: args.postgres.clone(),
@@ -69,7 +73,7 @@ fn parts(args: &BenchBoardArgs) -> Result<Vec<BenchPart>> {
     Ok(BenchPart::ALL.into_iter().filter(is_meant).collect())
 }
 
-async fn measure(part: BenchPart, setup: &BoardSetup) -> Result<Vec<Outcome>> {
+async fn measure(part: BenchPart, setup: &BoardSetup) -> Result<Vec<Comparison>> {
     match part {
         BenchPart::Sqlite => sqlite::measure(setup).await,
         BenchPart::Files => files::measure(setup).await,

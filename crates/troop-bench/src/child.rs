@@ -1,4 +1,4 @@
-//! What the processes that the benchmark starts do.
+//! The child processes of the benchmark.
 
 use std::{
     fs::File,
@@ -20,12 +20,12 @@ use uuid::Uuid;
 use crate::{
     cli::{BenchChildCommand, BenchTeam},
     mate,
-    output::Printer,
+    output::BenchPrinter,
     partner::READY,
     server, team,
 };
 
-/// The task that a child which changes the board works on.
+/// The task that a child updates in order to change the board.
 pub(crate) const CHANGED: TaskNumber = TaskNumber(1);
 /// The channel on which a child notifies.
 pub(crate) const CHANNEL: &str = "troop_bench";
@@ -37,16 +37,16 @@ pub(crate) struct Waits {
     pub(crate) micros: Vec<u64>,
 }
 
-/// What a process took, in kilobytes.
+/// The memory of a process, in kilobytes.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Memory {
+pub(crate) struct BoardMemory {
     /// Once the board was open.
     pub(crate) opened: u64,
-    /// After all of it was looked at.
+    /// After all of it was read.
     pub(crate) used: u64,
 }
 
-pub(crate) async fn run(command: &BenchChildCommand, printer: &Printer) -> Result<()> {
+pub(crate) async fn run(command: &BenchChildCommand, printer: &BenchPrinter) -> Result<()> {
     match command {
         BenchChildCommand::Work { team, nth, seconds } => {
             let board = open(team, Following::WhenAsked).await?;
@@ -58,7 +58,8 @@ pub(crate) async fn run(command: &BenchChildCommand, printer: &Printer) -> Resul
         }
         BenchChildCommand::Ask { socket, nth, seconds } => {
             let client = Client::connect(socket, &TaskTracker::new()).await?;
-            let (actor, origin) = (Actor::agent(&team::member(*nth)?), Origin::default());
+            let actor = Actor::agent(&team::member(*nth)?);
+            let origin = Origin::default();
             client.open(&Session { actor, origin }).await?;
             let give = async |command| {
                 let answer = client.call(command, OperationId(Uuid::now_v7())).await?;
@@ -89,22 +90,23 @@ async fn open(team: &BenchTeam, following: Following) -> Result<Board> {
     team::open(store, TeamId(team.id), following).await
 }
 
-/// Waits for a line; false when there will be none.
-fn is_prompted() -> Result<bool> {
+/// Waits for a line on standard input; false at its end.
+fn wait_for_prompt() -> Result<bool> {
     Ok(io::stdin().read_line(&mut String::new())? > 0)
 }
 
-/// Claims and completes, one after the other; what is given says which task it was about.
+/// Claims and completes alternately; `give` returns the task that a command was about.
 async fn work(
     give: impl AsyncFn(Command) -> Result<Option<TaskNumber>>,
     span: Duration,
-    printer: &Printer,
+    printer: &BenchPrinter,
 ) -> Result<()> {
     printer.line(READY)?;
-    if !is_prompted()? {
+    if !wait_for_prompt()? {
         return Ok(());
     }
-    let (start, mut micros) = (Instant::now(), Vec::new());
+    let start = Instant::now();
+    let mut micros = Vec::new();
     loop {
         let before = start.elapsed();
         let task = give(team::claiming()).await?.context("a claim names no task")?;
@@ -118,10 +120,11 @@ async fn work(
     }
 }
 
-async fn change(board: &Board, printer: &Printer) -> Result<()> {
-    let (clock, actor) = (Clock::system(), Actor::agent(&team::member(0)?));
+async fn change(board: &Board, printer: &BenchPrinter) -> Result<()> {
+    let clock = Clock::system();
+    let actor = Actor::agent(&team::member(0)?);
     printer.line(READY)?;
-    while is_prompted()? {
+    while wait_for_prompt()? {
         let command = Command::Task(TaskCommand::Progress {
             task: TaskRef::Number(CHANGED),
             percent: 1,
@@ -132,19 +135,21 @@ async fn change(board: &Board, printer: &Printer) -> Result<()> {
     Ok(())
 }
 
-fn touch(path: &Path, printer: &Printer) -> Result<()> {
-    let (clock, file) = (Clock::system(), File::create(path)?);
+fn touch(path: &Path, printer: &BenchPrinter) -> Result<()> {
+    let clock = Clock::system();
+    let file = File::create(path)?;
     printer.line(READY)?;
-    while is_prompted()? {
+    while wait_for_prompt()? {
         file.write_all_at(&clock.now().as_micros().to_le_bytes(), 0)?;
     }
     Ok(())
 }
 
-async fn notify(url: &str, printer: &Printer) -> Result<()> {
-    let (clock, session) = (Clock::system(), server::Session::open(url, |_| ()).await?);
+async fn notify(url: &str, printer: &BenchPrinter) -> Result<()> {
+    let clock = Clock::system();
+    let session = server::ServerSession::open(url, |_| ()).await?;
     printer.line(READY)?;
-    while is_prompted()? {
+    while wait_for_prompt()? {
         let now = clock.now().as_micros();
         session.execute(&format!("NOTIFY {CHANNEL}, '{now}'")).await?;
     }
@@ -162,7 +167,7 @@ fn echo(socket: &Path) -> Result<()> {
     Ok(())
 }
 
-async fn hold(board: &Board, printer: &Printer) -> Result<()> {
+async fn hold(board: &Board, printer: &BenchPrinter) -> Result<()> {
     printer.line(READY)?;
     board.look(|state| state.tasks().len()).await?;
     let opened = resident()?;
@@ -171,7 +176,7 @@ async fn hold(board: &Board, printer: &Printer) -> Result<()> {
         subjects.chain(state.mailbox().iter().map(|message| message.content.len())).sum::<usize>()
     });
     n_bytes.await?;
-    printer.json(&Memory { opened, used: resident()? })
+    printer.json(&BoardMemory { opened, used: resident()? })
 }
 
 /// How many kilobytes of this process are in memory.

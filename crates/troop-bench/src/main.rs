@@ -27,7 +27,7 @@ use clap::Parser as _;
 
 use crate::{
     cli::{BenchCli, BenchCommand},
-    output::Printer,
+    output::BenchPrinter,
     workbench::Workbench,
 };
 
@@ -36,14 +36,14 @@ const ROUNDS: u32 = 3;
 
 fn main() -> ExitCode {
     let cli = BenchCli::parse();
-    let printer = Printer { json: cli.json };
+    let printer = BenchPrinter { json: cli.json };
     match run(&cli, &printer) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report::print(&error, &printer),
     }
 }
 
-fn run(cli: &BenchCli, printer: &Printer) -> Result<()> {
+fn run(cli: &BenchCli, printer: &BenchPrinter) -> Result<()> {
     // The program that is measured uses one thread, and so do we.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(measure(cli, printer));
@@ -52,7 +52,7 @@ fn run(cli: &BenchCli, printer: &Printer) -> Result<()> {
     done
 }
 
-async fn measure(cli: &BenchCli, printer: &Printer) -> Result<()> {
+async fn measure(cli: &BenchCli, printer: &BenchPrinter) -> Result<()> {
     let bench = || Workbench::new(cli.command.folder(), cli.troop.as_deref());
     match &cli.command {
         BenchCommand::Board(args) => board::run(args, bench()?, printer).await,

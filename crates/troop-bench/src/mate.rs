@@ -1,4 +1,4 @@
-//! A teammate that plays ball with another: each hits back what the other sent, and notes how long it was on its way.
+//! A teammate that plays ball with another: each returns what the other sent, and notes its latency.
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
@@ -11,10 +11,10 @@ use troop_protocol::{
 };
 use troop_runtime::Clock;
 
-/// What a task of such a teammate says.
+/// The description of such a teammate's task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Game {
-    /// Whom it plays with.
+    /// The other player.
     pub(crate) with: String,
     /// How many balls it has to catch.
     pub(crate) n_catches: usize,
@@ -64,7 +64,8 @@ impl Mate {
     async fn begin(&mut self, task: WireTask) -> Result<()> {
         let game: Game = serde_json::from_str(&task.description)?;
         self.micros.clear();
-        let (begins, with) = (game.begins, game.with.clone());
+        let begins = game.begins;
+        let with = game.with.clone();
         self.game = Some((task, game));
         if begins { self.hit(with).await } else { Ok(()) }
     }

@@ -24,19 +24,19 @@ use troop_runtime::{Board, CommandRequest};
 use crate::{
     ROUNDS,
     cli::BenchMcpArgs,
-    outcome::{Outcome, Subject, Tally, Target, Unit},
-    output::Printer,
+    outcome::{Comparison, Subject, Target, Throughput, Unit},
+    output::BenchPrinter,
     team,
     workbench::Workbench,
 };
 
-/// How many tasks the board has that is looked at and written on.
+/// How many tasks the board has.
 const N_TASKS: usize = 10;
-/// How many writes are on their way at once.
+/// How many writes are in flight at once.
 const AT_ONCE: [usize; 2] = [1, 8];
 const BOARD: &str = "the same commands on a board, durable";
 
-/// Says back what it is given, and nothing else.
+/// An MCP server that echoes its input.
 #[derive(Clone, Copy, Debug)]
 struct Echo;
 
@@ -55,40 +55,46 @@ impl ServerHandler for Echo {
     }
 }
 
-/// Echoes until its client goes.
+/// Echoes until its client disconnects.
 pub(crate) async fn echo() -> Result<()> {
     let running = Echo.serve(rmcp::transport::stdio_pipes()).await?;
     running.waiting().await?;
     Ok(())
 }
 
-pub(crate) async fn run(args: &BenchMcpArgs, bench: &Workbench, printer: &Printer) -> Result<()> {
+pub(crate) async fn run(
+    args: &BenchMcpArgs,
+    bench: &Workbench,
+    printer: &BenchPrinter,
+) -> Result<()> {
     bench.warn_if_in_memory(printer);
     let url = format!("sqlite:{}", bench.join("mcp.db").display());
     let board = team::create(team::open_store(&url).await?, 1).await?;
     team::add_tasks(&board, N_TASKS, None).await?;
     board.close().await;
-    // A board of its own: one that shared the log would first have to take in what the other wrote, which is not measured.
+    // A separate board: a shared log would add the time to read the other's events, which is not measured.
     let own = format!("sqlite:{}", bench.join("board.db").display());
     let board = team::create(team::open_store(&own).await?, 1).await?;
     team::add_tasks(&board, N_TASKS, None).await?;
     let slice = Duration::from_secs(args.seconds) / ROUNDS;
 
-    let mut bare = Server::start(&mut bench.child_command(&["mcp-echo"]))?;
+    let mut bare = MeasuredServer::start(&mut bench.child_command(&["mcp-echo"]))?;
     let mut ours = bench.troop_command();
     ours.args(["mcp", "--as", "lead", "--store", &url]);
-    let mut ours = Server::start(&mut ours)?;
-    // The echo is as long as the answer, so that both carry the same.
+    let mut ours = MeasuredServer::start(&mut ours)?;
+    // The echo is as long as the answer, so that both transfer the same.
     let read = json!({"action": "list"});
     let answer = ours.call("team_tasks", &read)?;
-    // On one task after the other, since none takes any number of comments.
+    // On one task after the other, since the number of comments on a task is limited.
     let mut tasks = (1..=N_TASKS).cycle();
     let mut write = || {
         let task = tasks.next().unwrap_or_default().to_string();
         json!({"action": "comment", "task_id": task, "text": "so far so good"})
     };
-    let (mut echoes, mut reads) = (Tally::default(), Tally::default());
-    let (mut writes, mut commands) = ([Tally::default(); 2], [Tally::default(); 2]);
+    let mut echoes = Throughput::default();
+    let mut reads = Throughput::default();
+    let mut writes = [Throughput::default(); 2];
+    let mut commands = [Throughput::default(); 2];
     for _ in 0..ROUNDS {
         echoes += for_a_while(slice, 1, || bare.call("echo", &json!({"text": answer})).map(drop))?;
         reads += for_a_while(slice, 1, || ours.call("team_tasks", &read).map(drop))?;
@@ -101,19 +107,19 @@ pub(crate) async fn run(args: &BenchMcpArgs, bench: &Workbench, printer: &Printe
     board.close().await;
     let subject = |what, against| Subject { part: "mcp", what, against, unit: Unit::PerSecond };
     let outcomes = [
-        Outcome::new(
+        Comparison::new(
             subject("tool call that reads, one after another", "a bare rmcp server that echoes"),
             reads.rate(),
             echoes.rate(),
             Target::AtLeast(0.5),
         ),
-        Outcome::new(
+        Comparison::new(
             subject("tool call that writes, one after another", BOARD),
             writes[0].rate(),
             commands[0].rate(),
             Target::AtLeast(0.5),
         ),
-        Outcome::new(
+        Comparison::new(
             subject("tool call that writes, eight at once", BOARD),
             writes[1].rate(),
             commands[1].rate(),
@@ -123,45 +129,47 @@ pub(crate) async fn run(args: &BenchMcpArgs, bench: &Workbench, printer: &Printe
     printer.outcomes(&outcomes, args.seconds)
 }
 
-/// Takes a step of so many operations again and again.
+/// Repeats a step of `n_each` operations until time is up.
 fn for_a_while(
     slice: Duration,
     n_each: usize,
     mut step: impl FnMut() -> Result<()>,
-) -> Result<Tally> {
-    let (begin, mut n_operations) = (Instant::now(), 0);
+) -> Result<Throughput> {
+    let begin = Instant::now();
+    let mut n_operations = 0;
     while n_operations == 0 || begin.elapsed() < slice {
         step()?;
         n_operations += n_each as u64;
     }
-    Ok(Tally { n_operations, elapsed: begin.elapsed() })
+    Ok(Throughput { n_operations, elapsed: begin.elapsed() })
 }
 
-/// Comments on a board, so often at once, again and again.
-async fn comment_for_a_while(slice: Duration, n_each: usize, board: &Board) -> Result<Tally> {
+/// Adds comments on a board, several at once, until time is up.
+async fn comment_for_a_while(slice: Duration, n_each: usize, board: &Board) -> Result<Throughput> {
     let mut tasks = (1..=N_TASKS as u32).cycle();
     let mut comment = || {
         let task = TaskNumber(tasks.next().unwrap_or_default()).into();
         let comment = TaskCommand::Comment { task, text: "so far so good".to_owned() };
         board.submit(CommandRequest::new(Actor::agent(&MemberName::lead()), Asked::Task(comment)))
     };
-    let (begin, mut n_operations) = (Instant::now(), 0);
+    let begin = Instant::now();
+    let mut n_operations = 0;
     while n_operations == 0 || begin.elapsed() < slice {
         try_join_all((0..n_each).map(|_| comment())).await?;
         n_operations += n_each as u64;
     }
-    Ok(Tally { n_operations, elapsed: begin.elapsed() })
+    Ok(Throughput { n_operations, elapsed: begin.elapsed() })
 }
 
-/// An MCP server in a process of its own, and a client without any library, the same for both contestants.
-struct Server {
+/// An MCP server in a separate process, and a minimal client, the same for both contestants.
+struct MeasuredServer {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     n_calls: u64,
 }
 
-impl Server {
+impl MeasuredServer {
     fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take();
@@ -182,7 +190,7 @@ impl Server {
         Ok(text.context("a result has a text")?.to_owned())
     }
 
-    /// Calls a tool so many times at once.
+    /// Calls a tool several times at once.
     fn call_at_once(&mut self, n_calls: usize, tool: &str, arguments: &Value) -> Result<()> {
         for _ in 0..n_calls {
             self.send("tools/call", &json!({"name": tool, "arguments": arguments}))?;
@@ -205,7 +213,7 @@ impl Server {
         self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
     }
 
-    /// What came of a call, whichever was done first.
+    /// The next result, of whichever call finished first.
     fn next_result(&mut self) -> Result<Value> {
         loop {
             let mut line = String::new();
@@ -225,7 +233,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for MeasuredServer {
     fn drop(&mut self) {
         drop(self.input.take());
         drop(self.child.wait());

@@ -17,14 +17,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 use troop_model::Time;
-use troop_observe::{Lines, Observer, Output};
+use troop_observe::{LineSplitter, Observer, ObserverOutput};
 
 use self::stream::Stream;
 use crate::{
     ROUNDS,
     cli::BenchObserveArgs,
-    outcome::{Outcome, Subject, Tally, Target, Unit},
-    output::Printer,
+    outcome::{Comparison, Subject, Target, Throughput, Unit},
+    output::BenchPrinter,
     workbench::Workbench,
 };
 
@@ -36,11 +36,16 @@ const MEGABYTE: u64 = 1_000_000;
 const FOR_EACH_TASK: f64 = 600.0;
 /// How many tasks the longest board has, for each message of the stream.
 const TASKS_PER_MESSAGE: u64 = 5;
-/// How many times as fast as bare parsing in Node the pipeline is to be. The original reads a third of what that parses, and
-/// eight times as fast as the original is wanted.
+/// How many times as fast as bare parsing in Node the pipeline must be. The original is a third as fast as that, and
+/// we
+/// want eight times the speed of the original.
 const NODE: f64 = 2.7;
 
-pub(crate) fn run(args: &BenchObserveArgs, bench: &Workbench, printer: &Printer) -> Result<()> {
+pub(crate) fn run(
+    args: &BenchObserveArgs,
+    bench: &Workbench,
+    printer: &BenchPrinter,
+) -> Result<()> {
     let mut outcomes = vec![throughput(args)?];
     if node::is_there() {
         outcomes.push(beside_node(args, bench)?);
@@ -52,13 +57,14 @@ pub(crate) fn run(args: &BenchObserveArgs, bench: &Workbench, printer: &Printer)
     printer.outcomes(&outcomes, args.seconds)
 }
 
-/// The pipeline beside bare parsing in the language of the original, which parses, too, and does more.
-fn beside_node(args: &BenchObserveArgs, bench: &Workbench) -> Result<Outcome> {
+/// The pipeline beside bare parsing in the language of the original.
+fn beside_node(args: &BenchObserveArgs, bench: &Workbench) -> Result<Comparison> {
     let stream = Stream::default().take(args.messages);
     let file = bench.join("stream.ndjson");
     std::fs::write(&file, &stream)?;
     let slice = Duration::from_secs(args.seconds) / ROUNDS;
-    let (mut ours, mut baseline) = (Tally::default(), 0.0);
+    let mut ours = Throughput::default();
+    let mut baseline = 0.0;
     for _ in 0..ROUNDS {
         baseline += node::rate(&file, slice)? / f64::from(ROUNDS);
         ours += repeat(slice, &stream, observe)?;
@@ -70,13 +76,14 @@ fn beside_node(args: &BenchObserveArgs, bench: &Workbench) -> Result<Outcome> {
         unit: Unit::MegabytesPerSecond,
     };
     let [ours, baseline] = [ours.rate(), baseline].map(|rate| rate / MEGABYTE as f64);
-    Ok(Outcome::new(subject, ours, baseline, Target::AtLeast(NODE)))
+    Ok(Comparison::new(subject, ours, baseline, Target::AtLeast(NODE)))
 }
 
-fn throughput(args: &BenchObserveArgs) -> Result<Outcome> {
+fn throughput(args: &BenchObserveArgs) -> Result<Comparison> {
     let stream = Stream::default().take(args.messages);
     let slice = Duration::from_secs(args.seconds) / ROUNDS;
-    let (mut ours, mut baseline) = (Tally::default(), Tally::default());
+    let mut ours = Throughput::default();
+    let mut baseline = Throughput::default();
     for _ in 0..ROUNDS {
         baseline += repeat(slice, &stream, parse)?;
         ours += repeat(slice, &stream, observe)?;
@@ -87,31 +94,35 @@ fn throughput(args: &BenchObserveArgs) -> Result<Outcome> {
         against: "typed serde_json parsing of the same bytes",
         unit: Unit::MegabytesPerSecond,
     };
-    let rate = |tally: Tally| tally.rate() / MEGABYTE as f64;
-    Ok(Outcome::new(subject, rate(ours), rate(baseline), Target::AtLeast(0.9)))
+    let rate = |tally: Throughput| tally.rate() / MEGABYTE as f64;
+    Ok(Comparison::new(subject, rate(ours), rate(baseline), Target::AtLeast(0.9)))
 }
 
 /// Reads the stream at least once, and until time is up. A byte is an operation.
-fn repeat(span: Duration, stream: &[u8], read: fn(&[u8]) -> Result<u64>) -> Result<Tally> {
-    let (start, mut n_operations) = (Instant::now(), 0);
+fn repeat(span: Duration, stream: &[u8], read: fn(&[u8]) -> Result<u64>) -> Result<Throughput> {
+    let start = Instant::now();
+    let mut n_operations = 0;
     loop {
         black_box(read(stream)?);
         n_operations += stream.len() as u64;
         if start.elapsed() >= span {
-            return Ok(Tally { n_operations, elapsed: start.elapsed() });
+            return Ok(Throughput { n_operations, elapsed: start.elapsed() });
         }
     }
 }
 
-/// What `troop observe --json` does, but for reading and writing.
+/// What `troop observe --json` does, except reading and writing.
 fn observe(stream: &[u8]) -> Result<u64> {
-    let (mut lines, mut observer) = (Lines::default(), Observer::default());
-    let (mut rest, mut out, mut n_events) = (stream, Vec::new(), 0);
+    let mut lines = LineSplitter::default();
+    let mut observer = Observer::default();
+    let mut rest = stream;
+    let mut out = Vec::new();
+    let mut n_events = 0;
     while !rest.is_empty() {
         let (n_taken, line) = lines.next(rest);
         if let Some(line) = line {
             for output in observer.line(line, Time::from_micros(0)) {
-                if let Output::Event(event) = output {
+                if let ObserverOutput::Event(event) = output {
                     out.clear();
                     serde_json::to_writer(&mut out, &event)?;
                     n_events += 1;
@@ -124,13 +135,13 @@ fn observe(stream: &[u8]) -> Result<u64> {
     Ok(n_events)
 }
 
-/// A message as one would write it down to read such a stream, and no more.
+/// The types that a minimal typed parser of such a stream needs.
 #[derive(Deserialize)]
-struct Message<'a> {
+struct StreamedMessage<'a> {
     #[serde(borrow, rename = "type")]
     _type: Cow<'a, str>,
     #[serde(borrow, rename = "message")]
-    _message: Option<Body<'a>>,
+    _message: Option<StreamedBody<'a>>,
     #[serde(borrow, rename = "session_id")]
     _session_id: Cow<'a, str>,
     #[serde(borrow, rename = "uuid")]
@@ -138,15 +149,15 @@ struct Message<'a> {
 }
 
 #[derive(Deserialize)]
-struct Body<'a> {
+struct StreamedBody<'a> {
     #[serde(borrow, rename = "role")]
     _role: Cow<'a, str>,
     #[serde(borrow)]
-    content: Vec<Block<'a>>,
+    content: Vec<StreamedBlock<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Block<'a> {
+struct StreamedBlock<'a> {
     #[serde(borrow, rename = "type")]
     _type: Cow<'a, str>,
     #[serde(default, borrow, rename = "id")]
@@ -163,19 +174,21 @@ struct Block<'a> {
     _text: Option<Cow<'a, str>>,
 }
 
-/// Parses every line, and does nothing with it.
+/// Parses every line, and nothing else.
 fn parse(stream: &[u8]) -> Result<u64> {
     let mut n_blocks = 0;
     for line in stream.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let message: Message<'_> = serde_json::from_slice(line)?;
+        let message: StreamedMessage<'_> = serde_json::from_slice(line)?;
         n_blocks += black_box(message)._message.map_or(0, |it| it.content.len() as u64);
     }
     Ok(n_blocks)
 }
 
-fn memory(args: &BenchObserveArgs, bench: &Workbench) -> Result<Outcome> {
+fn memory(args: &BenchObserveArgs, bench: &Workbench) -> Result<Comparison> {
     let peak = peak_while(bench, |input| {
-        let (mut stream, mut n_written, mut piece) = (Stream::default(), 0, Vec::new());
+        let mut stream = Stream::default();
+        let mut n_written = 0;
+        let mut piece = Vec::new();
         while n_written < args.megabytes * MEGABYTE {
             piece.clear();
             (0..100).for_each(|_| stream.add(&mut piece));
@@ -186,20 +199,20 @@ fn memory(args: &BenchObserveArgs, bench: &Workbench) -> Result<Outcome> {
     })?;
     let what = "memory, a long stream";
     let subject = Subject { part: PART, what, against: "the limit", unit: Unit::Megabytes };
-    Ok(Outcome::new(subject, peak, LIMIT, Target::AtMost(1.0)))
+    Ok(Comparison::new(subject, peak, LIMIT, Target::AtMost(1.0)))
 }
 
-/// A team is kept as it is, so it takes more memory with each task, and with nothing else.
-fn many_tasks(args: &BenchObserveArgs, bench: &Workbench) -> Result<Outcome> {
+/// An observer keeps the whole team, so its memory grows with the tasks, and with nothing else.
+fn many_tasks(args: &BenchObserveArgs, bench: &Workbench) -> Result<Comparison> {
     let n_tasks = args.messages * TASKS_PER_MESSAGE;
     let peak = peak_while(bench, |input| tasks::write(n_tasks, input))?;
     let limit = LIMIT + n_tasks as f64 * FOR_EACH_TASK / MEGABYTE as f64;
     let what = "memory, five tasks for each message";
     let subject = Subject { part: PART, what, against: "the limit", unit: Unit::Megabytes };
-    Ok(Outcome::new(subject, peak, limit, Target::AtMost(1.0)))
+    Ok(Comparison::new(subject, peak, limit, Target::AtMost(1.0)))
 }
 
-/// The most memory in megabytes that the program had while it read what is written to it.
+/// The program's peak memory in megabytes while it reads what `write` writes.
 fn peak_while(bench: &Workbench, write: impl FnOnce(&mut ChildStdin) -> Result<()>) -> Result<f64> {
     let mut command = bench.troop_command();
     command.args(["observe", "--json"]).stdin(Stdio::piped()).stdout(Stdio::null());
@@ -212,7 +225,7 @@ fn peak_while(bench: &Workbench, write: impl FnOnce(&mut ChildStdin) -> Result<(
     Ok(peak as f64 / 1024.0)
 }
 
-/// How many kilobytes of a process were in memory at once.
+/// The peak resident memory of a process, in kilobytes.
 fn peak(child: &Child) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -4,28 +4,28 @@ use std::{ops::AddAssign, time::Duration};
 
 use serde::Serialize;
 
-/// How much was done in how much time.
+/// Operations and the time they took.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct Throughput {
     pub(crate) n_operations: u64,
     pub(crate) elapsed: Duration,
 }
 
-impl Tally {
-    /// Operations in a second.
+impl Throughput {
+    /// Operations per second.
     pub(crate) fn rate(self) -> f64 {
         self.n_operations as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 }
 
-impl AddAssign for Tally {
+impl AddAssign for Throughput {
     fn add_assign(&mut self, other: Self) {
         self.n_operations += other.n_operations;
         self.elapsed += other.elapsed;
     }
 }
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Unit {
     #[serde(rename = "operations/s")]
@@ -42,7 +42,7 @@ pub(crate) enum Unit {
     MegabytesPerSecond,
 }
 
-/// What our number must be in relation to the baseline.
+/// The allowed ratio of our number to the baseline.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Target {
@@ -52,7 +52,7 @@ pub(crate) enum Target {
 
 /// Our number beside a baseline of the same run.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Outcome {
+pub(crate) struct Comparison {
     part: &'static str,
     what: &'static str,
     unit: Unit,
@@ -60,7 +60,7 @@ pub(crate) struct Outcome {
     against: &'static str,
     baseline: f64,
     ratio: f64,
-    /// None if it is only to be known.
+    /// `None` if there is no target.
     target: Option<Target>,
     is_met: Option<bool>,
 }
@@ -74,7 +74,7 @@ pub(crate) struct Subject {
     pub(crate) unit: Unit,
 }
 
-impl Outcome {
+impl Comparison {
     pub(crate) fn new(
         subject: Subject,
         ours: f64,
@@ -112,8 +112,8 @@ impl Outcome {
 }
 
 /// The outcomes for people.
-pub(crate) fn table(outcomes: &[Outcome]) -> String {
-    let rows: Vec<_> = outcomes.iter().map(Outcome::row).collect();
+pub(crate) fn table(outcomes: &[Comparison]) -> String {
+    let rows: Vec<_> = outcomes.iter().map(Comparison::row).collect();
     let header = ["PART", "WHAT", "OURS", "BASELINE", "RATIO", "TARGET", "MET", "BASELINE IS"];
     let header = header.map(str::to_owned).to_vec();
     let lines: Vec<_> = std::iter::once(header).chain(rows).collect();
@@ -141,12 +141,12 @@ fn shown(number: f64, unit: Unit) -> String {
     }
 }
 
-/// The middle of some numbers; nothing for none.
+/// The median; zero for no numbers.
 pub(crate) fn median(numbers: Vec<f64>) -> f64 {
     of_hundred(50, numbers)
 }
 
-/// What so many of a hundred numbers are not above; nothing for none.
+/// The nth percentile; zero for no numbers.
 pub(crate) fn of_hundred(n: usize, mut numbers: Vec<f64>) -> f64 {
     numbers.sort_unstable_by(f64::total_cmp);
     let n_below = (numbers.len() * n).div_ceil(100);

@@ -6,16 +6,16 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::outcome::{self, Outcome};
+use crate::outcome::{self, Comparison};
 
 /// Where output goes, and in which form.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Printer {
+pub(crate) struct BenchPrinter {
     /// Whether programs read it.
     pub(crate) json: bool,
 }
 
-impl Printer {
+impl BenchPrinter {
     /// Tells people what they are waiting for.
     pub(crate) fn announce(self, part: &str) {
         if io::stdout().is_terminal() {
@@ -24,7 +24,7 @@ impl Printer {
     }
 
     /// Prints what was measured: a table for people, JSON for programs.
-    pub(crate) fn outcomes(self, outcomes: &[Outcome], seconds: u64) -> Result<()> {
+    pub(crate) fn outcomes(self, outcomes: &[Comparison], seconds: u64) -> Result<()> {
         if self.json {
             let n_cores = std::thread::available_parallelism().map_or(0, usize::from);
             return self.json(&json!({"cores": n_cores, "seconds": seconds, "results": outcomes}));

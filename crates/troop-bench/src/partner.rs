@@ -1,4 +1,4 @@
-//! Another process of this program, which does one step for every line it is given.
+//! A child process, which does one step for every line on its input.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -11,7 +11,7 @@ use troop_model::TeamId;
 
 use crate::workbench::Workbench;
 
-/// What a child says when it waits for the first line.
+/// What a child prints when it is ready.
 pub(crate) const READY: &str = "ready";
 
 /// The other process. It ends when this is dropped, because its input ends.
@@ -28,7 +28,7 @@ impl Partner {
         Self::spawn(&mut bench.child_command(args))
     }
 
-    /// Likewise, for a command that was made before.
+    /// Starts a prepared command.
     pub(crate) fn spawn(command: &mut Command) -> Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take();
@@ -39,21 +39,21 @@ impl Partner {
         Ok(partner)
     }
 
-    /// Lets it do its next step.
+    /// Starts its next step.
     pub(crate) fn prompt(&mut self) -> Result<()> {
         let input = self.input.as_mut().context("a child has an input")?;
         input.write_all(b"\n")?;
         Ok(())
     }
 
-    /// Waits for what it says.
+    /// Reads its next line.
     fn hear(&mut self) -> Result<String> {
         let mut line = String::new();
         self.output.read_line(&mut line)?;
         Ok(line.trim_end().to_owned())
     }
 
-    /// Waits for what it found out.
+    /// Reads its next line as JSON.
     pub(crate) fn hear_json<T: DeserializeOwned>(&mut self) -> Result<T> {
         let line = self.hear()?;
         serde_json::from_str(&line).context("a process of the benchmark ended early")
@@ -63,7 +63,7 @@ impl Partner {
 impl Drop for Partner {
     fn drop(&mut self) {
         drop(self.input.take());
-        // It has nothing left to say; how it ended does not change what was measured.
+        // It is done; its exit code does not matter.
         drop(self.child.wait());
     }
 }

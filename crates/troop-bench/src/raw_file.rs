@@ -5,7 +5,7 @@ use std::{fs::File, io::Write as _, path::Path, time::Duration};
 use anyhow::Result;
 use tokio::time::Instant;
 
-use crate::{outcome::Tally, team};
+use crate::{outcome::Throughput, team};
 
 /// A file to which lines are added, each durable before the next.
 #[derive(Debug)]
@@ -29,14 +29,14 @@ impl RawFile {
     }
 
     /// Adds lines for a while.
-    pub(crate) fn run(&mut self, span: Duration) -> Result<Tally> {
+    pub(crate) fn run(&mut self, span: Duration) -> Result<Throughput> {
         let start = Instant::now();
         let mut n_operations = 0;
         loop {
             self.append()?;
             n_operations += 1;
             if start.elapsed() >= span {
-                return Ok(Tally { n_operations, elapsed: start.elapsed() });
+                return Ok(Throughput { n_operations, elapsed: start.elapsed() });
             }
         }
     }

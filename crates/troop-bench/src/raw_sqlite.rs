@@ -1,4 +1,4 @@
-//! The baseline of SQLite: the same two tables that everybody would write, and nothing around them.
+//! The baseline of SQLite: the two tables that anybody would write, and nothing else.
 
 use std::{path::Path, time::Duration};
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 use rusqlite::{Connection, config::DbConfig, params};
 use tokio::time::Instant;
 
-use crate::{outcome::Tally, team};
+use crate::{outcome::Throughput, team};
 
 /// With the same settings as our store.
 const TABLES: &str = "
@@ -38,9 +38,9 @@ impl RawSqlite {
         Ok(Self { connection, n_tasks, line: team::sample_line()? })
     }
 
-    /// Claims and completes for a while, with so many operations in each commit.
-    pub(crate) fn run(&self, span: Duration, n_per_commit: usize) -> Result<Tally> {
-        let mut tally = Tally::default();
+    /// Claims and completes for a while, with `n_per_commit` operations in each commit.
+    pub(crate) fn run(&self, span: Duration, n_per_commit: usize) -> Result<Throughput> {
+        let mut tally = Throughput::default();
         loop {
             self.top_up()?;
             tally += self.drain(span.saturating_sub(tally.elapsed), n_per_commit)?;
@@ -75,7 +75,7 @@ impl RawSqlite {
         Ok(transaction.commit()?)
     }
 
-    fn drain(&self, span: Duration, n_per_commit: usize) -> Result<Tally> {
+    fn drain(&self, span: Duration, n_per_commit: usize) -> Result<Throughput> {
         let start = Instant::now();
         let mut n_done = 0;
         while n_done < self.n_tasks {
@@ -86,10 +86,10 @@ impl RawSqlite {
                 break;
             }
         }
-        Ok(Tally { n_operations: 2 * n_done as u64, elapsed: start.elapsed() })
+        Ok(Throughput { n_operations: 2 * n_done as u64, elapsed: start.elapsed() })
     }
 
-    /// Completes the given tasks, or claims one for each that is not given, in one commit.
+    /// Completes the given tasks, or claims one for each `None`, in one commit.
     fn commit(&self, tasks: impl Iterator<Item = Option<i64>>) -> Result<Vec<i64>> {
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let mut changed = Vec::new();

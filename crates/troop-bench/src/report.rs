@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::output::Printer;
+use crate::output::BenchPrinter;
 
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
@@ -24,7 +24,7 @@ impl WrongUse {
 }
 
 /// Prints an error with its causes and its hint.
-pub(crate) fn print(error: &anyhow::Error, printer: &Printer) -> ExitCode {
+pub(crate) fn print(error: &anyhow::Error, printer: &BenchPrinter) -> ExitCode {
     let wrong_use = error.downcast_ref::<WrongUse>();
     let hint = wrong_use.map(|it| &it.hint);
     let message = format!("{error:#}");

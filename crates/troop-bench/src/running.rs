@@ -22,8 +22,8 @@ pub(crate) use idle::memory;
 
 use crate::{
     cli::{BenchTeamArgs, BenchTeamPart},
-    outcome::Outcome,
-    output::Printer,
+    outcome::Comparison,
+    output::BenchPrinter,
     team,
     workbench::Workbench,
 };
@@ -31,15 +31,19 @@ use crate::{
 /// The agent of teammates that play ball: a child of this benchmark.
 const MATE: &str = "mate";
 
-/// What every measurement needs to know.
+/// What every measurement needs.
 #[derive(Debug)]
 struct TeamSetup {
     bench: Workbench,
-    /// How long a measurement runs; nothing if each thing is done once.
+    /// How long a measurement runs; zero if everything is done once.
     span: Duration,
 }
 
-pub(crate) async fn run(args: &BenchTeamArgs, bench: Workbench, printer: &Printer) -> Result<()> {
+pub(crate) async fn run(
+    args: &BenchTeamArgs,
+    bench: Workbench,
+    printer: &BenchPrinter,
+) -> Result<()> {
     let span = Duration::from_secs(args.seconds);
     let setup = TeamSetup { bench, span };
     setup.bench.warn_if_in_memory(printer);
@@ -53,7 +57,7 @@ pub(crate) async fn run(args: &BenchTeamArgs, bench: Workbench, printer: &Printe
     printer.outcomes(&outcomes, args.seconds)
 }
 
-async fn measure(part: BenchTeamPart, setup: &TeamSetup) -> Result<Vec<Outcome>> {
+async fn measure(part: BenchTeamPart, setup: &TeamSetup) -> Result<Vec<Comparison>> {
     match part {
         BenchTeamPart::Graph => graph::measure(setup).await,
         BenchTeamPart::Idle => idle::measure(setup).await,
@@ -75,14 +79,14 @@ impl BenchTeamPart {
     }
 }
 
-/// A team at work, on SQLite: its lead in this process, its teammates in processes of their own.
-struct Running {
+/// A running team on SQLite: the lead in this process, each teammate in a separate one.
+struct RunningTeam {
     board: Board,
     lead: Lead,
     news: Subscription,
 }
 
-impl Running {
+impl RunningTeam {
     async fn start(setup: &TeamSetup, name: &str) -> Result<Self> {
         let bench = &setup.bench;
         let url = format!("sqlite:{}", bench.join(name).with_extension("db").display());
@@ -93,7 +97,7 @@ impl Running {
         Ok(Self { board, lead, news })
     }
 
-    /// Lets a teammate join and run, and waits until it has nothing to do.
+    /// Spawns a teammate and waits until it is idle.
     async fn spawn(&mut self, nth: usize, agent: &'static str) -> Result<MemberName> {
         let name = team::member(nth)?;
         let member = NewMember {

@@ -5,16 +5,16 @@ use tokio::task::JoinSet;
 use tokio_postgres::{AsyncMessage, Client, NoTls, Notification};
 use uuid::Uuid;
 
-/// A connection that is driven in the background.
+/// A connection, driven in the background.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct ServerSession {
     client: Client,
     /// Ends with the session.
     _connection: JoinSet<()>,
 }
 
-impl Session {
-    /// Connects; `heard` is told of every notice.
+impl ServerSession {
+    /// Connects; `heard` gets every notice.
     pub(crate) async fn open(
         url: &str,
         heard: impl Fn(&Notification) + Send + 'static,
@@ -40,17 +40,17 @@ impl Session {
     }
 }
 
-/// A database of its own on a server.
+/// A temporary database on a server.
 #[derive(Debug)]
-pub(crate) struct Database {
-    server: Session,
+pub(crate) struct BenchDatabase {
+    server: ServerSession,
     name: String,
     url: String,
 }
 
-impl Database {
+impl BenchDatabase {
     pub(crate) async fn create(url: &str) -> Result<Self> {
-        let server = Session::open(url, |_| ()).await?;
+        let server = ServerSession::open(url, |_| ()).await?;
         let name = format!("troop_bench_{}", Uuid::now_v7().simple());
         let url = with_database(url, &name)?;
         server.execute(&format!("CREATE DATABASE {name}")).await?;

@@ -18,8 +18,8 @@ use uuid::Uuid;
 
 use crate::{
     cli::BenchFilesArgs,
-    outcome::{Outcome, Subject, Target, Unit},
-    output::Printer,
+    outcome::{Comparison, Subject, Target, Unit},
+    output::BenchPrinter,
     workbench::Workbench,
 };
 
@@ -28,7 +28,11 @@ const PART: &str = "files";
 const LIMIT: f64 = 5_000.0;
 const MEMBER: &str = "pat";
 
-pub(crate) async fn run(args: &BenchFilesArgs, bench: &Workbench, printer: &Printer) -> Result<()> {
+pub(crate) async fn run(
+    args: &BenchFilesArgs,
+    bench: &Workbench,
+    printer: &BenchPrinter,
+) -> Result<()> {
     bench.warn_if_in_memory(printer);
     let board = team(bench.path(), args.tasks).await?;
     let shared = bench.join("shared");
@@ -41,7 +45,8 @@ pub(crate) async fn run(args: &BenchFilesArgs, bench: &Workbench, printer: &Prin
     };
     let mut mirror = Mirror::open(options).await?;
     mirror.pass().await?;
-    let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+    let stop = CancellationToken::new();
+    let tracker = TaskTracker::new();
     let kept = tracker.spawn(mirror.run(stop.clone()));
     tracker.close();
     let outcomes = [claims(&board, &shared, args).await?, messages(&board, &shared, args).await?];
@@ -55,7 +60,8 @@ async fn team(folder: &Path, n_tasks: u32) -> Result<Board> {
     let url = StoreUrl::parse(&format!("sqlite:{}", folder.join("troop.db").display()))?;
     let store = troop_store::open(&url, Missing::Make).await?;
     let member = |name: &str| -> Result<NewMember> {
-        let (name, agent) = (name.parse()?, EXTERNAL.into());
+        let name = name.parse()?;
+        let agent = EXTERNAL.into();
         Ok(NewMember { name, agent, expertise: String::new(), model: None, permissions: None })
     };
     let new = NewTeamCommand {
@@ -76,7 +82,7 @@ async fn team(folder: &Path, n_tasks: u32) -> Result<Board> {
     Ok(board)
 }
 
-async fn claims(board: &Board, shared: &Path, args: &BenchFilesArgs) -> Result<Outcome> {
+async fn claims(board: &Board, shared: &Path, args: &BenchFilesArgs) -> Result<Comparison> {
     let mut news = board.subscribe(board.look(State::version).await?);
     let mut spans = Vec::new();
     for number in 1..=args.changes.min(args.tasks) {
@@ -92,7 +98,7 @@ async fn claims(board: &Board, shared: &Path, args: &BenchFilesArgs) -> Result<O
     outcome("a claim in a file becomes an event: half within", spans)
 }
 
-async fn messages(board: &Board, shared: &Path, args: &BenchFilesArgs) -> Result<Outcome> {
+async fn messages(board: &Board, shared: &Path, args: &BenchFilesArgs) -> Result<Comparison> {
     let mut news = board.subscribe(board.look(State::version).await?);
     let mut spans = Vec::new();
     for nth in 0..args.changes {
@@ -124,9 +130,9 @@ async fn seen(
     }
 }
 
-fn outcome(what: &'static str, mut spans: Vec<Duration>) -> Result<Outcome> {
+fn outcome(what: &'static str, mut spans: Vec<Duration>) -> Result<Comparison> {
     spans.sort_unstable();
     let median = spans.get(spans.len() / 2).context("nothing was measured")?;
     let subject = Subject { part: PART, what, against: "the limit", unit: Unit::Micros };
-    Ok(Outcome::new(subject, median.as_secs_f64() * 1e6, LIMIT, Target::AtMost(1.0)))
+    Ok(Comparison::new(subject, median.as_secs_f64() * 1e6, LIMIT, Target::AtMost(1.0)))
 }

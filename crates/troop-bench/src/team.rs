@@ -13,7 +13,7 @@ use troop_runtime::{Board, Clock, CommandEffect, CommandRequest, Following, Sign
 use troop_store::{Missing, Store, StoreUrl};
 use uuid::Uuid;
 
-/// How many commands are given at once where only the result matters.
+/// How many commands run at once where their time does not matter.
 pub(crate) const CROWD: usize = 512;
 
 /// Opens the store behind a URL.
@@ -21,7 +21,7 @@ pub(crate) async fn open_store(url: &str) -> Result<Arc<dyn Store>> {
     Ok(troop_store::open(&StoreUrl::parse(url)?, Missing::Make).await?)
 }
 
-/// Makes a team of a lead and members that are called by their numbers.
+/// Makes a team of a lead and numbered members.
 pub(crate) async fn create(store: Arc<dyn Store>, n_members: usize) -> Result<Board> {
     let new = new_team("bench", n_members, Settings::default())?;
     create_with(store, Following::WhenAsked, new).await
@@ -124,7 +124,7 @@ pub(crate) async fn top_up(board: &Board, n_tasks: usize) -> Result<()> {
     add_tasks(board, n_tasks.saturating_sub(n_ready), None).await
 }
 
-/// Gives many commands at once and waits for all.
+/// Submits many commands at once and waits for all.
 pub(crate) async fn submit_many(
     board: &Board,
     n_commands: usize,
@@ -132,7 +132,8 @@ pub(crate) async fn submit_many(
 ) -> Result<()> {
     let mut crowd = JoinSet::new();
     for first in 0..CROWD.min(n_commands) {
-        let (board, command) = (board.clone(), command.clone());
+        let board = board.clone();
+        let command = command.clone();
         crowd.spawn(async move {
             for nth in (first..n_commands).step_by(CROWD) {
                 board.submit(CommandRequest::new(person(), command(nth))).await?;
@@ -146,18 +147,18 @@ pub(crate) async fn submit_many(
     Ok(())
 }
 
-/// Takes the next task.
+/// Claims the next task.
 pub(crate) async fn claim(board: &Board, actor: &Actor) -> Result<TaskNumber> {
     let done = board.submit(CommandRequest::new(actor.clone(), claiming())).await?;
     done.task().context("a claim names no task")
 }
 
-/// The command that takes the next task.
+/// The command that claims the next task.
 pub(crate) fn claiming() -> Command {
     Command::Task(TaskCommand::Claim { task: None })
 }
 
-/// Ends a task.
+/// Completes a task.
 pub(crate) async fn complete(
     board: &Board,
     actor: &Actor,
@@ -166,7 +167,7 @@ pub(crate) async fn complete(
     Ok(board.submit(CommandRequest::new(actor.clone(), completing(task))).await?)
 }
 
-/// The command that ends a task.
+/// The command that completes a task.
 pub(crate) fn completing(task: TaskNumber) -> Command {
     Command::Task(TaskCommand::Complete {
         task: TaskRef::Number(task),

@@ -9,12 +9,12 @@ use anyhow::Result;
 
 use crate::{
     cli::{BenchWorkArgs, BenchWorkPart},
-    outcome::Outcome,
-    output::Printer,
+    outcome::Comparison,
+    output::BenchPrinter,
     workbench::Workbench,
 };
 
-/// What every measurement needs to know.
+/// What every measurement needs.
 #[derive(Debug)]
 struct WorkSetup {
     bench: Workbench,
@@ -23,7 +23,11 @@ struct WorkSetup {
     n_files: u32,
 }
 
-pub(crate) async fn run(args: &BenchWorkArgs, bench: Workbench, printer: &Printer) -> Result<()> {
+pub(crate) async fn run(
+    args: &BenchWorkArgs,
+    bench: Workbench,
+    printer: &BenchPrinter,
+) -> Result<()> {
     let setup =
         WorkSetup { bench, span: Duration::from_secs(args.seconds), n_files: args.files.max(1) };
     let is_meant = |part: &BenchWorkPart| args.only.is_empty() || args.only.contains(part);
@@ -35,7 +39,7 @@ pub(crate) async fn run(args: &BenchWorkArgs, bench: Workbench, printer: &Printe
     printer.outcomes(&outcomes, args.seconds)
 }
 
-async fn measure(part: BenchWorkPart, setup: &WorkSetup) -> Result<Vec<Outcome>> {
+async fn measure(part: BenchWorkPart, setup: &WorkSetup) -> Result<Vec<Comparison>> {
     match part {
         BenchWorkPart::Merge => merge::measure(setup).await,
         BenchWorkPart::Profile => profile::measure(setup),

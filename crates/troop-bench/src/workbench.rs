@@ -9,9 +9,9 @@ use std::{
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
-use crate::{output::Printer, report::WrongUse};
+use crate::{output::BenchPrinter, report::WrongUse};
 
-/// What Linux calls a file system that is in memory alone.
+/// Linux's magic number of tmpfs.
 const TMPFS: i64 = 0x0102_1994;
 
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Workbench {
         command
     }
 
-    pub(crate) fn warn_if_in_memory(&self, printer: &Printer) {
+    pub(crate) fn warn_if_in_memory(&self, printer: &BenchPrinter) {
         let found = rustix::fs::statfs(self.path());
         if found.is_ok_and(|found| found.f_type == TMPFS) {
             let folder = self.path().display();

@@ -1,4 +1,4 @@
-//! What must hold after every trial, whatever went wrong in it.
+//! What must hold after every trial, whatever faults it had.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,14 +18,14 @@ use troop_store::Missing;
 use uuid::Uuid;
 
 use crate::{
-    plan::{Mind, Plan},
+    plan::{MateMind, Plan},
     trial::{Trial, open_store},
 };
 
-/// How long what a lead left behind may take to be ended.
+/// How long the processes of a killed lead may live on.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Everything that was broken.
+/// All violations.
 pub(crate) async fn all(trial: &Trial) -> Result<Vec<String>> {
     let mut broken = Vec::new();
     let store = open_store(&trial.url, Missing::Refuse).await?;
@@ -46,7 +46,8 @@ type Holders = BTreeMap<TaskNumber, Vec<u32>>;
 /// What the log amounts to. On the way: nobody is given what another holds, and each task is completed once, by the process
 /// that holds it.
 fn replay(events: &[Event], broken: &mut Vec<String>) -> (State, Holders) {
-    let (mut state, mut completed) = (State::default(), BTreeSet::new());
+    let mut state = State::default();
+    let mut completed = BTreeSet::new();
     let mut holders = Holders::new();
     for event in events {
         if event.version != state.version().next() {
@@ -92,7 +93,7 @@ fn completed_by_its_holder(
     (pid != by).then(|| format!("is held by process {pid:?} and was completed by {by:?}"))
 }
 
-/// The board of this process, and one that is opened anew, are what the log says.
+/// This process's board and a newly opened one agree with the log.
 async fn agree(trial: &Trial, replayed: &State, broken: &mut Vec<String>) -> Result<()> {
     trial.board.catch_up().await?;
     let own = trial.board.look(State::clone).await?;
@@ -109,7 +110,7 @@ async fn agree(trial: &Trial, replayed: &State, broken: &mut Vec<String>) -> Res
     Ok(())
 }
 
-/// No task is lost; all end completed, and what is completed was done, by nobody but those who held it.
+/// No task is lost; all end completed, and only their holders did them.
 fn tasks(trial: &Trial, state: &State, holders: &Holders, broken: &mut Vec<String>) {
     let mates: BTreeSet<_> = holders.values().flatten().map(u32::to_string).collect();
     let is_mate = |pid: &str| mates.contains(pid);
@@ -125,12 +126,12 @@ fn tasks(trial: &Trial, state: &State, holders: &Holders, broken: &mut Vec<Strin
         } else if done_by.is_empty() {
             broken.push(format!("{number} is completed and was not done"));
         }
-        // Each time that somebody was given it, it may have been done once.
+        // It may have been done once for each time it was given out.
         let mut held = holders.get(&number).cloned().unwrap_or_default();
         for pid in done_by {
             match held.iter().position(|it| it.to_string() == pid) {
                 Some(at) => drop(held.swap_remove(at)),
-                // A shell whose teammate was killed before it began finds another parent.
+                // A shell whose teammate was killed before it started has another parent.
                 None if !is_mate(&pid) => {}
                 None => broken.push(format!("{number} was done by {pid}, who did not hold it")),
             }
@@ -169,12 +170,13 @@ fn mail(trial: &Trial, events: &[Event], broken: &mut Vec<String>) {
             n => broken.push(format!("`{content}` was sent once and is there {n:?} times")),
         }
     }
-    for (nth, _) in trial.plan.mates.iter().enumerate().filter(|(_, it)| **it == Mind::Foreign) {
+    for (nth, _) in trial.plan.mates.iter().enumerate().filter(|(_, it)| **it == MateMind::Foreign)
+    {
         seen(trial, &Plan::mate(nth), &read, &ready, broken);
     }
 }
 
-/// What a teammate that keeps a record was shown: all that it has read, nothing twice, nothing that it had read before.
+/// A teammate with a record got all messages that it has read, and none twice.
 fn seen(
     trial: &Trial,
     name: &str,
@@ -182,10 +184,11 @@ fn seen(
     ready: &BTreeMap<(&str, u32), Version>,
     broken: &mut Vec<String>,
 ) {
-    let (mut shown, mut by_run) = (BTreeSet::new(), BTreeSet::new());
+    let mut shown = BTreeSet::new();
+    let mut by_run = BTreeSet::new();
     for line in lines(&trial.project().join(format!("seen-{name}"))) {
         let Some((pid, id)) = line.split_once(' ') else { continue };
-        // A record that was cut off by a kill is none.
+        // A record that a kill cut off does not count.
         let (Ok(pid), Ok(id)) = (pid.parse::<u32>(), id.parse::<Uuid>()) else { continue };
         shown.insert(id);
         if !by_run.insert((pid, id)) {
@@ -221,9 +224,10 @@ async fn orphans(events: &[Event], broken: &mut Vec<String>) {
     }
 }
 
-/// Who outlives a lead that has ended, if anybody does.
+/// A process that outlives its ended lead, if there is one.
 pub(crate) async fn orphans_of(session: Uuid) -> Option<String> {
-    let (mark, deadline) = (Mark { session, run: None }, Instant::now() + PATIENCE);
+    let mark = Mark { session, run: None };
+    let deadline = Instant::now() + PATIENCE;
     loop {
         let left = mark.processes();
         if left.is_empty() {

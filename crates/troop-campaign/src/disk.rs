@@ -40,7 +40,7 @@ impl Disk {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Writes until nothing fits any more, and says which file to remove to make room again.
+    /// Writes until the disk is full; returns the file to remove to make room again.
     pub(crate) fn fill(&self) -> Result<PathBuf> {
         let path = self.folder.join(BALLAST);
         let mut ballast = File::create(&path)?;
@@ -53,11 +53,11 @@ impl Disk {
         Ok(path)
     }
 
-    /// Takes it away; what is on it goes with it.
+    /// Unmounts the disk and drops its contents.
     pub(crate) async fn unmount(self) {
         let mut unmount = troop_process::command("umount");
         unmount.arg("--lazy").arg(&self.folder);
-        // What cannot be unmounted stays until the machine is started again; it is small.
+        // A disk that cannot be unmounted stays until the next reboot; it is small.
         drop(unmount.output().await);
     }
 }

@@ -1,4 +1,4 @@
-//! What runs in the lead's process: a lead without an agent, so that all it does is what the campaign asks for.
+//! The lead's process: a lead without an agent, which does only what the campaign asks for.
 
 use std::{
     collections::BTreeMap,
@@ -20,27 +20,27 @@ use troop_runtime::{
 use troop_store::{Missing, StoreUrl};
 use troop_testkit::{Fault, FaultyStore};
 
-/// The agent of teammates that are no troop.
+/// The agent of teammates that are not `troop`.
 pub(crate) const FOREIGN: &str = "foreign";
 
-/// What a lead is to do.
+/// The orders of a lead.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Orders {
     /// Where the team is kept.
     pub(crate) url: String,
     pub(crate) team: TeamId,
-    /// Where the lead keeps its own things.
+    /// The lead's folder.
     pub(crate) folder: PathBuf,
     /// Where the team works.
     pub(crate) project: PathBuf,
     pub(crate) troop: PathBuf,
-    /// The script of teammates that are no troop.
+    /// The script of teammates that are not `troop`.
     pub(crate) script: PathBuf,
-    /// How many teammates there are, whom they may write to.
+    /// How many teammates there are to write to.
     pub(crate) n_mates: usize,
-    /// How long every call to the store takes besides.
+    /// The extra time of every call to the store.
     pub(crate) delay: Duration,
-    /// The call whose answer is lost; 0 is none.
+    /// The call whose answer is lost; 0 for none.
     pub(crate) lost: usize,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Orders {
 ///
 /// # Errors
 ///
-/// If it cannot lead, or cannot any more.
+/// If it cannot lead, or can no longer lead.
 pub async fn run() -> Result<()> {
     let mut line = String::new();
     if !io::stdin().is_terminal() {
@@ -94,7 +94,7 @@ pub async fn run() -> Result<()> {
     Ok(())
 }
 
-/// Times that do not keep a trial waiting.
+/// Short intervals, so that trials do not wait.
 fn timing() -> Timing {
     Timing {
         ready: Duration::from_secs(5),

@@ -1,7 +1,7 @@
 //! Real teams of processes under random faults, and what must hold afterwards.
 //!
 //! Read in this order: a [`Plan`] is all that is random about a trial; [`run`] makes it happen, many at once; [`lead`] is
-//! what runs in the lead's process; what was promised is checked in `check.rs`; a [`Tally`] is what is told.
+//! what runs in the lead's process; what was promised is checked in `check.rs`; a [`CampaignTally`] is what is told.
 
 mod check;
 mod disk;
@@ -18,9 +18,9 @@ use tokio::{task::JoinSet, time::Instant};
 
 pub use disk::can_mount;
 pub use plan::{Backend, Plan};
-pub use tally::{Tally, Violation};
+pub use tally::{CampaignTally, Violation};
 
-/// What a campaign needs to know.
+/// What a campaign needs.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The `troop` program.
@@ -29,40 +29,42 @@ pub struct Options {
     pub lead: Vec<OsString>,
     /// Decides what happens in every trial.
     pub seed: u64,
-    /// The stores, in turn.
+    /// The stores, which trials alternate between.
     pub backends: Vec<Backend>,
-    /// Where trials are held. What is left of one that broke a promise is kept here.
+    /// Where trials run. The remains of a trial with a violation are kept here.
     pub folder: PathBuf,
     /// How many trials run at once.
     pub n_at_once: usize,
     /// The number of the first trial.
     pub first: u64,
-    /// When it is over.
-    pub until: Until,
+    /// When it ends.
+    pub until: CampaignEnd,
 }
 
-/// When a campaign is over.
+/// When a campaign ends.
 #[derive(Clone, Copy, Debug)]
-pub enum Until {
-    /// After so much time.
+pub enum CampaignEnd {
+    /// After this time.
     Elapsed(Duration),
-    /// After so many trials.
+    /// After this many trials.
     Trials(u64),
 }
 
-/// Holds trials until it is over. What was broken is told as soon as it is known.
+/// Runs trials until the campaign ends. Violations are reported as soon as they are known.
 ///
 /// # Errors
 ///
-/// If a trial could not be held at all.
-pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<Tally> {
+/// If a trial could not run at all.
+pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<CampaignTally> {
     let can_mount = can_mount(&options.folder).await;
-    let (start, mut tally) = (Instant::now(), Tally::default());
-    let (mut trials, mut next) = (JoinSet::new(), options.first);
+    let start = Instant::now();
+    let mut tally = CampaignTally::default();
+    let mut trials = JoinSet::new();
+    let mut next = options.first;
     loop {
         let goes_on = match options.until {
-            Until::Elapsed(span) => start.elapsed() < span,
-            Until::Trials(n_trials) => next < options.first + n_trials,
+            CampaignEnd::Elapsed(span) => start.elapsed() < span,
+            CampaignEnd::Trials(n_trials) => next < options.first + n_trials,
         };
         if goes_on && trials.len() < options.n_at_once {
             let plan = Plan::new(options.seed, next, &options.backends, can_mount);

@@ -3,13 +3,15 @@
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
-use troop_campaign::{Backend, Options, Tally, Until, Violation, can_mount, lead, run};
+use troop_campaign::{
+    Backend, CampaignEnd, CampaignTally, Options, Violation, can_mount, lead, run,
+};
 use troop_runtime::Clock;
 
 const USAGE: &str = "usage: campaign --troop PROGRAM [--minutes N] [--seed S] [--store sqlite|files|postgres] \
                      [--at-once N] [--trial N] [--report FILE]";
 const MINUTES: u64 = 10;
-/// How many trials there are to be in that time.
+/// How many trials must run in that time.
 const N_TRIALS: u64 = 200;
 const AT_ONCE: usize = 4;
 
@@ -30,10 +32,10 @@ fn begin() -> Result<ExitCode> {
         runtime.block_on(lead::run())?;
         return Ok(ExitCode::SUCCESS);
     }
-    runtime.block_on(hold(Arguments::parse(arguments)?))
+    runtime.block_on(hold(CampaignArguments::parse(arguments)?))
 }
 
-async fn hold(arguments: Arguments) -> Result<ExitCode> {
+async fn hold(arguments: CampaignArguments) -> Result<ExitCode> {
     let folder = tempfile::Builder::new().prefix("campaign-").tempdir()?;
     let options = Options {
         troop: arguments.troop.canonicalize().context("the program `troop` is not there")?,
@@ -44,8 +46,8 @@ async fn hold(arguments: Arguments) -> Result<ExitCode> {
         n_at_once: arguments.n_at_once,
         first: arguments.trial.unwrap_or_default(),
         until: match arguments.trial {
-            Some(_) => Until::Trials(1),
-            None => Until::Elapsed(Duration::from_secs(60 * arguments.minutes)),
+            Some(_) => CampaignEnd::Trials(1),
+            None => CampaignEnd::Elapsed(Duration::from_secs(60 * arguments.minutes)),
         },
     };
     say(&format!("seed {}", options.seed));
@@ -60,7 +62,7 @@ async fn hold(arguments: Arguments) -> Result<ExitCode> {
         std::fs::write(file, text)?;
     }
     if !tally.violations.is_empty() {
-        // What is left of the trials is needed.
+        // The remains of the trials are needed.
         say(&format!("kept in {}", folder.keep().display()));
         return Ok(ExitCode::FAILURE);
     }
@@ -75,7 +77,7 @@ fn tell(violation: &Violation) {
     say(&format!("trial {}, log in {}:\n  {what}", violation.trial, violation.folder.display()));
 }
 
-fn report(tally: &Tally, seed: u64, has_full_disks: bool) -> String {
+fn report(tally: &CampaignTally, seed: u64, has_full_disks: bool) -> String {
     let day = Clock::system().now().to_string();
     let day = day.split('T').next().unwrap_or_default();
     let minutes = tally.elapsed.as_secs_f64() / 60.0;
@@ -84,7 +86,7 @@ fn report(tally: &Tally, seed: u64, has_full_disks: bool) -> String {
 }
 
 #[derive(Debug)]
-struct Arguments {
+struct CampaignArguments {
     troop: PathBuf,
     minutes: u64,
     seed: u64,
@@ -94,7 +96,7 @@ struct Arguments {
     report: Option<PathBuf>,
 }
 
-impl Arguments {
+impl CampaignArguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self> {
         let mut given = Self {
             troop: PathBuf::new(),

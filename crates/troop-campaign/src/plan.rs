@@ -1,4 +1,4 @@
-//! All that is random about a trial.
+//! Everything that is random about a trial.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -49,10 +49,10 @@ impl FromStr for Backend {
 
 /// What thinks for a teammate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mind {
+pub enum MateMind {
     /// The agent `command` of `troop`.
     Command,
-    /// A shell script that speaks the wire and says much that makes no sense.
+    /// A shell script that speaks the wire protocol and mixes garbage into it.
     Foreign,
 }
 
@@ -61,7 +61,7 @@ pub enum Mind {
 pub struct Chore {
     /// How long it takes.
     pub takes: Duration,
-    /// Whether it fails when it is first tried.
+    /// Whether its first attempt fails.
     pub fails_first: bool,
     /// The chores that it waits for.
     pub waits_for: Vec<usize>,
@@ -74,18 +74,18 @@ pub enum Fault {
     KillMate(usize),
     /// The lead is killed, and another takes over.
     KillLead,
-    /// A teammate stands still for a while.
+    /// A teammate is stopped (SIGSTOP) for a while.
     StopMate(usize, Duration),
-    /// The lead stands still for a while.
+    /// The lead is stopped (SIGSTOP) for a while.
     StopLead(Duration),
     /// The disk is full for a while.
     FullDisk(Duration),
-    /// The database server hangs up on everybody.
+    /// The database server closes all connections.
     HangUp,
 }
 
 impl Fault {
-    /// What it is called in a report.
+    /// Its name in a report.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -99,14 +99,14 @@ impl Fault {
     }
 }
 
-/// What is wrong with the store all the time, as the lead sees it.
+/// A permanent fault of the store, as the lead sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weather {
     /// Nothing.
     Fair,
     /// Every call takes this long.
     Slow(Duration),
-    /// The answer to this call is lost, though it was done.
+    /// The answer to this call is lost, although it was done.
     LostAnswer(usize),
 }
 
@@ -115,21 +115,21 @@ pub enum Weather {
 pub struct Plan {
     /// Where the team is kept.
     pub backend: Backend,
-    /// Who works.
-    pub mates: Vec<Mind>,
-    /// What is to be done.
+    /// The teammates.
+    pub mates: Vec<MateMind>,
+    /// The tasks.
     pub chores: Vec<Chore>,
-    /// When somebody from outside writes to which teammate.
+    /// When a person writes to which teammate.
     pub letters: Vec<(Duration, usize)>,
-    /// What goes wrong, and when.
+    /// The faults, and when they happen.
     pub faults: Vec<(Duration, Fault)>,
-    /// What is wrong all the time.
+    /// The permanent fault.
     pub weather: Weather,
-    /// Whether the store lies on a small disk of its own.
+    /// Whether the store is on a separate small disk.
     pub has_small_disk: bool,
 }
 
-/// Faults and letters come within this time.
+/// Faults and messages happen within this time.
 const SPAN: u64 = 1_500;
 
 impl Plan {
@@ -171,9 +171,9 @@ fn moment(random: &mut Random) -> Duration {
     Duration::from_millis(random.within(0..SPAN))
 }
 
-/// The first runs commands, so that whatever needs one has one.
-fn mind(nth: usize, random: &mut Random) -> Mind {
-    if nth > 0 && random.one_in(2) { Mind::Foreign } else { Mind::Command }
+/// The first one runs commands, so that every team has such a teammate.
+fn mind(nth: usize, random: &mut Random) -> MateMind {
+    if nth > 0 && random.one_in(2) { MateMind::Foreign } else { MateMind::Command }
 }
 
 fn chore(nth: usize, random: &mut Random) -> Chore {

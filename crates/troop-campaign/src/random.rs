@@ -1,8 +1,8 @@
-//! Numbers that look random and come from a seed, so that a trial can be planned again.
+//! Pseudo-random numbers from a seed, so that a trial can be repeated.
 
 use std::ops::Range;
 
-/// A source of such numbers: the generator that is known as `SplitMix64`.
+/// The generator `SplitMix64`.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -25,7 +25,7 @@ impl Random {
         range.start + self.next() % (range.end - range.start).max(1)
     }
 
-    /// True once in so many times.
+    /// True once in `n` times, on average.
     pub(crate) fn one_in(&mut self, n: u64) -> bool {
         self.within(0..n) == 0
     }

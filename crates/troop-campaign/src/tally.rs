@@ -1,17 +1,16 @@
-//! What a campaign tells: how many trials and faults there were, and what was broken.
+//! The report of a campaign: trials, faults and violations.
 
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf, time::Duration};
 
 use crate::plan::{Backend, Fault, Plan, Weather};
 
-/// A promise that was broken.
+/// A broken promise.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// In which trial.
     pub trial: u64,
-    /// What was broken, each in a line.
+    /// One line for each broken promise.
     pub what: Vec<String>,
-    /// What is left of the trial: its log, and what its processes wrote.
+    /// What is left of the trial: its log and the output of its processes.
     pub folder: PathBuf,
 }
 
@@ -27,7 +26,7 @@ pub(crate) struct Held {
 
 /// How all trials went.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct CampaignTally {
     /// How long it took.
     pub elapsed: Duration,
     /// What was broken.
@@ -38,7 +37,7 @@ pub struct Tally {
     n_events: u64,
 }
 
-impl Tally {
+impl CampaignTally {
     pub(crate) fn add(&mut self, held: Held) {
         *self.trials.entry(held.plan.backend).or_default() += 1;
         let weather = match held.plan.weather {
@@ -46,7 +45,7 @@ impl Tally {
             Weather::Slow(_) => Some("slow disk, for all of a trial"),
             Weather::LostAnswer(_) => Some("answer of the store lost"),
         };
-        let n_foreign = held.plan.mates.iter().filter(|it| **it == crate::plan::Mind::Foreign);
+        let n_foreign = held.plan.mates.iter().filter(|it| **it == crate::plan::MateMind::Foreign);
         let garbage = (n_foreign.count() > 0).then_some("garbage on the wire, for all of a trial");
         for name in held.faults.iter().map(|it| it.name()).chain(weather).chain(garbage) {
             *self.faults.entry(name).or_default() += 1;

@@ -1,4 +1,4 @@
-//! One trial: a team is made, set to work, disturbed, and looked at when it has come to rest.
+//! One trial: creates a team, gives it work, injects faults, and checks it once it is at rest.
 
 mod faults;
 mod lead_process;
@@ -29,7 +29,7 @@ use crate::{
     Options, Violation, check,
     disk::Disk,
     lead::{FOREIGN, Orders},
-    plan::{Backend, Chore, Fault, Mind, Plan, Weather},
+    plan::{Backend, Chore, Fault, MateMind, Plan, Weather},
     tally::Held,
 };
 use lead_process::LeadProcess;
@@ -38,11 +38,11 @@ use lead_process::LeadProcess;
 const PATIENCE: Duration = Duration::from_secs(40);
 /// Between two looks.
 const STEP: Duration = Duration::from_millis(20);
-/// How many looks in a row find a teammate down before it is started again from outside.
+/// After how many looks in a row the trial restarts a teammate that is down.
 const MANY_LOOKS: u32 = 15;
 const SCRIPT: &str = include_str!("mate.sh");
 
-/// Holds a trial and checks what was promised.
+/// Runs a trial and checks the promises.
 pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Held> {
     let folder = options.folder.join(format!("trial-{nth}"));
     for part in ["store", "lead", "project"] {
@@ -73,19 +73,19 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Held>
     Ok(Held { plan, faults, n_events, violation })
 }
 
-/// A trial while it is held.
+/// A running trial.
 pub(crate) struct Trial {
     pub(crate) plan: Plan,
     pub(crate) folder: PathBuf,
     pub(crate) url: String,
     pub(crate) board: Board,
-    /// What was written to teammates from outside, and accepted.
+    /// Messages from outside that the team accepted.
     pub(crate) letters: Vec<String>,
-    /// The faults that happened.
+    /// The faults so far.
     faults: Vec<Fault>,
-    /// What is being made good again.
+    /// Faults that are being undone.
     healing: JoinSet<()>,
-    /// Looks whether leads that were killed leave anybody behind.
+    /// Checks whether killed leads leave processes behind.
     pub(crate) vigils: JoinSet<Option<String>>,
     disk: Option<Disk>,
     lead: LeadProcess,
@@ -123,7 +123,9 @@ impl Trial {
             lost,
         };
         let lead = LeadProcess::new(options.lead.clone(), orders, folder.join("lead.log"));
-        let (letters, faults, healing) = (Vec::new(), Vec::new(), JoinSet::new());
+        let letters = Vec::new();
+        let faults = Vec::new();
+        let healing = JoinSet::new();
         let vigils = JoinSet::new();
         Ok(Self { plan, folder, url, board, letters, faults, healing, vigils, disk, lead })
     }
@@ -167,7 +169,7 @@ impl Trial {
         }
     }
 
-    /// Waits until somebody leads.
+    /// Waits until there is a lead.
     async fn until_led(&mut self) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         while !self.board.look(is_led).await? {
@@ -180,7 +182,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Starts teammates that are not there, and those that are down and are not started by their lead.
+    /// Starts missing teammates, and those that are down and that the lead does not restart.
     async fn start_who_is_down(&mut self, n_looks_down: &mut [u32]) -> Result<()> {
         for (nth, n_looks) in n_looks_down.iter_mut().enumerate() {
             let name: MemberName = Plan::mate(nth).parse()?;
@@ -204,8 +206,8 @@ impl Trial {
 
     async fn spawn(&mut self, nth: usize, name: MemberName) -> Result<()> {
         let agent = match self.plan.mates.get(nth) {
-            Some(Mind::Foreign) => FOREIGN,
-            Some(Mind::Command) | None => "command",
+            Some(MateMind::Foreign) => FOREIGN,
+            Some(MateMind::Command) | None => "command",
         };
         let member = NewMember {
             name,
@@ -216,13 +218,13 @@ impl Trial {
         };
         let request = person(Command::SpawnMember(Spawn { member, prompt: None }));
         match self.board.submit(request).await {
-            // It is tried again with one of the next looks.
+            // A later look tries again.
             Ok(_) | Err(BoardError::Refused(_) | BoardError::Store(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Gives a command until it is taken or refused: the same operation again is one effect.
+    /// Repeats a command until it is accepted or refused; the same operation has one effect.
     pub(crate) async fn submit(&self, command: Command) -> Result<()> {
         let request = person(command);
         let deadline = Instant::now() + PATIENCE;
@@ -235,7 +237,7 @@ impl Trial {
         }
     }
 
-    /// What has not come to rest yet; nothing if all has.
+    /// What is not at rest yet; nothing if all is.
     async fn unrest(&self) -> Result<String> {
         let look = |state: &State| {
             let session =
@@ -257,7 +259,7 @@ impl Trial {
 
     async fn stop(&mut self) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
-        while self.lead.is_running()? {
+        while self.lead.check_running()? {
             if !self.lead.is_told_to_stop {
                 let stop = Command::StopTeam { reason: Some("the trial is over".to_owned()) };
                 self.lead.is_told_to_stop = self.board.submit(person(stop)).await.is_ok();
@@ -270,7 +272,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Ends what may still run. Where something was broken, the log is kept in a form that people can read.
+    /// Ends what still runs. After a violation, the log is kept in a readable form.
     async fn close(self, is_kept: bool) -> Result<(Plan, Vec<Fault>, Option<Disk>)> {
         let Self { plan, folder, board, faults, disk, mut lead, .. } = self;
         lead.end().await;
@@ -287,7 +289,7 @@ fn mates(state: &State) -> impl Iterator<Item = &Member> {
     state.members().filter(|it| it.role == Role::Member)
 }
 
-/// What the log says has not come to rest yet; nothing if all has.
+/// What is not at rest yet according to the log; nothing if all is.
 fn unrest(state: &State) -> String {
     let tasks = state.tasks();
     let will_move = |number: &TaskNumber| match tasks.status(*number) {

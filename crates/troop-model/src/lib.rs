@@ -30,6 +30,7 @@ mod usage;
 mod word;
 mod workspace;
 
+mod needs;
 mod query;
 mod view;
 
@@ -55,6 +56,7 @@ pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use limits::Limits;
 pub use message::{Mailbox, Message, MessageKind, Notice, Party, Receipt};
 pub use name::{EVERYBODY, LEAD_ALIASES, MAX_NAME, MemberName, NameError, SYSTEM, TeamName, USER};
+pub use needs::{Need, NeedAnswer, NeedKind};
 pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof, RefusedBy};
 pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};
 pub use refusal::{Refusal, RefusalKind};

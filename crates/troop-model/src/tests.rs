@@ -14,6 +14,7 @@ mod log;
 mod mail;
 mod matrix;
 mod names;
+mod needs;
 mod permission;
 mod proof;
 mod property;

@@ -1,27 +1,27 @@
-//! What came of a tool use, as tools really say it: a text for people, JSON in a text, or fields for programs.
+//! Tool results as tools really write them: prose, JSON in a string, or structured fields.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
     raw::{self, Raw, elements, filled, object, text, truth},
-    recognise::ToolResult,
-    team::{TaskId, TaskStatus},
+    recognise::ObservedResult,
+    team::{ObservedTaskId, TaskStatus},
 };
 
-/// What came of a tool use.
+/// The result of a tool use.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
-    /// Nothing came of it.
+pub(crate) struct ToolAnswer {
+    /// Whether the tool failed.
     pub(crate) is_error: bool,
     said: String,
-    fields: Fields,
+    fields: AnswerFields,
 }
 
-/// What the fields of an answer say, wherever they stand.
+/// The fields of a result, wherever they stand in it.
 #[derive(Debug, Default)]
-struct Fields {
-    task: Option<TaskId>,
+struct AnswerFields {
+    task: Option<ObservedTaskId>,
     team: Option<String>,
     name: Option<String>,
     agent_id: Option<String>,
@@ -36,7 +36,7 @@ struct Fields {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Written<'a> {
+struct AnswerJson<'a> {
     #[serde(borrow)]
     success: Raw<'a>,
     id: Raw<'a>,
@@ -59,17 +59,17 @@ struct Written<'a> {
     updated_fields: Raw<'a>,
 }
 
-impl Answer {
-    pub(crate) fn new(result: &ToolResult<'_>) -> Self {
+impl ToolAnswer {
+    pub(crate) fn new(result: &ObservedResult<'_>) -> Self {
         let said = said(result.content);
-        let mut fields = Fields::default();
+        let mut fields = AnswerFields::default();
         let mut has_failed = refuses(&said);
-        // Most are a text for people, and to fail to read that takes its time.
+        // Most results are prose, and failing to parse prose as JSON takes time.
         let may_be_json =
             said.trim_start().starts_with(|it: char| matches!(it, '{' | '"' | '0'..='9'));
         if may_be_json && let Ok(raw) = serde_json::from_str::<&RawValue>(said.trim()) {
             has_failed |= fields.add(Some(raw));
-            // Some say nothing but the number.
+            // Some results are nothing but the number.
             fields.task = fields.task.or_else(|| raw::task(Some(raw)));
         }
         has_failed |= fields.add(result.structured);
@@ -77,16 +77,16 @@ impl Answer {
         Self { is_error: result.is_error || has_failed, said, fields }
     }
 
-    /// The task that was made.
-    pub(crate) fn created(&self) -> Option<TaskId> {
+    /// The task that the tool created.
+    pub(crate) fn created(&self) -> Option<ObservedTaskId> {
         let number = self.said.trim_start().strip_prefix("Task #").and_then(|rest| {
             let (id, rest) = rest.split_once(' ')?;
             rest.starts_with("created").then_some(id)
         });
-        number.and_then(TaskId::new).or_else(|| self.fields.task.clone())
+        number.and_then(ObservedTaskId::new).or_else(|| self.fields.task.clone())
     }
 
-    /// Whether this field of a task is said to have changed.
+    /// Whether the result says that this field of a task changed.
     pub(crate) fn has_updated(&self, field: &str) -> bool {
         let updated = self.said.trim_start().strip_prefix("Updated task #");
         let mut listed = updated
@@ -97,14 +97,13 @@ impl Answer {
         listed.any(|it| it == field) || self.fields.updated.iter().any(|it| it == field)
     }
 
-    /// Whether it says that a teammate was started.
+    /// Whether the result says that a teammate was started.
     pub(crate) fn has_spawned(&self) -> bool {
         let says_so = self.said.trim_start().starts_with("Spawned successfully")
             || self.fields.status.as_deref() == Some("teammate_spawned");
         says_so && self.team().is_some()
     }
 
-    /// The team that it is about.
     pub(crate) fn team(&self) -> Option<&str> {
         let of_agent = || self.agent_id()?.rsplit_once('@').map(|(_, team)| team);
         self.fields.team.as_deref().or_else(of_agent).filter(|it| !it.is_empty())
@@ -134,23 +133,23 @@ impl Answer {
         self.fields.request_id.as_deref()
     }
 
-    /// Who is said to have sent a message.
+    /// The sender of a message, according to the result.
     pub(crate) fn sender(&self) -> Option<&str> {
         self.fields.sender.as_deref()
     }
 
     /// The tasks that it lists: `#2 [pending] Task B (alice) [blocked by #1]`.
-    pub(crate) fn listed(&self) -> impl Iterator<Item = Listed<'_>> {
-        self.said.lines().filter_map(Listed::read)
+    pub(crate) fn listed(&self) -> impl Iterator<Item = ListedTask<'_>> {
+        self.said.lines().filter_map(ListedTask::read)
     }
 }
 
-impl Fields {
-    /// Takes what an object says and was not said before. Tells whether it says that nothing came of it.
+impl AnswerFields {
+    /// Fills fields that are still empty from an object. Returns whether the object says that the tool failed.
     fn add(&mut self, raw: Raw<'_>) -> bool {
-        let Some(it) = object::<Written<'_>>(raw) else { return false };
-        let inner = object::<Written<'_>>(it.task).unwrap_or_default();
-        let routing = object::<Written<'_>>(it.routing).unwrap_or_default();
+        let Some(it) = object::<AnswerJson<'_>>(raw) else { return false };
+        let inner = object::<AnswerJson<'_>>(it.task).unwrap_or_default();
+        let routing = object::<AnswerJson<'_>>(it.routing).unwrap_or_default();
         let task = [it.id, it.task_id, it.task_id_too, inner.id].into_iter().find_map(raw::task);
         fn keep<T>(field: &mut Option<T>, found: Option<T>) {
             *field = field.take().or(found);
@@ -170,7 +169,7 @@ impl Fields {
         truth(it.success) == Some(false)
     }
 
-    /// Takes what lines like `agent_id: alice@my-team` say and was not said before.
+    /// Fills fields that are still empty from lines like `agent_id: alice@my-team`.
     fn add_lines(&mut self, said: &str) {
         for (key, value) in said.lines().filter_map(|line| line.split_once(": ")) {
             let field = match key {
@@ -187,11 +186,11 @@ impl Fields {
     }
 }
 
-/// What a result says, whether in one text or in blocks.
+/// The text of a result, which may be a string or blocks.
 fn said(content: Raw<'_>) -> String {
     #[derive(Default, Deserialize)]
     #[serde(default)]
-    struct Block<'a> {
+    struct TextBlock<'a> {
         #[serde(borrow)]
         text: Raw<'a>,
     }
@@ -201,10 +200,10 @@ fn said(content: Raw<'_>) -> String {
     if let Some(number) = raw::id(content) {
         return number;
     }
-    let texts = elements(content).into_iter().filter_map(|it| object::<Block<'_>>(Some(it)));
+    let texts = elements(content).into_iter().filter_map(|it| object::<TextBlock<'_>>(Some(it)));
     let texts: Vec<_> = texts.filter_map(|it| text(it.text)).collect();
     if texts.is_empty() && content.is_some_and(|it| it.get().starts_with('{')) {
-        // Somebody forgot that a result is a text.
+        // Some tools return an object where the API wants a string.
         return content.map(|it| it.get().to_owned()).unwrap_or_default();
     }
     texts.join("\n")
@@ -216,33 +215,35 @@ fn refuses(said: &str) -> bool {
     said.starts_with("Task not found") || said.starts_with("<tool_use_error>")
 }
 
-/// A task, as a list shows it.
+/// A row of a task list.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Listed<'a> {
-    pub(crate) task: TaskId,
+pub(crate) struct ListedTask<'a> {
+    pub(crate) task: ObservedTaskId,
     pub(crate) status: TaskStatus,
     pub(crate) subject: &'a str,
     pub(crate) owner: Option<&'a str>,
-    pub(crate) blocked_by: Vec<TaskId>,
+    pub(crate) blocked_by: Vec<ObservedTaskId>,
 }
 
-impl<'a> Listed<'a> {
+impl<'a> ListedTask<'a> {
     fn read(line: &'a str) -> Option<Self> {
         let (task, rest) = line.trim().strip_prefix('#')?.split_once(" [")?;
         let (status, rest) = rest.split_once("] ")?;
         let (rest, blocked_by) = match rest.rsplit_once(" [blocked by ") {
-            Some((rest, ids)) if ids.ends_with(']') => {
-                (rest, ids.trim_end_matches(']').split(',').filter_map(TaskId::new).collect())
-            }
+            Some((rest, ids)) if ids.ends_with(']') => (
+                rest,
+                ids.trim_end_matches(']').split(',').filter_map(ObservedTaskId::new).collect(),
+            ),
             _ => (rest, Vec::new()),
         };
-        // A subject may end in brackets, too, but a name is one word.
+        // A subject may end in parentheses, too, but a name is one word.
         let named = rest.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
         let is_part_of_a_name = |it: char| !it.is_whitespace() && !matches!(it, '(' | ')');
         let named =
             named.filter(|(_, name)| !name.is_empty() && name.chars().all(is_part_of_a_name));
         let (subject, owner) = named.map_or((rest, None), |(rest, name)| (rest, Some(name)));
-        let (task, status) = (TaskId::new(task)?, TaskStatus::parse(status)?);
+        let task = ObservedTaskId::new(task)?;
+        let status = TaskStatus::parse(status)?;
         Some(Self { task, status, subject, owner, blocked_by })
     }
 }

@@ -1,6 +1,6 @@
-//! Brings together what was asked and what came of it, which are said in different messages.
+//! Matches tool uses with their results, which arrive in different messages.
 //!
-//! Every shelf is bounded: what is forgotten is at worst not seen, and memory stays what it is.
+//! Every collection is bounded: at worst we miss an event, and memory does not grow.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -12,62 +12,62 @@ use troop_model::Time;
 
 use crate::vocabulary::Operation;
 
-/// How many uses may wait, and how many that waited too long are remembered.
+/// How many uses may wait, and how many expired uses we remember.
 const MAX_WAITING: usize = 256;
-/// How much all of these may hold. The last one is kept whatever it holds.
+/// How many bytes all of these may hold. The newest one is kept whatever its size.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// How many results are kept that came before their use, and how long each may be.
+/// How many results we keep that arrived before their use, and how long each may be.
 const MAX_EARLY: usize = 64;
 const MAX_EARLY_LINE: usize = 16 * 1024;
-/// How many uses and messages are known by heart, so that a replay of them is known for one.
+/// How many uses and messages we remember, in order to recognise a replay.
 const MAX_SETTLED: usize = 4096;
 
-/// After this long, what was asked is no longer expected to happen.
+/// After this long, we no longer expect a result.
 pub(crate) const MAX_AGE: Duration = Duration::from_secs(30);
 
-/// Something that was asked.
+/// A tool use without a result yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pending {
+pub(crate) struct PendingUse {
     pub(crate) id: String,
     pub(crate) tool: String,
     pub(crate) operation: Operation,
-    /// Who asked, if it was not the session itself.
+    /// The agent that used the tool, if it was not the session itself.
     pub(crate) actor: Option<String>,
     pub(crate) received_at: Time,
-    /// Whether consumers were told of it.
+    /// Whether a supplement was published for it.
     pub(crate) is_announced: bool,
 }
 
-impl Pending {
+impl PendingUse {
     fn n_bytes(&self) -> usize {
         let actor = self.actor.as_ref().map_or(0, String::len);
         self.id.len() + self.tool.len() + actor + self.operation.n_bytes()
     }
 }
 
-/// What waits for its other half.
+/// Uses without results, and results without uses.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Correlator {
     /// The oldest first.
-    waiting: VecDeque<Pending>,
-    /// What waited too long. If something comes of it all the same, as when a person thinks before allowing it, it counts.
-    late: VecDeque<Pending>,
-    /// Lines with results whose uses were not seen.
+    waiting: VecDeque<PendingUse>,
+    /// Uses that waited too long. A late result still counts, for example when a person took time to allow the tool.
+    late: VecDeque<PendingUse>,
+    /// Lines with results whose uses have not arrived.
     #[serde(skip)]
     early: VecDeque<Early>,
-    settled: Settled,
+    settled: SettledUse,
 }
 
 #[derive(Debug)]
 struct Early {
-    /// Of the uses, as what they hash to.
+    /// The hashes of the uses' ids.
     ids: Vec<u64>,
     line: Vec<u8>,
 }
 
 impl Correlator {
-    /// Keeps a use until its result comes. The same id again takes the place of the former.
-    pub(crate) fn add(&mut self, pending: Pending) {
+    /// Keeps a use until its result arrives. A use with the same id replaces the former.
+    pub(crate) fn add(&mut self, pending: PendingUse) {
         for shelf in [&mut self.waiting, &mut self.late] {
             shelf.retain(|it| it.id != pending.id);
         }
@@ -78,18 +78,18 @@ impl Correlator {
         self.forget_to(MAX_BYTES);
     }
 
-    /// Forgets the oldest until what is left holds no more than this.
+    /// Drops the oldest until the rest holds no more than this.
     fn forget_to(&mut self, max_bytes: usize) {
         let all = self.late.iter().chain(&self.waiting);
-        let mut n_bytes: usize = all.map(Pending::n_bytes).sum();
+        let mut n_bytes: usize = all.map(PendingUse::n_bytes).sum();
         while n_bytes > max_bytes && self.late.len() + self.waiting.len() > 1 {
             let oldest = self.late.pop_front().or_else(|| self.waiting.pop_front());
             n_bytes -= oldest.map_or(0, |it| it.n_bytes());
         }
     }
 
-    /// The use with this id, which then no longer waits.
-    pub(crate) fn take(&mut self, id: &str) -> Option<Pending> {
+    /// Removes and returns the use with this id.
+    pub(crate) fn take(&mut self, id: &str) -> Option<PendingUse> {
         let shelves = [&mut self.waiting, &mut self.late];
         let found = shelves.into_iter().find_map(|shelf| {
             let at = shelf.iter().position(|it| it.id == id)?;
@@ -109,12 +109,12 @@ impl Correlator {
         self.settled.has(id)
     }
 
-    /// Remembers something that is not to be counted twice; tells whether it is new.
+    /// Remembers an id that must not count twice; returns whether it is new.
     pub(crate) fn settle(&mut self, id: &str) -> bool {
         self.settled.add(id)
     }
 
-    /// Gives up what has waited longer than this; gives how many these are.
+    /// Expires uses that have waited longer than this; returns how many.
     pub(crate) fn flush(&mut self, now: Time, max_age: Duration) -> usize {
         let n_waiting = self.waiting.len();
         while self.waiting.front().is_some_and(|it| now.since(it.received_at) > max_age) {
@@ -123,17 +123,16 @@ impl Correlator {
         n_waiting - self.waiting.len()
     }
 
-    /// How many uses wait.
     pub(crate) fn n_waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// What waits, the oldest first.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Pending> {
+    /// The waiting uses, the oldest first.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &PendingUse> {
         self.waiting.iter()
     }
 
-    /// Keeps a line with results for a while: their uses may still come.
+    /// Keeps a line with results whose uses may still arrive.
     pub(crate) fn keep_early(&mut self, ids: Vec<u64>, line: &[u8]) {
         if line.len() > MAX_EARLY_LINE || ids.iter().all(|id| self.settled.known.contains(id)) {
             return;
@@ -147,7 +146,7 @@ impl Correlator {
         self.early.push_back(Early { ids, line: room });
     }
 
-    /// The line with the result of this use, if it came before.
+    /// The line with the result of this use, if it arrived first.
     pub(crate) fn take_early(&mut self, id: &str) -> Option<Vec<u8>> {
         let id = hash(id);
         let early = self.early.iter_mut().find(|it| it.ids.contains(&id))?;
@@ -163,15 +162,15 @@ impl Correlator {
     }
 }
 
-/// The last ids that are over, as what they hash to.
+/// The hashes of the last ids that have been settled.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<u64>", into = "Vec<u64>")]
-struct Settled {
+struct SettledUse {
     order: VecDeque<u64>,
     known: HashSet<u64>,
 }
 
-impl Settled {
+impl SettledUse {
     fn has(&self, id: &str) -> bool {
         self.known.contains(&hash(id))
     }
@@ -191,13 +190,13 @@ impl Settled {
     }
 }
 
-impl From<Settled> for Vec<u64> {
-    fn from(settled: Settled) -> Self {
+impl From<SettledUse> for Vec<u64> {
+    fn from(settled: SettledUse) -> Self {
         settled.order.into()
     }
 }
 
-impl From<Vec<u64>> for Settled {
+impl From<Vec<u64>> for SettledUse {
     fn from(mut ids: Vec<u64>) -> Self {
         let n_too_many = ids.len().saturating_sub(MAX_SETTLED);
         ids.drain(..n_too_many);
@@ -205,7 +204,7 @@ impl From<Vec<u64>> for Settled {
     }
 }
 
-/// What stands for an id. FNV-1a: the same in every version of the program, because it is saved.
+/// The hash of an id. FNV-1a, because hashes are saved and every version must compute the same.
 pub(crate) fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,16 +1,17 @@
-//! Tasks that wait for themselves: accepted in what is observed, and marked.
+//! Finds tasks that wait for themselves. An observed team may have them; they are marked.
 
 use std::collections::BTreeMap;
 
-use crate::team::{Task, TaskId};
+use crate::team::{ObservedTask, ObservedTaskId};
 
-/// The tasks that lie on a cycle. Not recursive, because a chain may be as long as a stream.
-pub(crate) fn members(tasks: &BTreeMap<TaskId, Task>) -> Vec<TaskId> {
+/// The tasks on a cycle. Not recursive, because a chain may be as long as the stream.
+pub(crate) fn members(tasks: &BTreeMap<ObservedTaskId, ObservedTask>) -> Vec<ObservedTaskId> {
     // Most boards have no dependencies at all.
     if tasks.values().all(|task| task.blocked_by.is_empty()) {
         return Vec::new();
     }
-    let mut search = Search { tasks, marks: BTreeMap::new(), path: Vec::new(), found: Vec::new() };
+    let mut search =
+        CycleSearch { tasks, marks: BTreeMap::new(), path: Vec::new(), found: Vec::new() };
     for id in tasks.keys() {
         if !search.marks.contains_key(id) {
             search.from(id);
@@ -19,25 +20,25 @@ pub(crate) fn members(tasks: &BTreeMap<TaskId, Task>) -> Vec<TaskId> {
     search.found
 }
 
-/// Tarjan's search for what is strongly connected.
-struct Search<'a> {
-    tasks: &'a BTreeMap<TaskId, Task>,
-    marks: BTreeMap<&'a TaskId, Mark>,
-    /// What was reached and is not yet known to belong to anything.
-    path: Vec<&'a TaskId>,
-    found: Vec<TaskId>,
+/// Tarjan's algorithm for strongly connected components.
+struct CycleSearch<'a> {
+    tasks: &'a BTreeMap<ObservedTaskId, ObservedTask>,
+    marks: BTreeMap<&'a ObservedTaskId, SearchMark>,
+    /// Visited tasks that belong to no component yet.
+    path: Vec<&'a ObservedTaskId>,
+    found: Vec<ObservedTaskId>,
 }
 
 #[derive(Clone, Copy)]
-struct Mark {
+struct SearchMark {
     reached: usize,
-    /// The first that can be reached from here.
+    /// The earliest visited task that can be reached from here.
     lowest: usize,
     is_open: bool,
 }
 
-impl<'a> Search<'a> {
-    fn from(&mut self, first: &'a TaskId) {
+impl<'a> CycleSearch<'a> {
+    fn from(&mut self, first: &'a ObservedTaskId) {
         let mut walk = vec![(first, self.reach(first))];
         while let Some((at, next)) = walk.last_mut() {
             let at = *at;
@@ -61,21 +62,24 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn reach(&mut self, id: &'a TaskId) -> std::collections::btree_set::Iter<'a, TaskId> {
+    fn reach(
+        &mut self,
+        id: &'a ObservedTaskId,
+    ) -> std::collections::btree_set::Iter<'a, ObservedTaskId> {
         let reached = self.marks.len();
-        self.marks.insert(id, Mark { reached, lowest: reached, is_open: true });
+        self.marks.insert(id, SearchMark { reached, lowest: reached, is_open: true });
         self.path.push(id);
         self.tasks.get(id).map(|task| task.blocked_by.iter()).unwrap_or_default()
     }
 
-    fn lower(&mut self, id: &TaskId, lowest: usize) {
+    fn lower(&mut self, id: &ObservedTaskId, lowest: usize) {
         if let Some(mark) = self.marks.get_mut(id) {
             mark.lowest = mark.lowest.min(lowest);
         }
     }
 
-    /// If this is where a group begins, all that is behind it on the path belongs to it.
-    fn close(&mut self, id: &'a TaskId) {
+    /// If a component begins here, everything after it on the path belongs to it.
+    fn close(&mut self, id: &'a ObservedTaskId) {
         if self.marks.get(id).is_none_or(|mark| mark.lowest != mark.reached) {
             return;
         }

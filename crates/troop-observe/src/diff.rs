@@ -1,68 +1,68 @@
-//! Tells what changed: before and after in, events out.
+//! Compares before and after, and makes events of the difference.
 
 use crate::{
-    event::What,
-    team::{Member, MemberStatus, Task, TaskStatus, Team, TeamRole},
+    event::ObservedFact,
+    team::{MemberStatus, ObservedMember, ObservedTask, ObservedTeam, TaskStatus, TeamRole},
 };
 
-/// Something that is no longer what it was.
+/// A change of a team.
 #[derive(Debug)]
-pub(crate) enum Change {
+pub(crate) enum ObservedChange {
     TeamMade(TeamRole),
-    TeamGone(Box<Team>),
+    TeamGone(Box<ObservedTeam>),
     Member {
-        before: Option<Member>,
-        after: Member,
+        before: Option<ObservedMember>,
+        after: ObservedMember,
     },
-    /// Afterwards, a task that is gone is `deleted`.
+    /// A removed task has the status `deleted` afterwards.
     Task {
-        before: Option<Box<Task>>,
-        after: Box<Task>,
+        before: Option<Box<ObservedTask>>,
+        after: Box<ObservedTask>,
     },
-    /// Something was said, which changes nothing by itself.
-    Said(What),
+    /// A message, which changes nothing by itself.
+    Said(ObservedFact),
 }
 
-/// What there is to tell about a change; nothing where nothing is different.
-pub(crate) fn diff(change: Change) -> Option<What> {
+/// The event for a change; `None` if nothing is different.
+pub(crate) fn diff(change: ObservedChange) -> Option<ObservedFact> {
     match change {
-        Change::TeamMade(role) => Some(What::TeamCreated { role }),
-        Change::TeamGone(_) => Some(What::TeamDeleted),
-        Change::Member { before, after } => member(before.as_ref(), after),
-        Change::Task { before, after } => task(before.as_deref(), *after),
-        Change::Said(what) => Some(what),
+        ObservedChange::TeamMade(role) => Some(ObservedFact::TeamCreated { role }),
+        ObservedChange::TeamGone(_) => Some(ObservedFact::TeamDeleted),
+        ObservedChange::Member { before, after } => member(before.as_ref(), after),
+        ObservedChange::Task { before, after } => task(before.as_deref(), *after),
+        ObservedChange::Said(what) => Some(what),
     }
 }
 
-fn member(before: Option<&Member>, member: Member) -> Option<What> {
+fn member(before: Option<&ObservedMember>, member: ObservedMember) -> Option<ObservedFact> {
     let before = before.map(|it| it.status);
     if before == Some(member.status) {
         return None;
     }
     Some(match (before, member.status) {
         (None | Some(MemberStatus::Shutdown), MemberStatus::Active | MemberStatus::Idle)
-        | (None, MemberStatus::Shutdown) => What::MemberJoined { member },
-        (Some(_), MemberStatus::Active) => What::MemberActive { member },
-        (Some(_), MemberStatus::Idle) => What::MemberIdle { member },
-        (Some(_), MemberStatus::Shutdown) => What::MemberLeft { member },
+        | (None, MemberStatus::Shutdown) => ObservedFact::MemberJoined { member },
+        (Some(_), MemberStatus::Active) => ObservedFact::MemberActive { member },
+        (Some(_), MemberStatus::Idle) => ObservedFact::MemberIdle { member },
+        (Some(_), MemberStatus::Shutdown) => ObservedFact::MemberLeft { member },
     })
 }
 
-fn task(before: Option<&Task>, task: Task) -> Option<What> {
-    let Some(before) = before else { return Some(What::TaskCreated { task }) };
+fn task(before: Option<&ObservedTask>, task: ObservedTask) -> Option<ObservedFact> {
+    let Some(before) = before else { return Some(ObservedFact::TaskCreated { task }) };
     if *before == task {
         return None;
     }
     let is_new_status = before.status != task.status;
     let is_new_owner = before.owner != task.owner;
     Some(match task.status {
-        TaskStatus::Deleted => What::TaskDeleted { task },
-        TaskStatus::Completed if is_new_status => What::TaskCompleted { task },
+        TaskStatus::Deleted => ObservedFact::TaskDeleted { task },
+        TaskStatus::Completed if is_new_status => ObservedFact::TaskCompleted { task },
         TaskStatus::InProgress if task.owner.is_some() && (is_new_status || is_new_owner) => {
-            What::TaskClaimed { task }
+            ObservedFact::TaskClaimed { task }
         }
         TaskStatus::Pending | TaskStatus::InProgress | TaskStatus::Completed => {
-            What::TaskUpdated { task }
+            ObservedFact::TaskUpdated { task }
         }
     })
 }

@@ -1,53 +1,60 @@
-//! What happened in a team that is observed.
+//! Events of an observed team.
 
 use serde::{Deserialize, Serialize};
 use troop_model::{Surface, Time};
 
-use crate::team::{Member, Task, TaskId, TeamRole};
+use crate::team::{ObservedMember, ObservedTask, ObservedTaskId, TeamRole};
 
-/// Something that happened.
+/// An event of an observed team.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamEvent {
-    /// Events of one observer are counted from 1.
+    /// Counts the events of one observer, from 1.
     pub sequence: u64,
-    /// When it was said or, where lines have no time, when it was seen.
+    /// The line's time or, if it has none, when we saw it.
     pub at: Time,
-    /// In which session it was seen.
+    /// The session that showed it.
     pub session_id: Option<String>,
-    /// The team.
     pub team: String,
-    /// The tool use by which it happened, if it was one.
+    /// The tool use that caused it, if one did.
     pub tool_use_id: Option<String>,
-    /// What it was.
-    pub what: What,
+    pub fact: ObservedFact,
 }
 
-/// What can happen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum What {
-    /// There is a team.
-    TeamCreated { role: TeamRole },
-    /// There is none any more.
+pub enum ObservedFact {
+    TeamCreated {
+        role: TeamRole,
+    },
     TeamDeleted,
-    /// Somebody joined.
-    MemberJoined { member: Member },
-    /// Somebody is gone.
-    MemberLeft { member: Member },
-    /// Somebody has nothing to do.
-    MemberIdle { member: Member },
-    /// Somebody works again.
-    MemberActive { member: Member },
-    /// There is something to do.
-    TaskCreated { task: Task },
-    /// Somebody does it.
-    TaskClaimed { task: Task },
-    /// It is done.
-    TaskCompleted { task: Task },
-    /// Something else about it changed.
-    TaskUpdated { task: Task },
-    /// It was taken from the board.
-    TaskDeleted { task: Task },
+    MemberJoined {
+        member: ObservedMember,
+    },
+    MemberLeft {
+        member: ObservedMember,
+    },
+    MemberIdle {
+        member: ObservedMember,
+    },
+    MemberActive {
+        member: ObservedMember,
+    },
+    TaskCreated {
+        task: ObservedTask,
+    },
+    TaskClaimed {
+        task: ObservedTask,
+    },
+    TaskCompleted {
+        task: ObservedTask,
+    },
+    /// Something other than its status or owner changed.
+    TaskUpdated {
+        task: ObservedTask,
+    },
+    TaskDeleted {
+        task: ObservedTask,
+    },
     /// A member wrote to another or, without `to`, to all.
     Message {
         from: String,
@@ -57,13 +64,12 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
     },
-    /// A member says that it is idle, or it can be seen.
+    /// A member reported that it is idle, or we inferred it.
     Idle {
         from: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        completed_task_id: Option<TaskId>,
+        completed_task_id: Option<ObservedTaskId>,
     },
-    /// A member is asked to stop.
     ShutdownRequest {
         from: String,
         to: String,
@@ -72,7 +78,6 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// It agrees, or does not.
     ShutdownResponse {
         from: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +86,6 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// A member asks whether its plan is good.
     PlanApprovalRequest {
         from: String,
         to: String,
@@ -89,7 +93,6 @@ pub enum What {
         request_id: Option<String>,
         plan: String,
     },
-    /// It is told.
     PlanApprovalResponse {
         from: String,
         to: String,
@@ -101,8 +104,8 @@ pub enum What {
     },
 }
 
-impl What {
-    /// The name, from which every surface makes its own.
+impl ObservedFact {
+    /// The name; every surface spells it in its own way.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -128,17 +131,17 @@ impl What {
 }
 
 impl TeamEvent {
-    /// The name that observers know it by: `team:task:created`.
+    /// The name in the observer's spelling: `team:task:created`.
     #[must_use]
     pub fn name(&self) -> String {
-        Surface::Observer.spell(self.what.kind())
+        Surface::Observer.spell(self.fact.kind())
     }
 }
 
 impl Serialize for TeamEvent {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Shown<'a> {
+        struct TeamEventJson<'a> {
             sequence: u64,
             at: Time,
             kind: String,
@@ -148,10 +151,19 @@ impl Serialize for TeamEvent {
             #[serde(skip_serializing_if = "Option::is_none")]
             tool_use_id: &'a Option<String>,
             #[serde(flatten)]
-            what: &'a What,
+            fact: &'a ObservedFact,
         }
-        let Self { sequence, at, session_id, team, tool_use_id, what } = self;
-        let (sequence, at, kind) = (*sequence, *at, self.name());
-        Shown { sequence, at, kind, session_id, team, tool_use_id, what }.serialize(serializer)
+        let Self { sequence, at, session_id, team, tool_use_id, fact } = self;
+        let kind = self.name();
+        let json = TeamEventJson {
+            sequence: *sequence,
+            at: *at,
+            kind,
+            session_id,
+            team,
+            tool_use_id,
+            fact,
+        };
+        json.serialize(serializer)
     }
 }

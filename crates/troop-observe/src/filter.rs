@@ -1,44 +1,44 @@
-//! Lets go of lines that cannot be about a team, without reading them as JSON.
+//! Skips lines that cannot be about a team without parsing them as JSON.
 //!
-//! Every search is for one text, because that is several times as fast as a search for many at once.
+//! Every search looks for one text, which is several times as fast as looking for many at once.
 
 use memchr::memmem::Finder;
 
 use crate::correlate::{Correlator, hash};
 
-/// How most lines begin. Who says a line decides what it can say.
+/// How most lines begin. The speaker decides what a line can say.
 const BY_AGENT: &[u8] = b"{\"type\":\"assistant\"";
 const TO_AGENT: &[u8] = b"{\"type\":\"user\"";
 
-/// How the names of tools begin that are about teams, or that nobody knows and that may be.
+/// Prefixes of team tools, and of unknown tools that may be.
 const TOOLS: [&[u8]; 4] = [b"Team", b"Task", b"Agent\"", b"SendMessage\""];
 
-/// Says which lines are worth reading.
+/// Decides which lines to parse.
 #[derive(Debug)]
-pub(crate) struct Filter {
-    /// What the name of a tool follows.
+pub(crate) struct LineFilter {
+    /// The key before the name of a tool.
     name: Finder<'static>,
-    /// Part of what is around teammates' messages, and of what a transcript notes on its lines.
+    /// Part of the tag around teammates' messages, and of a key in transcripts.
     team: Finder<'static>,
-    /// Who says that a session begins, or that something ended in the background.
+    /// The speaker of lines about the session's start and the end of background work.
     system: Finder<'static>,
-    /// What is said to a session while it works.
+    /// Messages to a session while it works.
     queued: Finder<'static>,
-    /// A tool result matters if its use is known.
+    /// A tool result matters if we know its use.
     result: Finder<'static>,
     letter: Finder<'static>,
 }
 
-/// What is known of a line without reading it.
+/// What a line is, judged without parsing it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum LineVerdict {
     Read,
-    /// It has results of uses that were not seen, or not yet: what their ids hash to.
+    /// It has results of uses that we have not seen yet: the hashes of their ids.
     Early(Vec<u64>),
     LetGo,
 }
 
-impl Filter {
+impl LineFilter {
     pub(crate) fn new() -> Self {
         Self {
             name: Finder::new("\"name\""),
@@ -50,29 +50,30 @@ impl Filter {
         }
     }
 
-    pub(crate) fn look(&self, line: &[u8], correlator: &Correlator) -> Look {
-        let (by_agent, to_agent) = (line.starts_with(BY_AGENT), line.starts_with(TO_AGENT));
+    pub(crate) fn look(&self, line: &[u8], correlator: &Correlator) -> LineVerdict {
+        let by_agent = line.starts_with(BY_AGENT);
+        let to_agent = line.starts_with(TO_AGENT);
         if self.speaks_of_a_team(line)
             || (!to_agent && self.names_a_tool(line))
             || (!to_agent && !by_agent && self.is_of_neither(line))
             || self.has_escaped_letter(line)
         {
-            return Look::Read;
+            return LineVerdict::Read;
         }
         if by_agent {
-            return Look::LetGo;
+            return LineVerdict::LetGo;
         }
         let mut ids = Vec::new();
         for at in self.result.find_iter(line) {
             match result_id(line.get(at + self.result.needle().len()..).unwrap_or_default()) {
                 Some(id) if !correlator.is_awaited(id) => ids.push(hash(id)),
-                Some(_) | None => return Look::Read,
+                Some(_) | None => return LineVerdict::Read,
             }
         }
-        if ids.is_empty() { Look::LetGo } else { Look::Early(ids) }
+        if ids.is_empty() { LineVerdict::LetGo } else { LineVerdict::Early(ids) }
     }
 
-    /// Whether a line may matter that is neither the agent's nor to it.
+    /// Whether a line matters that is neither from the agent nor to it.
     fn is_of_neither(&self, line: &[u8]) -> bool {
         self.system.find(line).is_some() || self.queued.find(line).is_some()
     }
@@ -92,19 +93,19 @@ impl Filter {
         })
     }
 
-    /// Whether a letter is spelled `\u0041`, behind which a name may hide.
+    /// Whether a letter is escaped as `\u0041`, which may hide a name.
     fn has_escaped_letter(&self, line: &[u8]) -> bool {
         let digit = |at: usize| line.get(at + 4).copied();
         self.letter.find_iter(line).any(|at| matches!(digit(at), Some(b'2'..=b'7')))
     }
 }
 
-/// What follows a key, behind its first quote, if it is a text.
+/// The value after a key, without its opening quote, if it is a string.
 fn value(after: &[u8]) -> Option<&[u8]> {
     after.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")
 }
 
-/// The id behind the sign of a result, if it can be seen without reading on.
+/// The id in a tool result, if it contains no escapes.
 fn result_id(after: &[u8]) -> Option<&str> {
     let value = value(after)?;
     let id = value.get(..memchr::memchr2(b'"', b'\\', value)?)?;

@@ -1,6 +1,6 @@
-//! The typed, read-only view for consumers: a team's name, what its source can tell, and events as they happen.
+//! The typed, read-only view for consumers: a team's name, what its source can show, and events as they happen.
 //!
-//! There is no way to say anything to the team from here. It is for programs that build on this crate (claim 002-12 in
+//! It offers no way to write to the team. It is for programs that build on this crate (claim 002-12 in
 //! `docs/coverage.md`); troop's own commands use the observer directly.
 
 use std::{
@@ -11,18 +11,18 @@ use std::{
 };
 
 use crate::{
-    event::{TeamEvent, What},
-    source::{Capabilities, Source},
-    team::Team,
+    event::{ObservedFact, TeamEvent},
+    source::{Capabilities, StreamSource},
+    team::ObservedTeam,
 };
 
-/// How many events wait for a consumer that is slow; the oldest are lost.
+/// How many events wait for a slow consumer; the oldest are dropped.
 const MAX_BEHIND: usize = 10_000;
 
-/// Follows what happens in a team.
+/// Follows the events of a team.
 #[derive(Debug)]
-pub struct Follower {
-    source: Source,
+pub struct TeamFollower {
+    source: StreamSource,
     queue: Arc<Mutex<Queue>>,
 }
 
@@ -35,20 +35,20 @@ struct Queue {
     waker: Option<Waker>,
 }
 
-impl Follower {
+impl TeamFollower {
     /// What can be seen of the source.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         self.source.capabilities()
     }
 
-    /// The name of the team, if there is one now.
+    /// The name of the current team, if there is one.
     #[must_use]
     pub fn team_name(&self) -> Option<String> {
         self.with(|queue| queue.team.clone())
     }
 
-    /// The next event; nothing when the observer is gone. Who stops waiting loses nothing.
+    /// The next event; `None` when the observer is gone. Cancelling the wait loses nothing.
     pub async fn next(&mut self) -> Option<Arc<TeamEvent>> {
         poll_fn(|context| {
             self.with(|queue| match queue.events.pop_front() {
@@ -63,7 +63,7 @@ impl Follower {
         .await
     }
 
-    /// How many events were lost because they were not taken in time.
+    /// How many events were dropped because the consumer was too slow.
     #[must_use]
     pub fn n_missed(&self) -> u64 {
         self.with(|queue| queue.n_missed)
@@ -74,16 +74,20 @@ impl Follower {
     }
 }
 
-/// Those who follow.
+/// The queues of all followers.
 #[derive(Debug, Default)]
-pub(crate) struct Feed(Vec<Weak<Mutex<Queue>>>);
+pub(crate) struct FollowerQueues(Vec<Weak<Mutex<Queue>>>);
 
-impl Feed {
-    pub(crate) fn follow(&mut self, source: Source, team: Option<&Team>) -> Follower {
+impl FollowerQueues {
+    pub(crate) fn follow(
+        &mut self,
+        source: StreamSource,
+        team: Option<&ObservedTeam>,
+    ) -> TeamFollower {
         let team = team.map(|team| team.name.clone());
         let queue = Arc::new(Mutex::new(Queue { team, ..Queue::default() }));
         self.0.push(Arc::downgrade(&queue));
-        Follower { source, queue }
+        TeamFollower { source, queue }
     }
 
     pub(crate) fn publish(&mut self, event: &TeamEvent) {
@@ -92,7 +96,7 @@ impl Feed {
         }
         let event = Arc::new(event.clone());
         self.each(|queue| {
-            let is_gone = matches!(event.what, What::TeamDeleted);
+            let is_gone = matches!(event.fact, ObservedFact::TeamDeleted);
             queue.team = (!is_gone).then(|| event.team.clone());
             queue.events.push_back(Arc::clone(&event));
             if queue.events.len() > MAX_BEHIND {
@@ -102,7 +106,7 @@ impl Feed {
         });
     }
 
-    /// Does something to every queue, and wakes who waits. Who went away is forgotten.
+    /// Changes every queue and wakes its waiting follower. Followers that are gone are removed.
     fn each(&mut self, f: impl Fn(&mut Queue)) {
         self.0.retain(|queue| {
             let Some(queue) = queue.upgrade() else { return false };
@@ -116,7 +120,7 @@ impl Feed {
     }
 }
 
-impl Drop for Feed {
+impl Drop for FollowerQueues {
     fn drop(&mut self) {
         self.each(|queue| queue.is_over = true);
     }

@@ -1,9 +1,8 @@
-//! Teams that troop does not run, seen through somebody else's message stream.
+//! Observes teams that troop does not run, through the message stream of another program.
 //!
-//! Pure: lines in, events out; no I/O, no clock, no storage, and nothing is ever said to the team. Read in this order: a
-//! [`filter`] lets go of lines that cannot matter, [`recognise`] finds what a line says about a team, [`correlate`] brings
-//! what was asked together with what came of it, [`reduce`] changes the team, [`diff`] tells what changed. An [`Observer`]
-//! is all of them in a row.
+//! Pure: lines in, events out; no I/O, no clock, no storage, and no way to write to the team. Read in this order:
+//! [`filter`] skips lines that cannot matter, [`recognise`] parses a line, [`correlate`] matches tool uses with their
+//! results, [`reduce`] changes the team, [`diff`] makes events of the change. An [`Observer`] runs all of them in a row.
 
 mod cycle;
 mod lines;
@@ -28,12 +27,15 @@ mod observer;
 mod saved;
 mod supplement;
 
-pub use event::{TeamEvent, What};
-pub use follower::Follower;
-pub use lines::{Lines, MAX_LINE};
-pub use observer::{Counts, Observer, Output};
+pub use event::{ObservedFact, TeamEvent};
+pub use follower::TeamFollower;
+pub use lines::{LineSplitter, MAX_LINE};
+pub use observer::{Observer, ObserverCounts, ObserverOutput};
 pub use saved::SavedError;
-pub use source::{Capabilities, Source};
+pub use source::{Capabilities, StreamSource};
 pub use supplement::Supplement;
-pub use team::{Member, MemberStatus, Session, Task, TaskId, TaskStatus, Team, TeamRole};
-pub use vocabulary::Category;
+pub use team::{
+    MemberStatus, ObservedMember, ObservedSession, ObservedTask, ObservedTaskId, ObservedTeam,
+    TaskStatus, TeamRole,
+};
+pub use vocabulary::ObservedCategory;

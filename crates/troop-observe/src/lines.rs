@@ -1,31 +1,31 @@
-//! Bytes to lines, in whatever pieces they come.
+//! Splits bytes into lines, in whatever pieces they arrive.
 
 use memchr::memchr;
 
-/// The longest line that is looked at. Nothing about a team is that long.
+/// The longest line that is parsed. Nothing about a team is that long.
 pub const MAX_LINE: usize = 8 * 1024 * 1024;
-/// How much memory is kept for the next line that comes in pieces.
+/// How much memory we keep for the next line that arrives in pieces.
 const KEPT: usize = 64 * 1024;
 
-/// A line without the mark that some programs put before the first one. It says nothing.
+/// A line without the byte order mark that some programs write first.
 pub(crate) fn bare(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }
 
-/// Puts lines together. Holds at most one of them, and none that is too long.
+/// Assembles lines. It buffers one line at most, and none that is too long.
 #[derive(Debug, Default)]
-pub struct Lines {
-    /// How the line begins that comes in pieces.
+pub struct LineSplitter {
+    /// The beginning of a line that arrives in pieces.
     begun: Vec<u8>,
-    /// Whether that line was given out and is to be forgotten.
+    /// Whether the caller has that line, so that the next call drops it.
     is_given: bool,
     is_too_long: bool,
     n_too_long: u64,
 }
 
-impl Lines {
-    /// Takes bytes up to the end of a line. Gives how many these are, with the line end, and the line, without it, if it
-    /// is over and not too long.
+impl LineSplitter {
+    /// Takes bytes up to the end of a line. Returns how many it took, including the line end, and the line without it if
+    /// it is complete and not too long.
     pub fn next<'a>(&'a mut self, bytes: &'a [u8]) -> (usize, Option<&'a [u8]>) {
         self.forget_given();
         let Some(end) = memchr(b'\n', bytes) else {
@@ -40,18 +40,18 @@ impl Lines {
         (end + 1, self.give())
     }
 
-    /// The last line, where the stream ended without a line end.
+    /// The last line, if the stream ended without a line end.
     pub fn end(&mut self) -> Option<&[u8]> {
         self.forget_given();
         self.give().filter(|line| !line.is_empty())
     }
 
-    /// Forgets the line that is not over yet.
+    /// Drops the incomplete line.
     pub fn clear(&mut self) {
         *self = Self { n_too_long: self.n_too_long, ..Self::default() };
     }
 
-    /// How many lines were too long to be looked at.
+    /// How many lines were too long to parse.
     #[must_use]
     pub fn n_too_long(&self) -> u64 {
         self.n_too_long

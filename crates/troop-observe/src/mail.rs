@@ -1,48 +1,47 @@
-//! What teammates write, as it reaches a session: tags in the text of a user message, or an attachment.
+//! Messages of teammates as a session receives them: tags in the text of a user message, or an attachment.
 
 use memchr::{memchr, memmem};
 use serde::Deserialize;
 
 use crate::{
     raw::{Raw, id, object, text, truth},
-    team::TaskId,
+    team::ObservedTaskId,
 };
 
 const OPEN: &str = "<teammate-message";
 const CLOSE: &str = "</teammate-message>";
 
-/// How far a tag is looked at for its end, so that a line full of tags is not read over and over.
+/// How far we look for the end of a tag, so that a line full of tags is not read over and over.
 const MAX_HEAD: usize = 4096;
 
-/// What a teammate wrote.
+/// A message from a teammate.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Mail {
+pub(crate) struct TeammateMail {
     pub(crate) from: String,
     pub(crate) color: Option<String>,
     pub(crate) summary: Option<String>,
     pub(crate) content: Content,
 }
 
-/// What it is about.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Text(String),
-    Idle { completed: Option<TaskId> },
+    Idle { completed: Option<ObservedTaskId> },
     ShutdownRequest { request_id: Option<String>, reason: Option<String> },
     ShutdownResponse { request_id: Option<String>, approved: bool, reason: Option<String> },
     PlanRequest { request_id: Option<String>, plan: String },
     PlanResponse { request_id: Option<String>, approved: bool, feedback: Option<String> },
 }
 
-impl Mail {
-    /// What somebody said, where nothing is around it.
+impl TeammateMail {
+    /// A message without a tag around it.
     pub(crate) fn new(from: String, body: &str) -> Self {
         Self { from, color: None, summary: None, content: content(body.trim()) }
     }
 }
 
-/// All that is in a text. What lacks its end, or says not whose it is, is none.
-pub(crate) fn find(text: &str) -> Vec<Mail> {
+/// All messages in a text. A tag without an end or without a sender is not a message.
+pub(crate) fn find(text: &str) -> Vec<TeammateMail> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((_, after)) = rest.split_once(OPEN) {
@@ -52,13 +51,14 @@ pub(crate) fn find(text: &str) -> Vec<Mail> {
         let Some(from) = attribute(head, "teammate_id").filter(|it| !it.is_empty()) else {
             continue;
         };
-        let (color, summary) = (attribute(head, "color"), attribute(head, "summary"));
-        found.push(Mail { color, summary, ..Mail::new(from, body) });
+        let color = attribute(head, "color");
+        let summary = attribute(head, "summary");
+        found.push(TeammateMail { color, summary, ..TeammateMail::new(from, body) });
     }
     found
 }
 
-/// What stands in the tag, and what behind it. A `>` within quotes is part of what is said, as in `a -> b`.
+/// Splits a text at the end of its tag. A `>` in quotes belongs to an attribute, as in `a -> b`.
 fn split_head(text: &str) -> Option<(&str, &str)> {
     let near = text.as_bytes().get(..MAX_HEAD).unwrap_or(text.as_bytes());
     let line = near.get(..memchr(b'\n', near).unwrap_or(near.len())).unwrap_or_default();
@@ -67,7 +67,7 @@ fn split_head(text: &str) -> Option<(&str, &str)> {
         is_quoted ^= *byte == b'"';
         *byte == b'>' && !is_quoted
     });
-    // A quote that is never closed is part of what is said, too.
+    // A quote that is never closed belongs to an attribute, too.
     let end = end.or_else(|| memmem::find(line, b"\">").map(|at| at + 1));
     let end = end.or_else(|| memchr(b'>', text.as_bytes()))?;
     Some((text.get(..end)?, text.get(end + 1..)?))
@@ -87,7 +87,7 @@ fn attribute(head: &str, name: &str) -> Option<String> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Structured<'a> {
+struct StructuredMail<'a> {
     #[serde(borrow)]
     r#type: Raw<'a>,
     request_id: Raw<'a>,
@@ -104,9 +104,10 @@ struct Structured<'a> {
 fn content(body: &str) -> Content {
     let plain = || Content::Text(body.to_owned());
     let Ok(raw) = serde_json::from_str(body) else { return plain() };
-    let Some(it) = object::<Structured<'_>>(Some(raw)) else { return plain() };
+    let Some(it) = object::<StructuredMail<'_>>(Some(raw)) else { return plain() };
     let request_id = id(it.request_id).or_else(|| id(it.request_id_too));
-    let (reason, feedback) = (text(it.reason), text(it.feedback));
+    let reason = text(it.reason);
+    let feedback = text(it.feedback);
     let approved = truth(it.approved).or_else(|| truth(it.approve)).unwrap_or(false);
     match text(it.r#type).as_deref() {
         Some("idle_notification") => {

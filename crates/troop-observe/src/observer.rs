@@ -1,4 +1,4 @@
-//! The pipeline: a line in, what it adds and what happened out.
+//! The pipeline: lines in, supplements and events out.
 
 use std::{collections::BTreeMap, vec::Drain};
 
@@ -6,137 +6,137 @@ use serde::{Deserialize, Serialize};
 use troop_model::Time;
 
 use crate::{
-    answer::Answer,
-    correlate::{Correlator, MAX_AGE, Pending, hash},
-    diff::{Change, diff},
-    event::{TeamEvent, What},
-    filter::{Filter, Look},
-    follower::{Feed, Follower},
+    answer::ToolAnswer,
+    correlate::{Correlator, MAX_AGE, PendingUse, hash},
+    diff::{ObservedChange, diff},
+    event::{ObservedFact, TeamEvent},
+    filter::{LineFilter, LineVerdict},
+    follower::{FollowerQueues, TeamFollower},
     lines::bare,
-    recognise::{Ended, Recognised, Signal, Speaker, ToolResult, ToolUse, recognise},
+    recognise::{
+        BackgroundEnd, LineSignal, ObservedResult, Recognised, Speaker, ToolUse, recognise,
+    },
     reduce::{Shelf, find_team, imagine, reduce, reduce_mail, set_status},
-    source::Source,
+    source::StreamSource,
     supplement::Supplement,
-    team::{MemberStatus, Session, TaskId, TaskStatus, Team, TeamRole},
-    vocabulary::{Meaning, Operation, Update},
+    team::{MemberStatus, ObservedSession, ObservedTaskId, ObservedTeam, TaskStatus, TeamRole},
+    vocabulary::{Meaning, ObservedUpdate, Operation},
 };
 
-/// How many names of unknown tools are remembered, and how much of each.
+/// How many names of unknown tools we remember, and how many bytes of each.
 const MAX_UNKNOWN: usize = 64;
 const MAX_UNKNOWN_NAME: usize = 64;
 
-/// Watches one stream.
+/// Observes one stream.
 #[derive(Debug)]
 pub struct Observer {
-    pub(crate) memory: Memory,
-    filter: Filter,
-    feed: Feed,
-    out: Vec<Output>,
+    pub(crate) memory: ObserverMemory,
+    filter: LineFilter,
+    feed: FollowerQueues,
+    out: Vec<ObserverOutput>,
     has_changed: bool,
-    /// The last team, if it is over.
-    over: Option<Box<Team>>,
+    /// The last team, if it has ended.
+    over: Option<Box<ObservedTeam>>,
 }
 
-/// What an observer knows.
+/// Everything that an observer knows.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Memory {
-    session: Session,
-    /// What there is to do, while there is no team.
+pub(crate) struct ObserverMemory {
+    session: ObservedSession,
+    /// The session's tasks while it has no team.
     #[serde(default)]
     shelf: Shelf,
     correlator: Correlator,
-    /// Who completed which task and has not begun another since.
-    completed: BTreeMap<String, TaskId>,
-    /// The message whose lines come just now.
+    /// Members that completed a task and have not started another since.
+    completed: BTreeMap<String, ObservedTaskId>,
+    /// The message whose lines are arriving now.
     batch: Option<String>,
     sequence: u64,
-    counts: Counts,
-    /// When something was last said, by the clock of who said it. A line without a time is of then: two clocks in one story
-    /// would let it run backwards.
+    counts: ObserverCounts,
+    /// The newest time in the stream, by the speaker's clock. A line without a time gets this one: with two clocks, time
+    /// could run backwards.
     #[serde(default)]
     said_at: Option<Time>,
 }
 
-/// What an observer says about a line.
+/// What an observer returns for a line.
 #[derive(Debug)]
-pub enum Output {
-    /// To be passed on behind the line.
+pub enum ObserverOutput {
+    /// Goes into the stream after the line.
     Supplement(Box<Supplement>),
-    /// Something happened.
     Event(Box<TeamEvent>),
 }
 
-/// What was counted.
+/// Counters of what an observer has seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Lines.
+pub struct ObserverCounts {
     pub lines: u64,
-    /// Lines that were no JSON objects, as far as that was seen: what cannot be about a team is not read.
+    /// Lines that were not JSON objects, among those that were parsed.
     pub unreadable: u64,
-    /// Uses of team tools that lacked something.
+    /// Uses of team tools with a required field missing.
     pub incomplete: u64,
-    /// Tools that are named like those of teams and that nobody knows: signs of a newer vocabulary.
+    /// Unknown tools with names like team tools: signs of a newer version.
     pub unknown_tools: BTreeMap<String, u64>,
 }
 
-/// Where and when something was seen.
+/// The context of a line: session, time, speaker.
 struct Scene {
     at: Time,
     session_id: Option<String>,
-    /// Who speaks, if it is not the session itself.
+    /// The speaker, if it is not the session itself.
     actor: Option<String>,
 }
 
 impl Default for Observer {
     fn default() -> Self {
-        Self::with(Memory::default())
+        Self::with(ObserverMemory::default())
     }
 }
 
 impl Observer {
-    pub(crate) fn with(memory: Memory) -> Self {
+    pub(crate) fn with(memory: ObserverMemory) -> Self {
         Self {
             memory,
-            filter: Filter::new(),
-            feed: Feed::default(),
+            filter: LineFilter::new(),
+            feed: FollowerQueues::default(),
             out: Vec::new(),
             has_changed: false,
             over: None,
         }
     }
 
-    /// Takes the next line, without its end; gives what there is to say about it.
-    pub fn line(&mut self, line: &[u8], now: Time) -> Drain<'_, Output> {
+    /// Takes the next line, without its line end; returns its supplements and events.
+    pub fn line(&mut self, line: &[u8], now: Time) -> Drain<'_, ObserverOutput> {
         let line = bare(line);
         self.memory.counts.lines += 1;
         let look = if self.memory.completed.is_empty() {
             self.filter.look(line, &self.memory.correlator)
         } else {
-            // Whoever completed something is idle if the next message does not say otherwise, whatever it is about.
-            Look::Read
+            // A member that completed a task is idle unless the next message says otherwise.
+            LineVerdict::Read
         };
         match look {
-            Look::Read => self.read(line, now),
-            // What is no object, or was cut off, is seen without reading it.
+            LineVerdict::Read => self.read(line, now),
+            // A line that is cut off or not an object is recognised without parsing it.
             _ if !is_whole(line) => self.memory.counts.unreadable += 1,
-            Look::Early(ids) => self.memory.correlator.keep_early(ids, line),
-            Look::LetGo => {}
+            LineVerdict::Early(ids) => self.memory.correlator.keep_early(ids, line),
+            LineVerdict::LetGo => {}
         }
         self.has_changed |= self.memory.correlator.flush(now, MAX_AGE) > 0;
         self.out.drain(..)
     }
 
-    /// The stream is over.
-    pub fn end(&mut self, now: Time) -> Drain<'_, Output> {
+    /// The stream has ended.
+    pub fn end(&mut self, now: Time) -> Drain<'_, ObserverOutput> {
         let session_id = self.memory.session.session_id.clone();
         let at = self.memory.said_at.unwrap_or(now);
         self.find_idle(&[], &Scene { at, session_id, actor: None });
         self.out.drain(..)
     }
 
-    /// What is known now, with what was asked but has not been seen to happen.
+    /// The session as it is known, including tool uses without a result yet.
     #[must_use]
-    pub fn session(&self) -> Session {
+    pub fn session(&self) -> ObservedSession {
         let mut session = self.memory.session.clone();
         for asked in self.memory.correlator.waiting() {
             imagine(&mut session.team, asked);
@@ -148,37 +148,36 @@ impl Observer {
         session
     }
 
-    /// The team, as far as it was seen to be so.
+    /// The team, without tool uses that have no result yet.
     #[must_use]
-    pub fn team(&self) -> Option<&Team> {
+    pub fn team(&self) -> Option<&ObservedTeam> {
         self.memory.session.team.as_ref()
     }
 
-    /// The last team as it was when it ended, if no other has begun since.
+    /// The last team as it was when it ended, if no other has started since.
     #[must_use]
-    pub fn over(&self) -> Option<&Team> {
+    pub fn over(&self) -> Option<&ObservedTeam> {
         self.over.as_deref().filter(|_| self.memory.session.team.is_none())
     }
 
-    /// What was counted.
+    /// Counters of what an observer has seen.
     #[must_use]
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &ObserverCounts {
         &self.memory.counts
     }
 
-    /// How many tool uses wait for their results.
     #[must_use]
     pub fn n_waiting(&self) -> usize {
         self.memory.correlator.n_waiting()
     }
 
-    /// Whether anything that is worth saving changed since this was asked last.
-    pub fn has_changed(&mut self) -> bool {
+    /// Whether anything worth saving has changed since the last call.
+    pub fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.has_changed)
     }
 
-    /// Lets somebody follow what happens from now on.
-    pub fn follow(&mut self, source: Source) -> Follower {
+    /// Starts a follower that gets every event from now on.
+    pub fn follow(&mut self, source: StreamSource) -> TeamFollower {
         self.feed.follow(source, self.memory.session.team.as_ref())
     }
 
@@ -197,23 +196,23 @@ impl Observer {
         if matches!(speaker, Speaker::Assistant | Speaker::Result) {
             self.begin_batch(message_id, &signals, &scene);
         }
-        let has_mail = signals.iter().any(|it| matches!(it, Signal::Mail(_)));
-        // A copy of a line says nothing new. Tool uses have ids of their own.
+        let has_mail = signals.iter().any(|it| matches!(it, LineSignal::Mail(_)));
+        // A copy of a line says nothing new; tool uses are compared by their own ids.
         let is_new = !has_mail
             || self.memory.session.team.is_none()
             || uuid.is_none_or(|uuid| self.memory.correlator.settle(&uuid));
         for signal in signals {
             match signal {
-                Signal::Use(it) => self.ask(it, &scene, now),
-                Signal::Result(it) => self.answer(&it, &scene),
-                Signal::Mail(it) if is_new => {
+                LineSignal::Use(it) => self.ask(it, &scene, now),
+                LineSignal::Result(it) => self.answer(&it, &scene),
+                LineSignal::Mail(it) if is_new => {
                     let team = &mut self.memory.session.team;
                     let changes = team.as_mut().map(|team| reduce_mail(team, it));
                     self.tell(changes.unwrap_or_default(), None, &scene);
                 }
-                Signal::Mail(_) => {}
-                Signal::Init(it) => self.begin_session(*it),
-                Signal::Ended(it) => self.member_ended(&it, &scene),
+                LineSignal::Mail(_) => {}
+                LineSignal::Init(it) => self.begin_session(*it),
+                LineSignal::Ended(it) => self.member_ended(&it, &scene),
             }
         }
         if let Some(team) = team {
@@ -221,13 +220,13 @@ impl Observer {
         }
     }
 
-    /// Keeps results whose uses were not seen: they may still come.
+    /// Keeps results whose uses have not arrived yet.
     fn keep_early(&mut self, recognised: &Recognised<'_>, line: &[u8]) {
         let correlator = &mut self.memory.correlator;
         let early: Vec<_> = recognised
             .signals
             .iter()
-            .filter_map(|it| if let Signal::Result(it) = it { Some(&it.id) } else { None })
+            .filter_map(|it| if let LineSignal::Result(it) = it { Some(&it.id) } else { None })
             .filter(|id| !correlator.is_awaited(id))
             .map(|id| hash(id))
             .collect();
@@ -250,17 +249,17 @@ impl Observer {
         Scene { at: self.memory.said_at.unwrap_or(now), session_id, actor }
     }
 
-    fn begin_session(&mut self, begun: Session) {
+    fn begin_session(&mut self, begun: ObservedSession) {
         let session = &mut self.memory.session;
         let team = session.team.take();
-        *session = Session { team, ..begun };
+        *session = ObservedSession { team, ..begun };
         self.has_changed = true;
     }
 
-    /// A transcript notes on its lines to which team its session belongs, and as whom.
+    /// Every line of a transcript names the session's team and its name in that team.
     fn note_team(&mut self, name: &str, agent: Option<String>, scene: &Scene) {
         let is_teammate = agent.as_ref().is_some_and(|it| it != crate::team::LEAD);
-        // A lead that deleted its team says so by a tool; its transcript may go on to name it.
+        // A lead deletes its team with a tool; its transcript may still name the team afterwards.
         if !is_teammate {
             return;
         }
@@ -290,28 +289,33 @@ impl Observer {
         let is_about_a_team = operation.is_about_a_team_for_sure()
             || self.memory.session.team.is_some()
             || correlator.waiting().any(|it| matches!(it.operation, Operation::CreateTeam { .. }));
-        // Whether a spawn without a team is one is known when something came of it.
+        // Only the result tells whether a spawn without a team made a teammate.
         let is_doubtful = matches!(&operation, Operation::Spawn(it) if it.team.is_none());
         let is_announced = is_about_a_team && !is_doubtful;
         if is_announced && !is_repeated {
             let category = operation.category();
             let added = Supplement::asked(category, &asked.name, &asked.id, asked.input);
-            self.out.push(Output::Supplement(Box::new(added)));
+            self.out.push(ObserverOutput::Supplement(Box::new(added)));
         }
-        let (id, actor) = (asked.id.clone(), scene.actor.clone());
-        let (tool, received_at) = (asked.name, now);
-        correlator.add(Pending { id, tool, operation, actor, received_at, is_announced });
+        correlator.add(PendingUse {
+            id: asked.id.clone(),
+            tool: asked.name,
+            operation,
+            actor: scene.actor.clone(),
+            received_at: now,
+            is_announced,
+        });
         self.has_changed = true;
         while let Some(line) = self.memory.correlator.take_early(&asked.id) {
             self.answer_early(&line, &asked.id, scene);
         }
     }
 
-    /// The result came before its use.
+    /// Handles a result that arrived before its use.
     fn answer_early(&mut self, line: &[u8], id: &str, scene: &Scene) {
         let Ok(Some(recognised)) = recognise(line) else { return };
         for signal in recognised.signals {
-            if let Signal::Result(result) = signal
+            if let LineSignal::Result(result) = signal
                 && result.id == id
             {
                 self.answer(&result, scene);
@@ -319,23 +323,23 @@ impl Observer {
         }
     }
 
-    fn answer(&mut self, result: &ToolResult<'_>, scene: &Scene) {
+    fn answer(&mut self, result: &ObservedResult<'_>, scene: &Scene) {
         let Some(asked) = self.memory.correlator.take(&result.id) else { return };
         self.has_changed = true;
-        let answer = Answer::new(result);
+        let answer = ToolAnswer::new(result);
         let had_team = self.memory.session.team.is_some();
-        let Memory { session, shelf, .. } = &mut self.memory;
+        let ObserverMemory { session, shelf, .. } = &mut self.memory;
         let changes = reduce(&mut session.team, shelf, &asked, &answer);
-        if let (false, Session { version: Some(_), team: Some(team), .. }) =
+        if let (false, ObservedSession { version: Some(_), team: Some(team), .. }) =
             (had_team, &mut self.memory.session)
         {
-            team.is_seen_from_beginning();
+            team.note_seen_from_beginning();
         }
         if asked.is_announced || !changes.is_empty() {
             let category = asked.operation.category();
             let added = Supplement::asked(category, &asked.tool, &asked.id, None)
                 .answered(result.content, answer.is_error);
-            self.out.push(Output::Supplement(Box::new(added)));
+            self.out.push(ObserverOutput::Supplement(Box::new(added)));
         }
         if let (Operation::UpdateTask(update), false) = (&asked.operation, answer.is_error) {
             self.note_work(update);
@@ -343,8 +347,8 @@ impl Observer {
         self.tell(changes, Some(&asked.id), scene);
     }
 
-    /// Remembers who completed something, until it begins something else.
-    fn note_work(&mut self, update: &Update) {
+    /// Remembers members that completed a task until they start another.
+    fn note_work(&mut self, update: &ObservedUpdate) {
         let Some(team) = &self.memory.session.team else { return };
         let Some(task) = team.tasks.get(&update.task) else { return };
         let Some(owner) = task.owner.as_ref().filter(|it| team.member(it).is_some()) else {
@@ -359,7 +363,7 @@ impl Observer {
         }
     }
 
-    fn begin_batch(&mut self, id: Option<String>, signals: &[Signal<'_>], scene: &Scene) {
+    fn begin_batch(&mut self, id: Option<String>, signals: &[LineSignal<'_>], scene: &Scene) {
         if id.is_some() && id == self.memory.batch {
             return;
         }
@@ -367,8 +371,8 @@ impl Observer {
         self.find_idle(signals, scene);
     }
 
-    /// Whoever completed a task before this message, and does not begin another in it, is idle.
-    fn find_idle(&mut self, signals: &[Signal<'_>], scene: &Scene) {
+    /// A member is idle if it completed a task before this message and starts no other in it.
+    fn find_idle(&mut self, signals: &[LineSignal<'_>], scene: &Scene) {
         if self.memory.completed.is_empty() {
             return;
         }
@@ -383,14 +387,17 @@ impl Observer {
             let is_active = team.member(&from).is_some_and(|it| it.status == MemberStatus::Active);
             if is_active {
                 let completed_task_id = Some(task);
-                changes.push(Change::Said(What::Idle { from: from.clone(), completed_task_id }));
+                changes.push(ObservedChange::Said(ObservedFact::Idle {
+                    from: from.clone(),
+                    completed_task_id,
+                }));
                 changes.extend(set_status(team, &from, MemberStatus::Idle));
             }
         }
         self.tell(changes, None, scene);
     }
 
-    fn member_ended(&mut self, ended: &Ended, scene: &Scene) {
+    fn member_ended(&mut self, ended: &BackgroundEnd, scene: &Scene) {
         let Some(team) = &mut self.memory.session.team else { return };
         let is_meant = |tool_use_id: Option<&str>, agent_id: &str| {
             (ended.tool_use_id.is_some() && ended.tool_use_id.as_deref() == tool_use_id)
@@ -412,18 +419,18 @@ impl Observer {
         }
     }
 
-    /// Says what changed.
-    fn tell(&mut self, changes: Vec<Change>, tool_use_id: Option<&str>, scene: &Scene) {
+    /// Publishes what changed.
+    fn tell(&mut self, changes: Vec<ObservedChange>, tool_use_id: Option<&str>, scene: &Scene) {
         for change in changes {
             let mut gone = None;
-            if let Change::TeamGone(team) = &change {
+            if let ObservedChange::TeamGone(team) = &change {
                 gone = Some(team.name.clone());
                 self.over = Some(team.clone());
             }
-            let Some(what) = diff(change) else { continue };
+            let Some(fact) = diff(change) else { continue };
             let known = || self.memory.session.team.as_ref().map(|it| it.name.clone());
             let team = gone.or_else(known).unwrap_or_default();
-            // What was saved may say anything.
+            // A saved state may contain anything.
             self.memory.sequence = self.memory.sequence.saturating_add(1);
             self.has_changed = true;
             let event = TeamEvent {
@@ -432,10 +439,10 @@ impl Observer {
                 session_id: scene.session_id.clone(),
                 team,
                 tool_use_id: tool_use_id.map(str::to_owned),
-                what,
+                fact,
             };
             self.feed.publish(&event);
-            self.out.push(Output::Event(Box::new(event)));
+            self.out.push(ObserverOutput::Event(Box::new(event)));
         }
         if self.memory.session.team.is_none() {
             self.memory.completed.clear();
@@ -443,15 +450,16 @@ impl Observer {
     }
 }
 
-/// Whether a line begins and ends as an object does. An empty one says nothing.
+/// Whether a line begins and ends like a JSON object. An empty line is fine.
 fn is_whole(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     line.is_empty() || (line.starts_with(b"{") && line.ends_with(b"}"))
 }
 
-/// Who begins a task by this, if anybody does.
-fn begins_task(signal: &Signal<'_>, team: &Team) -> Option<String> {
-    let Signal::Use(ToolUse { meaning: Meaning::Team(Operation::UpdateTask(update)), .. }) = signal
+/// The member that this update makes start a task, if any.
+fn begins_task(signal: &LineSignal<'_>, team: &ObservedTeam) -> Option<String> {
+    let LineSignal::Use(ToolUse { meaning: Meaning::Team(Operation::UpdateTask(update)), .. }) =
+        signal
     else {
         return None;
     };

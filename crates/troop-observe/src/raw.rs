@@ -1,4 +1,4 @@
-//! JSON that others wrote, read without trust: what has the wrong type is not there, and nothing else suffers.
+//! Reads JSON of other programs leniently: a value of the wrong type counts as missing, and the rest is read.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
@@ -9,20 +9,20 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::team::TaskId;
+use crate::team::ObservedTaskId;
 
-/// A value as it is written, if it is there.
+/// A raw JSON value, if present.
 pub(crate) type Raw<'a> = Option<&'a RawValue>;
 
-/// A text. What is half a character, as JavaScript leaves it when it cuts, becomes a mark of that.
+/// A string. Half a surrogate pair, as JavaScript leaves it when it cuts, becomes a replacement character.
 pub(crate) fn text(raw: Raw<'_>) -> Option<String> {
     said(raw).map(Cow::into_owned)
 }
 
-/// A text, as it stands there if nothing in it is written in another way.
+/// A string, borrowed if it has no escapes.
 pub(crate) fn said(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     let raw = raw?.get();
-    // Cheaper than to find out by failing.
+    // Cheaper than letting the parser fail.
     let within = raw.strip_prefix('"')?.strip_suffix('"')?;
     if memchr(b'\\', within.as_bytes()).is_none() {
         return Some(Cow::Borrowed(within));
@@ -30,17 +30,17 @@ pub(crate) fn said(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     serde_json::from_str(raw).ok().map(|Lossy(text)| Cow::Owned(text))
 }
 
-/// Whether something is just this word.
+/// Whether a value is exactly this string.
 pub(crate) fn is(raw: Raw<'_>, word: &str) -> bool {
     said(raw).is_some_and(|it| it == word)
 }
 
-/// A text that says something.
+/// A string that is not blank.
 pub(crate) fn filled(raw: Raw<'_>) -> Option<String> {
     text(raw).filter(|text| !text.trim().is_empty())
 }
 
-/// A yes or no.
+/// A boolean, also if it is written as a string.
 pub(crate) fn truth(raw: Raw<'_>) -> Option<bool> {
     match raw?.get() {
         "true" | "\"true\"" => Some(true),
@@ -49,7 +49,7 @@ pub(crate) fn truth(raw: Raw<'_>) -> Option<bool> {
     }
 }
 
-/// An identifier: a text or a whole number.
+/// An identifier: a string or a whole number.
 pub(crate) fn id(raw: Raw<'_>) -> Option<String> {
     let written = raw?.get();
     if written.starts_with('"') {
@@ -59,34 +59,33 @@ pub(crate) fn id(raw: Raw<'_>) -> Option<String> {
     (is_whole && !written.is_empty()).then(|| written.to_owned())
 }
 
-/// The identifier of a task.
-pub(crate) fn task(raw: Raw<'_>) -> Option<TaskId> {
-    TaskId::new(&id(raw)?)
+pub(crate) fn task(raw: Raw<'_>) -> Option<ObservedTaskId> {
+    ObservedTaskId::new(&id(raw)?)
 }
 
-/// The tasks of a list; what is none is left out.
-pub(crate) fn tasks(raw: Raw<'_>) -> Vec<TaskId> {
+/// The task ids of a list, without values that are not ids.
+pub(crate) fn tasks(raw: Raw<'_>) -> Vec<ObservedTaskId> {
     elements(raw).into_iter().filter_map(|it| task(Some(it))).collect()
 }
 
-/// What a list holds.
+/// The elements of an array.
 pub(crate) fn elements(raw: Raw<'_>) -> Vec<&RawValue> {
     raw.filter(|raw| raw.get().starts_with('['))
         .and_then(|raw| serde_json::from_str(raw.get()).ok())
         .unwrap_or_default()
 }
 
-/// An object of a known shape.
+/// Parses an object.
 pub(crate) fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
     let raw = raw?.get();
-    // A list would be taken for an object whose fields stand in order.
+    // serde would read an array as an object with its fields in order.
     if !raw.starts_with('{') {
         return None;
     }
     serde_json::from_str(raw).ok()
 }
 
-/// An object of a known shape within another one; nothing where something else stands.
+/// A nested object; `None` if the value is something else.
 #[derive(Debug, Default)]
 pub(crate) struct Part<T>(pub(crate) Option<T>);
 
@@ -142,7 +141,7 @@ struct Lossy(String);
 
 impl<'de> Deserialize<'de> for Lossy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // As bytes, halves of characters are let through; as text, they would be an error.
+        // As bytes, lone surrogates are let through; as text, they would be an error.
         deserializer.deserialize_bytes(LossyVisitor)
     }
 }

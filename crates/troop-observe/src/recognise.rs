@@ -1,61 +1,59 @@
-//! What a line says that may be about a team: what an agent asks for, what came of it, what teammates write.
+//! Parses a line: tool uses, tool results, and messages of teammates.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use troop_model::Time;
 
 use crate::{
-    mail::{self, Mail},
+    mail::{self, TeammateMail},
     raw::{Part, Raw, elements, filled, id, is, object, said, text},
-    team::Session,
+    team::ObservedSession,
     vocabulary::{Meaning, understand},
 };
 
-/// Nothing that is longer is the id of a tool use.
+/// The longest id of a tool use; anything longer is not an id.
 const MAX_ID: usize = 256;
 
-/// A line, as far as it is about anything.
+/// The parts of a line that may be about a team.
 #[derive(Debug)]
 pub(crate) struct Recognised<'a> {
     pub(crate) speaker: Speaker,
-    /// What lines of one message have in common.
+    /// Shared by all lines of one message.
     pub(crate) message_id: Option<String>,
-    /// What copies of one line have in common.
+    /// Shared by all copies of one line.
     pub(crate) uuid: Option<String>,
     pub(crate) session_id: Option<String>,
-    /// When it was said, if it says so.
+    /// The line's own time, if it has one.
     pub(crate) at: Option<Time>,
-    /// The tool use of the agent that says this, if it is not the session's own.
+    /// The tool use that started the speaking agent, if it is a subagent.
     pub(crate) parent: Option<String>,
-    /// The team and the name that a transcript notes on every line.
+    /// The team and the member's name, which transcripts have on every line.
     pub(crate) team: Option<String>,
     pub(crate) agent: Option<String>,
-    pub(crate) signals: Vec<Signal<'a>>,
+    pub(crate) signals: Vec<LineSignal<'a>>,
 }
 
-/// Who says a line.
+/// The speaker of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaker {
     Assistant,
     User,
     System,
-    /// The end of a turn.
     Result,
 }
 
-/// One thing that a line says.
+/// One thing in a line that may be about a team.
 #[derive(Debug)]
-pub(crate) enum Signal<'a> {
+pub(crate) enum LineSignal<'a> {
     Use(ToolUse<'a>),
-    Result(ToolResult<'a>),
-    Mail(Mail),
-    /// The session begins, or goes on.
-    Init(Box<Session>),
-    /// What a tool use has started in the background is over.
-    Ended(Ended),
+    Result(ObservedResult<'a>),
+    Mail(TeammateMail),
+    /// The session starts or continues.
+    Init(Box<ObservedSession>),
+    /// Background work of a tool use has ended.
+    Ended(BackgroundEnd),
 }
 
-/// An agent uses a tool.
 #[derive(Debug)]
 pub(crate) struct ToolUse<'a> {
     pub(crate) id: String,
@@ -64,31 +62,30 @@ pub(crate) struct ToolUse<'a> {
     pub(crate) meaning: Meaning,
 }
 
-/// What came of a tool use.
+/// The result of a tool use.
 #[derive(Debug)]
-pub(crate) struct ToolResult<'a> {
+pub(crate) struct ObservedResult<'a> {
     pub(crate) id: String,
     pub(crate) content: Raw<'a>,
-    /// The same for programs, where there is such a thing.
+    /// The structured result, if the line has one.
     pub(crate) structured: Raw<'a>,
     pub(crate) is_error: bool,
 }
 
-/// A teammate that ended by itself.
+/// A teammate that ended on its own.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct BackgroundEnd {
     pub(crate) tool_use_id: Option<String>,
     pub(crate) agent_id: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Line<'a> {
+struct StreamLine<'a> {
     #[serde(borrow)]
     r#type: Raw<'a>,
-    subtype: Raw<'a>,
     role: Raw<'a>,
-    message: Part<Message<'a>>,
+    message: Part<StreamMessage<'a>>,
     content: Raw<'a>,
     attachment: Raw<'a>,
     uuid: Raw<'a>,
@@ -104,6 +101,15 @@ struct Line<'a> {
     team_name: Raw<'a>,
     #[serde(rename = "agentName")]
     agent_name: Raw<'a>,
+}
+
+/// Fields that only lines of the speaker `system` have. Such lines are rare, so parsing them twice costs little.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SystemLine<'a> {
+    #[serde(borrow)]
+    subtype: Raw<'a>,
+    session_id: Raw<'a>,
     tool_use_id: Raw<'a>,
     status: Raw<'a>,
     summary: Raw<'a>,
@@ -114,7 +120,7 @@ struct Line<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Message<'a> {
+struct StreamMessage<'a> {
     #[serde(borrow)]
     id: Raw<'a>,
     role: Raw<'a>,
@@ -123,7 +129,7 @@ struct Message<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Block<'a> {
+struct StreamBlock<'a> {
     #[serde(borrow)]
     r#type: Raw<'a>,
     id: Raw<'a>,
@@ -137,37 +143,37 @@ struct Block<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Attachment<'a> {
+struct StreamAttachment<'a> {
     #[serde(borrow)]
     r#type: Raw<'a>,
-    origin: Part<Origin<'a>>,
+    origin: Part<PeerOrigin<'a>>,
 }
 
-/// Whose words an attachment holds.
+/// The sender of an attachment.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Origin<'a> {
+struct PeerOrigin<'a> {
     #[serde(borrow)]
     kind: Raw<'a>,
     from: Raw<'a>,
     body: Raw<'a>,
 }
 
-/// What a line says; an error if it is no JSON object.
+/// Parses a line; an error if it is not a JSON object.
 pub(crate) fn recognise(line: &[u8]) -> Result<Option<Recognised<'_>>, NotAnObject> {
-    let line = std::str::from_utf8(line.trim_ascii()).map_err(|_| NotAnObject)?;
-    if !line.starts_with('{') {
-        return if line.is_empty() { Ok(None) } else { Err(NotAnObject) };
+    let written = std::str::from_utf8(line.trim_ascii()).map_err(|_| NotAnObject)?;
+    if !written.starts_with('{') {
+        return if written.is_empty() { Ok(None) } else { Err(NotAnObject) };
     }
-    let mut line: Line<'_> = serde_json::from_str(line).map_err(|_| NotAnObject)?;
-    // The Agent SDK hands messages out without what is around them.
+    let mut line: StreamLine<'_> = serde_json::from_str(written).map_err(|_| NotAnObject)?;
+    // The Agent SDK emits bare messages, without the envelope.
     let message = line.message.0.take().unwrap_or_default();
     let content = message.content.or(line.content);
     let kind = said(line.r#type).or_else(|| said(line.role)).or_else(|| said(message.role));
     let (speaker, signals) = match kind.as_deref() {
         Some("assistant") => (Speaker::Assistant, uses(content)),
         Some("user") => (Speaker::User, answers(content, &line)),
-        Some("system") => (Speaker::System, news(&line)),
+        Some("system") => (Speaker::System, news(written)?),
         Some("result") => (Speaker::Result, Vec::new()),
         Some("attachment") => (Speaker::User, queued(line.attachment)),
         None => untyped(content, &line),
@@ -190,8 +196,8 @@ pub(crate) fn recognise(line: &[u8]) -> Result<Option<Recognised<'_>>, NotAnObje
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotAnObject;
 
-/// Without a type, what a message holds says whose it is.
-fn untyped<'a>(content: Raw<'a>, line: &Line<'a>) -> (Speaker, Vec<Signal<'a>>) {
+/// Without a type, the content tells who speaks.
+fn untyped<'a>(content: Raw<'a>, line: &StreamLine<'a>) -> (Speaker, Vec<LineSignal<'a>>) {
     let uses = uses(content);
     if uses.is_empty() {
         (Speaker::User, answers(content, line))
@@ -200,16 +206,17 @@ fn untyped<'a>(content: Raw<'a>, line: &Line<'a>) -> (Speaker, Vec<Signal<'a>>) 
     }
 }
 
-fn blocks(content: Raw<'_>) -> impl Iterator<Item = Block<'_>> {
+fn blocks(content: Raw<'_>) -> impl Iterator<Item = StreamBlock<'_>> {
     let all = content.filter(|it| it.get().starts_with('['));
-    let all: Option<Vec<Part<Block<'_>>>> = all.and_then(|it| serde_json::from_str(it.get()).ok());
-    // If one of them cannot be read, the others can.
+    let all: Option<Vec<Part<StreamBlock<'_>>>> =
+        all.and_then(|it| serde_json::from_str(it.get()).ok());
+    // One malformed block does not hide the others.
     let one_by_one = || elements(content).into_iter().map(|it| Part(object(Some(it)))).collect();
     all.unwrap_or_else(one_by_one).into_iter().filter_map(|it| it.0)
 }
 
-/// Whether a block is of this type; some do not say, and are known by what they have.
-fn is_type(block: &Block<'_>, kind: &str, sign: Raw<'_>) -> bool {
+/// Whether a block has this type. A block without a type is recognised by a field that only this type has.
+fn is_type(block: &StreamBlock<'_>, kind: &str, sign: Raw<'_>) -> bool {
     match block.r#type {
         Some(_) => is(block.r#type, kind),
         None => sign.is_some(),
@@ -220,9 +227,10 @@ fn tool_use_id(raw: Raw<'_>) -> Option<String> {
     id(raw).filter(|id| !id.is_empty() && id.len() <= MAX_ID)
 }
 
-fn uses(content: Raw<'_>) -> Vec<Signal<'_>> {
-    let used = |block: Block<'_>| {
-        let (id, name) = (tool_use_id(block.id)?, text(block.name)?);
+fn uses(content: Raw<'_>) -> Vec<LineSignal<'_>> {
+    let used = |block: StreamBlock<'_>| {
+        let id = tool_use_id(block.id)?;
+        let name = text(block.name)?;
         let meaning = understand(&name, block.input);
         Some((id, name, meaning))
     };
@@ -231,14 +239,14 @@ fn uses(content: Raw<'_>) -> Vec<Signal<'_>> {
         .filter_map(|block| {
             let input = block.input;
             let (id, name, meaning) = used(block)?;
-            Some(Signal::Use(ToolUse { id, name, input, meaning }))
+            Some(LineSignal::Use(ToolUse { id, name, input, meaning }))
         })
         .collect()
 }
 
-fn answers<'a>(content: Raw<'a>, line: &Line<'a>) -> Vec<Signal<'a>> {
+fn answers<'a>(content: Raw<'a>, line: &StreamLine<'a>) -> Vec<LineSignal<'a>> {
     if let Some(text) = text(content) {
-        return mail::find(&text).into_iter().map(Signal::Mail).collect();
+        return mail::find(&text).into_iter().map(LineSignal::Mail).collect();
     }
     let mut signals = Vec::new();
     for block in blocks(content) {
@@ -246,17 +254,22 @@ fn answers<'a>(content: Raw<'a>, line: &Line<'a>) -> Vec<Signal<'a>> {
             let structured = line.tool_use_result.or(line.tool_use_result_of_transcript);
             signals.extend(tool_use_id(block.tool_use_id).map(|id| {
                 let is_error = block.is_error.is_some_and(|it| it.get() == "true");
-                Signal::Result(ToolResult { id, content: block.content, structured, is_error })
+                LineSignal::Result(ObservedResult {
+                    id,
+                    content: block.content,
+                    structured,
+                    is_error,
+                })
             }));
         } else if is_type(&block, "text", block.text) {
             let mails = text(block.text).map(|it| mail::find(&it)).unwrap_or_default();
-            signals.extend(mails.into_iter().map(Signal::Mail));
+            signals.extend(mails.into_iter().map(LineSignal::Mail));
         }
     }
-    // What is for programs is said once for a line, so it is clear whose it is only where there is one result.
-    if signals.iter().filter(|it| matches!(it, Signal::Result(_))).count() > 1 {
+    // A line has one structured result at most, so we can assign it only if the line has one tool result.
+    if signals.iter().filter(|it| matches!(it, LineSignal::Result(_))).count() > 1 {
         for signal in &mut signals {
-            if let Signal::Result(result) = signal {
+            if let LineSignal::Result(result) = signal {
                 result.structured = None;
             }
         }
@@ -264,36 +277,38 @@ fn answers<'a>(content: Raw<'a>, line: &Line<'a>) -> Vec<Signal<'a>> {
     signals
 }
 
-/// What a teammate says while the session works: since 2.1.178 a transcript has that as an attachment.
-fn queued(attachment: Raw<'_>) -> Vec<Signal<'_>> {
-    let peer = object::<Attachment<'_>>(attachment)
+/// A teammate's message to a busy session: transcripts since 2.1.178 have it as an attachment.
+fn queued(attachment: Raw<'_>) -> Vec<LineSignal<'_>> {
+    let peer = object::<StreamAttachment<'_>>(attachment)
         .filter(|it| is(it.r#type, "queued_command"))
         .and_then(|it| it.origin.0)
         .filter(|it| is(it.kind, "peer"));
-    let mail = peer.and_then(|it| Some(Mail::new(filled(it.from)?, &text(it.body)?)));
-    mail.map(Signal::Mail).into_iter().collect()
+    let mail = peer.and_then(|it| Some(TeammateMail::new(filled(it.from)?, &text(it.body)?)));
+    mail.map(LineSignal::Mail).into_iter().collect()
 }
 
-fn news<'a>(line: &Line<'a>) -> Vec<Signal<'a>> {
-    match text(line.subtype).as_deref() {
+fn news(written: &str) -> Result<Vec<LineSignal<'_>>, NotAnObject> {
+    let line: SystemLine<'_> = serde_json::from_str(written).map_err(|_| NotAnObject)?;
+    Ok(match text(line.subtype).as_deref() {
         Some("init") => {
-            let session = Session {
+            let session = ObservedSession {
                 session_id: text(line.session_id),
                 model: text(line.model),
                 cwd: text(line.cwd),
                 version: text(line.claude_code_version),
-                ..Session::default()
+                ..ObservedSession::default()
             };
-            vec![Signal::Init(Box::new(session))]
+            vec![LineSignal::Init(Box::new(session))]
         }
         Some("task_notification") => {
             let is_over = matches!(
                 text(line.status).as_deref(),
                 Some("completed" | "failed" | "killed" | "stopped")
             );
-            let ended = Ended { tool_use_id: id(line.tool_use_id), agent_id: text(line.summary) };
-            if is_over { vec![Signal::Ended(ended)] } else { Vec::new() }
+            let ended =
+                BackgroundEnd { tool_use_id: id(line.tool_use_id), agent_id: text(line.summary) };
+            if is_over { vec![LineSignal::Ended(ended)] } else { Vec::new() }
         }
         _ => Vec::new(),
-    }
+    })
 }

@@ -1,4 +1,4 @@
-//! What changes in a team by what was asked and what came of it. The same again changes nothing.
+//! Applies tool uses and their results to a team. Applying the same one twice changes nothing.
 
 mod mail;
 mod shelf;
@@ -9,36 +9,39 @@ pub(crate) use shelf::Shelf;
 pub(crate) use tentative::imagine;
 
 use crate::{
-    answer::Answer,
-    correlate::Pending,
-    diff::Change,
-    event::What,
-    team::{Member, MemberStatus, Task, TaskId, TaskStatus, Team, TeamRole},
-    vocabulary::{Letter, LetterKind, Operation, Spawn, Update},
+    answer::ToolAnswer,
+    correlate::PendingUse,
+    diff::ObservedChange,
+    event::ObservedFact,
+    team::{
+        MemberStatus, ObservedMember, ObservedTask, ObservedTaskId, ObservedTeam, TaskStatus,
+        TeamRole,
+    },
+    vocabulary::{LetterKind, ObservedSpawn, ObservedUpdate, Operation, SentLetter},
 };
 
-/// What a member is where nobody says.
+/// The type of a member whose spawn names none.
 const GENERAL: &str = "general-purpose";
 
-/// Changes the team, or what is kept for one; what is an error changes nothing.
+/// Changes the team, or the tasks that wait for one. An error changes nothing.
 pub(crate) fn reduce(
-    team: &mut Option<Team>,
+    team: &mut Option<ObservedTeam>,
     shelf: &mut Shelf,
-    asked: &Pending,
-    answer: &Answer,
-) -> Vec<Change> {
+    asked: &PendingUse,
+    answer: &ToolAnswer,
+) -> Vec<ObservedChange> {
     if answer.is_error {
         return Vec::new();
     }
     match (&asked.operation, team) {
         (Operation::CreateTeam { name }, team) => {
-            // A team that somebody makes has a list of its own.
+            // A team that is created explicitly has its own task list.
             shelf.clear();
             create_team(team, answer.team().unwrap_or(name))
         }
         (Operation::DeleteTeam, team) => {
             shelf.clear();
-            team.take().map(|team| Change::TeamGone(Box::new(team))).into_iter().collect()
+            team.take().map(|team| ObservedChange::TeamGone(Box::new(team))).into_iter().collect()
         }
         (Operation::Spawn(it), team) => {
             let mut changes = find_team_of(team, shelf, answer);
@@ -54,11 +57,16 @@ pub(crate) fn reduce(
     }
 }
 
-fn within(team: &mut Team, operation: &Operation, asked: &Pending, answer: &Answer) -> Vec<Change> {
+fn within(
+    team: &mut ObservedTeam,
+    operation: &Operation,
+    asked: &PendingUse,
+    answer: &ToolAnswer,
+) -> Vec<ObservedChange> {
     match operation {
         Operation::CreateTask { subject, description, active_form } => {
             let Some(id) = answer.created() else { return Vec::new() };
-            let mut task = Task::new(id, subject.clone());
+            let mut task = ObservedTask::new(id, subject.clone());
             task.description.clone_from(description);
             task.active_form.clone_from(active_form);
             add_task(team, task).into_iter().collect()
@@ -73,14 +81,14 @@ fn within(team: &mut Team, operation: &Operation, asked: &Pending, answer: &Answ
     }
 }
 
-fn create_team(team: &mut Option<Team>, name: &str) -> Vec<Change> {
+fn create_team(team: &mut Option<ObservedTeam>, name: &str) -> Vec<ObservedChange> {
     match team {
         None => {
-            *team = Some(Team::new(name.to_owned(), TeamRole::Lead));
-            vec![Change::TeamMade(TeamRole::Lead)]
+            *team = Some(ObservedTeam::new(name.to_owned(), TeamRole::Lead));
+            vec![ObservedChange::TeamMade(TeamRole::Lead)]
         }
         Some(team) => {
-            // It was known of before it was seen to be made.
+            // We knew the team before we saw its creation.
             if team.is_partial && team.name == name {
                 team.role = TeamRole::Lead;
                 team.is_partial = false;
@@ -90,29 +98,43 @@ fn create_team(team: &mut Option<Team>, name: &str) -> Vec<Change> {
     }
 }
 
-/// A team that was there before the stream began, or that nobody has to make.
-pub(crate) fn find_team(team: &mut Option<Team>, name: &str, role: TeamRole) -> Option<Change> {
+/// A team that existed before the stream began, or that Claude Code creates implicitly.
+pub(crate) fn find_team(
+    team: &mut Option<ObservedTeam>,
+    name: &str,
+    role: TeamRole,
+) -> Option<ObservedChange> {
     if team.is_some() {
         return None;
     }
-    *team = Some(Team { is_partial: true, ..Team::new(name.to_owned(), role) });
-    Some(Change::TeamMade(role))
+    *team = Some(ObservedTeam { is_partial: true, ..ObservedTeam::new(name.to_owned(), role) });
+    Some(ObservedChange::TeamMade(role))
 }
 
-/// The team whose name comes with its first teammate. Who spawns, leads; and what there was to do is the team's.
-fn find_team_of(team: &mut Option<Team>, shelf: &mut Shelf, answer: &Answer) -> Vec<Change> {
+/// The team whose name we learn from its first teammate. The session that spawned it leads, and the session's tasks
+/// become the team's.
+fn find_team_of(
+    team: &mut Option<ObservedTeam>,
+    shelf: &mut Shelf,
+    answer: &ToolAnswer,
+) -> Vec<ObservedChange> {
     let name = answer.team().filter(|_| answer.has_spawned());
     let made = name.and_then(|name| find_team(team, name, TeamRole::Lead));
     let given = team.as_mut().filter(|_| made.is_some()).map(|team| shelf.give_to(team));
     made.into_iter().chain(given.into_iter().flatten()).collect()
 }
 
-fn spawn(team: Option<&mut Team>, spawn: &Spawn, id: &str, answer: &Answer) -> Option<Change> {
+fn spawn(
+    team: Option<&mut ObservedTeam>,
+    spawn: &ObservedSpawn,
+    id: &str,
+    answer: &ToolAnswer,
+) -> Option<ObservedChange> {
     if !answer.has_spawned() && spawn.team.is_none() {
         return None;
     }
     let team = team?;
-    // What is taken already gets another name.
+    // A name that is taken gets a suffix.
     let name = answer.name().unwrap_or(&spawn.name);
     let known = team.member(name);
     if known.is_some_and(|it| {
@@ -124,7 +146,7 @@ fn spawn(team: Option<&mut Team>, spawn: &Spawn, id: &str, answer: &Answer) -> O
     let given = |of_answer: Option<&str>, of_spawn: &Option<String>| {
         of_answer.map(str::to_owned).or_else(|| of_spawn.clone())
     };
-    let after = Member {
+    let after = ObservedMember {
         name: name.to_owned(),
         agent_id: answer.agent_id().map_or_else(|| format!("{name}@{}", team.name), str::to_owned),
         agent_type: given(answer.agent_type(), &spawn.agent_type)
@@ -138,33 +160,41 @@ fn spawn(team: Option<&mut Team>, spawn: &Spawn, id: &str, answer: &Answer) -> O
     Some(put_member(team, before, after))
 }
 
-fn put_member(team: &mut Team, before: Option<Member>, after: Member) -> Change {
+fn put_member(
+    team: &mut ObservedTeam,
+    before: Option<ObservedMember>,
+    after: ObservedMember,
+) -> ObservedChange {
     match team.member_mut(&after.name) {
         Some(member) => *member = after.clone(),
         None => team.members.push(after.clone()),
     }
-    Change::Member { before, after }
+    ObservedChange::Member { before, after }
 }
 
-/// Changes how a member is. Who is gone stays gone.
-pub(crate) fn set_status(team: &mut Team, name: &str, status: MemberStatus) -> Option<Change> {
+/// Changes a member's status. A member that has shut down stays so.
+pub(crate) fn set_status(
+    team: &mut ObservedTeam,
+    name: &str,
+    status: MemberStatus,
+) -> Option<ObservedChange> {
     let member = team.member_mut(name)?;
     if member.status == status || member.status == MemberStatus::Shutdown {
         return None;
     }
     let before = Some(member.clone());
     member.status = status;
-    Some(Change::Member { before, after: member.clone() })
+    Some(ObservedChange::Member { before, after: member.clone() })
 }
 
-fn add_task(team: &mut Team, task: Task) -> Option<Change> {
+fn add_task(team: &mut ObservedTeam, task: ObservedTask) -> Option<ObservedChange> {
     let id = task.id.clone();
     if team.tasks.contains_key(&id) || team.deleted.contains(&id) {
         return None;
     }
     let mut task = task;
     if team.missing.remove(&id) {
-        // Others spoke of it before it was there.
+        // Other tasks named this one before it existed.
         for other in team.tasks.values() {
             if other.blocked_by.contains(&id) {
                 task.blocks.insert(other.id.clone());
@@ -175,15 +205,15 @@ fn add_task(team: &mut Team, task: Task) -> Option<Change> {
         }
     }
     team.tasks.insert(id, task.clone());
-    Some(Change::Task { before: None, after: Box::new(task) })
+    Some(ObservedChange::Task { before: None, after: Box::new(task) })
 }
 
 fn update_task(
-    team: &mut Team,
-    update: &Update,
+    team: &mut ObservedTeam,
+    update: &ObservedUpdate,
     actor: Option<&str>,
-    answer: &Answer,
-) -> Vec<Change> {
+    answer: &ToolAnswer,
+) -> Vec<ObservedChange> {
     let Some(task) = team.tasks.get(&update.task) else { return Vec::new() };
     let before = Box::new(task.clone());
     if update.status == Some(TaskStatus::Deleted) {
@@ -191,12 +221,13 @@ fn update_task(
     }
     let mut update = update.clone();
     if update.owner.is_none() && answer.has_updated("owner") {
-        // Who begins a task that nobody owns becomes its owner without saying so.
+        // A member that starts an unowned task becomes its owner implicitly.
         update.owner = Some(actor.unwrap_or(team.own_name()).to_owned());
     }
     let neighbours = change_task(team, &update);
     let Some(after) = team.tasks.get(&update.task).cloned() else { return Vec::new() };
-    let mut changes = vec![Change::Task { before: Some(before), after: Box::new(after.clone()) }];
+    let mut changes =
+        vec![ObservedChange::Task { before: Some(before), after: Box::new(after.clone()) }];
     changes.extend(neighbours);
     if let (Some(TaskStatus::InProgress), Some(owner)) = (update.status, &after.owner) {
         changes.extend(set_status(team, owner, MemberStatus::Active));
@@ -204,8 +235,8 @@ fn update_task(
     changes
 }
 
-/// Writes an update down. Gives which others wait for more or less than before.
-fn change_task(team: &mut Team, update: &Update) -> Vec<Change> {
+/// Applies an update; returns the other tasks whose dependencies changed.
+fn change_task(team: &mut ObservedTeam, update: &ObservedUpdate) -> Vec<ObservedChange> {
     let id = &update.task;
     if let Some(task) = team.tasks.get_mut(id) {
         task.status = update.status.unwrap_or(task.status);
@@ -234,13 +265,13 @@ fn change_task(team: &mut Team, update: &Update) -> Vec<Change> {
         };
         let before = Some(Box::new(task.clone()));
         if task.blocked_by.insert(id.clone()) && other != id {
-            changes.push(Change::Task { before, after: Box::new(task.clone()) });
+            changes.push(ObservedChange::Task { before, after: Box::new(task.clone()) });
         }
     }
     changes
 }
 
-fn delete_task(team: &mut Team, task: Task) -> Vec<Change> {
+fn delete_task(team: &mut ObservedTeam, task: ObservedTask) -> Vec<ObservedChange> {
     team.tasks.remove(&task.id);
     team.deleted.insert(task.id.clone());
     let mut changes = Vec::new();
@@ -253,30 +284,31 @@ fn delete_task(team: &mut Team, task: Task) -> Vec<Change> {
         let Some(other) = team.tasks.get_mut(other) else { continue };
         let before = Some(Box::new(other.clone()));
         if other.blocked_by.remove(&task.id) {
-            changes.push(Change::Task { before, after: Box::new(other.clone()) });
+            changes.push(ObservedChange::Task { before, after: Box::new(other.clone()) });
         }
     }
-    let after = Task { status: TaskStatus::Deleted, ..task.clone() };
-    changes.insert(0, Change::Task { before: Some(Box::new(task)), after: Box::new(after) });
+    let after = ObservedTask { status: TaskStatus::Deleted, ..task.clone() };
+    changes
+        .insert(0, ObservedChange::Task { before: Some(Box::new(task)), after: Box::new(after) });
     changes
 }
 
-/// A list never changes what is known. It tells what was there before the stream began, if that was not seen.
-fn catch_up(team: &mut Team, answer: &Answer) -> Vec<Change> {
+/// A list never changes known tasks. It only adds tasks from before the stream began.
+fn catch_up(team: &mut ObservedTeam, answer: &ToolAnswer) -> Vec<ObservedChange> {
     if !team.may_have_more() {
         return Vec::new();
     }
     let mut changes = Vec::new();
     for listed in answer.listed() {
-        let mut task = Task::new(listed.task.clone(), listed.subject.to_owned());
+        let mut task = ObservedTask::new(listed.task.clone(), listed.subject.to_owned());
         task.status = listed.status;
         task.owner = listed.owner.map(str::to_owned);
         if let Some(change) = add_task(team, task) {
             let update = blocked_by(listed.task, listed.blocked_by);
             change_task(team, &update);
             changes.push(match (change, team.tasks.get(&update.task)) {
-                (Change::Task { before, .. }, Some(task)) => {
-                    Change::Task { before, after: Box::new(task.clone()) }
+                (ObservedChange::Task { before, .. }, Some(task)) => {
+                    ObservedChange::Task { before, after: Box::new(task.clone()) }
                 }
                 (change, _) => change,
             });
@@ -285,8 +317,8 @@ fn catch_up(team: &mut Team, answer: &Answer) -> Vec<Change> {
     changes
 }
 
-fn blocked_by(task: TaskId, add_blocked_by: Vec<TaskId>) -> Update {
-    Update {
+fn blocked_by(task: ObservedTaskId, add_blocked_by: Vec<ObservedTaskId>) -> ObservedUpdate {
+    ObservedUpdate {
         task,
         status: None,
         owner: None,
@@ -298,7 +330,12 @@ fn blocked_by(task: TaskId, add_blocked_by: Vec<TaskId>) -> Update {
     }
 }
 
-fn send(team: &mut Team, letter: &Letter, actor: Option<&str>, answer: &Answer) -> Vec<Change> {
+fn send(
+    team: &mut ObservedTeam,
+    letter: &SentLetter,
+    actor: Option<&str>,
+    answer: &ToolAnswer,
+) -> Vec<ObservedChange> {
     if let (None, Some(sender)) = (actor, answer.sender()) {
         team.own_name = Some(sender.to_owned());
     }
@@ -310,30 +347,36 @@ fn send(team: &mut Team, letter: &Letter, actor: Option<&str>, answer: &Answer) 
     let approved = letter.approve.unwrap_or(false);
     let mut changes = Vec::new();
     let what = match letter.kind {
-        LetterKind::Message | LetterKind::Broadcast => {
-            What::Message { from, to: letter.to.clone(), content, summary: letter.summary.clone() }
+        LetterKind::Message | LetterKind::Broadcast => ObservedFact::Message {
+            from,
+            to: letter.to.clone(),
+            content,
+            summary: letter.summary.clone(),
+        },
+        LetterKind::ShutdownRequest => {
+            ObservedFact::ShutdownRequest { from, to, request_id, reason: said }
         }
-        LetterKind::ShutdownRequest => What::ShutdownRequest { from, to, request_id, reason: said },
         LetterKind::ShutdownResponse => {
             let from = who_stops(team, from, request_id.as_deref(), &to);
             if approved {
                 changes.extend(set_status(team, &from, MemberStatus::Shutdown));
             }
-            What::ShutdownResponse { from, request_id, approved, reason: said }
+            ObservedFact::ShutdownResponse { from, request_id, approved, reason: said }
         }
         LetterKind::PlanApprovalRequest => {
-            What::PlanApprovalRequest { from, to, request_id, plan: content }
+            ObservedFact::PlanApprovalRequest { from, to, request_id, plan: content }
         }
         LetterKind::PlanApprovalResponse => {
-            What::PlanApprovalResponse { from, to, request_id, approved, feedback: said }
+            ObservedFact::PlanApprovalResponse { from, to, request_id, approved, feedback: said }
         }
     };
-    changes.insert(0, Change::Said(what));
+    changes.insert(0, ObservedChange::Said(what));
     changes
 }
 
-/// Who answers a request to stop: who says so, if it is a member; else whom the request names: `shutdown-123@alice`.
-fn who_stops(team: &Team, from: String, request_id: Option<&str>, to: &str) -> String {
+/// The member that answers a shutdown request: the speaker if it is a member, else the one in the request's id:
+/// `shutdown-123@alice`.
+fn who_stops(team: &ObservedTeam, from: String, request_id: Option<&str>, to: &str) -> String {
     let named = request_id.and_then(|it| it.rsplit_once('@')).map(|(_, name)| name);
     let is_member = |name: &&str| team.member(name).is_some();
     let found = [Some(from.as_str()), named, Some(to)].into_iter().flatten().find(is_member);

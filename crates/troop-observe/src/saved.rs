@@ -1,63 +1,59 @@
-//! What an observer knows, as bytes: it goes on where it was after a restart.
+//! Saves an observer as bytes, so that it can continue after a restart.
 
 use serde::{Deserialize, Serialize};
 
-use crate::observer::{Memory, Observer};
+use crate::observer::{Observer, ObserverMemory};
 
-/// Raised when what is saved changes its shape.
+/// Raise this when the saved state changes shape.
 const FORMAT: u32 = 1;
 
-/// Why something is not what an observer saved.
+/// Why a saved observer cannot be restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SavedError {
-    /// It is damaged, or something else.
+    /// It is damaged, or not a saved observer.
     #[error("this is not the state of an observer")]
     Damaged {
-        /// What is wrong.
         #[source]
         source: serde_json::Error,
     },
     /// Another version of the program saved it.
     #[error("this state has format {found}, and format {FORMAT} is what can be read")]
-    Format {
-        /// Its format.
-        found: u32,
-    },
+    Format { found: u32 },
 }
 
 #[derive(Serialize)]
-struct Saved<'a> {
+struct SavedObserver<'a> {
     format: u32,
-    memory: &'a Memory,
+    memory: &'a ObserverMemory,
 }
 
 #[derive(Deserialize)]
-struct Head {
+struct SavedHead {
     format: u32,
 }
 
 #[derive(Deserialize)]
-struct Body {
-    memory: Memory,
+struct SavedBody {
+    memory: ObserverMemory,
 }
 
 impl Observer {
-    /// All that is needed to go on later.
+    /// The state that is needed to continue later.
     #[must_use]
     pub fn save(&self) -> Vec<u8> {
-        let saved = Saved { format: FORMAT, memory: &self.memory };
+        let saved = SavedObserver { format: FORMAT, memory: &self.memory };
         serde_json::to_vec(&saved).expect("all keys of it are texts")
     }
 
-    /// Goes on where another one was.
+    /// Continues from a saved state.
     pub fn restore(bytes: &[u8]) -> Result<Self, SavedError> {
         let damaged = |source| SavedError::Damaged { source };
-        let Head { format } = serde_json::from_slice(bytes).map_err(damaged)?;
+        let SavedHead { format } = serde_json::from_slice(bytes).map_err(damaged)?;
         if format != FORMAT {
             return Err(SavedError::Format { found: format });
         }
-        let Body { memory } = serde_json::from_slice(bytes).map_err(damaged)?;
+        let SavedBody { memory } = serde_json::from_slice(bytes).map_err(damaged)?;
         Ok(Self::with(memory))
     }
 }

@@ -1,11 +1,11 @@
-//! Where streams come from, and what can be seen in them.
+//! Where streams come from, and what each source can show.
 
 use serde::Serialize;
 
-/// What a stream comes from.
+/// The source of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Source {
+pub enum StreamSource {
     /// Claude Code's `--output-format stream-json`, from a pipe or a file.
     ClaudeStream,
     /// A session's transcript, `~/.claude/projects/**.jsonl`.
@@ -14,25 +14,23 @@ pub enum Source {
     SdkUrl,
     /// Messages as the Agent SDK hands them out.
     AgentSdk,
-    /// An agent behind the Agent Client Protocol.
+    /// An agent that speaks the Agent Client Protocol.
     Acp,
-    /// Codex.
     Codex,
 }
 
-/// What can be seen of a source.
+/// What a source can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Capabilities {
-    /// Whether its stream tells of teams.
+    /// Whether its stream shows teams.
     pub teams: bool,
-    /// Whether it tells of things as they happen.
+    /// Whether it shows events as they happen.
     pub live: bool,
-    /// Whether what was said before somebody looked is there too.
+    /// Whether it contains what happened before the observer connected.
     pub history: bool,
 }
 
-impl Source {
-    /// All of them.
+impl StreamSource {
     pub const ALL: [Self; 6] = [
         Self::ClaudeStream,
         Self::Transcript,
@@ -42,7 +40,6 @@ impl Source {
         Self::Codex,
     ];
 
-    /// What can be seen of it.
     #[must_use]
     pub const fn capabilities(self) -> Capabilities {
         let (teams, live, history) = match self {
@@ -53,7 +50,6 @@ impl Source {
         Capabilities { teams, live, history }
     }
 
-    /// Its name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What is known of a team: who belongs to it, and what there is to do.
+//! An observed team: its members and its tasks.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,71 +9,59 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::cycle;
 
-/// Nothing that is longer is an identifier.
+/// The longest identifier.
 const MAX_ID: usize = 256;
-/// How the lead of a team is called in Claude Code.
+/// The name of a team's lead in Claude Code.
 pub(crate) const LEAD: &str = "team-lead";
 
-/// A session, as far as it was seen.
+/// The observed part of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
-    /// Its id.
+pub struct ObservedSession {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The model that it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where it works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// The version of the program that runs it.
+    /// The version of Claude Code that runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The names of the members, for consumers that know no teams.
+    /// The members' names, for consumers that do not know teams.
     pub agents: Vec<String>,
-    /// The team, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub team: Option<Team>,
+    pub team: Option<ObservedTeam>,
 }
 
-/// Whose session it is that is observed.
+/// The role of the observed session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TeamRole {
-    /// The one that made the team.
+    /// It created the team.
     Lead,
-    /// One that works in it.
+    /// It works in the team.
     Teammate,
 }
 
-/// How a member is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberStatus {
-    /// At work.
     Active,
-    /// Waiting for something to do.
     Idle,
-    /// Gone.
     Shutdown,
 }
 
-/// How far a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Nobody has begun it.
     Pending,
-    /// Somebody works on it.
     InProgress,
-    /// Done.
     Completed,
-    /// Taken from the board: only seen in the event that says so.
+    /// Removed from the board; only events have this status.
     Deleted,
 }
 
 impl TaskStatus {
-    /// Reads a status by any name that is used for it.
+    /// Accepts every spelling that the tools use.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         Some(match text {
             "pending" => Self::Pending,
@@ -85,17 +73,17 @@ impl TaskStatus {
     }
 }
 
-/// The identifier of a task. Numbers are in the order of numbers, and before words.
+/// The identifier of a task. Numbers sort numerically, and before words.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TaskId {
-    // The order of these is the order of ids.
+pub struct ObservedTaskId {
+    // The order of the fields is the sort order.
     is_word: bool,
     number: u64,
     text: String,
 }
 
-impl TaskId {
-    /// An identifier as somebody wrote it: `7`, `#7`. Nothing, or what is too long, is none.
+impl ObservedTaskId {
+    /// Accepts `7` and `#7`. An empty text or one that is too long is not an identifier.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim().trim_start_matches('#');
@@ -106,26 +94,25 @@ impl TaskId {
         Some(Self { is_word: number.is_none(), number: number.unwrap_or(0), text: text.to_owned() })
     }
 
-    /// As it is written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-impl fmt::Display for TaskId {
+impl fmt::Display for ObservedTaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.text)
     }
 }
 
-impl Serialize for TaskId {
+impl Serialize for ObservedTaskId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
     }
 }
 
-impl<'de> Deserialize<'de> for TaskId {
+impl<'de> Deserialize<'de> for ObservedTaskId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::new(&text).ok_or_else(|| D::Error::custom("an id is neither empty nor huge"))
@@ -137,63 +124,56 @@ fn is_false(it: &bool) -> bool {
     !it
 }
 
-/// Who belongs to a team.
+/// A member of an observed team.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct ObservedMember {
     /// Unique in the team.
     pub name: String,
-    /// Unique in the world, more or less: `alice@my-team`.
+    /// Unique across teams: `alice@my-team`.
     pub agent_id: String,
-    /// What it was made to be.
+    /// The type that the spawn asked for.
     pub agent_type: String,
-    /// How it is.
     pub status: MemberStatus,
-    /// The model that it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// In which colour it is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
-    /// The tool use that made it.
+    /// The tool use that spawned it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
-    /// Whether that was asked for but has not been seen to happen.
+    /// Whether its spawn has no result yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub tentative: bool,
 }
 
-/// Something to do.
+/// A task of an observed team.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Task {
-    /// Unique for the life of the team. Of a task that is tentative, the tool use that asks for it.
-    pub id: TaskId,
-    /// What it is about.
+pub struct ObservedTask {
+    /// Unique for the life of the team. A tentative task has the id of the tool use that creates it.
+    pub id: ObservedTaskId,
     pub subject: String,
-    /// What is to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How far it is.
     pub status: TaskStatus,
-    /// Who holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// What is shown while it is done: `Fixing the parser`.
+    /// Shown while the task is in progress: `Fixing the parser`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
-    /// What must be done before.
-    pub blocked_by: BTreeSet<TaskId>,
-    /// What waits for it.
-    pub blocks: BTreeSet<TaskId>,
-    /// Whether it waits for itself, over others.
+    /// Tasks that must be completed first.
+    pub blocked_by: BTreeSet<ObservedTaskId>,
+    /// Tasks that wait for this one.
+    pub blocks: BTreeSet<ObservedTaskId>,
+    /// Whether it waits for itself, directly or through others.
     #[serde(default, skip_serializing_if = "is_false")]
     pub in_cycle: bool,
-    /// Whether something about it was asked for but has not been seen to happen.
+    /// Whether a tool use about it has no result yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub tentative: bool,
 }
 
-impl Task {
-    pub(crate) fn new(id: TaskId, subject: String) -> Self {
+impl ObservedTask {
+    pub(crate) fn new(id: ObservedTaskId, subject: String) -> Self {
         Self {
             id,
             subject,
@@ -209,29 +189,29 @@ impl Task {
     }
 }
 
-/// A team, as far as it was seen.
+/// The observed part of a team.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
-pub struct Team {
+#[serde(try_from = "TeamJson", into = "TeamJson")]
+pub struct ObservedTeam {
     pub(crate) name: String,
     pub(crate) role: TeamRole,
-    /// How the observed session is called in it.
+    /// The observed session's name in the team.
     pub(crate) own_name: Option<String>,
-    /// Whether the team was there before the stream began, so that there may be more than was seen.
+    /// Whether the team existed before the stream began, so that we may not know all of it.
     pub(crate) is_partial: bool,
     pub(crate) tentative: bool,
-    /// In the order in which they came.
-    pub(crate) members: Vec<Member>,
-    pub(crate) tasks: BTreeMap<TaskId, Task>,
-    /// Ids that are never used again.
-    pub(crate) deleted: BTreeSet<TaskId>,
-    /// Ids that tasks name, or named, but that were not seen on the board: where to look when one comes.
-    pub(crate) missing: BTreeSet<TaskId>,
+    /// In the order in which they joined.
+    pub(crate) members: Vec<ObservedMember>,
+    pub(crate) tasks: BTreeMap<ObservedTaskId, ObservedTask>,
+    /// Ids of deleted tasks, which are never reused.
+    pub(crate) deleted: BTreeSet<ObservedTaskId>,
+    /// Ids that tasks depend on and that we have not seen on the board.
+    pub(crate) missing: BTreeSet<ObservedTaskId>,
 }
 
-/// A team as it is written.
+/// A team as JSON has it.
 #[derive(Clone, Serialize, Deserialize)]
-struct Written {
+struct TeamJson {
     name: String,
     role: TeamRole,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -240,13 +220,13 @@ struct Written {
     partial: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     tentative: bool,
-    members: Vec<Member>,
-    tasks: Vec<Task>,
+    members: Vec<ObservedMember>,
+    tasks: Vec<ObservedTask>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    deleted: BTreeSet<TaskId>,
+    deleted: BTreeSet<ObservedTaskId>,
 }
 
-impl Team {
+impl ObservedTeam {
     pub(crate) fn new(name: String, role: TeamRole) -> Self {
         Self {
             name,
@@ -261,75 +241,72 @@ impl Team {
         }
     }
 
-    /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whose session it is that is observed.
+    /// The role of the observed session.
     #[must_use]
     pub fn role(&self) -> TeamRole {
         self.role
     }
 
-    /// Whether the team was there before the stream began, so that there may be more than was seen.
+    /// Whether the team existed before the stream began, so that we may not know all of it.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.is_partial
     }
 
-    /// Whether it is the team that its session has without anybody making one.
+    /// Whether Claude Code created the team implicitly for the session.
     fn is_implicit(&self) -> bool {
         let number = self.name.strip_prefix("session-");
         number.is_some_and(|it| it.len() == 8 && it.bytes().all(|it| it.is_ascii_hexdigit()))
     }
 
-    /// Whether tasks and members may have been there before the team was known of: it began earlier, or is known of only
-    /// since somebody joined it.
+    /// Whether tasks and members may exist that we have not seen: the team began before the stream, or we know it only
+    /// since a member joined.
     pub(crate) fn may_have_more(&self) -> bool {
         self.is_partial || self.is_implicit()
     }
 
-    /// Notes that the session was seen from its beginning; so was its team, if nobody had to make that.
-    pub(crate) fn is_seen_from_beginning(&mut self) {
+    /// Notes that the stream has the session from its start; an implicit team is then complete, too.
+    pub(crate) fn note_seen_from_beginning(&mut self) {
         self.is_partial &= !self.is_implicit();
     }
 
-    /// Whether that it is there, or will be gone, was asked for but has not been seen to happen.
+    /// Whether its creation or deletion has no result yet.
     #[must_use]
     pub fn is_tentative(&self) -> bool {
         self.tentative
     }
 
-    /// Who belongs to it, in the order in which they came.
+    /// The members, in the order in which they joined.
     #[must_use]
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[ObservedMember] {
         &self.members
     }
 
-    /// The member of this name.
     #[must_use]
-    pub fn member(&self, name: &str) -> Option<&Member> {
+    pub fn member(&self, name: &str) -> Option<&ObservedMember> {
         self.members.iter().find(|it| it.name == name)
     }
 
-    /// What there is to do, in the order of the ids.
-    pub fn tasks(&self) -> impl ExactSizeIterator<Item = &Task> {
+    /// The tasks, in the order of their ids.
+    pub fn tasks(&self) -> impl ExactSizeIterator<Item = &ObservedTask> {
         self.tasks.values()
     }
 
-    /// The task with this id.
     #[must_use]
-    pub fn task(&self, id: &str) -> Option<&Task> {
-        self.tasks.get(&TaskId::new(id)?)
+    pub fn task(&self, id: &str) -> Option<&ObservedTask> {
+        self.tasks.get(&ObservedTaskId::new(id)?)
     }
 
-    pub(crate) fn member_mut(&mut self, name: &str) -> Option<&mut Member> {
+    pub(crate) fn member_mut(&mut self, name: &str) -> Option<&mut ObservedMember> {
         self.members.iter_mut().find(|it| it.name == name)
     }
 
-    /// Who acts when the observed session does.
+    /// The name under which the observed session acts.
     pub(crate) fn own_name(&self) -> &str {
         self.own_name.as_deref().unwrap_or(match self.role {
             TeamRole::Lead => LEAD,
@@ -347,7 +324,7 @@ impl Team {
     }
 }
 
-impl PartialEq for Team {
+impl PartialEq for ObservedTeam {
     fn eq(&self, other: &Self) -> bool {
         // What is missing follows from the tasks.
         let Self {
@@ -372,10 +349,10 @@ impl PartialEq for Team {
     }
 }
 
-impl Eq for Team {}
+impl Eq for ObservedTeam {}
 
-impl From<Team> for Written {
-    fn from(team: Team) -> Self {
+impl From<ObservedTeam> for TeamJson {
+    fn from(team: ObservedTeam) -> Self {
         Self {
             name: team.name,
             role: team.role,
@@ -389,10 +366,10 @@ impl From<Team> for Written {
     }
 }
 
-impl TryFrom<Written> for Team {
+impl TryFrom<TeamJson> for ObservedTeam {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: TeamJson) -> Result<Self, String> {
         if written.name.is_empty() {
             return Err("a team has a name".to_owned());
         }

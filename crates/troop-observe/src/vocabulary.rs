@@ -1,4 +1,4 @@
-//! The tools by which agents run teams, in all generations of their vocabulary.
+//! The tools with which agents run teams, in all versions of Claude Code.
 //!
 //! 2.1.47 spawns with `Task` and writes `SendMessage{type, recipient, content}`; 2.1.177 spawns with `Agent` and writes
 //! `SendMessage{to, message}`; since 2.1.178 there is neither `TeamCreate` nor `TeamDelete`, and a spawn names no team.
@@ -7,26 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     raw::{self, Raw, filled, object, text, truth},
-    team::{TaskId, TaskStatus},
+    team::{ObservedTaskId, TaskStatus},
 };
 
-/// What something that was said about a team is about.
+/// The subject of a supplement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Category {
-    /// Members write to each other.
+pub enum ObservedCategory {
     TeamMessage,
-    /// A task is made, changed or looked at.
+    /// A task is created, changed or read.
     TeamTaskUpdate,
-    /// A team is made or ends, or somebody joins.
+    /// A team is created or deleted, or a member joins.
     TeamStateChange,
 }
 
-impl Category {
-    /// All of them.
+impl ObservedCategory {
     pub const ALL: [Self; 3] = [Self::TeamMessage, Self::TeamTaskUpdate, Self::TeamStateChange];
 
-    /// Its name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -37,23 +34,23 @@ impl Category {
     }
 }
 
-/// What an agent asks for, with all that is needed to know what it means.
+/// A team operation that an agent requests through a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "operation", rename_all = "snake_case")]
 pub(crate) enum Operation {
     CreateTeam { name: String },
     DeleteTeam,
-    Spawn(Spawn),
+    Spawn(ObservedSpawn),
     CreateTask { subject: String, description: Option<String>, active_form: Option<String> },
-    UpdateTask(Update),
+    UpdateTask(ObservedUpdate),
     ListTasks,
-    GetTask { task: TaskId },
-    Send(Letter),
+    GetTask { task: ObservedTaskId },
+    Send(SentLetter),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Spawn {
-    /// Without a team it may be a plain subagent: only what comes of it tells.
+pub(crate) struct ObservedSpawn {
+    /// Without a team it may be a plain subagent; only the result tells.
     pub(crate) team: Option<String>,
     pub(crate) name: String,
     pub(crate) agent_type: Option<String>,
@@ -61,22 +58,22 @@ pub(crate) struct Spawn {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Update {
-    pub(crate) task: TaskId,
+pub(crate) struct ObservedUpdate {
+    pub(crate) task: ObservedTaskId,
     pub(crate) status: Option<TaskStatus>,
     pub(crate) owner: Option<String>,
     pub(crate) subject: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) active_form: Option<String>,
-    pub(crate) add_blocks: Vec<TaskId>,
-    pub(crate) add_blocked_by: Vec<TaskId>,
+    pub(crate) add_blocks: Vec<ObservedTaskId>,
+    pub(crate) add_blocked_by: Vec<ObservedTaskId>,
 }
 
-/// What a member says to another, or to all.
+/// A message from one member to another, or to all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Letter {
+pub(crate) struct SentLetter {
     pub(crate) kind: LetterKind,
-    /// Nobody in particular means everybody.
+    /// `None` means everybody.
     pub(crate) to: Option<String>,
     pub(crate) content: String,
     pub(crate) summary: Option<String>,
@@ -111,20 +108,20 @@ impl LetterKind {
 }
 
 impl Operation {
-    pub(crate) fn category(&self) -> Category {
+    pub(crate) fn category(&self) -> ObservedCategory {
         match self {
             Self::CreateTeam { .. } | Self::DeleteTeam | Self::Spawn(_) => {
-                Category::TeamStateChange
+                ObservedCategory::TeamStateChange
             }
             Self::CreateTask { .. }
             | Self::UpdateTask(_)
             | Self::ListTasks
-            | Self::GetTask { .. } => Category::TeamTaskUpdate,
-            Self::Send(_) => Category::TeamMessage,
+            | Self::GetTask { .. } => ObservedCategory::TeamTaskUpdate,
+            Self::Send(_) => ObservedCategory::TeamMessage,
         }
     }
 
-    /// How much of a text is kept with it.
+    /// How many bytes of text it holds.
     pub(crate) fn n_bytes(&self) -> usize {
         let texts = |texts: &[&Option<String>]| -> usize {
             texts.iter().map(|it| it.as_ref().map_or(0, String::len)).sum()
@@ -146,7 +143,7 @@ impl Operation {
         }
     }
 
-    /// Whether this alone says that there is a team, or will be.
+    /// Whether this operation alone proves that there is or will be a team.
     pub(crate) fn is_about_a_team_for_sure(&self) -> bool {
         match self {
             Self::CreateTeam { .. } => true,
@@ -161,43 +158,53 @@ impl Operation {
     }
 }
 
-/// What a tool use is.
+/// What a tool use means.
 #[derive(Debug)]
 pub(crate) enum Meaning {
     /// It is about a team.
     Team(Operation),
-    /// It would be, but something that it needs is missing.
+    /// It is about a team, but a required field is missing.
     Incomplete,
-    /// It is named like something about a team, but nobody knows it.
+    /// It is named like a team tool, but unknown.
     Unknown,
     /// It is about something else.
     Other,
 }
 
-/// Tools of Claude Code that are named like those of teams and are not.
+/// Tools of Claude Code that are named like team tools and are not.
 const PLAIN: [&str; 2] = ["TaskOutput", "TaskStop"];
 
-/// All that any of the tools takes.
+/// The input of tools that create teams and teammates.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Input<'a> {
+struct SpawnToolInput<'a> {
     #[serde(borrow)]
     team_name: Raw<'a>,
     name: Raw<'a>,
     subagent_type: Raw<'a>,
     model: Raw<'a>,
+}
+
+/// The input of the task tools.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct TaskToolInput<'a> {
+    #[serde(borrow)]
     subject: Raw<'a>,
     description: Raw<'a>,
-    #[serde(rename = "activeForm")]
     active_form: Raw<'a>,
-    #[serde(rename = "taskId")]
     task_id: Raw<'a>,
     status: Raw<'a>,
     owner: Raw<'a>,
-    #[serde(rename = "addBlocks")]
     add_blocks: Raw<'a>,
-    #[serde(rename = "addBlockedBy")]
     add_blocked_by: Raw<'a>,
+}
+
+/// The input of `SendMessage`, and of the structured message in it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct MessageToolInput<'a> {
+    #[serde(borrow)]
     r#type: Raw<'a>,
     recipient: Raw<'a>,
     to: Raw<'a>,
@@ -210,22 +217,22 @@ struct Input<'a> {
     feedback: Raw<'a>,
 }
 
-/// Says what the use of a tool means.
 pub(crate) fn understand(tool: &str, input: Raw<'_>) -> Meaning {
-    let read = || object::<Input<'_>>(input);
     let operation = match tool {
-        "TeamCreate" => read().and_then(|it| create_team(&it)),
+        "TeamCreate" => object(input).and_then(|it| create_team(&it)),
         "TeamDelete" => Some(Operation::DeleteTeam),
         "Task" | "Agent" => {
-            return read().and_then(|it| spawn(tool, &it)).map_or(Meaning::Other, Meaning::Team);
+            let spawned = object(input).and_then(|it| spawn(tool, &it));
+            return spawned.map_or(Meaning::Other, Meaning::Team);
         }
-        "TaskCreate" => read().and_then(|it| create_task(&it)),
-        "TaskUpdate" => read().and_then(|it| update_task(&it)),
+        "TaskCreate" => object(input).and_then(|it| create_task(&it)),
+        "TaskUpdate" => object(input).and_then(|it| update_task(&it)),
         "TaskList" => Some(Operation::ListTasks),
         "TaskGet" => {
-            read().and_then(|it| Some(Operation::GetTask { task: raw::task(it.task_id)? }))
+            let read = object::<TaskToolInput<'_>>(input);
+            read.and_then(|it| Some(Operation::GetTask { task: raw::task(it.task_id)? }))
         }
-        "SendMessage" => read().and_then(|it| send(&it)),
+        "SendMessage" => object(input).and_then(|it| send(&it)),
         _ if PLAIN.contains(&tool) => return Meaning::Other,
         _ if tool.starts_with("Team") || tool.starts_with("Task") => return Meaning::Unknown,
         _ => return Meaning::Other,
@@ -233,21 +240,23 @@ pub(crate) fn understand(tool: &str, input: Raw<'_>) -> Meaning {
     operation.map_or(Meaning::Incomplete, Meaning::Team)
 }
 
-fn create_team(input: &Input<'_>) -> Option<Operation> {
+fn create_team(input: &SpawnToolInput<'_>) -> Option<Operation> {
     Some(Operation::CreateTeam { name: filled(input.team_name)? })
 }
 
 /// A `Task` is a spawn only with both a team and a name. An `Agent` with a name alone may be one.
-fn spawn(tool: &str, input: &Input<'_>) -> Option<Operation> {
-    let (team, name) = (filled(input.team_name), filled(input.name)?);
+fn spawn(tool: &str, input: &SpawnToolInput<'_>) -> Option<Operation> {
+    let team = filled(input.team_name);
+    let name = filled(input.name)?;
     if team.is_none() && tool == "Task" {
         return None;
     }
-    let (agent_type, model) = (filled(input.subagent_type), filled(input.model));
-    Some(Operation::Spawn(Spawn { team, name, agent_type, model }))
+    let agent_type = filled(input.subagent_type);
+    let model = filled(input.model);
+    Some(Operation::Spawn(ObservedSpawn { team, name, agent_type, model }))
 }
 
-fn create_task(input: &Input<'_>) -> Option<Operation> {
+fn create_task(input: &TaskToolInput<'_>) -> Option<Operation> {
     Some(Operation::CreateTask {
         subject: filled(input.subject)?,
         description: filled(input.description),
@@ -255,11 +264,11 @@ fn create_task(input: &Input<'_>) -> Option<Operation> {
     })
 }
 
-fn update_task(input: &Input<'_>) -> Option<Operation> {
-    Some(Operation::UpdateTask(Update {
+fn update_task(input: &TaskToolInput<'_>) -> Option<Operation> {
+    Some(Operation::UpdateTask(ObservedUpdate {
         task: raw::task(input.task_id)?,
         status: text(input.status).and_then(|it| TaskStatus::parse(&it)),
-        // An empty text takes the owner away.
+        // An empty text removes the owner.
         owner: text(input.owner),
         subject: filled(input.subject),
         description: text(input.description),
@@ -269,11 +278,11 @@ fn update_task(input: &Input<'_>) -> Option<Operation> {
     }))
 }
 
-/// The structured message of the second generation, or the fields of the first, whichever is there.
-fn send(input: &Input<'_>) -> Option<Operation> {
+/// Newer versions send a structured message, older ones send fields; both may be there.
+fn send(input: &MessageToolInput<'_>) -> Option<Operation> {
     let to = filled(input.to).or_else(|| filled(input.recipient));
     let to = to.map(|to| to.trim_start_matches('@').to_owned());
-    let structured = object::<Input<'_>>(input.message);
+    let structured = object::<MessageToolInput<'_>>(input.message);
     let fields = structured.as_ref().unwrap_or(input);
     let said = text(input.message);
     let kind = match text(fields.r#type) {
@@ -287,7 +296,7 @@ fn send(input: &Input<'_>) -> Option<Operation> {
         None => said,
     };
     let content = content.or_else(|| text(fields.content)).or_else(|| text(input.content));
-    Some(Operation::Send(Letter {
+    Some(Operation::Send(SentLetter {
         kind: if is_for_all && kind == LetterKind::Message { LetterKind::Broadcast } else { kind },
         to: to.filter(|_| !is_for_all),
         content: content.unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The one place that starts processes: each leads a group of its own, so that all it starts can be ended with it.
+//! The one place that starts processes. Each leads its own group, so that everything it starts can be ended with it.
 //!
 //! **When a group may be killed.** While its leader lives, or right after the leader was waited for, and not later. A group
 //! keeps its number as long as anybody is left in it, so whatever the leader left behind is hit and nobody else. Where
@@ -18,7 +18,7 @@ pub use rustix::process::Signal;
 /// A program about to be started: in a process group of its own, with nothing to read, killed when nobody holds it
 /// any more. What it starts itself is only killed through its [`Group`].
 ///
-/// Nothing here needs code to run between fork and exec, so the system's own fast way to start a program is used.
+/// Nothing here needs code between fork and exec, so the fast `posix_spawn` is used.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
@@ -40,12 +40,12 @@ pub fn kill_group(leader: u32, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// Whether a process was stopped, by Ctrl-Z or a signal, and does nothing until it is told to go on. Where the system does not
-/// tell, no.
+/// Whether a process is stopped, by Ctrl-Z or a signal, until it is continued. False if the system does not
+/// tell.
 #[must_use]
 pub fn is_stopped(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // What it is called stands in parentheses before its state, and may hold anything.
+    // Its name stands in parentheses before its state, and may contain anything.
     let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
     matches!(state, Some('T' | 't'))
 }
@@ -64,19 +64,19 @@ impl Group {
         Self { leader: child.id() }
     }
 
-    /// Asks all of it to end.
+    /// Asks the whole group to end.
     pub fn terminate(&self) {
         self.signal(Signal::TERM);
     }
 
-    /// Lets what the leader left behind live on.
+    /// Leaves the group alone.
     pub fn release(mut self) {
         self.leader = None;
     }
 
     fn signal(&self, signal: Signal) {
         if let Some(leader) = self.leader {
-            // One that may not be signalled, such as a program of another user, cannot be helped here.
+            // A process that we may not signal, such as another user's, stays.
             drop(kill_group(leader, signal));
         }
     }

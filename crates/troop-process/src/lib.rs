@@ -1,8 +1,9 @@
-//! Processes that others run: how they are started, how they end with all that they started, and what they print.
-//! Nothing else starts any, except benchmarks and tests.
+//! Other programs: starting them, ending them with everything that they started, and reading their output.
+//! Nothing else starts processes, except benchmarks and tests.
 //!
-//! Read in this order: `group.rs` what is started ends together, `mark.rs` and `tree.rs` finding what left its
-//! group, `output.rs` what they print.
+//! Read in this order: `group.rs` starts processes that end together, `mark.rs` and `tree.rs` find those that left
+//! their
+//! group, `output.rs` reads their output.
 
 mod group;
 mod mark;

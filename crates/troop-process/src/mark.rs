@@ -1,23 +1,23 @@
-//! Marks: what runs for somebody carries a mark in its environment, and so does all that it starts, whatever group or
-//! session that moves to. By it, what was left behind is found.
+//! Marks: a process that runs for a member carries a mark in its environment, and so does everything that it starts,
+//! even
+//! in another group or session. With the mark we find processes that were left behind.
 
 use std::{fs, io};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use uuid::Uuid;
 
-/// How often is looked again for processes that were being started while others were ended.
+/// How often we look again for processes that were started while others were being killed.
 const ROUNDS: usize = 10;
 
-/// The variable that tells what runs for a member from what hooks do.
+/// The variable that separates a member's processes from those of hooks.
 pub const RUN: &str = "TROOP_RUN";
 
-/// The mark of what runs for one session of a lead, and in it for one run of a member.
+/// The mark of processes that run for one session of a lead, or for one run of a member in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The session.
     pub session: Uuid,
-    /// The run, if one is meant.
+    /// The run; `None` for the whole session.
     pub run: Option<Uuid>,
 }
 
@@ -30,25 +30,25 @@ impl Mark {
         variables
     }
 
-    /// The processes that carry the mark. Where the system does not tell, none.
+    /// The processes that carry the mark; none if the system does not tell.
     #[must_use]
     pub fn processes(&self) -> Vec<u32> {
         processes_with(&self.written())
     }
 
-    /// Kills all processes that carry the mark, and those that they start meanwhile. How many there were.
+    /// Kills all processes that carry the mark, and those that they start meanwhile; returns how many.
     pub fn kill_all(&self) -> usize {
         kill_with(&self.written())
     }
 
-    /// Kills what members of the session left running, in whatever run, and nothing that hooks did.
+    /// Kills processes that members of the session left running, in any run, but none of hooks.
     pub fn kill_members(&self) -> usize {
         let mut wanted = self.written();
         wanted.push(format!("{RUN}=").into_bytes());
         kill_with(&wanted)
     }
 
-    /// Sends a signal to one process, unless its number has become another's meanwhile.
+    /// Sends a signal to a process, unless its pid now belongs to another.
     ///
     /// # Errors
     ///
@@ -92,9 +92,9 @@ fn signal_with(id: u32, wanted: &[Vec<u8>], signal: Signal) -> io::Result<()> {
     Ok(pidfd_send_signal(process, signal)?)
 }
 
-/// Whether a process has variables that begin like all of these. One that is dead already has none.
+/// Whether a process has variables with all of these prefixes. A dead process has none.
 fn is_on(id: u32, wanted: &[Vec<u8>]) -> bool {
-    // Other people's processes are not ours to read, and so not ours.
+    // We cannot read the environment of other users' processes, so they are not ours.
     let Ok(environment) = fs::read(format!("/proc/{id}/environ")) else { return false };
     wanted
         .iter()

@@ -1,4 +1,4 @@
-//! What a process prints: the end of it as text, and its lines as they come.
+//! The output of a process: its end as text, and its lines as they arrive.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ impl Tail {
         Self { bytes: VecDeque::new(), max, n_dropped: 0 }
     }
 
-    /// Takes what comes next.
+    /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
         let n_over = self.bytes.len().saturating_sub(self.max);
@@ -25,18 +25,18 @@ impl Tail {
         self.n_dropped += n_over as u64;
     }
 
-    /// How many bytes came before those that are kept.
+    /// How many bytes were dropped.
     #[must_use]
     pub fn n_dropped(&self) -> u64 {
         self.n_dropped
     }
 
-    /// The end as text, without the space after it. What is no text in it is replaced.
+    /// The end as text, trimmed. Invalid UTF-8 is replaced.
     #[must_use]
     pub fn text(&self) -> String {
         let mut bytes: Vec<u8> = self.bytes.iter().copied().collect();
         if self.n_dropped > 0 {
-            // The cut may have left the end of a character.
+            // The cut may have split a character.
             let n_split = bytes.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count();
             bytes.drain(..n_split);
         }
@@ -44,7 +44,7 @@ impl Tail {
     }
 }
 
-/// Cuts an output into lines. What a line has beyond a limit is left out, and so are empty lines.
+/// Splits an output into lines. Bytes of a line beyond a limit are dropped, and so are empty lines.
 #[derive(Debug)]
 pub struct Lines {
     line: Vec<u8>,
@@ -58,7 +58,7 @@ impl Lines {
         Self { line: Vec::new(), max }
     }
 
-    /// Takes what comes next, and gives each line that is whole by now.
+    /// Takes the next bytes, and returns each line that is now complete.
     pub fn push(&mut self, bytes: &[u8], mut show: impl FnMut(&str)) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             let room = self.max.saturating_sub(self.line.len());
@@ -69,7 +69,7 @@ impl Lines {
         }
     }
 
-    /// Gives what is left, as at the end of an output without a line break.
+    /// Returns the rest, if the output ended without a line break.
     pub fn finish(&mut self, show: impl FnOnce(&str)) {
         let line = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&line);

@@ -1,13 +1,13 @@
-//! What stands below a process, as the system tells it: by that also those are found who have laid down their mark.
+//! The descendants of a process, as the system knows them. This also finds processes that removed their mark.
 
 use std::{fs, os::fd::OwnedFd};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// How many processes below one are looked at. More than anybody has.
+/// The most descendants that we look at.
 const MAX_BELOW: usize = 10_000;
 
-/// The processes right below one. Where the system does not tell, none.
+/// The children of a process; none if the system does not tell.
 #[must_use]
 pub fn children(id: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
@@ -16,21 +16,22 @@ pub fn children(id: u32) -> Vec<u32> {
     all.iter().flat_map(|it| it.split_whitespace()).filter_map(|it| it.parse().ok()).collect()
 }
 
-/// All that stood below a process when it was looked at. Their numbers may become others', what is held here does not.
+/// The descendants of a process at one moment. Pids may be reused; the handles here stay valid.
 #[derive(Debug)]
 pub struct Below(Vec<OwnedFd>);
 
 impl Below {
-    /// What stands below a process now.
+    /// The current descendants of a process.
     #[must_use]
     pub fn of(id: u32) -> Self {
-        let (mut found, mut held) = (vec![id], Vec::new());
+        let mut found = vec![id];
+        let mut held = Vec::new();
         let mut nth = 0;
         while let Some(above) = found.get(nth).copied().filter(|_| nth < MAX_BELOW) {
             nth += 1;
             for child in children(above) {
                 let Some(process) = open(child) else { continue };
-                // Only now its number cannot have become another's.
+                // From here on its pid cannot belong to another process.
                 if children(above).contains(&child) {
                     found.push(child);
                     held.push(process);
@@ -43,7 +44,7 @@ impl Below {
     /// Kills all of them.
     pub fn kill(&self) {
         for process in &self.0 {
-            // One that is gone already is as it should be.
+            // It may have ended already.
             let (Ok(()) | Err(_)) = pidfd_send_signal(process, Signal::KILL);
         }
     }

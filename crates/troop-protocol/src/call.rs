@@ -1,11 +1,13 @@
-//! Board calls: what can be asked of a team over a wire, and what is answered.
+//! Board calls: what can be asked of a team over a wire, and the answers.
 //!
-//! A changing call is a command of the model. Its method and its parameters are the command's own form in JSON, so there is
-//! no second list of what can be asked.
+//! A changing call is a command of the model. Its method and its parameters are the JSON form of the command, so there is no
+//! second list of calls.
 
 mod answer;
 mod file;
+mod follow;
 mod query;
+mod transcript;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,36 +19,44 @@ use crate::{
     method::{self, MethodError},
 };
 pub use answer::{
-    Answer, ContextText, DelegationList, EventLine, MemberList, MessageList, Opened, TaskList,
-    TeamStanding,
+    Answer, ContextText, DelegationList, EventLine, MemberList, MessageList, NeedList, SessionInfo,
+    TaskList, TeamList, TeamListing, TeamStanding,
 };
 pub use file::{
     ContentError, FileCall, FileChanged, FileContent, FileList, FileView, content_bytes,
 };
+pub use follow::{
+    EventNews, FollowCall, SubscriptionEnd, SubscriptionNews, SubscriptionTicket, TranscriptNews,
+};
 pub use query::Query;
+pub use transcript::{
+    TranscriptEdge, TranscriptEntry, TranscriptLine, TranscriptPage, TranscriptSource,
+};
 
 #[cfg(test)]
 mod tests;
 
-/// Where the commands about tasks begin.
+/// The prefix of methods about tasks.
 pub(crate) const TASK: &str = "task/";
-/// Commands that are not called: a team is made in a store, before there is a board that could be asked, and a task is
-/// always asked something.
+/// Commands that are not methods: a team is created in a store, before there is a board, and every command about a task has
+/// a method of its own.
 pub(crate) const NOT_CALLED: [&str; 2] = ["team/create", "task"];
-/// The field that any changing call may have besides its command's own.
+/// The field that every changing call accepts besides those of its command.
 pub(crate) const OPERATION: &str = "operation";
 
-/// What can be asked of a board.
+/// A call to a board.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
-    /// Who asks from now on, on a socket.
+    /// Identifies the caller on a socket.
     Open(Session),
-    /// Something is to change.
+    /// Changes something.
     Change(Box<Change>),
-    /// Something is to be looked at.
+    /// Looks at something.
     Query(Query),
-    /// A file of the workspace is to be looked at, written or deleted.
+    /// Lists, reads, writes or deletes files of the workspace.
     File(FileCall),
+    /// Begins or ends a subscription.
+    Follow(FollowCall),
 }
 
 /// Who asks, said once at the beginning. On a teammate's wire the lead knows it.
@@ -59,12 +69,11 @@ pub struct Session {
     pub origin: Origin,
 }
 
-/// A command, and the attempt that it is.
+/// A command, and which attempt it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// What is asked.
     pub command: Command,
-    /// Names the attempt: the same one again has one effect. Whoever takes the call makes one if there is none.
+    /// Names the attempt: the same one again has one effect. The receiver of the call chooses one if it is missing.
     pub operation: Option<OperationId>,
 }
 
@@ -88,6 +97,10 @@ impl TryFrom<&Notification> for Call {
         match method::decode(method, asked.params.as_ref()) {
             Err(MethodError::Unknown { .. }) => {}
             file => return file.map(Self::File),
+        }
+        match method::decode(method, asked.params.as_ref()) {
+            Err(MethodError::Unknown { .. }) => {}
+            follow => return follow.map(Self::Follow),
         }
         match method::decode(method, asked.params.as_ref()) {
             Err(MethodError::Unknown { .. }) => {
@@ -161,6 +174,12 @@ impl From<&FileCall> for Notification {
     }
 }
 
+impl From<&FollowCall> for Notification {
+    fn from(call: &FollowCall) -> Self {
+        method::encode(call)
+    }
+}
+
 impl From<&Session> for Notification {
     fn from(session: &Session) -> Self {
         method::encode(&SessionCall::Open(session.clone()))
@@ -174,6 +193,7 @@ impl From<&Call> for Notification {
             Call::Change(change) => change.as_ref().into(),
             Call::Query(query) => query.into(),
             Call::File(call) => call.into(),
+            Call::Follow(call) => call.into(),
         }
     }
 }

@@ -1,4 +1,6 @@
-//! Asks the lead of a team, over its socket.
+//! A client of a lead, over its socket.
+
+mod feed;
 
 use std::{
     io,
@@ -13,31 +15,32 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Command, OperationId};
 
 use crate::{
-    call::{Answer, Call, Change, FileCall, Opened, Query, Session},
+    call::{Answer, Call, Change, FileCall, Query, Session, SessionInfo},
     code::{Failure, FailureKind},
     envelope::Notification,
     peer::{Inbox, Incoming, Peer, PeerError, PeerOptions},
 };
 
-/// Why a call was not done, or is not known to be done.
+pub use feed::EventFeed;
+
+/// Why a call failed, or may have failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// Nobody listens there. Nothing was asked.
+    /// Nobody listens there. Nothing was sent.
     #[error("no lead listens at {}", path.display())]
     NoLead {
         path: PathBuf,
-        /// What the system says.
         #[source]
         source: io::Error,
     },
-    /// The lead went away. Whether the call was done, nobody knows: repeat it with the same operation.
+    /// The lead went away. The call may have been carried out or not: repeat it with the same operation.
     #[error("the lead went away before it answered")]
     Gone,
-    /// The lead did not do it.
+    /// The lead refused it.
     #[error(transparent)]
     Failed(Failure),
-    /// It cannot be said, or the answer makes no sense.
+    /// It could not be sent, or the answer has an unexpected form.
     #[error(transparent)]
     Peer(PeerError),
 }
@@ -66,13 +69,13 @@ impl From<ClientError> for Failure {
     }
 }
 
-/// One who asks. Cheap to clone; calls may be made at the same time.
+/// A client. Cheap to clone; calls may be made concurrently.
 #[derive(Clone, Debug)]
 pub struct Client {
     peer: Peer,
 }
 
-/// Where nobody expects to be told anything.
+/// The inbox of a client that expects no notifications.
 struct Nobody;
 
 impl Inbox for Nobody {
@@ -89,14 +92,14 @@ impl Client {
         Ok(Self::new(Peer::spawn(reader, writer, PeerOptions::default(), Nobody, tracker)))
     }
 
-    /// Asks over a conversation that is there already, such as a teammate's with its lead.
+    /// A client on an existing conversation, such as a teammate's with its lead.
     #[must_use]
     pub fn new(peer: Peer) -> Self {
         Self { peer }
     }
 
-    /// Says who asks. The first call on a socket.
-    pub async fn open(&self, session: &Session) -> Result<Opened, ClientError> {
+    /// Identifies the caller. The first call on a socket.
+    pub async fn open(&self, session: &Session) -> Result<SessionInfo, ClientError> {
         self.ask(session).await
     }
 
@@ -109,17 +112,17 @@ impl Client {
         self.ask(&Change { command, operation: Some(operation) }).await
     }
 
-    /// Looks at something. What is answered depends on the query; `docs/protocol.md` has the table.
+    /// Makes a query. The type of the answer depends on the query; `docs/protocol.md` has the table.
     pub async fn query<T: DeserializeOwned>(&self, query: &Query) -> Result<T, ClientError> {
         self.ask(query).await
     }
 
-    /// Asks for something about files of the workspace. What is answered depends on the call.
+    /// Makes a call about files of the workspace. The type of the answer depends on the call.
     pub async fn file<T: DeserializeOwned>(&self, call: &FileCall) -> Result<T, ClientError> {
         self.ask(call).await
     }
 
-    /// Asks anything of the board; the answer is as the table says.
+    /// Makes any call; the answer is raw JSON.
     pub async fn ask_any(&self, call: &Call) -> Result<Box<RawValue>, ClientError> {
         self.ask(call).await
     }

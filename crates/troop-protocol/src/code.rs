@@ -1,4 +1,4 @@
-//! The one table from what went wrong to JSON-RPC's numbers, both ways.
+//! The table from failures to JSON-RPC error codes, both ways.
 
 mod next;
 
@@ -12,7 +12,7 @@ use crate::{envelope::ErrorObject, method::MethodError};
 #[cfg(test)]
 mod tests;
 
-/// JSON-RPC's number for a fault of whoever answers.
+/// JSON-RPC's code for an internal error.
 pub(crate) const INTERNAL: i64 = -32_603;
 
 /// The classes that callers branch on.
@@ -20,17 +20,17 @@ pub(crate) const INTERNAL: i64 = -32_603;
 pub enum FailureKind {
     /// What was named does not exist.
     NotFound,
-    /// Somebody else was first, or things stand otherwise than the caller believes.
+    /// Somebody else was first, or the state is not what the caller believes.
     Conflict,
     /// The actor may not do that.
     Forbidden,
-    /// What was given makes no sense to the rules.
+    /// The rules do not accept a value.
     Invalid,
     /// A limit is reached; later it may work.
     Limit,
     /// There is no work to take now.
     NoWork,
-    /// The store cannot be reached. Whether it was done, nobody knows: repeat it with the same `operation`.
+    /// The store cannot be reached. The change may have happened: repeat it with the same `operation`.
     Unavailable,
     /// What is stored cannot be read.
     Corrupt,
@@ -43,7 +43,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// All of them, in the order of their documentation.
+    /// All of them, in the order of the documentation.
     pub const ALL: [Self; 11] = [
         Self::NotFound,
         Self::Conflict,
@@ -58,19 +58,19 @@ impl FailureKind {
         Self::Bug,
     ];
 
-    /// JSON-RPC's number for it. Those that JSON-RPC does not know are in the range that it leaves to servers.
+    /// The JSON-RPC code. Codes that JSON-RPC does not define are in its range for servers.
     #[must_use]
     pub fn code(self) -> i64 {
         self.row().0
     }
 
-    /// The word for it, the same as in errors of the command line.
+    /// The name of the class, the same as in errors of the command line.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         self.row().1
     }
 
-    /// What it means, for documentation.
+    /// What it means, for the documentation.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         self.row().2
@@ -112,7 +112,7 @@ impl From<RefusalKind> for FailureKind {
     }
 }
 
-/// Why a call was not done, as both sides see it.
+/// Why a call failed, as both sides see it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct Failure {
@@ -120,15 +120,15 @@ pub struct Failure {
     pub kind: FailureKind,
     /// One line.
     pub message: String,
-    /// The name of the refusal, if a rule of the board is against it.
+    /// The name of the board's rule that forbids it, if one does.
     pub refusal: Option<String>,
     /// What to do next.
     pub hint: Option<Hint>,
 }
 
-/// What an error carries for programs.
+/// The `data` of an error.
 #[derive(Deserialize)]
-struct Data {
+struct ErrorData {
     refusal: Option<String>,
     hint: Option<String>,
     next: Option<Hint>,
@@ -145,7 +145,7 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// All of it as text, for a model to act on.
+    /// The message and the hint as text, for a model to act on.
     #[must_use]
     pub fn for_model(&self) -> String {
         match &self.hint {
@@ -157,9 +157,12 @@ impl Failure {
 
 impl From<&Refusal> for Failure {
     fn from(refusal: &Refusal) -> Self {
-        let name = refusal.name().to_owned();
         let hint = next::next_step(refusal).map(Hint::from);
-        Self { refusal: Some(name), hint, ..Self::new(refusal.kind(), refusal) }
+        Self {
+            refusal: Some(refusal.name().to_owned()),
+            hint,
+            ..Self::new(refusal.kind(), refusal)
+        }
     }
 }
 
@@ -189,12 +192,14 @@ impl From<Failure> for ErrorObject {
 }
 
 impl From<ErrorObject> for Failure {
-    /// An error of a program that has other numbers is a fault of that program, as far as anybody here knows.
+    /// An unknown code counts as an internal error of the other program.
     fn from(error: ErrorObject) -> Self {
         let kind = FailureKind::ALL.into_iter().find(|kind| kind.code() == error.code);
-        let data = error.data.map(serde_json::from_value::<Data>).and_then(Result::ok);
+        let data = error.data.map(serde_json::from_value::<ErrorData>).and_then(Result::ok);
         let (refusal, hint) = match data {
-            Some(Data { refusal, hint, next }) => (refusal, next.or_else(|| hint.map(Hint::from))),
+            Some(ErrorData { refusal, hint, next }) => {
+                (refusal, next.or_else(|| hint.map(Hint::from)))
+            }
             None => (None, None),
         };
         Self { kind: kind.unwrap_or(FailureKind::Bug), message: error.message, refusal, hint }

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0: what a line says before anybody looks at its parameters.
+//! JSON-RPC 2.0 envelopes: requests, notifications and responses, with their parameters still unread.
 
 use std::fmt;
 
@@ -11,38 +11,32 @@ use thiserror::Error;
 
 use troop_model::preview;
 
-use crate::{code, frame::Reason};
+use crate::{code, frame::SkipReason};
 
 #[cfg(test)]
 mod tests;
 
-/// How much is shown of an error that is none.
+/// How much is shown of an `error` that is not an error object.
 const MAX_SHOWN: usize = 200;
 
-/// What a line says.
+/// One message.
 #[derive(Clone, Debug)]
 pub enum Envelope {
-    /// Something is asked, and an answer is awaited.
     Request {
         /// Names the request in its answer.
         id: Id,
-        /// What is asked.
         asked: Notification,
     },
-    /// Something is said, and no answer is awaited.
     Notification(Notification),
-    /// A request is answered.
     Response {
         id: Id,
-        /// With what.
         outcome: Result<Box<RawValue>, ErrorObject>,
     },
 }
 
-/// A method with its parameters, which nobody has looked at yet.
+/// A method with its unread parameters.
 #[derive(Clone, Debug)]
 pub struct Notification {
-    /// The method's name.
     pub method: String,
     /// Its parameters; an empty object if there were none.
     pub params: Box<RawValue>,
@@ -52,13 +46,11 @@ pub struct Notification {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Id {
-    /// A number.
     Number(Number),
-    /// A text.
     Text(String),
 }
 
-/// Why a request was not done, as JSON-RPC has it.
+/// JSON-RPC's error object.
 #[derive(Clone, Debug, PartialEq, Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct ErrorObject {
@@ -67,21 +59,21 @@ pub struct ErrorObject {
     /// One line for people and agents.
     #[serde(default)]
     pub message: String,
-    /// More, for programs.
+    /// Details for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
-/// A line, taken apart as far as this file goes.
+/// The fields of a line, as they were read.
 #[derive(Deserialize)]
-struct Parts<'a> {
+struct EnvelopeParts<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(default)]
     method: Option<String>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
-    /// `null` is an answer too.
+    /// `null` is a valid result.
     #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -89,7 +81,7 @@ struct Parts<'a> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct EnvelopeLine<'a> {
     jsonrpc: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a Id>,
@@ -105,14 +97,14 @@ struct Line<'a> {
 
 impl Envelope {
     /// Reads a line. A missing `jsonrpc` is forgiven: not every program that can be a teammate writes it.
-    pub fn parse(line: &[u8]) -> Result<Self, Reason> {
-        // To serde a list is an object whose fields have no names.
+    pub fn parse(line: &[u8]) -> Result<Self, SkipReason> {
+        // serde reads a list as a struct without field names, so lists are sorted out first.
         if !line.trim_ascii_start().starts_with(b"{") {
             return Err(reason(line));
         }
-        let parts: Parts<'_> = serde_json::from_slice(line).map_err(|_| reason(line))?;
+        let parts: EnvelopeParts<'_> = serde_json::from_slice(line).map_err(|_| reason(line))?;
         let id = parts.id.map(|id| serde_json::from_str::<Id>(id.get())).transpose();
-        let id = id.map_err(|_| Reason::NotAMessage)?;
+        let id = id.map_err(|_| SkipReason::NotAMessage)?;
         if let Some(method) = parts.method {
             let params = parts.params.map_or_else(no_params, ToOwned::to_owned);
             let asked = Notification { method, params };
@@ -124,16 +116,16 @@ impl Envelope {
         let outcome = match (parts.error, parts.result) {
             (Some(error), _) => Err(ErrorObject::read(error)),
             (None, Some(result)) => Ok(result.to_owned()),
-            (None, None) => return Err(Reason::NotAMessage),
+            (None, None) => return Err(SkipReason::NotAMessage),
         };
-        let id = id.ok_or(Reason::Unasked)?;
+        let id = id.ok_or(SkipReason::Unasked)?;
         Ok(Self::Response { id, outcome })
     }
 
-    /// Writes a line, with its end.
+    /// Writes a line, including the line end.
     #[must_use]
     pub fn to_line(&self) -> Vec<u8> {
-        let nothing = Line {
+        let nothing = EnvelopeLine {
             jsonrpc: "2.0",
             id: None,
             method: None,
@@ -143,21 +135,21 @@ impl Envelope {
         };
         let asks = |id, asked| {
             let Notification { method, params }: &Notification = asked;
-            Line { id, method: Some(method), params: Some(params), ..nothing }
+            EnvelopeLine { id, method: Some(method), params: Some(params), ..nothing }
         };
         let line = match self {
             Self::Request { id, asked } => asks(Some(id), asked),
             Self::Notification(asked) => asks(None, asked),
             Self::Response { id, outcome: Ok(result) } => {
-                Line { id: Some(id), result: Some(result), ..nothing }
+                EnvelopeLine { id: Some(id), result: Some(result), ..nothing }
             }
             Self::Response { id, outcome: Err(error) } => {
-                Line { id: Some(id), error: Some(error), ..nothing }
+                EnvelopeLine { id: Some(id), error: Some(error), ..nothing }
             }
         };
         let mut bytes =
             serde_json::to_vec(&line).expect("an envelope has no part that JSON cannot hold");
-        // JSON has line ends between its words alone, so a parameter that was laid out in lines means the same on one.
+        // JSON allows line ends only between tokens, so parameters that span lines mean the same on one.
         if bytes.contains(&b'\n') {
             bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
         }
@@ -167,14 +159,13 @@ impl Envelope {
 }
 
 impl Notification {
-    /// A method with parameters of any form.
     pub fn new(method: &str, params: &impl Serialize) -> Result<Self, serde_json::Error> {
         Ok(Self { method: method.to_owned(), params: to_raw_value(params)? })
     }
 }
 
 impl ErrorObject {
-    /// Reads an error. Whoever waits for the answer must get one, so what is no error object is told as it is.
+    /// Reads an error. The caller must get an answer, so anything that is not an error object becomes the message.
     fn read(written: &RawValue) -> Self {
         serde_json::from_str(written.get()).unwrap_or_else(|_| Self {
             code: code::INTERNAL,
@@ -207,16 +198,16 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Why a line that is no message is none.
-fn reason(line: &[u8]) -> Reason {
+/// Finds out why a line is not a message.
+fn reason(line: &[u8]) -> SkipReason {
     if line.trim_ascii().is_empty() {
-        return Reason::Blank;
+        return SkipReason::Blank;
     }
-    let Ok(text) = std::str::from_utf8(line) else { return Reason::NotText };
+    let Ok(text) = std::str::from_utf8(line) else { return SkipReason::NotText };
     match serde_json::from_str::<&RawValue>(text).map(|value| value.get().as_bytes().first()) {
-        Err(_) => Reason::NotJson,
-        Ok(Some(b'{')) => Reason::NotAMessage,
-        Ok(Some(b'[')) => Reason::Batch,
-        Ok(_) => Reason::NotAnObject,
+        Err(_) => SkipReason::NotJson,
+        Ok(Some(b'{')) => SkipReason::NotAMessage,
+        Ok(Some(b'[')) => SkipReason::Batch,
+        Ok(_) => SkipReason::NotAnObject,
     }
 }

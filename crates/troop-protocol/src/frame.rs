@@ -1,7 +1,7 @@
-//! Bytes in, messages out: one JSON document per line, whatever else comes along.
+//! Reads messages from bytes: one JSON document per line, whatever else a program prints.
 //!
-//! Only the end of the stream, or an error of the stream itself, ends reading. A line that is no message is skipped, with
-//! a reason and a count. Memory stays within the limit of a line: a longer one is dropped as it flows by.
+//! Only the end of the stream or an I/O error ends reading. A line that is not a message is skipped, with a reason and a
+//! count. Memory is bounded by the longest allowed line: a longer one is discarded while it is read.
 
 use std::{
     fmt, io,
@@ -18,34 +18,32 @@ use crate::envelope::Envelope;
 #[cfg(test)]
 mod tests;
 
-/// The longest line that is read or written, unless somebody chooses otherwise.
+/// The default limit of a line, in bytes.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
-/// How much is asked of the stream at once, and how much memory a quiet reader keeps.
+/// How much is read at a time, and how much memory an idle reader keeps.
 const CHUNK: usize = 16 * 1024;
 /// How much of a skipped line is shown.
 const PREVIEW: usize = 200;
 
-/// What a line turned out to be.
+/// One line of the stream.
 #[derive(Clone, Debug)]
 pub enum Frame {
-    /// A message.
     Envelope(Envelope),
-    /// Something else.
-    Skipped(Skipped),
+    Skipped(SkippedLine),
 }
 
-/// A line that is no message.
+/// A line that is not a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
-    pub reason: Reason,
+pub struct SkippedLine {
+    pub reason: SkipReason,
     /// How it begins.
     pub preview: String,
 }
 
-/// Why a line is no message.
+/// Why a line is not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// There is nothing on it.
+pub enum SkipReason {
+    /// It is empty.
     Blank,
     /// It is not UTF-8.
     NotText,
@@ -53,20 +51,19 @@ pub enum Reason {
     NotJson,
     /// It is JSON, but not an object.
     NotAnObject,
-    /// It is a batch, which nobody here sends.
+    /// It is a batch, which this protocol does not have.
     Batch,
-    /// It is an object, but neither a method nor an answer.
+    /// It is an object, but neither a method nor a response.
     NotAMessage,
-    /// It answers something that nobody asked.
+    /// It is a response without a request.
     Unasked,
     /// It is longer than a line may be.
     TooLong,
-    /// The stream ended in the middle of it.
+    /// The stream ended within it.
     Half,
 }
 
-impl Reason {
-    /// All of them.
+impl SkipReason {
     pub const ALL: [Self; 9] = [
         Self::Blank,
         Self::NotText,
@@ -79,7 +76,6 @@ impl Reason {
         Self::Half,
     ];
 
-    /// What is wrong with the line.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -96,7 +92,7 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -104,22 +100,20 @@ impl fmt::Display for Reason {
 
 /// How many lines were skipped, by reason.
 #[derive(Debug, Default)]
-pub struct Counts([AtomicU64; Reason::ALL.len()]);
+pub struct SkipCounts([AtomicU64; SkipReason::ALL.len()]);
 
-impl Counts {
-    /// How many for this reason.
+impl SkipCounts {
     #[must_use]
-    pub fn of(&self, reason: Reason) -> u64 {
+    pub fn of(&self, reason: SkipReason) -> u64 {
         self.0.get(reason as usize).map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
-    /// How many in all.
     #[must_use]
     pub fn total(&self) -> u64 {
-        Reason::ALL.into_iter().map(|reason| self.of(reason)).sum()
+        SkipReason::ALL.into_iter().map(|reason| self.of(reason)).sum()
     }
 
-    pub(crate) fn count(&self, reason: Reason) {
+    pub(crate) fn count(&self, reason: SkipReason) {
         if let Some(count) = self.0.get(reason as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
@@ -131,13 +125,13 @@ impl Counts {
 pub struct FrameReader<R> {
     reader: R,
     limit: usize,
-    counts: Arc<Counts>,
+    counts: Arc<SkipCounts>,
     buffer: Vec<u8>,
-    /// Where in the buffer the line begins that is read now.
+    /// Where the current line begins in the buffer.
     start: usize,
-    /// How far the buffer is known to hold no line end; never before `start`.
+    /// The buffer has no line end before this; never less than `start`.
     scanned: usize,
-    /// The beginning of a line that is too long, while the rest of it flows by.
+    /// The beginning of a line that is too long, while the rest of it is discarded.
     passing: Option<String>,
 }
 
@@ -155,13 +149,13 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         }
     }
 
-    /// How many lines were skipped so far; goes on counting.
+    /// The counters of skipped lines, shared with this reader.
     #[must_use]
-    pub fn counts(&self) -> Arc<Counts> {
+    pub fn counts(&self) -> Arc<SkipCounts> {
         Arc::clone(&self.counts)
     }
 
-    /// The next line, or nothing at the end of the stream. Who stops waiting loses nothing.
+    /// The next line, or none at the end of the stream. Cancel safe.
     pub async fn next(&mut self) -> io::Result<Option<Frame>> {
         let frame = loop {
             if let Some(frame) = self.take_line() {
@@ -194,8 +188,8 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         Some(frame)
     }
 
-    /// The last line may lack its end. If it is a message all the same, nothing of it is missing, because an object that
-    /// was cut off does not close.
+    /// The last line may lack its line end. If it is a message all the same, it is complete: an object that was cut off does
+    /// not close.
     fn take_rest(&mut self) -> Option<Frame> {
         let end = self.buffer.len();
         if self.start == end && self.passing.is_none() {
@@ -204,27 +198,28 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         let frame = self.take_until(end);
         self.start = end;
         Some(match frame {
-            Frame::Skipped(Skipped { reason: Reason::NotJson | Reason::NotText, preview }) => {
-                Frame::Skipped(Skipped { reason: Reason::Half, preview })
-            }
+            Frame::Skipped(SkippedLine {
+                reason: SkipReason::NotJson | SkipReason::NotText,
+                preview,
+            }) => Frame::Skipped(SkippedLine { reason: SkipReason::Half, preview }),
             frame @ (Frame::Envelope(_) | Frame::Skipped(_)) => frame,
         })
     }
 
     fn take_until(&mut self, end: usize) -> Frame {
         if let Some(preview) = self.passing.take() {
-            return Frame::Skipped(Skipped { reason: Reason::TooLong, preview });
+            return Frame::Skipped(SkippedLine { reason: SkipReason::TooLong, preview });
         }
         let line = self.buffer.get(self.start..end).unwrap_or_default();
         let read =
-            if line.len() > self.limit { Err(Reason::TooLong) } else { Envelope::parse(line) };
+            if line.len() > self.limit { Err(SkipReason::TooLong) } else { Envelope::parse(line) };
         match read {
             Ok(envelope) => Frame::Envelope(envelope),
-            Err(reason) => Frame::Skipped(Skipped { reason, preview: preview(line) }),
+            Err(reason) => Frame::Skipped(SkippedLine { reason, preview: preview(line) }),
         }
     }
 
-    /// Lets go of what was taken, and of a line that is too long.
+    /// Removes what was taken from the buffer, and a line that is too long.
     fn make_room(&mut self) {
         let line = self.buffer.get(self.start..).unwrap_or_default();
         if line.len() > self.limit || self.passing.is_some() {
@@ -242,6 +237,6 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 }
 
 fn preview(line: &[u8]) -> String {
-    // A character may be cut here; that is shown as what it is.
+    // A character that is cut here is shown as the replacement character.
     String::from_utf8_lossy(line.get(..PREVIEW).unwrap_or(line)).into_owned()
 }

@@ -20,21 +20,23 @@ mod schema;
 mod tools;
 
 pub use call::{
-    Answer, Call, Change, ContentError, ContextText, DelegationList, EventLine, FileCall,
-    FileChanged, FileContent, FileList, FileView, MemberList, MessageList, Opened, Query, Session,
-    TaskList, TeamStanding, content_bytes,
+    Answer, Call, Change, ContentError, ContextText, DelegationList, EventLine, EventNews,
+    FileCall, FileChanged, FileContent, FileList, FileView, FollowCall, MemberList, MessageList,
+    NeedList, Query, Session, SessionInfo, SubscriptionEnd, SubscriptionNews, SubscriptionTicket,
+    TaskList, TeamList, TeamListing, TeamStanding, TranscriptEdge, TranscriptEntry, TranscriptLine,
+    TranscriptNews, TranscriptPage, TranscriptSource, content_bytes,
 };
-pub use client::{Client, ClientError};
+pub use client::{Client, ClientError, EventFeed};
 pub use code::{Failure, FailureKind};
 pub use envelope::{Envelope, ErrorObject, Id, Notification};
-pub use frame::{Counts, Frame, FrameReader, MAX_LINE, Reason, Skipped};
+pub use frame::{Frame, FrameReader, MAX_LINE, SkipCounts, SkipReason, SkippedLine};
 pub use method::MethodError;
-pub use peer::{Inbox, Incoming, Peer, PeerError, PeerOptions, Request, Responder};
+pub use peer::{Inbox, Incoming, IncomingRequest, Peer, PeerError, PeerOptions, Responder};
 pub use quote::without_marks;
 pub use schema::{schema, tables};
-pub use stdio::{Input, Output, stdio};
+pub use stdio::{StdinStream, StdoutStream, stdio};
 pub use teammate::{
     FromLead, FromTeammate, Idle, Level, Log, MessageIn, MessageOut, PROTOCOL_VERSION, Ready,
     ReportedStatus, ShutdownAck, TaskReport, TeamContext, UsageReport, WireId, WireRun, WireTask,
 };
-pub use tools::{Calls, Category, Denied, Gate, NO_RESULT, Seat, Tool, Toolbox};
+pub use tools::{Calls, Category, Gate, NO_RESULT, Seat, Tool, ToolDenial, Toolbox};

@@ -1,6 +1,6 @@
-//! Methods as variants of an enum: the name of a variant is the method, what it holds are the parameters.
+//! Methods as variants of an enum: the name of a variant is the method, its fields are the parameters.
 //!
-//! One pair of functions serves every table of methods, so that a name is written in one place.
+//! One pair of functions serves every table of methods, so that each name is written once.
 
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -16,21 +16,17 @@ use crate::envelope::{Notification, no_params};
 #[cfg(test)]
 mod tests;
 
-/// Why a method and its parameters mean nothing here.
+/// Why a method or its parameters are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MethodError {
     /// There is no such method.
     #[error("there is no method `{}`", method.escape_debug())]
-    Unknown {
-        /// Its name.
-        method: String,
-    },
+    Unknown { method: String },
     /// Its parameters are not what it needs.
     #[error("`{method}`{}: {reason}", place(path))]
     BadParams {
-        /// Its name.
         method: String,
-        /// Which of them; empty for all.
+        /// The path of the field; empty for all of them.
         path: String,
         /// What is wrong, and what is valid.
         reason: String,
@@ -44,7 +40,7 @@ fn place(path: &str) -> String {
 /// Writes a variant as a method with parameters.
 pub(crate) fn encode(variant: &impl Serialize) -> Notification {
     let text = serde_json::to_string(variant).expect("a method has no part that JSON cannot hold");
-    // A variant is `{"name":params}`, or `"name"` if it holds nothing. No name of ours needs an escape.
+    // serde writes a variant as `{"name":params}`, or as `"name"` without fields. No name needs an escape.
     let tagged = text.strip_prefix("{\"").and_then(|text| text.strip_suffix('}'));
     let (method, params) = match tagged.and_then(|text| text.split_once("\":")) {
         Some((name, params)) => (
@@ -56,7 +52,7 @@ pub(crate) fn encode(variant: &impl Serialize) -> Notification {
     Notification { method, params }
 }
 
-/// Reads a variant from a method with parameters of any form.
+/// Reads a variant from a method and its parameters.
 pub(crate) fn decode<'de, T, D>(method: &str, params: D) -> Result<T, MethodError>
 where
     T: Deserialize<'de>,
@@ -64,10 +60,10 @@ where
 {
     let mut track = Track::new();
     let params = serde_path_to_error::Deserializer::new(params, &mut track);
-    let read = T::deserialize(Named { method, params });
+    let read = T::deserialize(MethodVariant { method, params });
     read.map_err(|problem| match problem {
-        Problem::Unknown => MethodError::Unknown { method: method.to_owned() },
-        Problem::BadParams(error) => MethodError::BadParams {
+        DecodeProblem::Unknown => MethodError::Unknown { method: method.to_owned() },
+        DecodeProblem::BadParams(error) => MethodError::BadParams {
             method: method.to_owned(),
             path: Some(track.path().to_string()).filter(|path| path != ".").unwrap_or_default(),
             reason: without_position(&error.to_string()),
@@ -75,31 +71,31 @@ where
     })
 }
 
-/// Where in the line something is means nothing to whoever wrote an object.
+/// Removes the position in the line, which means nothing to the caller.
 pub(crate) fn without_position(text: &str) -> String {
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// A method, seen by serde as a variant.
-struct Named<'a, D> {
+/// A method that serde reads as a variant.
+struct MethodVariant<'a, D> {
     method: &'a str,
     params: D,
 }
 
-/// The parameters of a variant that has none.
+/// The parameters of a variant without fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoParams {}
 
 #[derive(Debug, Error)]
-enum Problem {
+enum DecodeProblem {
     #[error("no such method")]
     Unknown,
     #[error(transparent)]
     BadParams(serde_json::Error),
 }
 
-impl serde::de::Error for Problem {
+impl serde::de::Error for DecodeProblem {
     fn custom<T: std::fmt::Display>(text: T) -> Self {
         Self::BadParams(serde_json::Error::custom(text))
     }
@@ -109,10 +105,12 @@ impl serde::de::Error for Problem {
     }
 }
 
-impl<'de, D: Deserializer<'de, Error = serde_json::Error>> Deserializer<'de> for Named<'_, D> {
-    type Error = Problem;
+impl<'de, D: Deserializer<'de, Error = serde_json::Error>> Deserializer<'de>
+    for MethodVariant<'_, D>
+{
+    type Error = DecodeProblem;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
         visitor.visit_enum(self)
     }
 
@@ -122,45 +120,51 @@ impl<'de, D: Deserializer<'de, Error = serde_json::Error>> Deserializer<'de> for
     }
 }
 
-impl<'de, D: Deserializer<'de, Error = serde_json::Error>> EnumAccess<'de> for Named<'_, D> {
-    type Error = Problem;
-    type Variant = Params<D>;
+impl<'de, D: Deserializer<'de, Error = serde_json::Error>> EnumAccess<'de>
+    for MethodVariant<'_, D>
+{
+    type Error = DecodeProblem;
+    type Variant = VariantParams<D>;
 
     fn variant_seed<V: DeserializeSeed<'de>>(
         self,
         seed: V,
-    ) -> Result<(V::Value, Params<D>), Problem> {
-        let name: serde::de::value::StrDeserializer<'_, Problem> = self.method.into_deserializer();
-        Ok((seed.deserialize(name)?, Params(self.params)))
+    ) -> Result<(V::Value, VariantParams<D>), DecodeProblem> {
+        let name: serde::de::value::StrDeserializer<'_, DecodeProblem> =
+            self.method.into_deserializer();
+        Ok((seed.deserialize(name)?, VariantParams(self.params)))
     }
 }
 
-struct Params<D>(D);
+struct VariantParams<D>(D);
 
-impl<'de, D: Deserializer<'de, Error = serde_json::Error>> VariantAccess<'de> for Params<D> {
-    type Error = Problem;
+impl<'de, D: Deserializer<'de, Error = serde_json::Error>> VariantAccess<'de> for VariantParams<D> {
+    type Error = DecodeProblem;
 
-    fn unit_variant(self) -> Result<(), Problem> {
-        Nothing::deserialize(self.0).map(|Nothing {}| ()).map_err(Problem::BadParams)
+    fn unit_variant(self) -> Result<(), DecodeProblem> {
+        NoParams::deserialize(self.0).map(|NoParams {}| ()).map_err(DecodeProblem::BadParams)
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Problem> {
-        seed.deserialize(self.0).map_err(Problem::BadParams)
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<T::Value, DecodeProblem> {
+        seed.deserialize(self.0).map_err(DecodeProblem::BadParams)
     }
 
     fn tuple_variant<V: Visitor<'de>>(
         self,
         length: usize,
         visitor: V,
-    ) -> Result<V::Value, Problem> {
-        self.0.deserialize_tuple(length, visitor).map_err(Problem::BadParams)
+    ) -> Result<V::Value, DecodeProblem> {
+        self.0.deserialize_tuple(length, visitor).map_err(DecodeProblem::BadParams)
     }
 
     fn struct_variant<V: Visitor<'de>>(
         self,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Problem> {
-        self.0.deserialize_struct("params", fields, visitor).map_err(Problem::BadParams)
+    ) -> Result<V::Value, DecodeProblem> {
+        self.0.deserialize_struct("params", fields, visitor).map_err(DecodeProblem::BadParams)
     }
 }

@@ -1,9 +1,9 @@
-//! One end of a conversation in JSON-RPC, over any stream: pipes of a child, a socket, memory.
+//! One end of a JSON-RPC conversation, over any stream: the pipes of a child process, a socket, memory.
 //!
-//! Both ends can ask and be asked at any time. One task reads and one writes; they never wait for each other, and answers
-//! never wait for room, so two ends that flood each other slow each other down but do not lock up. Who handles what comes
-//! in must not wait, on the same task, for what the other side has to read first: an answer to a request of its own, or
-//! room to say something. Ask from another task; say it with [`Peer::try_notify`].
+//! Both ends can send requests at any time. One task reads and one writes; they never wait for each other, and responses
+//! never wait for room, so two ends that flood each other slow each other down but do not deadlock. The task that handles
+//! incoming messages must not wait for something that the other side has to read first: a response to its own request, or
+//! room for a notification. Make requests from another task, and send notifications with [`Peer::try_notify`].
 
 mod outbox;
 mod pending;
@@ -25,15 +25,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     code,
     envelope::{Envelope, ErrorObject, Id, Notification},
-    frame::{Counts, Frame, FrameReader, MAX_LINE, Reason, Skipped},
+    frame::{Frame, FrameReader, MAX_LINE, SkipCounts, SkipReason, SkippedLine},
 };
 use outbox::Outbox;
-use pending::{Answered, Pending};
+use pending::{PendingRequests, ResponseMatch};
 
 /// How many messages may wait to be handled.
 const INBOX: usize = 256;
 
-/// How a peer is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerOptions {
     /// The longest line that is read or written.
@@ -48,33 +47,26 @@ impl Default for PeerOptions {
     }
 }
 
-/// Why something was not said, or not answered.
+/// Why a message was not sent, or a request not answered.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// The conversation is over. Whether a request was done, nobody knows.
+    /// The conversation is over. A request may have been carried out or not.
     #[error("the other side has gone")]
     Closed,
     /// The other side does not read fast enough. Nothing was sent.
     #[error("the other side does not read what is sent to it")]
     Full,
-    /// No line may be that long. Nothing was sent.
+    /// The line would be too long. Nothing was sent.
     #[error("a message of {n_bytes} bytes is too long; the limit is {limit}")]
-    TooLong {
-        /// How long it is.
-        n_bytes: usize,
-        /// How long it may be.
-        limit: usize,
-    },
-    /// The other side answers that it did not do it.
+    TooLong { n_bytes: usize, limit: usize },
+    /// The other side responded with an error.
     #[error(transparent)]
     Refused(ErrorObject),
-    /// The answer is not what this request is answered with.
+    /// The result does not have the expected form.
     #[error("the answer to `{method}` makes no sense")]
     BadAnswer {
-        /// What was asked.
         method: String,
-        /// What is wrong.
         #[source]
         source: serde_json::Error,
     },
@@ -83,28 +75,23 @@ pub enum PeerError {
 /// What comes in.
 #[derive(Debug)]
 pub enum Incoming {
-    /// Something was said.
     Notification(Notification),
-    /// Something is asked.
-    Request(Request),
-    /// A line was no message.
-    Skipped(Skipped),
-    /// Nothing more comes; with the error, if it was one.
+    Request(IncomingRequest),
+    Skipped(SkippedLine),
+    /// The stream has ended, by an error if there is one.
     End(Option<io::Error>),
 }
 
-/// Something that is asked and waits for an answer.
+/// A request that waits for its response.
 #[derive(Debug)]
-pub struct Request {
-    /// What is asked.
+pub struct IncomingRequest {
     pub asked: Notification,
-    /// Where the answer goes.
     pub responder: Responder,
 }
 
-/// Where what comes in goes. The reader waits until it is taken, and the other side with it.
+/// Takes incoming messages. The reader waits until each is taken, and so does the other side.
 pub trait Inbox: Send + 'static {
-    /// Takes the next thing. If nobody is interested any more it is dropped.
+    /// Takes the next message. If nobody is interested any more, it is dropped.
     fn deliver(&mut self, incoming: Incoming) -> impl Future<Output = ()> + Send;
 }
 
@@ -114,32 +101,32 @@ impl Inbox for mpsc::Sender<Incoming> {
     }
 }
 
-/// A handle to one end of a conversation. Cheap to clone. When the last one is gone, what waits is written and the
-/// conversation is over.
+/// A handle to one end of a conversation. Cheap to clone. When the last one is dropped, pending lines are written and the
+/// conversation ends.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    handle: Arc<Handle>,
+    handle: Arc<PeerHandle>,
 }
 
-/// What all handles share; its end is the end of the conversation.
+/// Shared by all handles; dropping it ends the conversation.
 #[derive(Debug)]
-struct Handle {
-    link: Arc<Link>,
+struct PeerHandle {
+    link: Arc<PeerCore>,
 }
 
-/// What handles and the two tasks share.
+/// Shared by the handles and the two tasks.
 #[derive(Debug)]
-struct Link {
+struct PeerCore {
     outbox: Outbox,
-    pending: Pending,
-    counts: Arc<Counts>,
+    pending: PendingRequests,
+    counts: Arc<SkipCounts>,
     max_line: usize,
-    /// Set when nothing more is to be read.
+    /// Cancelled when nothing more is to be read.
     deaf: CancellationToken,
 }
 
 impl Peer {
-    /// Begins a conversation. Reads and writes on two tasks of the tracker; what comes in goes to the inbox.
+    /// Begins a conversation. Reads and writes on two tasks of the tracker; incoming messages go to the inbox.
     pub fn spawn<R, W>(
         reader: R,
         writer: W,
@@ -152,20 +139,20 @@ impl Peer {
         W: AsyncWrite + Send + 'static,
     {
         let frames = FrameReader::new(reader, options.max_line);
-        let link = Arc::new(Link {
+        let link = Arc::new(PeerCore {
             outbox: Outbox::new(Box::pin(writer), options.capacity),
-            pending: Pending::default(),
+            pending: PendingRequests::default(),
             counts: frames.counts(),
             max_line: options.max_line,
             deaf: CancellationToken::new(),
         });
-        let handle = Arc::new(Handle { link: Arc::clone(&link) });
+        let handle = Arc::new(PeerHandle { link: Arc::clone(&link) });
         tracker.spawn(read(frames, Arc::clone(&link), Arc::downgrade(&handle), inbox));
         tracker.spawn(async move { link.outbox.run().await });
         Self { handle }
     }
 
-    /// The same with a channel of fair size as the inbox.
+    /// The same with a bounded channel as the inbox.
     pub fn channel<R, W>(
         reader: R,
         writer: W,
@@ -179,19 +166,20 @@ impl Peer {
         (Self::spawn(reader, writer, PeerOptions::default(), inbox, tracker), incoming)
     }
 
-    /// Says something; waits while too much waits to be written. Who stops waiting has said nothing.
+    /// Sends a notification; waits for room in the outbox. Cancel safe: a caller that stops waiting has sent nothing.
     pub async fn notify(&self, said: impl Into<Notification>) -> Result<(), PeerError> {
         let line = self.line(&Envelope::Notification(said.into()))?;
         self.handle.link.outbox.send(&line).await
     }
 
-    /// Says something, or says at once that too much waits to be written.
+    /// Sends a notification, or fails at once if there is no room in the outbox.
     pub fn try_notify(&self, said: impl Into<Notification>) -> Result<(), PeerError> {
         let line = self.line(&Envelope::Notification(said.into()))?;
         self.handle.link.outbox.try_send(&line)
     }
 
-    /// Asks something and waits for the answer. Who stops waiting asked all the same; the answer is dropped.
+    /// Sends a request and waits for its response. If the caller stops waiting, the request stands and the response is
+    /// dropped.
     pub async fn request<T: DeserializeOwned>(
         &self,
         asked: impl Into<Notification>,
@@ -202,7 +190,7 @@ impl Peer {
         serde_json::from_str(answer.get()).map_err(|source| PeerError::BadAnswer { method, source })
     }
 
-    /// Asks something and waits for the answer as it was written.
+    /// Sends a request and waits for its result as raw JSON.
     pub async fn request_raw(
         &self,
         asked: impl Into<Notification>,
@@ -218,18 +206,18 @@ impl Peer {
 
     /// How many lines of the other side were skipped.
     #[must_use]
-    pub fn skipped(&self) -> &Counts {
+    pub fn skipped(&self) -> &SkipCounts {
         &self.handle.link.counts
     }
 
-    /// Ends this side: takes nothing more, waits until all is written, then shuts the stream down. The other side can
-    /// still be heard.
+    /// Ends this side: accepts nothing more, waits until all is written, then shuts the stream down. Incoming messages still
+    /// arrive.
     pub async fn close(&self) {
         self.handle.link.outbox.close();
         self.handle.link.outbox.closed().await;
     }
 
-    /// Ends both sides at once. What waits to be written is lost.
+    /// Ends both sides at once. Pending lines are lost.
     pub fn cut(&self) {
         self.handle.link.outbox.cut();
         self.handle.link.deaf.cancel();
@@ -237,43 +225,44 @@ impl Peer {
 
     fn line(&self, envelope: &Envelope) -> Result<Vec<u8>, PeerError> {
         let line = envelope.to_line();
-        let (n_bytes, limit) = (line.len() - 1, self.handle.link.max_line);
+        let n_bytes = line.len() - 1;
+        let limit = self.handle.link.max_line;
         if n_bytes > limit { Err(PeerError::TooLong { n_bytes, limit }) } else { Ok(line) }
     }
 }
 
-impl Drop for Handle {
+impl Drop for PeerHandle {
     fn drop(&mut self) {
         self.link.outbox.close();
         self.link.deaf.cancel();
     }
 }
 
-/// Owes an answer. Dropped without one, it answers that something went wrong here.
+/// Owes a response. If it is dropped without one, it responds with an internal error.
 #[derive(Debug)]
 pub struct Responder {
-    /// None once the answer is given.
+    /// None once the response is sent.
     open: Option<(Peer, Id)>,
 }
 
 impl Responder {
-    /// Answers with a result. Never waits, because the other side may wait for this answer before it reads on.
+    /// Responds with a result. Never waits, because the other side may wait for this response before it reads on.
     pub fn answer(self, result: &impl Serialize) -> Result<(), PeerError> {
         let result = to_raw_value(result)
             .map_err(|source| code::internal(&format!("the answer cannot be written: {source}")));
         self.respond(result)
     }
 
-    /// Answers that it was not done, and why.
+    /// Responds with an error.
     pub fn refuse(self, error: impl Into<ErrorObject>) -> Result<(), PeerError> {
         self.respond(Err(error.into()))
     }
 
-    /// Answers with either.
+    /// Responds with either.
     pub fn respond(mut self, outcome: Result<Box<RawValue>, ErrorObject>) -> Result<(), PeerError> {
         let Some((peer, id)) = self.open.take() else { return Ok(()) };
         let line = match peer.line(&Envelope::Response { id: id.clone(), outcome }) {
-            // Somebody waits for this answer: if it is too long, that is the answer.
+            // The caller waits: if the result is too long, that is the response.
             Err(too_long) => {
                 let outcome = Err(code::internal(&too_long.to_string()));
                 Envelope::Response { id, outcome }.to_line()
@@ -295,11 +284,11 @@ impl Drop for Responder {
     }
 }
 
-/// Reads until the stream ends or nobody is left to hear it.
+/// Reads until the stream ends or the last handle is dropped.
 async fn read<R: AsyncRead + Unpin>(
     mut frames: FrameReader<R>,
-    link: Arc<Link>,
-    handle: Weak<Handle>,
+    link: Arc<PeerCore>,
+    handle: Weak<PeerHandle>,
     mut inbox: impl Inbox,
 ) {
     let heard = async {
@@ -323,20 +312,20 @@ async fn read<R: AsyncRead + Unpin>(
     inbox.deliver(Incoming::End(error)).await;
 }
 
-/// Hands an answer to who waits for it. All else is for the inbox.
-fn sort(envelope: Envelope, link: &Link, handle: &Weak<Handle>) -> Option<Incoming> {
+/// Hands a response to the request that waits for it. Everything else goes to the inbox.
+fn sort(envelope: Envelope, link: &PeerCore, handle: &Weak<PeerHandle>) -> Option<Incoming> {
     match envelope {
         Envelope::Notification(said) => Some(Incoming::Notification(said)),
         Envelope::Request { id, asked } => {
             let open = handle.upgrade().map(|handle| (Peer { handle }, id));
-            Some(Incoming::Request(Request { asked, responder: Responder { open } }))
+            Some(Incoming::Request(IncomingRequest { asked, responder: Responder { open } }))
         }
         Envelope::Response { id, outcome } => match link.pending.answer(&id, outcome) {
-            Answered::Asked => None,
-            Answered::Unasked => {
-                link.counts.count(Reason::Unasked);
+            ResponseMatch::Asked => None,
+            ResponseMatch::Unasked => {
+                link.counts.count(SkipReason::Unasked);
                 let preview = format!("the answer to {id}");
-                Some(Incoming::Skipped(Skipped { reason: Reason::Unasked, preview }))
+                Some(Incoming::Skipped(SkippedLine { reason: SkipReason::Unasked, preview }))
             }
         },
     }

@@ -1,12 +1,12 @@
-//! The one place where the text of others is made harmless: it cannot pass for a mark that is ours.
+//! Escapes marks in text from others, so that it cannot imitate our own marks.
 
-/// What is not seen between the letters of a mark.
+/// Invisible characters, which could be hidden in a mark.
 const UNSEEN: [char; 9] = [
     '\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{2060}', '\u{2061}',
     '\u{feff}',
 ];
 
-/// A text in which none of these marks begins or ends, however it is written. Everything else stays as it is.
+/// The text with every `<` escaped that begins or ends one of these marks, however it is written. Everything else stays.
 #[must_use]
 pub fn without_marks(text: &str, marks: &[&str]) -> String {
     let mut pieces = text.split('<');
@@ -24,7 +24,7 @@ fn begins_with(piece: &str, mark: &str) -> bool {
     let mut seen = piece.chars().filter(|c| !UNSEEN.contains(c)).peekable();
     while seen.next_if(|c| c.is_whitespace() || *c == '/').is_some() {}
     let is_named = mark.chars().all(|c| seen.next().is_some_and(|it| it.eq_ignore_ascii_case(&c)));
-    // `<team-card>` is something else than `<team>`.
+    // `<team-card>` is not `<team>`.
     is_named && !seen.next().is_some_and(|c| c.is_alphanumeric() || "-_.:".contains(c))
 }
 

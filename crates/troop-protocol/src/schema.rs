@@ -1,4 +1,4 @@
-//! The protocol as a document, made from the types that speak it: JSON Schema for programs, a table for people.
+//! The documentation of the protocol, generated from its types: JSON Schema for programs, tables for people.
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -7,7 +7,9 @@ use troop_model::{Command, TaskCommand, TaskView, TeamView};
 use crate::{
     call::{
         Answer, ContextText, DelegationList, FileCall, FileChanged, FileContent, FileList,
-        MemberList, MessageList, NOT_CALLED, OPERATION, Opened, Query, SessionCall, TASK, TaskList,
+        FollowCall, MemberList, MessageList, NOT_CALLED, NeedList, OPERATION, Query, SessionCall,
+        SessionInfo, SubscriptionNews, SubscriptionTicket, TASK, TaskList, TeamList,
+        TranscriptPage,
     },
     code::FailureKind,
     teammate::{FromLead, FromTeammate, PROTOCOL_VERSION},
@@ -16,21 +18,22 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// One method.
 struct Method {
     name: String,
     about: String,
     params: Value,
-    /// What it is answered with; none for what is only said.
+    /// The schema of the answer; none for notifications.
     result: Option<Value>,
 }
 
-/// All methods, by who says them to whom.
+/// All methods, by sender and receiver.
 struct Tables {
     from_teammate: Vec<Method>,
     from_lead: Vec<Method>,
     queries: Vec<Method>,
     files: Vec<Method>,
+    subscriptions: Vec<Method>,
+    news: Vec<Method>,
     changes: Vec<Method>,
     types: Map<String, Value>,
 }
@@ -52,6 +55,8 @@ pub fn schema() -> Value {
         "from_lead": document(&tables.from_lead),
         "queries": document(&tables.queries),
         "files": document(&tables.files),
+        "subscriptions": document(&tables.subscriptions),
+        "news": document(&tables.news),
         "changes": document(&tables.changes),
         "errors": errors,
         "$defs": tables.types,
@@ -68,6 +73,8 @@ pub fn tables() -> String {
         ("From a lead to its teammate", &tables.from_lead),
         ("Opening a session, and looking", &tables.queries),
         ("Files of the workspace", &tables.files),
+        ("Subscriptions", &tables.subscriptions),
+        ("To a subscriber", &tables.news),
         ("Changes", &tables.changes),
     ] {
         text += &format!("### {title}\n\n| method | params | |\n|---|---|---|\n");
@@ -97,6 +104,12 @@ impl Tables {
         for call in &mut files {
             call.result = Some(answer(&call.name, &mut generator));
         }
+        let mut subscriptions = methods::<FollowCall>(&mut generator);
+        let ticket = generator.subschema_for::<SubscriptionTicket>().to_value();
+        for call in &mut subscriptions {
+            call.result = Some(ticket.clone());
+        }
+        let news = methods::<SubscriptionNews>(&mut generator);
         let mut changes = methods::<Command>(&mut generator);
         changes.retain(|command| !NOT_CALLED.contains(&command.name.as_str()));
         for mut command in methods::<TaskCommand>(&mut generator) {
@@ -109,7 +122,7 @@ impl Tables {
             change.result = Some(result.clone());
             change.params = with_operation(&change.params, &types);
         }
-        Self { from_teammate, from_lead, queries, files, changes, types }
+        Self { from_teammate, from_lead, queries, files, subscriptions, news, changes, types }
     }
 }
 
@@ -120,7 +133,7 @@ fn methods<T: JsonSchema>(generator: &mut SchemaGenerator) -> Vec<Method> {
     variants.iter().filter_map(method).collect()
 }
 
-/// A variant with external tag: an object with one field, or a constant if it holds nothing.
+/// An externally tagged variant: an object with one field, or a constant if it has no fields.
 fn method(variant: &Value) -> Option<Method> {
     let about = variant.get("description").and_then(Value::as_str).unwrap_or_default();
     let about = about.lines().next().unwrap_or_default().to_owned();
@@ -136,10 +149,10 @@ fn method(variant: &Value) -> Option<Method> {
     Some(Method { name: name.to_owned(), about, params, result: None })
 }
 
-/// What a query is answered with.
+/// The schema of the answer to a query.
 fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
     let schema = match name {
-        "session/open" => generator.subschema_for::<Opened>(),
+        "session/open" => generator.subschema_for::<SessionInfo>(),
         "task/list" | "task/search" => generator.subschema_for::<TaskList<'_>>(),
         "member/list" => generator.subschema_for::<MemberList<'_>>(),
         "message/list" => generator.subschema_for::<MessageList<'_>>(),
@@ -149,12 +162,15 @@ fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
         "delegation/list" => generator.subschema_for::<DelegationList<'_>>(),
         "team/context" => generator.subschema_for::<ContextText>(),
         "team/show" => generator.subschema_for::<TeamView<'_>>(),
+        "team/list" => generator.subschema_for::<TeamList>(),
+        "need/list" => generator.subschema_for::<NeedList>(),
+        "transcript/read" => generator.subschema_for::<TranscriptPage>(),
         _ => generator.subschema_for::<TaskView<'_>>(),
     };
     schema.to_value()
 }
 
-/// The parameters of a changing call: its command's, and which attempt it is.
+/// The parameters of a changing call: those of its command, and `operation`.
 fn with_operation(params: &Value, types: &Map<String, Value>) -> Value {
     let mut params = resolved(params, types).clone();
     if let Some(properties) = params.get_mut("properties").and_then(Value::as_object_mut) {

@@ -1,7 +1,7 @@
-//! This process's own input and output as streams that block no thread.
+//! Standard input and output of this process as asynchronous streams.
 //!
-//! A pipe is opened anew through `/proc`, which gives a description of its own: the one that parents, children and
-//! terminals share is not made non-blocking behind their backs. What is no pipe is read and written by tokio's threads.
+//! A pipe is opened again through `/proc`, which gives a separate file description: the one that parents, children and
+//! terminals share must not become non-blocking. Anything but pipes and sockets is read and written by tokio's threads.
 
 use std::{
     io,
@@ -18,18 +18,15 @@ use tokio::{
     net::{UnixStream, unix::pipe},
 };
 
-/// A stream to read from.
-pub type Input = Pin<Box<dyn AsyncRead + Send>>;
-/// A stream to write to.
-pub type Output = Pin<Box<dyn AsyncWrite + Send>>;
+pub type StdinStream = Pin<Box<dyn AsyncRead + Send>>;
+pub type StdoutStream = Pin<Box<dyn AsyncWrite + Send>>;
 
-/// The standard input and output of this process. To be called on a runtime, and once: whatever else reads or writes
-/// them gets in between.
-pub fn stdio() -> (Input, Output) {
+/// The standard input and output of this process. Call it once, on a runtime: other readers or writers would interfere.
+pub fn stdio() -> (StdinStream, StdoutStream) {
     (stdin(), stdout())
 }
 
-fn stdin() -> Input {
+fn stdin() -> StdinStream {
     if let Ok(receiver) = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0") {
         return Box::pin(receiver);
     }
@@ -39,7 +36,7 @@ fn stdin() -> Input {
     }
 }
 
-fn stdout() -> Output {
+fn stdout() -> StdoutStream {
     if let Ok(sender) = pipe::OpenOptions::new().open_sender("/proc/self/fd/1") {
         return Box::pin(sender);
     }
@@ -49,7 +46,7 @@ fn stdout() -> Output {
     }
 }
 
-/// A socket cannot be opened anew. Programs that hand one to a child keep the other end of it, so this end is ours.
+/// A socket cannot be opened again. Programs that give one to a child keep only the other end, so this end is ours.
 fn socket(file: impl AsFd) -> Option<UnixStream> {
     let is_socket =
         fstat(&file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_socket());

@@ -1,7 +1,7 @@
-//! What a lead and a teammate say to each other: seed 000's table, with our optional additions.
+//! The messages between a lead and a teammate: seed 000's table, with our optional additions.
 //!
-//! Extra fields are always accepted, and missing ones where the table does not have them, so that any program that speaks
-//! the table can be a teammate of ours, and ours can serve any lead that does.
+//! Extra fields are always accepted, and our additions may be missing, so that any program that speaks the seed's protocol
+//! can be a teammate, and our teammates can serve any lead that does.
 
 mod task;
 
@@ -336,20 +336,18 @@ macro_rules! said_as_methods {
 said_as_methods!(FromTeammate, FromLead);
 
 impl ShutdownAck {
-    /// It stops.
     #[must_use]
     pub fn agreed() -> Self {
         Self { approve: true, reason: None }
     }
 
-    /// It does not.
     #[must_use]
     pub fn refused(reason: &str) -> Self {
         Self { approve: false, reason: Some(reason.to_owned()) }
     }
 }
 
-/// Takes what it understands. For what is nice to know and no reason to turn a message away.
+/// Reads a value if it has the expected form. An optional field of another form is no reason to reject a message.
 fn if_clear<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

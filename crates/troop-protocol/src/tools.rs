@@ -1,9 +1,8 @@
 //! Team tools: what an agent can do in its team, in two dialects over the same board.
 //!
 //! A tool is defined once, as a typed input whose JSON Schema the model sees, and used by the built-in agent and by the MCP
-//! server. It is carried out as [`Call`]s, so that it does not matter who answers them: a lead over its socket or a
-//! teammate's wire, or a board that is open here. No rule lives here: what the board refuses is told to the model in the
-//! board's own words.
+//! server. It makes [`Call`]s, so that it does not matter who answers: a lead over its socket or a teammate's wire, or a
+//! board in this process. There are no rules here: the model gets the board's refusals in the board's own words.
 
 mod board;
 mod category;
@@ -25,23 +24,23 @@ use troop_model::{
     Dialect, Hint, HintCommand, MemberName, Permissions, Role, Settings, TeamName, TeamStatus,
 };
 
-pub use category::{Category, Denied};
+pub use category::{Category, ToolDenial};
 pub use claude::NO_RESULT;
 pub use desk::Toolbox;
 
-use self::desk::Desk;
+use self::desk::ToolDesk;
 use crate::{
     call::Call,
     client::Client,
     code::{Failure, FailureKind},
 };
 
-/// Who answers board calls for one member. Whose calls they are is known to whoever answers, and never part of a call.
+/// Answers the board calls of one member. The implementation knows whose calls they are; the calls do not say it.
 pub trait Calls: Send + Sync {
-    /// Asks, and waits until what was asked for is durable.
+    /// Makes a call, and waits until its effect is durable.
     fn call(&self, call: Call) -> impl Future<Output = Result<Box<RawValue>, Failure>> + Send;
 
-    /// Makes a team in place of the one that is gone, if there is a store at hand to make it in.
+    /// Creates a team in place of the deleted one, if there is a store to create it in.
     fn make_team(
         &self,
         name: TeamName,
@@ -82,39 +81,34 @@ impl<C: Calls> Calls for Arc<C> {
     }
 }
 
-/// Who has the tools, and what that member may do with them.
+/// The member that has the tools, and what it may do with them.
 #[derive(Clone, Debug)]
 pub struct Seat {
     pub member: MemberName,
-    /// Its part in the team.
     pub role: Role,
-    /// The names that its tools have.
     pub dialect: Dialect,
     /// Whether the team is at work; delegate mode ends with it.
     pub status: TeamStatus,
-    /// What the team lets be done.
     pub settings: Settings,
     /// What it may do without asking.
     pub permissions: Permissions,
-    /// Whether there are teams at all.
     pub gate: Gate,
 }
 
-/// Whether there are teams at all.
+/// Whether teams are enabled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Gate {
-    /// There are.
     #[default]
     Open,
-    /// There are none: no team tool is shown, and calling one is an error.
+    /// Teams are disabled: no team tool is shown, and calling one is an error.
     Closed {
-        /// What closed it, for people.
+        /// Which setting disabled them, for people.
         by: String,
     },
 }
 
 impl Gate {
-    /// Says what closed it, if it is closed.
+    /// Fails with the reason if teams are disabled.
     pub fn check(&self) -> Result<(), Failure> {
         match self {
             Self::Open => Ok(()),
@@ -129,9 +123,7 @@ impl Gate {
 /// A tool as a model sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// What it is called by.
     pub name: &'static str,
-    /// What kind of thing it does.
     pub category: Category,
     /// What it does, for the model.
     pub description: String,
@@ -139,30 +131,30 @@ pub struct Tool {
     pub input: Map<String, Value>,
 }
 
-/// Who is shown a tool.
+/// The members that see a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum For {
+enum ToolAudience {
     Everybody,
-    /// Teams do not nest: a teammate makes no team, and starts and stops nobody.
+    /// Teams do not nest: a teammate creates no team, and starts and stops nobody.
     Lead,
 }
 
 /// One tool: its input, and what it does.
 trait TeamTool: DeserializeOwned + JsonSchema + Send {
     const NAME: &'static str;
-    /// Other names that are understood and not shown.
+    /// Aliases, which models do not see.
     const ALSO: &'static [&'static str] = &[];
     const CATEGORY: Category;
-    const FOR: For = For::Everybody;
-    /// An input that works, shown to who gave one that does not.
+    const FOR: ToolAudience = ToolAudience::Everybody;
+    /// A valid input, shown after an invalid one.
     const EXAMPLE: &'static str;
 
-    /// An input that works, like the one that was given.
+    /// A valid input similar to the given one.
     fn example(_: &Value) -> String {
         Self::EXAMPLE.to_owned()
     }
 
-    /// Whether the team lets somebody in this seat use it. Who calls it all the same is told by the board.
+    /// Whether the member sees it. If the member calls it anyway, the board decides.
     fn is_offered(_: &Seat) -> bool {
         true
     }
@@ -170,41 +162,41 @@ trait TeamTool: DeserializeOwned + JsonSchema + Send {
     /// What it does, for the model.
     fn about(seat: &Seat) -> String;
 
-    /// The schema of its input; some inputs depend on who may do what.
+    /// The schema of its input, which may depend on the member's rights.
     fn schema(_: &Seat) -> Value {
         input::schema::<Self>()
     }
 
     fn run<C: Calls>(
         self,
-        desk: &Desk<'_, C>,
+        desk: &ToolDesk<'_, C>,
     ) -> impl Future<Output = Result<String, Failure>> + Send;
 }
 
-/// Writes a dialect down once: the tools in the order in which they are shown, and how each is found by its name.
+/// Defines a dialect: its tools in the order in which models see them, and the dispatch by name.
 macro_rules! dialect {
     ($($tool:ty),* $(,)?) => {
-        /// All tools of the dialect that somebody in this seat is shown.
+        /// The tools of the dialect that the member sees.
         pub(super) fn tools(seat: &Seat) -> Vec<Tool> {
             let mut tools = Vec::new();
             $(crate::tools::show::<$tool>(seat, &mut tools);)*
             tools
         }
 
-        /// All names of the dialect that are understood.
+        /// All names of the dialect, with aliases.
         pub(super) fn names() -> Vec<&'static str> {
             let mut names = Vec::new();
             $(names.push(<$tool>::NAME); names.extend(<$tool>::ALSO);)*
             names
         }
 
-        /// Whether each tool reads its own example.
+        /// Reads the example of each tool.
         #[cfg(test)]
         pub(super) fn examples() -> Vec<(&'static str, Result<(), Failure>)> {
             vec![$((<$tool>::NAME, crate::tools::input::read_example::<$tool>())),*]
         }
 
-        /// What kind of thing the tool of a name does.
+        /// The category of a tool.
         pub(super) fn category(name: &str) -> Option<Category> {
             $(if name == <$tool>::NAME || <$tool>::ALSO.contains(&name) {
                 return Some(<$tool>::CATEGORY);
@@ -212,14 +204,14 @@ macro_rules! dialect {
             None
         }
 
-        /// Runs the tool of a name. None if there is none.
+        /// Runs a tool. None if the dialect has no tool of this name.
         pub(super) async fn run<C: Calls>(
             name: &str,
             input: Value,
-            desk: &Desk<'_, C>,
+            desk: &ToolDesk<'_, C>,
         ) -> Option<Result<String, Failure>> {
             $(if name == <$tool>::NAME || <$tool>::ALSO.contains(&name) {
-                // What one tool needs for its work is no burden to the others.
+                // Boxed, so that the largest future does not enlarge all others.
                 return Some(Box::pin(crate::tools::run_one::<$tool, C>(input, desk)).await);
             })*
             None
@@ -229,7 +221,7 @@ macro_rules! dialect {
 use dialect;
 
 fn show<T: TeamTool>(seat: &Seat, tools: &mut Vec<Tool>) {
-    let is_for = T::FOR == For::Everybody || seat.role == Role::Lead;
+    let is_for = T::FOR == ToolAudience::Everybody || seat.role == Role::Lead;
     let is_shown = is_for && T::is_offered(seat);
     if let (true, Value::Object(input)) = (is_shown, T::schema(seat)) {
         tools.push(Tool {
@@ -243,9 +235,9 @@ fn show<T: TeamTool>(seat: &Seat, tools: &mut Vec<Tool>) {
 
 async fn run_one<T: TeamTool, C: Calls>(
     input: Value,
-    desk: &Desk<'_, C>,
+    desk: &ToolDesk<'_, C>,
 ) -> Result<String, Failure> {
-    if T::FOR == For::Lead && desk.seat.role != Role::Lead {
+    if T::FOR == ToolAudience::Lead && desk.seat.role != Role::Lead {
         let message = format!("`{}` is for the lead: a teammate has no team of its own", T::NAME);
         let failure = Failure::new(FailureKind::Forbidden, &message);
         return Err(failure.with_hint(desk.seat.how_to_ask_the_lead()));
@@ -254,7 +246,7 @@ async fn run_one<T: TeamTool, C: Calls>(
 }
 
 impl Seat {
-    /// The tools that somebody in this seat is shown: none where there are no teams.
+    /// The tools that the member sees: none if teams are disabled.
     #[must_use]
     pub fn tools(&self) -> Vec<Tool> {
         let mut tools = match (&self.gate, self.dialect) {
@@ -266,7 +258,7 @@ impl Seat {
         tools
     }
 
-    /// What kind of thing the team tool of a name does, in either dialect. None if it is no team tool.
+    /// The category of a team tool of either dialect. None if there is no team tool of this name.
     #[must_use]
     pub fn category_of(name: &str) -> Option<Category> {
         claude::category(name).or_else(|| board::category(name))

@@ -4,6 +4,9 @@
 mod files;
 mod presence;
 mod queries;
+mod subscriptions;
+mod teams;
+mod transcripts;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +21,8 @@ use crate::{
 };
 
 pub use presence::LeadPresence;
+pub(crate) use subscriptions::Subscriptions;
+pub use transcripts::{TranscriptFeed, TranscriptReader};
 
 /// What answers the calls of one team. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -49,6 +54,10 @@ impl Answers {
             Call::Query(query) => self.query(session, query).await,
             Call::Change(change) => self.change(session, *change).await,
             Call::File(call) => self.file(session, call).await,
+            Call::Follow(_) => {
+                let what = "subscriptions need a conversation of their own: the lead's socket";
+                Err(Failure::new(FailureKind::Forbidden, what))
+            }
             Call::Open(_) => Err(Failure::new(FailureKind::Forbidden, "who asks is known here")),
         }
     }

@@ -207,6 +207,15 @@ impl Board {
         self.team
     }
 
+    /// The store that keeps its log.
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
     /// What time it is here.
     pub(crate) fn now(&self) -> Time {
         self.clock.now()

@@ -48,6 +48,7 @@ pub(crate) use lease::dead_sessions;
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
 pub use stop::{is_to_start_again, was_cut_short};
 pub use transcript::{TranscriptEntry, TranscriptLine, TranscriptSource, read as read_transcript};
+pub(crate) use transcript::{former_path as former_transcript_path, path as transcript_path};
 
 /// How many things may wait for the dispatcher. Who comes later waits, so a flood slows down those who make it.
 const INPUTS: usize = 256;
@@ -210,7 +211,7 @@ impl Lead {
         let fence = lock.fence;
         let handle = LeadHandle { inputs: inputs.clone(), hurried: CancellationToken::new() };
         let answers = Answers::new(board.clone(), &options.folder).for_lead(fence);
-        let host = socket::Host {
+        let host = socket::SocketHost {
             board: board.clone(),
             answers: answers.clone(),
             inputs: inputs.clone(),
@@ -275,10 +276,10 @@ impl Lead {
 async fn prepare(
     start: dispatcher::Start,
     lock: &mut lease::LeadLock,
-) -> Result<(socket::Socket, dispatcher::Dispatcher), LeadError> {
+) -> Result<(socket::LeadSocket, dispatcher::Dispatcher), LeadError> {
     let folder = start.options.folder.clone();
     let unusable = |source| LeadError::Folder { path: folder.clone(), source };
-    let socket = socket::Socket::open(&folder).map_err(unusable)?;
+    let socket = socket::LeadSocket::open(&folder).map_err(unusable)?;
     lock.announce(&socket.path).map_err(unusable)?;
     Ok((socket, dispatcher::Dispatcher::new(start).await?))
 }

@@ -28,7 +28,7 @@ mod disk;
 mod fault;
 
 pub use agreement::Agreement;
-pub use answers::{Answers, LeadPresence};
+pub use answers::{Answers, LeadPresence, TranscriptFeed, TranscriptReader};
 pub use board::{
     Board, CommandEffect, CommandRequest, Following, PendingCommand, Signature, Subscription,
     TaskPage,

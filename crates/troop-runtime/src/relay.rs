@@ -1,19 +1,20 @@
-//! Commands by way of the lead, where one runs on this machine: they wait in its queue and pass its hooks.
+//! The client of a lead on this machine: commands that it carries wait in the lead's queue and pass its hooks.
 
 use std::{path::Path, pin::pin, time::Duration};
 
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
+use troop_model::Version;
 use troop_process::is_stopped;
-use troop_protocol::{Client, ClientError, Session};
+use troop_protocol::{Client, ClientError, EventFeed, Session};
 
 use crate::{CommandEffect, CommandRequest, find_lead};
 
-/// How long a lead has to answer at all. One that was stopped, or hangs, must not hold up everybody else.
+/// How long a lead may take to accept a conversation. One that was stopped, or hangs, must not hold up its callers.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Gives a command to the lead that is found in a team's folder. None if nobody leads here, or it went away: then the board
-/// itself is to take it, and if the lead did it after all, the same operation has one effect.
+/// Gives a command to the lead of the team whose own folder this is. None if nobody leads here, or the lead went away: then
+/// the caller gives the command to the board. If the lead did carry it out, the same operation has one effect.
 pub async fn relay(
     folder: &Path,
     request: &CommandRequest,
@@ -22,7 +23,8 @@ pub async fn relay(
     let Some(lead) = LeadClient::connect(folder, &session, &TaskTracker::new()).await else {
         return Ok(None);
     };
-    let (command, operation) = (request.command.clone(), request.operation);
+    let command = request.command.clone();
+    let operation = request.operation;
     match lead.ask(async |client| client.call(command, operation).await).await {
         Ok(answer) => {
             Ok(Some(CommandEffect { version: answer.version, events: answer.events.into() }))
@@ -40,7 +42,7 @@ pub struct LeadClient {
 }
 
 impl LeadClient {
-    /// Begins one. None if nobody leads here, or does not answer.
+    /// Begins a conversation. None if nobody leads here, or the lead does not answer.
     pub async fn connect(folder: &Path, session: &Session, tracker: &TaskTracker) -> Option<Self> {
         let lead = find_lead(folder)?;
         let socket = lead.socket?;
@@ -53,8 +55,19 @@ impl LeadClient {
         Some(Self { client, process: lead.pid })
     }
 
-    /// Asks for something, and waits as long as it takes: hooks may take their time. A lead whose process was stopped
-    /// counts as gone.
+    /// Follows the log of the team by way of its lead, on a conversation of its own. None if nobody leads here, or does not
+    /// answer: then the board itself can be followed from the same version on.
+    pub async fn subscribe(
+        folder: &Path,
+        session: &Session,
+        since: Version,
+        tracker: &TaskTracker,
+    ) -> Option<EventFeed> {
+        let socket = find_lead(folder)?.socket?;
+        timeout(PATIENCE, EventFeed::open(&socket, session, since, tracker)).await.ok()?.ok()
+    }
+
+    /// Makes calls and waits as long as they take: hooks may be slow. A lead whose process was stopped counts as gone.
     pub async fn ask<T>(
         &self,
         ask: impl AsyncFnOnce(&Client) -> Result<T, ClientError>,

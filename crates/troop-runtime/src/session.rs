@@ -14,15 +14,13 @@ use crate::{Board, BoardError, BoardResult, Clock, Following, Signature};
 /// A team in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamSummary {
-    /// Its identity.
     pub id: TeamId,
-    /// Its name.
     pub name: String,
-    /// Whether it is gone: only its log is left.
+    /// Whether only its log is left.
     pub is_retired: bool,
 }
 
-/// A store, and the one team that this session works with.
+/// A store, and the one team of it that is active.
 #[derive(Debug)]
 pub struct Session {
     store: Arc<dyn Store>,
@@ -45,7 +43,7 @@ impl Session {
         Ok(self.store.teams().await?.into_iter().map(summary).collect())
     }
 
-    /// Makes a team and makes it this session's. Refused while the session has another.
+    /// Creates a team and makes it the active one. Refused while another is active.
     pub async fn create(
         &mut self,
         signature: &Signature,
@@ -58,7 +56,7 @@ impl Session {
         Ok(self.active.insert(board))
     }
 
-    /// Makes a team from the whole log of another, under a new name if one is given, and makes it this session's.
+    /// Creates a team from the whole log of another, under a new name if one is given, and makes it the active one.
     pub async fn import(
         &mut self,
         events: Vec<Event>,
@@ -69,7 +67,7 @@ impl Session {
         self.open_known(team).await
     }
 
-    /// Makes an existing team this session's. A retired one can still be looked at, by its id.
+    /// Makes an existing team the active one. A retired team can still be opened by its id.
     pub async fn open(&mut self, name: &str) -> BoardResult<&Board> {
         self.check_free().await?;
         let teams = self.teams().await?;
@@ -83,7 +81,7 @@ impl Session {
         self.open_known(team).await
     }
 
-    /// Makes a team this session's that is known to be there.
+    /// Makes a team the active one that is known to exist.
     pub async fn open_known(&mut self, team: TeamId) -> BoardResult<&Board> {
         self.check_free().await?;
         let store = Arc::clone(&self.store);
@@ -91,17 +89,17 @@ impl Session {
         Ok(self.active.insert(board))
     }
 
-    /// This session's team.
+    /// The active team.
     pub fn team(&self) -> BoardResult<&Board> {
         self.active.as_ref().ok_or(BoardError::NoActiveTeam)
     }
 
-    /// Deletes this session's team and frees its name. Its log stays readable by its id until it is purged.
+    /// Deletes the active team and frees its name. Its log stays readable by its id until it is purged.
     pub async fn delete(&mut self, signature: Signature) -> BoardResult<()> {
         let board = self.team()?;
         let team = board.team();
         match board.submit(signature.on(Command::DeleteTeam)).await {
-            // Somebody deleted it but may not have come to free its name.
+            // Another process deleted it and may have died before it freed the name.
             Ok(_) | Err(BoardError::Refused(Refusal::TeamDeleted)) => {}
             Err(error) => return Err(error),
         }
@@ -110,12 +108,12 @@ impl Session {
         Ok(())
     }
 
-    /// Erases a team with all it ever had.
+    /// Erases a team with its log.
     pub async fn purge(&self, team: TeamId) -> BoardResult<()> {
         Ok(self.store.purge(team).await?)
     }
 
-    /// Lets go of this session's team; the team itself goes on.
+    /// Closes the active team; the team itself goes on.
     pub async fn close(&mut self) {
         if let Some(board) = self.active.take() {
             board.close().await;
@@ -132,7 +130,7 @@ impl Session {
     }
 }
 
-/// Stores a copy of a log as a new team. All of it is there afterwards, or nothing.
+/// Stores a copy of a log as a new team, completely or not at all.
 async fn import(
     store: &dyn Store,
     mut events: Vec<Event>,
@@ -176,18 +174,23 @@ async fn import(
     Ok(id)
 }
 
-/// Nobody leads a copy, and nobody runs for it, whatever was so where it comes from. What says so, and goes on in its log.
+/// Nobody leads a copy, and none of its members runs, whatever the original says. These events follow the copied log.
 fn set_at_rest(state: &mut State, now: Time) -> BoardResult<Vec<Event>> {
     let running = state.members().filter(|it| it.is_running());
     let stopped = running.map(|it| {
-        // What a lead had in mind does not come with its log.
+        // The log does not hold what the lead's agent had in mind.
         let is_open = it.role == Role::Lead && it.state == MemberState::Working;
         let cause = if is_open { StateCause::LeftOpen } else { StateCause::TeamStopped };
         let open = if is_open { format!("; {}", cause.in_words()) } else { String::new() };
         let reason = Some(format!("its team stopped: this is a copy{open}"));
         let cause = Some(cause);
-        let (member, state) = (it.name.clone(), MemberState::Stopped);
-        Command::SetMemberState { member, state, reason, cause, pid: None }
+        Command::SetMemberState {
+            member: it.name.clone(),
+            state: MemberState::Stopped,
+            reason,
+            cause,
+            pid: None,
+        }
     });
     let commands: Vec<_> = stopped.chain([Command::ReleaseLead]).collect();
     let mut made = Vec::new();

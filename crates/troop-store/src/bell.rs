@@ -39,7 +39,7 @@ fn strike(bell: &watch::Sender<u64>) {
     bell.send_modify(|count| *count = count.wrapping_add(1));
 }
 
-/// Whom a change of a file concerns.
+/// The teams that a change of a file concerns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Concerns {
     Team(TeamId),
@@ -76,7 +76,8 @@ impl Ear {
     }
 
     fn start(&self) -> notify::Result<RecommendedWatcher> {
-        let (bells, files) = (self.bells.clone(), Arc::clone(&self.files));
+        let bells = self.bells.clone();
+        let files = Arc::clone(&self.files);
         notify::recommended_watcher(move |event: notify::Result<Event>| match event {
             // A reader opens these files too, and must not be woken by itself.
             Ok(event) if event.kind.is_access() && !event.need_rescan() => {}

@@ -24,7 +24,7 @@ use crate::StoreResult;
 /// What the methods of [`Store`] return, so that a store can be used behind `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// How many bytes of its sign a watch glances at.
+/// How many bytes of its bell file a watch reads in a glance.
 const GLANCED: usize = 64;
 
 /// A team that is about to exist.
@@ -47,7 +47,7 @@ pub struct TeamEntry {
     pub is_retired: bool,
 }
 
-/// One event as it is stored: a line of JSON that the store does not look into.
+/// One stored event: a line of JSON that is opaque to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its position in the team's log. The first event of a log has version 1.
@@ -56,7 +56,7 @@ pub struct Entry {
     pub body: String,
 }
 
-/// What a log grows by in one atomic step.
+/// The events that one atomic step appends to a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// Names this append, so that repeating it has one effect.
@@ -80,44 +80,44 @@ impl Batch {
 pub enum Appended {
     /// The batch is in the log, durably, and the log ended here.
     Done(Version),
-    /// Others appended first. The caller holds the turn: nobody else can append until it is used or dropped.
-    Behind(Turn),
+    /// Others appended first. The caller holds the append slot: nobody else can append until it is used or dropped.
+    Behind(AppendSlot),
 }
 
 /// The right to append next, for a caller that was behind.
 ///
-/// It makes progress certain: who loses once knows all it missed, and cannot lose again. Decide at once; a store
-/// may take back a turn that is held for longer than [`Turn::PATIENCE`], and then refuses its append as `Unavailable`.
+/// It guarantees progress: a caller that loses once knows all it missed and cannot lose again. Decide at once; a store may
+/// take back a slot that is held for longer than [`AppendSlot::PATIENCE`], and then refuses its append as `Unavailable`.
 #[derive(Debug)]
-pub struct Turn {
+pub struct AppendSlot {
     missed: Vec<Entry>,
-    writer: Box<dyn TurnWriter>,
+    writer: Box<dyn SlotWriter>,
 }
 
-impl Turn {
-    /// How long a store lets a turn be held.
+impl AppendSlot {
+    /// How long a store lets a slot be held.
     pub const PATIENCE: Duration = Duration::from_secs(5);
 
-    /// Makes a turn that begins behind `missed`.
+    /// Makes a slot after the entries in `missed`.
     #[must_use]
-    pub fn new(missed: Vec<Entry>, writer: Box<dyn TurnWriter>) -> Self {
+    pub fn new(missed: Vec<Entry>, writer: Box<dyn SlotWriter>) -> Self {
         Self { missed, writer }
     }
 
-    /// Takes what others appended since the version that the failed append was decided on.
+    /// Takes the entries that others appended since the version that the failed append was decided on.
     pub fn take_missed(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.missed)
     }
 
-    /// Appends a batch that was decided on everything missed, and gives the turn back.
+    /// Appends a batch that was decided on all missed entries, and gives the slot back.
     pub async fn append(self, batch: Batch) -> StoreResult<Version> {
         self.writer.append(batch).await
     }
 }
 
-/// A backend's side of a [`Turn`]. Dropping it gives the turn back without an append.
-pub trait TurnWriter: fmt::Debug + Send {
-    /// Appends the batch, which starts where the missed entries ended, and gives the turn back.
+/// A backend's side of an [`AppendSlot`]. Dropping it gives the slot back without an append.
+pub trait SlotWriter: fmt::Debug + Send {
+    /// Appends the batch, which starts where the missed entries ended, and gives the slot back.
     fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>>;
 }
 
@@ -126,7 +126,7 @@ pub trait TurnWriter: fmt::Debug + Send {
 pub struct Snapshot {
     /// The version of the log that the state stands for.
     pub version: Version,
-    /// The state, in a form that the store does not look into.
+    /// The state, opaque to the store.
     pub state: Bytes,
 }
 
@@ -135,7 +135,7 @@ pub struct Snapshot {
 pub struct Archived {
     /// The task's number.
     pub number: u32,
-    /// The task, in a form that the store does not look into; `None` erases it.
+    /// The task, opaque to the store; `None` erases it.
     pub body: Option<Vec<u8>>,
 }
 
@@ -147,13 +147,13 @@ pub struct Archived {
 #[derive(Debug)]
 pub struct Watch {
     bell: watch::Receiver<u64>,
-    /// When the patience ends. It stays when a wait is given up, so that who waits in many pieces looks in time too.
+    /// When the patience ends. It survives a cancelled wait, so that repeated short waits end in time, too.
     deadline: Instant,
-    /// A small file whose beginning is another one after every growth. It stays open: opening it would wake all who listen.
+    /// A small file whose beginning changes with every append. It stays open: opening it would wake all listeners.
     sign: Option<File>,
 }
 
-/// What was seen of a log without reading it. Two that are alike mean that nothing was answered as done in between.
+/// A cheap fingerprint of a log. Two equal ones mean that no append was acknowledged in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glance([u8; GLANCED]);
 
@@ -168,13 +168,13 @@ impl Watch {
         Self { bell, deadline: Instant::now() + Self::PATIENCE, sign: None }
     }
 
-    /// Gives it a small file to glance at, which every writer changes before it answers.
+    /// Adds a small file to glance at, which every writer changes before it answers.
     #[must_use]
     pub fn with_sign(self, sign: &Path) -> Self {
         Self { sign: File::open(sign).ok(), ..self }
     }
 
-    /// Looks whether the log may have grown, much faster than reading it would tell. None if only reading tells.
+    /// Checks whether the log may have grown, much faster than by reading it. `None` if only reading can tell.
     ///
     /// What was answered as done to anybody shows at once. What a writer that was killed had not answered yet may show
     /// later; [`Watch::changed`] tells of that in time.
@@ -183,19 +183,18 @@ impl Watch {
         let sign = self.sign.as_ref()?;
         let mut seen = [0; GLANCED];
         let n_bytes = sign.read_at(&mut seen, 0).ok()?;
-        // Nobody writes to a file that was deleted.
         let is_there = sign.metadata().is_ok_and(|metadata| metadata.nlink() > 0);
         (n_bytes > 0 && is_there).then_some(Glance(seen))
     }
 
     /// Waits until the log may have grown since it last returned, or since the watch was made.
     ///
-    /// It may be dropped before it returns, and asked again: neither notices nor patience are lost by that.
+    /// It is cancel safe: neither notices nor patience are lost.
     pub async fn changed(&mut self) {
         // Either way the caller looks: growth, a lost notice, or a store that went away.
         match timeout_at(self.deadline, self.bell.changed()).await {
             Ok(Ok(())) | Err(_) => {}
-            // Nobody is left to ring. The patience still separates one look from the next.
+            // The store is gone. The patience still separates one look from the next.
             Ok(Err(_)) => sleep_until(self.deadline).await,
         }
         self.deadline = Instant::now() + Self::PATIENCE;
@@ -230,7 +229,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Appends a batch if the log is at the version that it was decided on; durable when it returns.
     ///
     /// If the log has grown, and what follows `batch.after` is this very operation, it is `Done`: the first answer was
-    /// lost. If it has grown otherwise, the caller is `Behind` and gets the turn. A log that is shorter than
+    /// lost. If it has grown otherwise, the caller is `Behind` and gets the append slot. A log that is shorter than
     /// `batch.after` is `Corrupt`: it has lost what somebody saw.
     fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>>;
 

@@ -13,7 +13,7 @@ use troop_model::{Hint, HintCommand, TeamId};
 
 use crate::{StoreError, error::WaitedInLine};
 
-/// How long a caller waits in line for other writers. Several turns fit into it.
+/// How long a caller waits in line for other writers. Several append slots fit into it.
 pub(crate) const LINE_PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn refused(what: impl Into<String>, hint: impl Into<Hint>) -> StoreError {
@@ -88,9 +88,9 @@ pub(crate) fn waited_too_long() -> StoreError {
     )
 }
 
-pub(crate) fn turn_taken_back() -> StoreError {
+pub(crate) fn slot_taken_back() -> StoreError {
     unavailable(
-        "the turn to append was held for too long and taken back",
+        "the append slot was held for too long and taken back",
         "try again",
         "no append came in time",
     )

@@ -23,17 +23,17 @@ use crate::{
     bell::{Bells, Concerns, Ear},
     failure::{LINE_PATIENCE, lock, waited_too_long},
     worker::Worker,
-    writer::Writer,
+    writer::JournalWriter,
 };
 
 /// Keeps teams in a folder.
 ///
-/// Every team that is written has a thread of its own, so that waiting for one team's turn holds up no other.
+/// Every team that is written has a separate thread, so that waiting for one team's lock holds up no other.
 /// Reading needs no lock and is done by one thread.
 #[derive(Debug)]
 pub struct FilesStore {
     root: Arc<Root>,
-    writers: Mutex<HashMap<TeamId, Arc<Writer<FilesJournal>>>>,
+    writers: Mutex<HashMap<TeamId, Arc<JournalWriter<FilesJournal>>>>,
     reader: Worker<()>,
     /// Makes, retires and purges teams, which may wait for other processes.
     keeper: Worker<()>,
@@ -55,11 +55,12 @@ impl FilesStore {
         })
     }
 
-    fn writer(&self, team: TeamId) -> Arc<Writer<FilesJournal>> {
+    fn writer(&self, team: TeamId) -> Arc<JournalWriter<FilesJournal>> {
         let writer = || {
-            let (root, bells) = (Arc::clone(&self.root), self.bells.clone());
+            let root = Arc::clone(&self.root);
+            let bells = self.bells.clone();
             let open = move || Ok(FilesJournal::new(Arc::clone(&root), team, bells.clone()));
-            Arc::new(Writer::new(open))
+            Arc::new(JournalWriter::new(open))
         };
         Arc::clone(lock(&self.writers).entry(team).or_insert_with(writer))
     }

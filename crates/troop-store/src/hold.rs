@@ -1,15 +1,15 @@
-//! Lets a turn be held for so long and no longer.
+//! Limits how long an append slot can be held.
 
 use std::sync::{Arc, Mutex};
 
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
-    StoreResult, Turn,
-    failure::{lock, turn_taken_back},
+    AppendSlot, StoreResult,
+    failure::{lock, slot_taken_back},
 };
 
-/// What a turn keeps from others. It is dropped when the turn is, or when the patience with it ends.
+/// The lock behind an append slot. It is dropped with the slot, or when the slot has been held for too long.
 #[derive(Debug)]
 pub(crate) struct Hold<T> {
     kept: Arc<Mutex<Option<T>>>,
@@ -23,13 +23,13 @@ impl<T: Send + 'static> Hold<T> {
         let mut timer = JoinSet::new();
         let overdue = Arc::clone(&kept);
         timer.spawn(async move {
-            sleep(Turn::PATIENCE).await;
+            sleep(AppendSlot::PATIENCE).await;
             drop(lock(&overdue).take());
         });
         Self { kept, _timer: timer }
     }
 
     pub(crate) fn take(self) -> StoreResult<T> {
-        lock(&self.kept).take().ok_or_else(turn_taken_back)
+        lock(&self.kept).take().ok_or_else(slot_taken_back)
     }
 }

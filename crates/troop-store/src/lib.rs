@@ -20,8 +20,8 @@ mod sqlite;
 mod url;
 
 pub use contract::{
-    Appended, Archived, Batch, BoxFuture, Entry, Glance, NewTeam, Snapshot, Store, TeamEntry, Turn,
-    TurnWriter, Watch,
+    AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, Glance, NewTeam, SlotWriter, Snapshot,
+    Store, TeamEntry, Watch,
 };
 pub use error::{StoreError, StoreResult};
 pub use files::FilesStore;

@@ -12,23 +12,23 @@ use tokio::{
 use troop_model::{OperationId, TeamId, Version};
 
 use crate::{
-    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,
-    Turn, TurnWriter, Watch,
+    AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, NewTeam, SlotWriter, Snapshot, Store,
+    StoreResult, TeamEntry, Watch,
     bell::Bells,
     failure::{LINE_PATIENCE, bug, id_taken, lock, name_taken, unknown_team, waited_too_long},
     hold::Hold,
-    record::{Assembly, Record, Standing, end_of_beginning, standing},
+    record::{Assembly, BatchStanding, Record, end_of_beginning, standing},
 };
 
 /// Keeps teams in memory. Clones share what they keep.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    shelf: Arc<Mutex<Vec<Team>>>,
+    shelf: Arc<Mutex<Vec<MemoryTeam>>>,
     bells: Bells,
 }
 
 #[derive(Debug)]
-struct Team {
+struct MemoryTeam {
     entry: TeamEntry,
     /// Tokio's lock is fair, so it is the line that writers wait in.
     turnstile: Arc<Turnstile<()>>,
@@ -37,7 +37,7 @@ struct Team {
     archive: BTreeMap<u32, Vec<u8>>,
 }
 
-impl Team {
+impl MemoryTeam {
     fn head(&self) -> Version {
         self.log.last().map_or(Version::ZERO, Record::end)
     }
@@ -62,12 +62,12 @@ impl Team {
     fn append(&mut self, batch: &Batch) -> StoreResult<Option<Version>> {
         let record = Record::new(self.entry.id, batch)?;
         Ok(match standing(batch, self.head(), |first| Ok(self.record_at(first)))? {
-            Standing::Next => {
+            BatchStanding::Next => {
                 self.log.push(record);
                 Some(batch.end())
             }
-            Standing::Repeated(end) => Some(end),
-            Standing::Behind => None,
+            BatchStanding::Repeated(end) => Some(end),
+            BatchStanding::Behind => None,
         })
     }
 }
@@ -76,7 +76,7 @@ impl MemoryStore {
     fn with<T>(
         &self,
         team: TeamId,
-        work: impl FnOnce(&mut Team) -> StoreResult<T>,
+        work: impl FnOnce(&mut MemoryTeam) -> StoreResult<T>,
     ) -> StoreResult<T> {
         let mut shelf = lock(&self.shelf);
         let found = shelf.iter_mut().find(|found| found.entry.id == team);
@@ -88,7 +88,7 @@ impl MemoryStore {
         timeout(LINE_PATIENCE, turnstile.lock_owned()).await.map_err(|_| waited_too_long())
     }
 
-    /// Appends while the caller holds the turn.
+    /// Appends while the caller holds the slot.
     fn put(&self, team: TeamId, batch: &Batch) -> StoreResult<Option<Version>> {
         let end = self.with(team, |team| team.append(batch))?;
         self.bells.ring(team);
@@ -105,7 +105,7 @@ impl MemoryStore {
         if shelf.iter().any(|known| !known.entry.is_retired && known.entry.name == team.name) {
             return Err(name_taken(&team.name));
         }
-        shelf.push(Team {
+        shelf.push(MemoryTeam {
             entry: TeamEntry { id: team.id, name: team.name, is_retired: false },
             turnstile: Arc::default(),
             log,
@@ -143,13 +143,13 @@ impl Store for MemoryStore {
 
     fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
         Box::pin(async move {
-            let turn = self.enter(team).await?;
+            let guard = self.enter(team).await?;
             if let Some(end) = self.put(team, &batch)? {
                 return Ok(Appended::Done(end));
             }
             let missed = self.with(team, |team| team.read(batch.after, usize::MAX))?;
-            let writer = MemoryTurn { store: self.clone(), team, hold: Hold::new(turn) };
-            Ok(Appended::Behind(Turn::new(missed, Box::new(writer))))
+            let writer = MemorySlot { store: self.clone(), team, hold: Hold::new(guard) };
+            Ok(Appended::Behind(AppendSlot::new(missed, Box::new(writer))))
         })
     }
 
@@ -217,18 +217,18 @@ impl Store for MemoryStore {
 }
 
 #[derive(Debug)]
-struct MemoryTurn {
+struct MemorySlot {
     store: MemoryStore,
     team: TeamId,
     hold: Hold<OwnedMutexGuard<()>>,
 }
 
-impl TurnWriter for MemoryTurn {
+impl SlotWriter for MemorySlot {
     fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>> {
         Box::pin(async move {
-            let _turn = self.hold.take()?;
+            let _guard = self.hold.take()?;
             let end = self.store.put(self.team, &batch)?;
-            end.ok_or_else(|| bug("a turn's batch was not decided on what it missed"))
+            end.ok_or_else(|| bug("a slot's batch was not decided on what it missed"))
         })
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     TeamEntry, Watch, bell::Bells,
 };
 
-/// How many connections of a process may write at once. A turn keeps one for as long as it is held.
+/// How many connections of a process may write at once. An append slot keeps one for as long as it is held.
 const WRITERS: usize = 4;
 const READERS: usize = 2;
 

@@ -27,7 +27,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Takes the stored form of a batch, if it is one that every backend can give back byte for byte.
+    /// Makes the stored form of a batch, if every backend can return it byte for byte.
     pub(crate) fn new(team: TeamId, batch: &Batch) -> StoreResult<Self> {
         if batch.bodies.is_empty() {
             return Err(no_events());
@@ -47,7 +47,7 @@ impl Record {
         Ok(record)
     }
 
-    /// Takes the stored form of the batch that a log begins with: several records if it is a long one.
+    /// Makes the stored form of the first batch of a log: several records if it is long.
     ///
     /// An imported log begins with all it has. In one record, every reader of a page would have to read all of it.
     pub(crate) fn beginning(team: TeamId, first: &Batch) -> StoreResult<Vec<Self>> {
@@ -78,7 +78,7 @@ impl Record {
         hasher.finalize()
     }
 
-    /// Whether this is what was written.
+    /// Whether the record is intact.
     pub(crate) fn is_whole(&self, team: TeamId) -> bool {
         self.crc == self.checksum(team)
             && self.n_events == self.bodies.split('\n').count() as u64
@@ -97,15 +97,15 @@ fn no_events() -> StoreError {
     bug("a batch holds no events")
 }
 
-/// JSON lets only blanks be lost around a value, so a value without them survives every backend unchanged.
+/// A backend may only lose whitespace around a JSON value, so a value without any survives unchanged.
 fn is_one_json_line(body: &str) -> bool {
     !body.contains(['\n', '\r'])
         && serde_json::from_str::<&RawValue>(body).is_ok_and(|raw| raw.get().len() == body.len())
 }
 
-/// Where a batch stands in relation to the log that it wants to extend.
+/// How a batch relates to the log that it wants to extend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum BatchStanding {
     /// It comes next.
     Next,
     /// It is in the log already, up to this version: the first answer was lost.
@@ -114,17 +114,18 @@ pub(crate) enum Standing {
     Behind,
 }
 
-/// Finds where a batch stands; `record_at` looks up who began at a version, and where that record ends.
+/// Compares a batch with the log. `record_at` looks up the operation that began at a version, and where its record
+/// ends.
 pub(crate) fn standing(
     batch: &Batch,
     head: Version,
     record_at: impl FnOnce(Version) -> StoreResult<Option<(OperationId, Version)>>,
-) -> StoreResult<Standing> {
+) -> StoreResult<BatchStanding> {
     match batch.after.cmp(&head) {
-        Ordering::Equal => Ok(Standing::Next),
+        Ordering::Equal => Ok(BatchStanding::Next),
         Ordering::Less => Ok(match record_at(batch.after.next())? {
-            Some((operation, end)) if operation == batch.operation => Standing::Repeated(end),
-            _ => Standing::Behind,
+            Some((operation, end)) if operation == batch.operation => BatchStanding::Repeated(end),
+            _ => BatchStanding::Behind,
         }),
         Ordering::Greater => Err(corrupt(
             format!(
@@ -138,7 +139,7 @@ pub(crate) fn standing(
 
 /// Where a log's beginning ends if `operation` made it, over all the records that it was split into.
 ///
-/// `record_at` looks up who began at a version, and where that record ends.
+/// `record_at` looks up the operation that began at a version, and where its record ends.
 pub(crate) fn end_of_beginning(
     operation: OperationId,
     mut record_at: impl FnMut(Version) -> StoreResult<Option<(OperationId, Version)>>,
@@ -153,7 +154,7 @@ pub(crate) fn end_of_beginning(
     Ok((end > Version::ZERO).then_some(end))
 }
 
-/// What a reader asked for, put together record by record; it notices damage and gaps.
+/// Assembles the requested events record by record; detects damage and gaps.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     team: TeamId,

@@ -20,7 +20,7 @@ use crate::{
     TeamEntry, Watch,
     bell::{Bells, Concerns, Ear},
     worker::Worker,
-    writer::Writer,
+    writer::JournalWriter,
 };
 
 /// Keeps teams in one SQLite database.
@@ -30,7 +30,7 @@ use crate::{
 #[derive(Debug)]
 pub struct SqliteStore {
     database: Arc<Database>,
-    writer: Writer<SqliteJournal>,
+    writer: JournalWriter<SqliteJournal>,
     reader: Worker<ReadConnection>,
     bells: Bells,
     ear: Ear,
@@ -42,8 +42,9 @@ impl SqliteStore {
         let database = Arc::new(Database::open(path, missing)?);
         let bells = Bells::default();
         let writer = {
-            let (database, bells) = (Arc::clone(&database), bells.clone());
-            Writer::new(move || SqliteJournal::open(Arc::clone(&database), bells.clone()))
+            let database = Arc::clone(&database);
+            let bells = bells.clone();
+            JournalWriter::new(move || SqliteJournal::open(Arc::clone(&database), bells.clone()))
         };
         let reader = {
             let database = Arc::clone(&database);

@@ -1,37 +1,37 @@
-//! A line that writers of all processes stand in, made of two file locks.
+//! A fair queue for the writers of all processes, made of two file locks.
 
 use std::{fs::File, io};
 
-/// Lets one writer in at a time, and nobody overtake for ever.
+/// Admits one writer at a time, and lets nobody starve.
 ///
-/// One lock alone is unfair: who has just let go is still running and takes it again before anyone who waits has
-/// woken up. Here who waits for the turn holds the line meanwhile, so who lets go has to queue behind it.
+/// One lock alone is unfair: the process that has just released it is still running and takes it again before a waiting
+/// one has woken up. Here the waiting process holds the queue's lock meanwhile, so the other has to queue behind it.
 #[derive(Debug)]
 pub(crate) struct Turnstile {
-    line: File,
-    turn: File,
+    queue: File,
+    write: File,
 }
 
 impl Turnstile {
-    pub(crate) fn new(line: File, turn: File) -> Self {
-        Self { line, turn }
+    pub(crate) fn new(queue: File, write: File) -> Self {
+        Self { queue, write }
     }
 
     /// Waits in line, for as long as it takes.
     pub(crate) fn enter(&self) -> io::Result<()> {
-        lock_file(&self.line)?;
-        let entered = lock_file(&self.turn);
-        self.line.unlock()?;
+        lock_file(&self.queue)?;
+        let entered = lock_file(&self.write);
+        self.queue.unlock()?;
         entered
     }
 
     pub(crate) fn leave(&self) {
-        // It cannot fail for a lock that is held, and closing the file lets go as well.
-        drop(self.turn.unlock());
+        // Unlocking a held lock cannot fail, and closing the file unlocks it as well.
+        drop(self.write.unlock());
     }
 }
 
-/// Locks a file for this writer alone, and goes on waiting if a signal interrupts it.
+/// Locks a file exclusively, and keeps waiting if a signal interrupts it.
 pub(crate) fn lock_file(file: &File) -> io::Result<()> {
     loop {
         match file.lock() {

@@ -26,10 +26,10 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(crate) struct Thread<R> {
     name: &'static str,
     run: Run<R>,
-    running: Mutex<Option<Running<R>>>,
+    running: Mutex<Option<RunningThread<R>>>,
 }
 
-struct Running<R> {
+struct RunningThread<R> {
     requests: mpsc::Sender<R>,
     /// Closed by the thread when it ends.
     ended: std::sync::mpsc::Receiver<()>,
@@ -43,7 +43,7 @@ impl<R: Send + 'static> Thread<R> {
         Self { name, run: Arc::new(run), running: Mutex::default() }
     }
 
-    /// Puts a request in line.
+    /// Queues a request.
     pub(crate) async fn send(&self, request: R) -> StoreResult<()> {
         let requests = self.started()?;
         requests.send(request).await.map_err(|_| thread_died())
@@ -69,15 +69,15 @@ impl<R: Send + 'static> Thread<R> {
                 error,
             )
         })?;
-        Ok(running.insert(Running { requests, ended }).requests.clone())
+        Ok(running.insert(RunningThread { requests, ended }).requests.clone())
     }
 }
 
 impl<R> Drop for Thread<R> {
-    /// Waits until the thread has let go of what it had open: a process that ends at once would leave a database behind
+    /// Waits until the thread has closed its files: a process that ends at once would leave a database behind
     /// that the next one has to recover.
     fn drop(&mut self) {
-        if let Some(Running { requests, ended }) = lock(&self.running).take() {
+        if let Some(RunningThread { requests, ended }) = lock(&self.running).take() {
             drop(requests);
             let _late = ended.recv_timeout(GRACE);
         }
@@ -127,7 +127,7 @@ impl<C: 'static> Worker<C> {
     }
 }
 
-/// Opens what is not open yet. It is tried anew each time, since the reason for a refusal may go away.
+/// Opens it on first use. A failed attempt is repeated, since the reason may go away.
 pub(crate) fn opened<'a, C>(
     context: &'a mut Option<C>,
     open: &impl Fn() -> StoreResult<C>,

@@ -1,4 +1,4 @@
-//! The thread through which a process writes: it commits what waits in one go, and grants turns.
+//! The writing thread of a process: it commits everything that waits in one transaction, and grants append slots.
 
 use std::{
     fmt,
@@ -14,38 +14,38 @@ use tokio::{
 use troop_model::{TeamId, Version};
 
 use crate::{
-    Appended, Batch, BoxFuture, Entry, StoreResult, Turn, TurnWriter,
-    failure::{LINE_PATIENCE, bug, repeat, turn_taken_back, waited_too_long},
+    AppendSlot, Appended, Batch, BoxFuture, Entry, SlotWriter, StoreResult,
+    failure::{LINE_PATIENCE, bug, repeat, slot_taken_back, waited_too_long},
     worker::{Thread, opened, thread_died},
 };
 
 /// How many requests are committed together at most, so that the first need not wait for the last of many.
 const GROUP: usize = 256;
-/// How long the thread stays awake after its work. Who was answered often asks again at once, and by then a thread that
-/// sleeps would only begin to wake up.
+/// How long the thread stays awake after its work. A caller often sends its next request at once, and a sleeping thread
+/// would only begin to wake up by then.
 const WAKEFUL: Duration = Duration::from_micros(150);
 
 /// A log, or several in one database, as its one writer sees it. Every call may block.
 pub(crate) trait Journal: 'static {
-    /// Waits in line for the right to write, unless it is held, and begins a transaction.
+    /// Queues for the write lock, unless it is held, and begins a transaction.
     fn begin(&mut self) -> StoreResult<()>;
 
-    /// Puts a batch behind the log and gives the version of its end, or `None` if others appended first.
+    /// Appends a batch and returns the version of its end, or `None` if others appended first.
     fn append(&mut self, team: TeamId, batch: &Batch) -> StoreResult<Option<Version>>;
 
-    /// Reads all that follows a version.
+    /// Reads all entries after a version.
     fn missed(&mut self, team: TeamId, after: Version) -> StoreResult<Vec<Entry>>;
 
-    /// Makes the transaction durable and tells who watches. The right to write stays.
+    /// Makes the transaction durable and wakes the watchers. Keeps the write lock.
     fn commit(&mut self) -> StoreResult<()>;
 
-    /// Drops what is not committed and gives the right to write back.
+    /// Rolls back what is not committed and releases the write lock.
     fn leave(&mut self);
 }
 
 /// Tells a caller how its change ended, once that is known.
-type Answer = Box<dyn FnOnce(StoreResult<()>) + Send>;
-type Change<J> = Box<dyn FnOnce(StoreResult<&mut J>) -> Option<Answer> + Send>;
+type CommitReply = Box<dyn FnOnce(StoreResult<()>) + Send>;
+type JournalChange<J> = Box<dyn FnOnce(StoreResult<&mut J>) -> Option<CommitReply> + Send>;
 
 struct Append {
     team: TeamId,
@@ -53,26 +53,26 @@ struct Append {
     reply: oneshot::Sender<StoreResult<Appended>>,
 }
 
-enum Request<J> {
+enum WriteRequest<J> {
     Append(Append),
-    /// Anything else that is written. It changes nothing if it is refused for a reason of its own.
-    Change(Change<J>),
+    /// Any other write. A refused one changes nothing.
+    Change(JournalChange<J>),
 }
 
 /// The callers' side of the writing thread.
 #[derive(Debug)]
-pub(crate) struct Writer<J> {
-    thread: Thread<Request<J>>,
+pub(crate) struct JournalWriter<J> {
+    thread: Thread<WriteRequest<J>>,
 }
 
-impl<J: Journal> Writer<J> {
+impl<J: Journal> JournalWriter<J> {
     pub(crate) fn new(open: impl Fn() -> StoreResult<J> + Send + Sync + 'static) -> Self {
         Self { thread: Thread::new("troop-write", move |queue| serve(queue, &open)) }
     }
 
     pub(crate) async fn append(&self, team: TeamId, batch: Batch) -> StoreResult<Appended> {
         let (reply, answer) = oneshot::channel();
-        self.ask(Request::Append(Append { team, batch, reply }), answer).await
+        self.ask(WriteRequest::Append(Append { team, batch, reply }), answer).await
     }
 
     pub(crate) async fn change<T: Send + 'static>(
@@ -80,7 +80,7 @@ impl<J: Journal> Writer<J> {
         work: impl FnOnce(&mut J) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
         let (reply, answer) = oneshot::channel();
-        let change: Change<J> = Box::new(move |journal| match journal.and_then(work) {
+        let change: JournalChange<J> = Box::new(move |journal| match journal.and_then(work) {
             Ok(value) => Some(Box::new(move |committed| {
                 drop(reply.send(committed.map(|()| value)));
             })),
@@ -89,12 +89,12 @@ impl<J: Journal> Writer<J> {
                 None
             }
         });
-        self.ask(Request::Change(change), answer).await
+        self.ask(WriteRequest::Change(change), answer).await
     }
 
     async fn ask<T>(
         &self,
-        request: Request<J>,
+        request: WriteRequest<J>,
         answer: oneshot::Receiver<StoreResult<T>>,
     ) -> StoreResult<T> {
         let asked = async {
@@ -105,7 +105,10 @@ impl<J: Journal> Writer<J> {
     }
 }
 
-fn serve<J: Journal>(mut queue: mpsc::Receiver<Request<J>>, open: &impl Fn() -> StoreResult<J>) {
+fn serve<J: Journal>(
+    mut queue: mpsc::Receiver<WriteRequest<J>>,
+    open: &impl Fn() -> StoreResult<J>,
+) {
     let mut journal = None;
     let mut waiting = Vec::new();
     let mut awake_until = Instant::now();
@@ -127,7 +130,7 @@ fn serve<J: Journal>(mut queue: mpsc::Receiver<Request<J>>, open: &impl Fn() -> 
     }
 }
 
-/// Waits for a request, awake for a while; `None` if none can come any more.
+/// Waits for a request, spinning for a while first; `None` if none can come any more.
 fn next<R>(queue: &mut mpsc::Receiver<R>, awake_until: Instant) -> Option<R> {
     while Instant::now() < awake_until {
         match queue.try_recv() {
@@ -153,31 +156,31 @@ fn enter<'a, J: Journal>(
     }
 }
 
-fn refuse<J>(request: Request<J>, error: &crate::StoreError) {
+fn refuse<J>(request: WriteRequest<J>, error: &crate::StoreError) {
     match request {
-        Request::Append(append) => drop(append.reply.send(Err(repeat(error)))),
-        Request::Change(change) => drop(change(Err(repeat(error)))),
+        WriteRequest::Append(append) => drop(append.reply.send(Err(repeat(error)))),
+        WriteRequest::Change(change) => drop(change(Err(repeat(error)))),
     }
 }
 
-/// Commits all that waits, then grants one turn; gives back who has to wait for another.
+/// Commits everything that waits, then grants one slot; returns the requests that must wait for another round.
 ///
-/// One turn per round, so that other processes get theirs in between.
-fn round<J: Journal>(journal: &mut J, waiting: Vec<Request<J>>) -> Vec<Request<J>> {
-    let mut answers: Vec<Answer> = Vec::new();
+/// One slot per round, so that other processes get theirs in between.
+fn round<J: Journal>(journal: &mut J, waiting: Vec<WriteRequest<J>>) -> Vec<WriteRequest<J>> {
+    let mut answers: Vec<CommitReply> = Vec::new();
     let mut behind = Vec::new();
     for request in waiting {
         match request {
-            // Nobody waits for it any more, and it was not begun.
-            Request::Append(append) if append.reply.is_closed() => {}
-            Request::Append(append) => match journal.append(append.team, &append.batch) {
+            // The caller has gone, and the append has not started.
+            WriteRequest::Append(append) if append.reply.is_closed() => {}
+            WriteRequest::Append(append) => match journal.append(append.team, &append.batch) {
                 Ok(Some(end)) => answers.push(Box::new(move |committed| {
                     drop(append.reply.send(committed.map(|()| Appended::Done(end))));
                 })),
                 Ok(None) => behind.push(append),
                 Err(error) => drop(append.reply.send(Err(error))),
             },
-            Request::Change(change) => answers.extend(change(Ok(journal))),
+            WriteRequest::Change(change) => answers.extend(change(Ok(journal))),
         }
     }
     let committed = journal.commit();
@@ -189,23 +192,23 @@ fn round<J: Journal>(journal: &mut J, waiting: Vec<Request<J>>) -> Vec<Request<J
         grant(journal, append);
     }
     journal.leave();
-    behind.map(Request::Append).collect()
+    behind.map(WriteRequest::Append).collect()
 }
 
-/// Gives one caller what it missed, and waits for its decision while nobody else can write.
+/// Sends one caller the entries that it missed, and waits for its decision while nobody else can write.
 fn grant(journal: &mut impl Journal, append: Append) {
     let Append { team, batch, reply } = append;
     let missed = journal.begin().and_then(|()| journal.missed(team, batch.after));
     let (decision, decided) = sync_channel(1);
-    let turn = missed.map(|missed| Turn::new(missed, Box::new(ThreadTurn(decision))));
-    let is_granted = turn.is_ok();
-    if reply.send(turn.map(Appended::Behind)).is_err() || !is_granted {
+    let slot = missed.map(|missed| AppendSlot::new(missed, Box::new(ThreadSlot(decision))));
+    let is_granted = slot.is_ok();
+    if reply.send(slot.map(Appended::Behind)).is_err() || !is_granted {
         return;
     }
-    let Ok(Decision { batch, reply }) = decided.recv_timeout(Turn::PATIENCE) else { return };
+    let Ok(Decision { batch, reply }) = decided.recv_timeout(AppendSlot::PATIENCE) else { return };
     let ended = journal
         .append(team, &batch)
-        .and_then(|end| end.ok_or_else(|| bug("a turn's batch was not decided on what it missed")))
+        .and_then(|end| end.ok_or_else(|| bug("a slot's batch was not decided on what it missed")))
         .and_then(|end| journal.commit().map(|()| end));
     drop(reply.send(ended));
 }
@@ -215,20 +218,20 @@ struct Decision {
     reply: oneshot::Sender<StoreResult<Version>>,
 }
 
-/// The turn of a caller for whom the writing thread waits.
-struct ThreadTurn(SyncSender<Decision>);
+/// A slot for which the writing thread waits.
+struct ThreadSlot(SyncSender<Decision>);
 
-impl TurnWriter for ThreadTurn {
+impl SlotWriter for ThreadSlot {
     fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>> {
         Box::pin(async move {
             let (reply, answer) = oneshot::channel();
-            self.0.send(Decision { batch, reply }).map_err(|_| turn_taken_back())?;
-            answer.await.map_err(|_| turn_taken_back())?
+            self.0.send(Decision { batch, reply }).map_err(|_| slot_taken_back())?;
+            answer.await.map_err(|_| slot_taken_back())?
         })
     }
 }
 
-impl fmt::Debug for ThreadTurn {
+impl fmt::Debug for ThreadSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadTurn").finish_non_exhaustive()
     }

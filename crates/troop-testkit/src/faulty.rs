@@ -10,8 +10,8 @@ use std::{
 
 use troop_model::{TeamId, Version};
 use troop_store::{
-    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreError, StoreResult,
-    TeamEntry, Turn, TurnWriter, Watch,
+    AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, NewTeam, SlotWriter, Snapshot, Store,
+    StoreError, StoreResult, TeamEntry, Watch,
 };
 
 /// What goes wrong.
@@ -34,7 +34,7 @@ pub struct FaultyStore {
 }
 
 impl FaultyStore {
-    /// Makes the `nth` call, counted from one, go wrong. A turn's append is a call too.
+    /// Makes the `nth` call, counted from one, go wrong. A slot's append is a call too.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, fault: Fault, nth: usize) -> Self {
         Self { inner, fault, nth, n_calls: Arc::default(), delay: Duration::ZERO }
@@ -100,10 +100,10 @@ impl Store for FaultyStore {
         Box::pin(async move {
             Ok(match self.call(self.inner.append(team, batch)).await? {
                 Appended::Done(end) => Appended::Done(end),
-                Appended::Behind(mut turn) => {
-                    let missed = turn.take_missed();
-                    let writer = FaultyTurn { store: self.clone(), turn };
-                    Appended::Behind(Turn::new(missed, Box::new(writer)))
+                Appended::Behind(mut slot) => {
+                    let missed = slot.take_missed();
+                    let writer = FaultySlot { store: self.clone(), slot };
+                    Appended::Behind(AppendSlot::new(missed, Box::new(writer)))
                 }
             })
         })
@@ -154,16 +154,16 @@ impl Store for FaultyStore {
 }
 
 #[derive(Debug)]
-struct FaultyTurn {
+struct FaultySlot {
     store: FaultyStore,
-    turn: Turn,
+    slot: AppendSlot,
 }
 
-impl TurnWriter for FaultyTurn {
+impl SlotWriter for FaultySlot {
     fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>> {
         Box::pin(async move {
-            let Self { store, turn } = *self;
-            store.call(turn.append(batch)).await
+            let Self { store, slot } = *self;
+            store.call(slot.append(batch)).await
         })
     }
 }

@@ -41,8 +41,10 @@ const WORDS: [&str; 12] = [
 ///
 /// If the target does; the message has the seed, and the case itself.
 pub fn fuzz(words: &[&str], examples: &[Vec<u8>], n_runs: u64, target: impl Fn(&[u8])) {
-    let (seconds, seed) = (number(SECONDS), number(SEED));
-    let (first, n_runs) = (seed.unwrap_or(1), if seed.is_some() { 1 } else { n_runs });
+    let seconds = number(SECONDS);
+    let seed = number(SEED);
+    let first = seed.unwrap_or(1);
+    let n_runs = if seed.is_some() { 1 } else { n_runs };
     let span = Duration::from_secs(seconds.unwrap_or(0));
     let before = peak();
     #[expect(clippy::disallowed_methods, reason = "it is the machine's time that is spent")]

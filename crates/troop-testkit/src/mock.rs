@@ -115,7 +115,8 @@ impl MockModel {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let told = Told { script: Mutex::new(Box::new(script)), seen: Mutex::default() };
-        let (told, stopped) = (Arc::new(told), CancellationToken::new());
+        let told = Arc::new(told);
+        let stopped = CancellationToken::new();
         let serving = serve::serve(listener, Arc::clone(&told));
         TaskTracker::new().spawn(stopped.clone().run_until_cancelled_owned(serving));
         Self { address, told, stopped }

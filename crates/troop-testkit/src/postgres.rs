@@ -143,7 +143,8 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 fn start_server(folder: &Path) {
-    let (bin, data) = (binaries(), folder.join("data"));
+    let bin = binaries();
+    let data = folder.join("data");
     // The server has its socket and data here, and whoever reaches the socket is its administrator.
     if rustix::process::getuid().is_root() {
         run(Command::new("chown").arg("postgres:").arg(folder));

@@ -193,6 +193,12 @@ impl Desk {
         Ok(board.look(move |state| presence.members(state)).await?)
     }
 
+    /// The same, with what those wait for that wait for a person's word.
+    pub(crate) async fn waiting_roster(&self, board: &Board) -> Result<Vec<Member>> {
+        let presence = self.presence(board.team());
+        Ok(board.look(move |state| presence.waiting_members(state)).await?)
+    }
+
     /// The process that leads a team from this machine, if it was stopped and hears nothing.
     pub(crate) fn stopped_lead(&self, team: TeamId) -> Option<StoppedLead> {
         self.presence(team).stopped_process().map(|process| StoppedLead { process })

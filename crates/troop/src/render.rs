@@ -31,7 +31,7 @@ pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;
 pub(crate) use transcript::transcript;
 pub(crate) use troop_app::text::{clean, every_line, one_line};
-pub(crate) use wait::{question, waits_for};
+pub(crate) use wait::question;
 
 /// Text that takes at most `width` columns; `…` stands for what is missing.
 pub(crate) fn fit(text: &str, width: usize) -> String {

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use troop_agent::builtin::{
-    Api, BuiltinOptions, ContextSources, Endpoint, Price, Rules, Secret, WorkLimits,
+use troop_agent::{
+    ContextSources, Rules,
+    builtin::{Api, BuiltinOptions, Endpoint, KeySource, ModelSize, Price, Secret, WorkLimits},
 };
 use troop_protocol::Gate;
 
@@ -62,12 +63,12 @@ pub(crate) fn options(
     let read = config::thinking(home, project).map_err(|error| format!("{error:#}"));
     let (config, off) = read.map_err(unfit(CONFIG))?;
     let mut options = choose(&config, model, &config::variable).map_err(unfit(MODEL))?;
-    options.rules = rules(&config.permissions).map_err(unfit(RULES))?;
+    options.rights.rules = rules(&config.permissions).map_err(unfit(RULES))?;
     options.sources =
         ContextSources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
     options.gate = off.map_or(Gate::Open, |off| Gate::Closed { by: off.by });
     options.servers = trust::servers(project, servers).map_err(unfit(SERVERS))?;
-    options.seed = u64::from(std::process::id());
+    options.requests.seed = u64::from(std::process::id());
     Ok(options)
 }
 
@@ -146,15 +147,15 @@ fn choose(
              million tokens cost (`price` of `{name}` in `models` of `config.json`), or set `limits.tokens` instead"
         ));
     }
-    let window = own.context_window.unwrap_or(usual.window);
+    let window = own.context_window.unwrap_or(usual.size.window);
     // What a small model may say leaves room for what it is told.
     let most = u32::try_from(window / 4).unwrap_or(u32::MAX);
     Ok(BuiltinOptions {
-        key_variable: named.map(str::to_owned),
-        key_command: own.api_key_command,
-        window,
-        max_tokens: own.max_tokens.unwrap_or(usual.max_tokens.min(most)),
-        hidden,
+        key: KeySource { variable: named.map(str::to_owned), command: own.api_key_command, hidden },
+        size: ModelSize {
+            window,
+            max_tokens: own.max_tokens.unwrap_or(usual.size.max_tokens.min(most)),
+        },
         limits,
         price,
         ..usual

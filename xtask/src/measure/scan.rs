@@ -7,7 +7,7 @@ use syn::{
     visit::{self, Visit},
 };
 
-use super::{Finding, Location, Measurements, Members};
+use super::{Finding, Measurements, Members, SourceLine};
 
 /// How functions are named that answer a question.
 const QUESTIONS: [&str; 9] =
@@ -55,8 +55,8 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn at(&self, span: proc_macro2::Span) -> Location {
-        Location { file: self.file.to_owned(), line: span.start().line }
+    fn at(&self, span: proc_macro2::Span) -> SourceLine {
+        SourceLine { file: self.file.to_owned(), line: span.start().line }
     }
 
     fn finding(&self, name: impl Into<String>, span: proc_macro2::Span) -> Finding {
@@ -159,7 +159,9 @@ impl<'ast> Visit<'ast> for Scan<'_> {
     }
 
     fn visit_local(&mut self, local: &'ast Local) {
-        let right = local.init.as_ref().map(|init| &*init.expr);
+        // With `else` it compares several values at once, which a `let` for each cannot.
+        let init = local.init.as_ref().filter(|init| init.diverge.is_none());
+        let right = init.map(|init| &*init.expr);
         if let (Pat::Tuple(_), Some(Expr::Tuple(_))) = (untyped(&local.pat), right) {
             let finding = self.finding("let", local.let_token.span);
             self.found.multi_lets.push(finding);

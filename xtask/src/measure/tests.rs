@@ -45,6 +45,7 @@ fn several_values_in_one_let_are_counted_but_no_destructuring() {
         let (a, b) = (1, 2);
         let (c, d): (u8, u8) = (1, 2);
         let (e, f) = g();
+        let (Some(i), Some(j)) = (e, f) else { return };
         let h = (1, 2);
     }";
     assert_eq!(lines(&product(text).multi_lets), ["2 let", "3 let"]);

@@ -1,4 +1,4 @@
-//! Makes a conversation short again before it is more than the model can take in.
+//! Shortens a conversation before it exceeds the model's window.
 
 use super::{
     chat::{ChatMessage, ModelRequest, ReplyPart, TokenUsage, ToolCall, ToolResult, UserPart},
@@ -6,46 +6,47 @@ use super::{
     model::{Model, ReplyObserver},
 };
 
-/// How much a model may say about what went before.
+/// How long the model's summary may be.
 const MAX_SUMMARY: u32 = 4_000;
-/// How many calls are listed where no model could say what went before, and how much of each.
+/// How many calls are listed if there is no summary, and how much of each.
 const MAX_LISTED: usize = 60;
 const MAX_SHOWN: usize = 160;
-/// A cut that takes away less than one part in so many is not worth the question.
+/// A cut must free at least one part in this many, or it is not worth a request.
 const WORTH: usize = 8;
 
 const ASK: &str = "\
-That was your conversation so far, which is about to be cut: all but its last rounds will be replaced by what you write now. \
-Write down, for yourself, what you need to go on: what you were asked to do and what is still open, your plan, decisions and \
-why, files you changed or must change, commands that matter with their results, and what others told you. Do not work on the \
-task now.";
+That was your conversation so far. It is about to be shortened: what you write now replaces everything but the last rounds. \
+Write down, for yourself, what you need to continue: what you were asked to do and what is still open, your plan, your decisions \
+and their reasons, the files that you changed or must change, important commands with their results, and what others told you. \
+Do not work on the task now.";
 
-/// What remains of the front of a conversation.
+/// The result of a compaction.
 #[derive(Debug)]
 pub(crate) struct CompactionReport {
     pub(crate) usage: TokenUsage,
-    /// Whether the model said something that counts.
+    /// Whether the model replied.
     pub(crate) is_answered: bool,
     /// Why there is no summary, if there is none.
     pub(crate) fault: Option<String>,
 }
 
-/// Replaces all but the end of a conversation by a summary that the model writes. What is pinned stays word for word. Where no
-/// summary can be had, the calls of the front are listed with what came of them. None if there is nothing to cut, or so little
-/// that it would not help.
+/// Replaces all but the end of a conversation by a summary that the model writes. Pinned text stays word for word.
+/// Without a summary, the calls of the replaced part are listed with their results. None if there is nothing to cut,
+/// or too little.
 pub(crate) async fn compact(
     history: &mut History,
     n_kept: usize,
-    (model, system): (&Model, &str),
+    model: &Model,
+    system: &str,
     watch: &mut dyn ReplyObserver,
 ) -> Option<CompactionReport> {
     let n_front = history.n_before_end(n_kept);
-    // The first message alone cannot be made shorter.
+    // The first message alone cannot be shortened.
     if n_front < 2 || history.n_freed_by(n_front) < history.n_bytes() / WORTH {
         return None;
     }
     let front = history.messages().get(..n_front).unwrap_or_default();
-    // Told as one text and without tools: some models would call them, whatever they are asked to do.
+    // As one text and without tools: some models would call them, whatever they are asked.
     let told = [ChatMessage::User(vec![UserPart::Text(format!("{}\n{ASK}", transcript(front)))])];
     let asked = ModelRequest { system, tools: &[], messages: &told, max_tokens: MAX_SUMMARY };
     let replied = model.ask(&asked, watch).await;
@@ -58,16 +59,15 @@ pub(crate) async fn compact(
         Err(error) => (TokenUsage::default(), None, Some(error.to_string())),
     };
     let before = match summary {
-        Some(summary) => format!("What you wrote about what went before:\n{summary}"),
-        None => format!("What you did before, in short:\n{}", listed(front)),
+        Some(summary) => format!("Your summary of the conversation before:\n{summary}"),
+        None => format!("Your last steps before, in short:\n{}", listed(front)),
     };
     let pinned = history.pins().join("\n\n");
-    let text = format!("{pinned}\n\n[The conversation was cut here to make room.]\n{before}");
+    let text = format!("{pinned}\n\n[The conversation was shortened here.]\n{before}");
     history.replace_front(n_front, text);
     Some(CompactionReport { usage, is_answered, fault })
 }
 
-/// A conversation as one text.
 fn transcript(messages: &[ChatMessage]) -> String {
     let mut text = String::new();
     let mut add = |what: &str, said: &str| text.push_str(&format!("[{what}]\n{said}\n\n"));
@@ -94,7 +94,7 @@ fn input_of(call: &ToolCall) -> String {
     input.map_or_else(Clone::clone, |input| input.to_string())
 }
 
-/// What was said, called and came of it last, one a line.
+/// The last words, calls and results, one per line.
 fn listed(messages: &[ChatMessage]) -> String {
     let short = |text: &str| {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

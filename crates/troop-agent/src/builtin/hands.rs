@@ -1,37 +1,32 @@
-//! Does what a model calls for, as far as it may: what only looks at things at once, everything else one after another.
+//! Runs the tool calls of a model, as far as it may: read-only calls side by side, all others one after another.
 
-use std::{
-    borrow::Cow,
-    path::PathBuf,
-    sync::{Mutex, PoisonError, atomic::AtomicBool},
-};
+mod keys;
+mod start;
+
+use std::{borrow::Cow, path::PathBuf};
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
 use troop_model::{Permissions, Role};
-use troop_protocol::{Category, Gate, Level, MessageIn, WireTask};
+use troop_protocol::{Category, Gate, Level, WireTask};
 
 use super::{
     chat::{ToolCall, ToolResult, ToolSpec},
-    permit,
-    permit::{Permit, Rule, Rules, ToolAction},
-    secret::Secret,
+    options::ToolRights,
     servers::McpServers,
     team::TeamTools,
     tools::{OwnTool, Shell, ToolOutcome},
 };
 use crate::{
-    Turn, TurnOutcome,
-    files::{Spot, WorkFolder},
+    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanAnswer, Turn, TurnOutcome,
+    files::{RulePath, WorkFolder},
+    permission_question,
+    permit::{self, ToolAction},
+    prompt::of_others,
 };
+pub(crate) use keys::Keys;
 
-mod ask;
-mod start;
-
-pub(crate) use ask::PlanVerdict;
-
-/// How many calls that only look at things run at once.
+/// How many read-only calls run at once.
 const AT_ONCE: usize = 8;
 /// How much of a call people are shown.
 const MAX_SHOWN: usize = 200;
@@ -41,86 +36,50 @@ const MAX_SHOWN: usize = 200;
 pub(crate) struct Hands<'a> {
     pub(crate) turn: &'a Turn,
     pub(crate) files: &'a WorkFolder,
-    pub(crate) rules: &'a Rules,
     pub(crate) task: Option<&'a WireTask>,
-    /// The keys, which no result may show, and the variables that hold them.
-    keys: Mutex<Vec<Secret>>,
-    pub(crate) hidden: &'a [String],
-    /// What it can do in its team, if it has one that can be asked.
+    pub(crate) rights: &'a ToolRights,
+    pub(crate) keys: Keys<'a>,
+    /// None if there is no team, or its lead does not know board calls.
     pub(crate) team: Option<TeamTools<'a>>,
-    /// What closed the tools of teams, if something did.
-    pub(crate) gate: Option<&'a Gate>,
-    /// The MCP servers of the project.
-    pub(crate) servers: Option<&'a McpServers>,
-    /// The tools that it may use, if not all, and for what.
-    pub(crate) only: Option<&'a [Rule]>,
-    /// Where agents are described.
+    /// Whether the team's tools are switched off, and by what.
+    pub(crate) gate: &'a Gate,
+    pub(crate) servers: &'a McpServers,
+    /// The folders in which agents are described.
     pub(crate) described: Vec<PathBuf>,
-    /// Mail that came while an answer was waited for.
-    later: Mutex<Vec<MessageIn>>,
-    /// Held by who asks for leave.
-    asking: Semaphore,
-    /// Whether a plan was approved in this turn. That the mode is another may be heard later.
-    has_good_plan: AtomicBool,
 }
 
-/// What came of all calls of a reply.
+/// The results of all calls of a reply.
 #[derive(Debug, Default)]
 pub(crate) struct CallResults {
     /// One for each call, in their order.
     pub(crate) results: Vec<ToolResult>,
-    /// What ended the work, if something did.
+    /// Set if a call ended the work.
     pub(crate) over: Option<TurnOutcome>,
-    /// A plan that was approved.
+    /// Set if a plan was approved.
     pub(crate) plan: Option<String>,
 }
 
-impl<'a> Hands<'a> {
-    pub(crate) fn new(
-        (turn, files): (&'a Turn, &'a WorkFolder),
-        rules: &'a Rules,
-        task: Option<&'a WireTask>,
-        (key, hidden): (Option<Secret>, &'a [String]),
-    ) -> Self {
-        let (team, gate, servers, only, described, later, has_good_plan) = Default::default();
-        let (keys, asking) = (Mutex::new(key.into_iter().collect()), Semaphore::new(1));
-        Self {
-            turn,
-            files,
-            rules,
-            task,
-            keys,
-            hidden,
-            team,
-            gate,
-            servers,
-            only,
-            described,
-            later,
-            asking,
-            has_good_plan,
-        }
-    }
-
-    /// What the model is told that it may call.
+impl Hands<'_> {
+    /// The tools that the model may call.
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
         let own = self.own().map(OwnTool::spec);
-        let foreign = self.servers.into_iter().flat_map(McpServers::specs);
+        let foreign = self.servers.specs();
         let foreign = foreign.filter(|tool| self.may_have(&tool.name, Category::Other));
         let team = self.team.iter().flat_map(TeamTools::specs);
-        let team = team.filter(|tool| !self.rules.denies_all_of(&tool.name));
+        let team = team.filter(|tool| !self.rights.rules.denies_all_of(&tool.name));
         own.chain(foreign).chain(team).collect()
     }
 
     /// Whether the member may have a tool at all.
     fn may_have(&self, name: &str, category: Category) -> bool {
-        let is_listed = self.only.is_none_or(|only| only.iter().any(|it| it.names(name)));
+        let only = self.rights.only.as_ref();
+        let is_listed = only.is_none_or(|only| only.iter().any(|it| it.names(name)));
         let is_had = self.team.as_ref().is_none_or(|team| team.check(category).is_ok());
-        let is_denied = self.rules.denies_all_of(name);
+        let is_denied = self.rights.rules.denies_all_of(name);
         (is_listed || category == Category::Coordination) && is_had && !is_denied
     }
 
-    /// The agent's own tools that it has in this turn: who only coordinates has none that work.
+    /// The agent's own tools in this turn. A lead that only coordinates has none that change anything.
     fn own(&self) -> impl Iterator<Item = OwnTool> {
         let is_planning = self.turn.mode() == Permissions::Plan;
         let tools = OwnTool::shown(self.task.is_some())
@@ -128,101 +87,91 @@ impl<'a> Hands<'a> {
         tools.filter(|tool| self.may_have(tool.name(), tool.category()))
     }
 
-    /// Whether the model has said what came of its task, so that it need not say anything more.
+    /// Whether the model has already given the result of its task, so that it need not say anything more.
     pub(crate) fn has_said_all(&self) -> bool {
         self.team.as_ref().is_some_and(TeamTools::has_said_all)
     }
 
-    /// Takes the mail that came while an answer was waited for.
-    pub(crate) fn kept_mail(&self) -> Vec<MessageIn> {
-        std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Looks again at who is in the team, for a lead: who has others to do the work does none itself, and that may have
-    /// begun with the call before.
+    /// Reads the team again, for a lead: with teammates it does no work itself, and the call before may have started one.
     async fn look(&self) {
         if let Some(team) = self.team.as_ref().filter(|team| team.role() == Role::Lead) {
             team.look().await;
         }
     }
 
-    /// Does all that was called for. Every call gets a result, whatever happens.
+    /// Runs all calls. Every call gets a result, whatever happens.
     pub(crate) async fn use_all(&self, calls: &[ToolCall]) -> CallResults {
-        let (mut done, mut rest) = (CallResults::default(), calls);
+        let mut done = CallResults::default();
+        let mut rest = calls;
         while !rest.is_empty() {
             let n_reading =
                 rest.iter().take(AT_ONCE).take_while(|call| self.is_reading(call)).count();
             let (now, later) = rest.split_at(n_reading.max(1));
             rest = later;
             self.look().await;
-            let used = if self.turn.interrupted().is_cancelled() {
-                vec![
-                    ToolOutcome::Bad("you were interrupted before this was done".to_owned());
-                    now.len()
-                ]
+            let outcomes = if self.turn.interrupted().is_cancelled() {
+                vec![ToolOutcome::Bad("you were interrupted before this ran".to_owned()); now.len()]
             } else if done.over.is_some() {
-                vec![
-                    ToolOutcome::Bad("the task was over before this was done".to_owned());
-                    now.len()
-                ]
+                vec![ToolOutcome::Bad("the task had ended before this ran".to_owned()); now.len()]
             } else {
                 join_all(now.iter().map(|call| self.use_one(call))).await
             };
-            for (call, used) in now.iter().zip(used) {
-                done.note(call, used, self);
+            for (call, outcome) in now.iter().zip(outcomes) {
+                done.add(call, outcome, &self.keys);
             }
         }
         done
     }
 
-    /// Whether a call only looks at things, so that others may run beside it.
+    /// Whether a call only reads, so that others may run beside it.
     fn is_reading(&self, call: &ToolCall) -> bool {
         let name = call.name.as_str();
         OwnTool::find(name).is_some_and(|tool| tool.category() == Category::Read)
             || TeamTools::reads_only(name)
-            || self.servers.is_some_and(|servers| servers.reads_only(name))
+            || self.servers.reads_only(name)
     }
 
     async fn use_one(&self, call: &ToolCall) -> ToolOutcome {
         let input = match &call.input {
-            Ok(input) => &*self.told_to_others(&call.name, input),
+            Ok(input) => &*self.without_keys_for_others(&call.name, input),
             Err(text) => {
                 let text = troop_model::preview(text, MAX_SHOWN);
                 return ToolOutcome::Bad(format!(
-                    "the input is no JSON object, so nothing was done; it was: {text}"
+                    "the input is not a JSON object, so nothing was done; it was: {text}"
                 ));
             }
         };
         let Some(tool) = self.own().find(|tool| tool.name() == call.name) else {
-            return match (&self.team, self.servers) {
-                (_, Some(servers)) if servers.has(&call.name) => {
-                    Box::pin(self.use_foreign(servers, &call.name, input)).await
+            return match &self.team {
+                _ if self.servers.has(&call.name) => {
+                    Box::pin(self.use_foreign(&call.name, input)).await
                 }
-                (Some(team), _) if TeamTools::knows(&call.name) => {
+                Some(team) if TeamTools::knows(&call.name) => {
                     self.use_of_team(team, &call.name, input).await
                 }
-                _ => ToolOutcome::Bad(self.unknown(&call.name)),
+                Some(_) | None => ToolOutcome::Bad(self.unknown(&call.name)),
             };
         };
-        let Spot { given, real } = tool.spot(input, self.files).await;
+        let RulePath { given, real } = tool.rule_path(input, self.files).await;
         self.show(&call.name, &given).await;
-        let deed = self.deed(&call.name, tool.category(), (&given, &real));
-        if let Err(why) = self.permitted(&deed, input).await {
+        let action = self.action(&call.name, tool.category(), &given, &real);
+        if let Err(why) = self.check_permission(&action, input).await {
             return ToolOutcome::Bad(why);
         }
         self.run(tool, input).await
     }
 
-    fn deed<'d>(
+    fn action<'d>(
         &'d self,
         tool: &'d str,
         category: Category,
-        (what, real): (&'d str, &'d str),
+        what: &'d str,
+        real: &'d str,
     ) -> ToolAction<'d> {
         ToolAction { tool, category, what, real, root: self.files.root() }
     }
 
-    /// Uses a tool of the team. Who may do what on the board is for the board to say, but rules hold here, too.
+    /// Uses a tool of the team. The board decides what a member may do on it, but rules hold here, too.
     async fn use_of_team(
         &self,
         team: &TeamTools<'_>,
@@ -230,142 +179,144 @@ impl<'a> Hands<'a> {
         input: &Map<String, Value>,
     ) -> ToolOutcome {
         self.show(name, "").await;
-        // `Agent(Explore)` is a rule about what is to be started.
+        // `Agent(Explore)` is a rule about what is started.
         let what = start::agent(input).unwrap_or_default();
-        let deed = self.deed(name, Category::Coordination, (what, what));
-        if let Err(why) = self.permitted(&deed, input).await {
+        let action = self.action(name, Category::Coordination, what, what);
+        if let Err(why) = self.check_permission(&action, input).await {
             return ToolOutcome::Bad(why);
         }
-        if let Err(why) = self.may_start(team, name, input).await {
+        if let Err(why) = self.check_start(team, name, input).await {
             return ToolOutcome::Bad(why);
         }
-        let run = self.turn.interrupted().run_until_cancelled(team.run(name, input)).await;
-        run.unwrap_or_else(|| {
-            ToolOutcome::Bad("you were interrupted while this was done".to_owned())
-        })
+        self.unless_interrupted(team.run(name, input)).await
     }
 
-    /// Uses a tool of an MCP server. Nobody here knows what it does, so it needs leave.
-    async fn use_foreign(
-        &self,
-        servers: &McpServers,
-        name: &str,
-        input: &Map<String, Value>,
-    ) -> ToolOutcome {
+    /// Uses a tool of an MCP server. We do not know what it does, so it needs permission.
+    async fn use_foreign(&self, name: &str, input: &Map<String, Value>) -> ToolOutcome {
         if !self.may_have(name, Category::Other) {
             return ToolOutcome::Bad(self.unknown(name));
         }
         self.show(name, "").await;
-        let deed = self.deed(name, Category::Other, ("", ""));
-        if let Err(why) = self.permitted(&deed, input).await {
+        let action = self.action(name, Category::Other, "", "");
+        if let Err(why) = self.check_permission(&action, input).await {
             return ToolOutcome::Bad(why);
         }
-        let run =
-            self.turn.interrupted().run_until_cancelled(servers.run(name, input, self.turn)).await;
-        run.unwrap_or_else(|| {
-            ToolOutcome::Bad("you were interrupted while this was done".to_owned())
-        })
+        self.unless_interrupted(Box::pin(self.servers.run(name, input, self.turn))).await
     }
 
-    /// Whether something may be done, after asking where that is needed.
-    async fn permitted(
+    async fn unless_interrupted(&self, run: impl Future<Output = ToolOutcome>) -> ToolOutcome {
+        let outcome = self.turn.interrupted().run_until_cancelled(run).await;
+        let interrupted = || ToolOutcome::Bad("you were interrupted while this ran".to_owned());
+        outcome.unwrap_or_else(interrupted)
+    }
+
+    /// Refuses what the member may not do, after asking where that is needed. The error is for the model.
+    async fn check_permission(
         &self,
-        deed: &ToolAction<'_>,
+        action: &ToolAction<'_>,
         input: &Map<String, Value>,
     ) -> Result<(), String> {
-        let is_listed = self.only.is_none_or(|only| permit::lets(only, deed));
-        if !is_listed && deed.category != Category::Coordination {
-            let only = self.only.unwrap_or_default().iter().map(|rule| format!("`{rule}`"));
+        let only = self.rights.only.as_deref();
+        let is_listed = only.is_none_or(|only| permit::lets(only, action));
+        if !is_listed && action.category != Category::Coordination {
+            let only = only.unwrap_or_default().iter().map(|rule| format!("`{rule}`"));
             let only = only.collect::<Vec<_>>().join(", ");
-            return Err(format!("that is not what your tools are for; they are: {only}"));
+            return Err(format!("your tools are not for that; you may use: {only}"));
         }
-        loop {
-            let mode = self.turn.mode();
-            match self.rules.check(mode, deed) {
-                Permit::Yes => return Ok(()),
-                Permit::No(why) => return Err(why),
-                Permit::Ask => {
-                    // One question at a time, whatever runs at once: each answer is for what was read last. It is never closed.
-                    let _turn = self.asking.acquire().await;
-                    if mode == self.turn.mode()
-                        && let Some(answered) = self.ask(deed, input, mode).await
-                    {
-                        return answered;
-                    }
-                }
+        let request = PermissionRequest {
+            rules: &self.rights.rules,
+            action,
+            question: &|| self.keys.hidden_in(&permission_question(action, input)),
+            authority: self.authority(),
+        };
+        match self.turn.ask_permission(&request).await {
+            Ok(PermissionAnswer::Allowed) => Ok(()),
+            Ok(PermissionAnswer::Forbidden { why }) => Err(why),
+            Ok(PermissionAnswer::Denied { by, reason }) => {
+                let reason = of_others(&reason);
+                let reason = if reason.is_empty() { "without a reason" } else { &reason };
+                Err(format!("`{by}` said no: {reason}"))
             }
+            Err(unanswered) => Err(unanswered.to_string()),
         }
+    }
+
+    /// Who decides for this member.
+    fn authority(&self) -> Authority {
+        self.team.as_ref().map_or(Authority::Unknown, TeamTools::authority)
     }
 
     async fn run(&self, tool: OwnTool, input: &Map<String, Value>) -> ToolOutcome {
         if tool == OwnTool::Plan {
-            return self.propose(input).await;
+            return self.propose_plan_of(input).await;
         }
-        let shell = Shell { turn: self.turn, task: self.task, hidden: self.hidden };
-        let run = tool.run(input, (self.files, self.rules), shell);
-        // A command hears of it by itself, and tells what it printed so far.
+        let shell = Shell { turn: self.turn, task: self.task, hidden: self.keys.variables };
+        let run = tool.run(input, self.files, &self.rights.rules, shell);
+        // A command hears of an interruption itself, and gives what it has printed so far.
         if tool.category() == Category::Shell {
             return run.await;
         }
-        let done = self.turn.interrupted().run_until_cancelled(run).await;
-        done.unwrap_or_else(|| {
-            ToolOutcome::Bad("you were interrupted while this was done".to_owned())
+        self.unless_interrupted(run).await
+    }
+
+    async fn propose_plan_of(&self, input: &Map<String, Value>) -> ToolOutcome {
+        let plan = input.get("plan").and_then(Value::as_str).unwrap_or_default();
+        if plan.trim().is_empty() {
+            return ToolOutcome::Bad("`plan` is missing: say what you want to do".to_owned());
+        }
+        match self.propose(plan).await {
+            Ok(PlanAnswer::Approved) => ToolOutcome::Approved(plan.to_owned()),
+            Ok(PlanAnswer::Rejected { reason }) => ToolOutcome::Bad(reason),
+            Err(unanswered) => ToolOutcome::Bad(unanswered.to_string()),
+        }
+    }
+
+    /// Proposes a plan. The reason of a rejection is written for the model.
+    pub(crate) async fn propose(&self, plan: &str) -> Result<PlanAnswer, NoAnswer> {
+        let answer = self.turn.propose(&self.keys.hidden_in(plan), self.authority()).await?;
+        Ok(match answer {
+            PlanAnswer::Approved => PlanAnswer::Approved,
+            PlanAnswer::Rejected { reason } => {
+                let reason = of_others(&reason);
+                let reason = format!("your plan was rejected: {reason}; change it and ask again");
+                PlanAnswer::Rejected { reason }
+            }
         })
+    }
+
+    /// Whether the last words of the model are a plan: in plan mode it has done nothing yet. A lead without a board cannot
+    /// be asked about plans.
+    pub(crate) fn ends_with_plan(&self) -> bool {
+        let is_teammate = self.team.as_ref().is_some_and(|team| team.role() == Role::Member);
+        let is_planning = self.turn.mode() == Permissions::Plan && !self.turn.has_approved_plan();
+        self.task.is_some() && is_teammate && is_planning
     }
 
     async fn show(&self, name: &str, what: &str) {
         let what = what.lines().next().unwrap_or_default();
         let text = troop_model::preview(format!("{name} {what}").trim_end(), MAX_SHOWN);
-        self.turn.log(Level::Info, &self.without_key(&text)).await;
+        self.turn.log(Level::Info, &self.keys.hidden_in(&text)).await;
     }
 
-    /// The input of a tool as it may be kept: what is said to others, on the board and in the end of a task, holds no key.
-    fn told_to_others<'i>(
+    /// The input of a tool, without keys if others will read it: on the board, or as the end of a task.
+    fn without_keys_for_others<'i>(
         &self,
         name: &str,
         input: &'i Map<String, Value>,
     ) -> Cow<'i, Map<String, Value>> {
         let own = OwnTool::find(name).map(OwnTool::category);
-        let is_told = own.map_or_else(|| TeamTools::knows(name), |it| it == Category::Coordination);
-        if !is_told {
-            return Cow::Borrowed(input);
-        }
-        let hidden = |(key, value): (&String, &Value)| (key.clone(), self.hidden_in(value));
-        Cow::Owned(input.iter().map(hidden).collect())
-    }
-
-    fn hidden_in(&self, value: &Value) -> Value {
-        match value {
-            Value::String(text) => self.without_key(text).into(),
-            Value::Array(all) => all.iter().map(|it| self.hidden_in(it)).collect(),
-            Value::Object(all) => {
-                let hidden =
-                    |(key, it): (&String, &Value)| (self.without_key(key), self.hidden_in(it));
-                Value::Object(all.iter().map(hidden).collect())
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-        }
-    }
-
-    pub(crate) fn without_key(&self, text: &str) -> String {
-        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.iter().fold(text.to_owned(), |text, key| key.hidden_in(&text))
-    }
-
-    /// Shows nobody this key either.
-    pub(crate) fn hide(&self, key: Secret) {
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).push(key);
+        let is_read = own.map_or_else(|| TeamTools::knows(name), |it| it == Category::Coordination);
+        if is_read { Cow::Owned(self.keys.hidden_in_json(input)) } else { Cow::Borrowed(input) }
     }
 
     fn unknown(&self, name: &str) -> String {
-        let closed =
-            self.gate.filter(|_| TeamTools::knows(name)).and_then(|gate| gate.check().err());
-        if let Some(closed) = closed {
+        if TeamTools::knows(name)
+            && let Err(closed) = self.gate.check()
+        {
             return closed.message;
         }
-        let category = OwnTool::find(name).map(OwnTool::category);
-        let category =
-            category.or_else(|| self.servers.filter(|it| it.has(name)).map(|_| Category::Other));
+        let own = OwnTool::find(name).map(OwnTool::category);
+        let category = own.or_else(|| self.servers.has(name).then_some(Category::Other));
         let denied = |team: &TeamTools<'_>| category.and_then(|it| team.check(it).err());
         if let Some(denied) = self.team.as_ref().and_then(denied) {
             return denied.to_string();
@@ -377,8 +328,8 @@ impl<'a> Hands<'a> {
 }
 
 impl CallResults {
-    fn note(&mut self, call: &ToolCall, used: ToolOutcome, hands: &Hands<'_>) {
-        let (content, is_error) = match used {
+    fn add(&mut self, call: &ToolCall, outcome: ToolOutcome, keys: &Keys<'_>) {
+        let (content, is_error) = match outcome {
             ToolOutcome::Good(content) => (content, false),
             ToolOutcome::Bad(content) => (content, true),
             ToolOutcome::Over(outcome) => {
@@ -390,10 +341,11 @@ impl CallResults {
                 ("your plan was approved; go on with it".to_owned(), false)
             }
         };
-        let content = hands.without_key(&content);
-        // APIs turn empty results away.
+        let content = keys.hidden_in(&content);
+        // APIs refuse empty results.
         let content = if content.is_empty() { "[nothing]".to_owned() } else { content };
-        let (id, name) = (call.id.clone(), call.name.clone());
+        let id = call.id.clone();
+        let name = call.name.clone();
         self.results.push(ToolResult { id, name, content, is_error });
     }
 }

@@ -1,4 +1,4 @@
-//! One request over HTTP and its answer, piece by piece. Keeps one connection at hand for the next request.
+//! HTTP requests with streamed responses. Keeps one idle connection for the next request.
 
 mod connect;
 mod target;
@@ -22,10 +22,9 @@ use tokio_util::task::TaskTracker;
 
 pub(crate) use target::HttpTarget;
 
-/// How long an answer that is over may take to end, so that its connection can be used again.
+/// How long the rest of a response may take, so that its connection can be reused.
 const REST: Duration = Duration::from_secs(1);
 
-/// What went wrong on the way.
 #[derive(Debug, Error)]
 pub(crate) enum HttpError {
     #[error("`{0}` is no address of an API; it begins with `https://` or `http://`")]
@@ -38,14 +37,13 @@ pub(crate) enum HttpError {
     Silent(Duration),
 }
 
-/// How long to wait for what.
+/// How long to wait for each step of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpTimeouts {
-    /// For a connection.
     pub connect: Duration,
-    /// For the beginning of an answer. Models at home may have to be loaded first.
+    /// For the beginning of a response. Local models may have to load first.
     pub answer: Duration,
-    /// For the next piece of it.
+    /// For the next piece of a response.
     pub piece: Duration,
 }
 
@@ -56,45 +54,49 @@ impl Default for HttpTimeouts {
     }
 }
 
-type Sender = SendRequest<Full<Bytes>>;
+type HttpSender = SendRequest<Full<Bytes>>;
 
-/// Speaks HTTP with one API.
+/// An HTTP client for one API.
 #[derive(Debug)]
 pub(crate) struct Http {
     target: HttpTarget,
     patience: HttpTimeouts,
-    /// A connection that nobody uses now.
-    idle: Arc<Mutex<Option<Sender>>>,
-    /// Made when it is needed: certificates take memory, and who is idle needs none.
+    idle: Arc<Mutex<Option<HttpSender>>>,
+    /// Made on first use: certificates take memory that idle members do not need.
     tls: OnceLock<Arc<ClientConfig>>,
     tracker: TaskTracker,
 }
 
-/// An answer. Its body is still to come.
+/// A response whose body is still to come.
 #[derive(Debug)]
 pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     body: Incoming,
-    sender: Sender,
-    idle: Arc<Mutex<Option<Sender>>>,
+    sender: HttpSender,
+    idle: Arc<Mutex<Option<HttpSender>>>,
     tracker: TaskTracker,
     patience: Duration,
 }
 
 impl Http {
     pub(crate) fn new(target: HttpTarget, patience: HttpTimeouts) -> Self {
-        let (idle, tls, tracker) = Default::default();
-        Self { target, patience, idle, tls, tracker }
+        Self {
+            target,
+            patience,
+            idle: Arc::default(),
+            tls: OnceLock::new(),
+            tracker: TaskTracker::new(),
+        }
     }
 
-    /// Whether a connection is at hand that nobody uses.
+    /// Whether there is an idle connection.
     pub(crate) fn is_connected(&self) -> bool {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.as_ref().is_some_and(Sender::is_ready)
+        idle.as_ref().is_some_and(HttpSender::is_ready)
     }
 
-    /// Sends JSON, and waits until an answer begins.
+    /// Posts JSON, and waits until the response begins.
     pub(crate) async fn post(
         &self,
         path: &str,
@@ -109,7 +111,7 @@ impl Http {
             };
             match sender.try_send_request(request).await {
                 Ok(answer) => Ok((sender, answer)),
-                // The other end closed it meanwhile. What has not left us can go another way.
+                // The server closed the connection meanwhile. A request that was not sent can use another one.
                 Err(mut error) => match error.take_message() {
                     Some(request) => self.send(self.connect().await?, request).await,
                     None => Err(HttpError::Broken(chain(error.error()))),
@@ -132,9 +134,9 @@ impl Http {
 
     async fn send(
         &self,
-        mut sender: Sender,
+        mut sender: HttpSender,
         request: Request<Full<Bytes>>,
-    ) -> Result<(Sender, hyper::Response<Incoming>), HttpError> {
+    ) -> Result<(HttpSender, hyper::Response<Incoming>), HttpError> {
         let answer = sender.send_request(request).await;
         Ok((sender, answer.map_err(|error| HttpError::Broken(chain(&error)))?))
     }
@@ -153,7 +155,7 @@ impl Http {
         for (name, value) in headers {
             request = request.header(*name, value);
         }
-        // What the error says may hold a key, so only the path is told.
+        // The error may hold a key, so only the path is shown.
         request.body(Full::new(body)).map_err(|_| HttpError::BadUrl(path))
     }
 }
@@ -167,7 +169,7 @@ impl HttpResponse {
             match frame {
                 None => return Ok(None),
                 Some(Err(error)) => return Err(HttpError::Broken(chain(&error))),
-                // What is no data is a trailer.
+                // Frames without data are trailers.
                 Some(Ok(frame)) => {
                     if let Ok(bytes) = frame.into_data() {
                         return Ok(Some(bytes));
@@ -177,7 +179,7 @@ impl HttpResponse {
         }
     }
 
-    /// The beginning of the body, of what is short.
+    /// The beginning of the body, up to this length.
     pub(crate) async fn text(&mut self, most: usize) -> Vec<u8> {
         let mut text = Vec::new();
         while let Ok(Some(piece)) = self.piece().await
@@ -189,7 +191,7 @@ impl HttpResponse {
         text
     }
 
-    /// Lets the rest come to its end, and keeps the connection for the next request.
+    /// Reads the rest, and keeps the connection for the next request.
     pub(crate) fn put_back(self) {
         let Self { mut body, sender, idle, tracker, .. } = self;
         tracker.spawn(async move {
@@ -201,7 +203,7 @@ impl HttpResponse {
     }
 }
 
-/// An error with its causes, which say more than it.
+/// An error with its causes, which say more than the error itself.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! A key that a command prints, such as that of a password store.
+//! Gets a key from a command, for example from a password store.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use tokio::time::timeout;
 use super::secret::Secret;
 use crate::Turn;
 
-/// How long a person has to unlock what the key is in.
+/// How long a person has to unlock the store.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs the command. What it prints is shown to nobody.
+/// Runs the command. Nobody sees what it prints.
 pub(crate) async fn printed_by(command: &str, turn: &Turn) -> Result<Secret, String> {
     let wrong = |why: &str| format!("the command for the key, `{command}`, {why}");
     let mut process = troop_process::command("sh");

@@ -2,14 +2,14 @@
 
 use super::chat::TokenUsage;
 
-/// Hard limits of one piece of work. What passes one ends it.
+/// Hard limits of one piece of work. Reaching one ends it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorkLimits {
     /// How often the model is asked.
     pub rounds: u32,
-    /// How many tokens are read and said, those that the API kept at hand too.
+    /// How many tokens are read and written, cached ones too.
     pub tokens: Option<u64>,
-    /// How much money, where prices are known.
+    /// How much money it costs, if prices are known.
     pub dollars: Option<f64>,
 }
 
@@ -22,18 +22,13 @@ impl Default for WorkLimits {
 /// What a million tokens cost, in dollars.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
-    /// Read.
     pub input: f64,
-    /// Read from what the API kept at hand.
     pub cache_read: f64,
-    /// Read, and kept at hand from now on.
     pub cache_write: f64,
-    /// Said.
     pub output: f64,
 }
 
 impl Price {
-    /// What this cost, in dollars.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "nobody spends 2^52 tokens")]
     pub fn of(&self, usage: &TokenUsage) -> f64 {
@@ -46,7 +41,6 @@ impl Price {
     }
 }
 
-/// What one piece of work has cost.
 #[derive(Debug)]
 pub(crate) struct Meter {
     limits: WorkLimits,
@@ -65,12 +59,12 @@ impl Meter {
         self.usage += usage;
     }
 
-    /// Counts what came to nothing.
+    /// Counts a request that failed.
     pub(crate) fn add(&mut self, usage: TokenUsage) {
         self.usage += usage;
     }
 
-    /// Says which limit is reached, if one is.
+    /// An error names the limit that is reached.
     pub(crate) fn check(&self) -> Result<(), String> {
         let WorkLimits { rounds, tokens, dollars } = self.limits;
         if self.n_rounds >= rounds {
@@ -93,7 +87,7 @@ impl Meter {
 
 #[cfg(test)]
 mod tests {
-    //! Limits.
+    //! Each limit, and its message.
 
     use super::{Meter, Price, WorkLimits};
     use crate::builtin::chat::TokenUsage;

@@ -1,4 +1,4 @@
-//! Last words that are too long for the board: their beginning is told, and the whole is kept in a file of the workspace.
+//! Results that are too long for the board: the board gets the beginning, and a file of the workspace the whole.
 
 use serde_json::Value;
 use troop_model::{MAX_TEXT, preview, quoted};
@@ -7,13 +7,14 @@ use uuid::Uuid;
 
 use crate::Turn;
 
-/// What of a text the board takes.
+/// A text as the board takes it.
 pub(crate) async fn kept(text: &str, task: Option<&WireTask>, turn: &Turn) -> String {
     let n_chars = text.chars().count();
     if n_chars <= MAX_TEXT {
         return text.to_owned();
     }
-    let (name, team) = (&turn.place().name, &turn.place().team);
+    let name = &turn.place().name;
+    let team = &turn.place().team;
     let path = format!("{name}-{}.md", Uuid::now_v7());
     let call = FileCall::Write {
         path: path.clone(),

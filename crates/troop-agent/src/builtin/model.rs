@@ -1,4 +1,4 @@
-//! Asks a model, and asks again when that may help.
+//! Asks a model, and retries where that may help.
 
 mod read;
 
@@ -17,144 +17,115 @@ use super::{
     secret::Secret,
 };
 
-/// How much of an answer is read that is an error.
+/// How much of an error response is read.
 const MAX_ERROR: usize = 64 * 1024;
 
-/// Which model is asked, and where.
+/// A model and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// How it is spoken to.
     pub api: Api,
-    /// Where it is: [`Api::base_url`], or whoever else speaks that API.
+    /// [`Api::base_url`], or another server that speaks this API.
     pub base_url: String,
-    /// Its name there.
     pub model: String,
-    /// Who pays. Models at home want none.
+    /// Local models need none.
     pub key: Option<Secret>,
-    /// How many tokens it may think before it speaks, if it is to.
+    /// How many tokens it may think before it answers; none if it should not.
     pub thinking: Option<u32>,
+}
+
+/// How patiently a model is asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RequestPolicy {
+    pub retries: Retries,
+    pub timeouts: HttpTimeouts,
+    /// Spreads the retries of many members over time.
+    pub seed: u64,
 }
 
 /// Why a model did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The address makes no sense.
     #[error("{what}")]
-    BadUrl {
-        /// What is wrong with it.
-        what: String,
-    },
-    /// The key is missing or wrong, or may not do this.
+    BadUrl { what: String },
+    /// The key is missing, wrong, or not allowed to do this.
     #[error("the model's API turns the key away ({status}): {message}")]
-    Key {
-        /// As it answered.
-        status: u16,
-        /// What it said.
-        message: String,
-    },
-    /// It will never take this request.
+    Key { status: u16, message: String },
+    /// The API will never accept this request.
     #[error("the model's API refuses ({status}): {message}")]
-    Refused {
-        /// As it answered.
-        status: u16,
-        /// What it said.
-        message: String,
-    },
-    /// It was told more than it can take in.
+    Refused { status: u16, message: String },
+    /// The request exceeds the model's window.
     #[error("that is more than the model can take in: {message}")]
-    TooLong {
-        /// What it said.
-        message: String,
-    },
-    /// It cannot answer now.
+    TooLong { message: String },
+    /// The API cannot answer now.
     #[error("the model's API cannot answer now ({status}): {message}")]
     Busy {
-        /// As it answered.
         status: u16,
-        /// What it said.
         message: String,
-        /// When to ask again, if it said so.
+        /// When to ask again, if the API says so.
         retry_after: Option<Duration>,
     },
-    /// The connection could not be made, or broke.
+    /// The connection failed or broke.
     #[error("the model's API is out of reach: {what}")]
-    Lost {
-        /// What happened.
-        what: String,
-    },
-    /// Who answers speaks another language: it is no API of this kind.
+    Lost { what: String },
+    /// The server does not speak this API.
     #[error(
         "what answers is no API of this kind: it sends `{kind}` that begins with `{beginning}`"
     )]
     Foreign {
-        /// What it says that it sends.
+        /// The content type that it declares.
         kind: String,
-        /// How that begins.
+        /// The beginning of what it sends.
         beginning: String,
     },
-    /// The answer broke off or makes no sense.
+    /// The reply broke off or is malformed.
     #[error("the model's answer makes no sense: {what}")]
-    Senseless {
-        /// What is wrong with it.
-        what: String,
-    },
+    Senseless { what: String },
 }
 
-/// Who sees what a model says while it says it.
+/// Watches a reply while it arrives.
 pub trait ReplyObserver: Send {
-    /// Something can be shown.
     fn shown(&mut self, shown: StreamUpdate<'_>);
 
-    /// It is asked again after a while.
+    /// The model is asked again after this time.
     fn waits(&mut self, error: &ModelError, wait: Duration);
 
-    /// What this reply has cost so far. What is broken off is paid for, too.
+    /// The cost of this reply so far. Replies that break off cost money, too.
     fn counted(&mut self, usage: TokenUsage);
 
-    /// All that has come was told, and nothing more is there yet.
+    /// Nothing more has arrived for the moment.
     fn quiet(&mut self);
 }
 
-/// A model that can be asked.
 #[derive(Debug)]
 pub struct Model {
     endpoint: Endpoint,
     http: Http,
-    retries: Retries,
-    seed: u64,
+    policy: RequestPolicy,
 }
 
 impl Model {
-    /// A model at this endpoint. The seed spreads the waits of many.
-    pub fn new(
-        endpoint: Endpoint,
-        retries: Retries,
-        patience: HttpTimeouts,
-        seed: u64,
-    ) -> Result<Self, ModelError> {
+    pub fn new(endpoint: Endpoint, policy: RequestPolicy) -> Result<Self, ModelError> {
         let target = HttpTarget::parse(&endpoint.base_url)?;
-        Ok(Self { endpoint, http: Http::new(target, patience), retries, seed })
+        Ok(Self { endpoint, http: Http::new(target, policy.timeouts), policy })
     }
 
-    /// Which model it is.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Uses another key from now on.
     pub(crate) fn set_key(&mut self, key: Secret) {
         self.endpoint.key = Some(key);
     }
 
-    /// Whether a connection is at hand that nobody uses.
+    /// Whether there is an idle connection.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.http.is_connected()
     }
 
-    /// Asks until there is a whole answer, or it is clear that there will be none. Dropped, it breaks off.
+    /// Asks until there is a whole reply, or no hope of one. Dropping the future cancels the request.
     pub async fn ask(
         &self,
         asked: &ModelRequest<'_>,
@@ -164,7 +135,8 @@ impl Model {
         let is_original = base_url.trim_end_matches('/') == api.base_url();
         let options = RequestOptions { model, thinking: *thinking, is_original };
         let body = Bytes::from(api.provider().body(&options, asked));
-        let (mut waits, mut n_times) = (RetryWaits::new(self.retries, self.seed), 0);
+        let mut waits = RetryWaits::new(self.policy.retries, self.policy.seed);
+        let mut n_times = 0;
         loop {
             n_times += 1;
             let error = match self.once(&body, watch).await {
@@ -194,7 +166,7 @@ impl Model {
         Ok(reply)
     }
 
-    /// What others answer may repeat what they were told.
+    /// Error messages of others may repeat what they were sent.
     fn without_key(&self, error: ModelError) -> ModelError {
         let Some(key) = &self.endpoint.key else { return error };
         error.with_text(|text| key.hidden_in(&text))
@@ -208,7 +180,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     if let Some(seconds) = seconds {
         return Duration::try_from_secs_f64(seconds).ok();
     }
-    // A moment, by the clock of who says it.
+    // A point in time, by the server's own clock.
     let moment = |name: &str| seconds_of_date(headers.get(name)?.to_str().ok()?);
     let seconds = moment("retry-after")?.saturating_sub(moment("date")?);
     Some(Duration::from_secs(u64::try_from(seconds).unwrap_or_default()))
@@ -219,7 +191,7 @@ impl ModelError {
         Self::Senseless { what: troop_model::preview(text, 200) }
     }
 
-    /// The same, after so many times.
+    /// The same error, with the number of attempts.
     fn after(self, n_times: u32) -> Self {
         if n_times < 2 {
             return self;
@@ -227,7 +199,7 @@ impl ModelError {
         self.with_text(|text| format!("{text} (it was asked {n_times} times)"))
     }
 
-    /// The same with another text.
+    /// The same error with another text.
     fn with_text(self, change: impl FnOnce(String) -> String) -> Self {
         match self {
             Self::Key { status, message } => Self::Key { status, message: change(message) },
@@ -245,7 +217,7 @@ impl ModelError {
         }
     }
 
-    /// Whether it may be gone the next time.
+    /// Whether trying again may help.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {

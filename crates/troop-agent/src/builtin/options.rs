@@ -3,106 +3,108 @@
 use troop_protocol::Gate;
 
 use super::{
-    context::ContextSources,
     limits::{Price, WorkLimits},
-    model::{Endpoint, HttpTimeouts, ModelError},
-    permit::{Rule, Rules},
-    retry::Retries,
+    model::{Endpoint, ModelError, RequestPolicy},
     servers::{McpServer, McpTimeouts},
 };
+use crate::{ContextSources, Rule, Rules};
 
 /// How a built-in agent is set up.
 #[derive(Clone, Debug)]
 pub struct BuiltinOptions {
-    /// Which model it asks.
     pub endpoint: Endpoint,
-    /// The variable of the environment that the key is in, if it is in one.
-    pub key_variable: Option<String>,
-    /// The command that prints the key, if there is none yet.
-    pub key_command: Option<String>,
-    /// How often it asks again.
-    pub retries: Retries,
-    /// How long it waits.
-    pub patience: HttpTimeouts,
+    pub key: KeySource,
+    pub requests: RequestPolicy,
+    pub size: ModelSize,
     /// How much one piece of work may cost.
     pub limits: WorkLimits,
-    /// What the model costs, where that is known.
+    /// What the model costs, if that is known.
     pub price: Option<Price>,
-    /// How many tokens the model can take in, with what it says.
-    pub window: u64,
-    /// How many tokens it may say at once.
-    pub max_tokens: u32,
-    /// What it may do without asking, and what not at all.
-    pub rules: Rules,
-    /// Variables of the environment that no command and no MCP server gets, because keys are in them.
-    pub hidden: Vec<String>,
+    pub rights: ToolRights,
     /// Where it finds what a project tells its agents.
     pub sources: ContextSources,
-    /// The MCP servers that it uses.
     pub servers: Vec<McpServer>,
-    /// How long it waits for them.
-    pub waits: McpTimeouts,
-    /// What it is told about itself.
+    pub server_timeouts: McpTimeouts,
+    /// What its definition says about it.
     pub about: String,
-    /// What the project is made of, which it is told if it leads.
+    /// What the project is made of. Only leads are told.
     pub profile: String,
-    /// The tools that it may use, if not all, and for what.
-    pub tools: Option<Vec<Rule>>,
-    /// Whether it has the tools of its team, which its lead must know.
+    /// Whether it has the tools of its team.
     pub gate: Gate,
-    /// Spreads the waits of many.
-    pub seed: u64,
+}
+
+/// Where the key of a model comes from, and who must not get it.
+#[derive(Clone, Debug, Default)]
+pub struct KeySource {
+    /// The environment variable that holds it.
+    pub variable: Option<String>,
+    /// The command that prints it, if the endpoint has none yet.
+    pub command: Option<String>,
+    /// Environment variables that no command and no MCP server gets, because they hold keys.
+    pub hidden: Vec<String>,
+}
+
+/// How many tokens a model takes.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelSize {
+    /// For a request and its reply together.
+    pub window: u64,
+    /// For one reply.
+    pub max_tokens: u32,
+}
+
+/// What an agent may do with its tools.
+#[derive(Clone, Debug, Default)]
+pub struct ToolRights {
+    pub rules: Rules,
+    /// The only tools that it has, and for what; none if it has all.
+    pub only: Option<Vec<Rule>>,
 }
 
 impl BuiltinOptions {
-    /// Everything as usual for this model.
+    /// The defaults for a model.
     #[must_use]
     pub fn new(endpoint: Endpoint) -> Self {
         let variable = endpoint.api.key_variable().to_owned();
         let hidden = vec![variable.clone()];
         Self {
             endpoint,
-            key_variable: Some(variable),
-            key_command: None,
-            retries: Retries::default(),
-            patience: HttpTimeouts::default(),
+            key: KeySource { variable: Some(variable), command: None, hidden },
+            requests: RequestPolicy::default(),
+            size: ModelSize { window: 200_000, max_tokens: 16_000 },
             limits: WorkLimits::default(),
             price: None,
-            window: 200_000,
-            max_tokens: 16_000,
-            rules: Rules::default(),
-            hidden,
+            rights: ToolRights::default(),
             sources: ContextSources::default(),
             servers: Vec::new(),
-            waits: McpTimeouts::default(),
+            server_timeouts: McpTimeouts::default(),
             about: String::new(),
             profile: String::new(),
-            tools: None,
             gate: Gate::Open,
-            seed: 0,
         }
     }
 
-    /// How many tokens can be told, beside what the model may think and say.
+    /// How many tokens a request may have, beside what the model may think and say.
     pub(crate) fn room(&self) -> u64 {
         let thinking = self.endpoint.thinking.unwrap_or_default();
-        self.window.saturating_sub(u64::from(self.max_tokens) + u64::from(thinking))
+        self.size.window.saturating_sub(u64::from(self.size.max_tokens) + u64::from(thinking))
     }
 
-    /// Why nothing can be said to a model, if instructions and tools alone leave it hardly any room.
+    /// Why the model cannot be asked, if instructions and tools alone take most of its window.
     pub(crate) fn too_small_for(&self, n_before: usize) -> Option<String> {
-        // Nearly four bytes are a token in what we write ourselves.
-        let (n_tokens, window) = (n_before as u64 / 4, self.window);
+        // Our own texts have nearly four bytes per token.
+        let n_tokens = n_before as u64 / 4;
+        let window = self.size.window;
         (n_tokens * 2 > self.room()).then(|| {
             format!(
                 "the model `{}` takes in {window} tokens, of which instructions and tools need {n_tokens}: use one with more, \
-                 or say how many it takes in (`contextWindow` in `models` of `config.json`)",
+                 or set how many it takes in (`contextWindow` in `models` of `config.json`)",
                 self.endpoint.model
             )
         })
     }
 
-    /// What went wrong, with what to do about it.
+    /// An error, with what to do about it.
     pub(crate) fn told(&self, error: &ModelError) -> String {
         let Some(hint) = self.hint(error) else { return error.to_string() };
         format!("{error}; {hint}")
@@ -116,10 +118,10 @@ impl BuiltinOptions {
                 self.endpoint.model, self.endpoint.base_url
             )),
             ModelError::Busy { retry_after: Some(wait), .. }
-                if *wait > self.retries.longest_asked =>
+                if *wait > self.requests.retries.longest_asked =>
             {
                 Some(format!(
-                    "it wants to be asked again in {} minutes, and nobody waits for it here for so long: go on then",
+                    "it wants to be asked again in {} minutes, longer than troop waits: go on then",
                     wait.as_secs().div_ceil(60)
                 ))
             }
@@ -127,7 +129,7 @@ impl BuiltinOptions {
             ModelError::Foreign { .. } => {
                 let Endpoint { api, base_url, .. } = &self.endpoint;
                 Some(format!(
-                    "is `{base_url}` right for the provider `{api}`? One of others often ends with `/v1`"
+                    "is `{base_url}` right for the provider `{api}`? Compatible APIs of others often end with `/v1`"
                 ))
             }
             ModelError::BadUrl { .. }
@@ -140,13 +142,13 @@ impl BuiltinOptions {
 
     fn key_hint(&self) -> String {
         let model = &self.endpoint.model;
-        match (&self.key_command, &self.key_variable) {
+        match (&self.key.command, &self.key.variable) {
             (Some(command), _) if self.endpoint.key.is_none() => {
                 format!("let `{command}` print a key that may use `{model}`")
             }
             (_, Some(variable)) => format!("set `{variable}` to a key that may use `{model}`"),
             (_, None) => {
-                format!("say `apiKeyVariable` or `apiKeyCommand` for `{model}` in `models`")
+                format!("set `apiKeyVariable` or `apiKeyCommand` for `{model}` in `models`")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! How each API says what we say: a request as bytes, and a stream of events as a reply. Nothing here waits for anything.
+//! How each API spells our conversation: requests as bytes, and streams of events as replies. Nothing here does I/O.
 
 mod anthropic;
 mod fault;
@@ -21,66 +21,64 @@ pub(crate) use fault::{of_answer, of_error};
 #[cfg(test)]
 mod tests;
 
-/// The APIs that models are asked by.
+/// The APIs that troop knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
-    /// Anthropic's Messages.
+    /// Anthropic's Messages API.
     Anthropic,
-    /// OpenAI's chat completions, which many others speak too.
+    /// OpenAI's chat completions, which many others offer, too.
     OpenAi,
-    /// Google's Gemini.
     Gemini,
 }
 
-/// One API.
 pub(crate) trait Provider: Send + Sync {
-    /// What is asked for, behind the base URL.
+    /// The path of a request, after the base URL.
     fn path(&self, model: &str) -> String;
 
-    /// By what the API knows who asks, and what else it wants to hear first.
+    /// Authentication, and what else the API needs in headers.
     fn headers(&self, key: Option<&Secret>) -> Vec<(&'static str, String)>;
 
-    /// The request itself, as JSON. Takes time in proportion to what is said, and copies none of it twice.
+    /// The body of a request, as JSON. Takes linear time and copies no text twice.
     fn body(&self, options: &RequestOptions<'_>, asked: &ModelRequest<'_>) -> Vec<u8>;
 
-    /// Who reads one reply.
+    /// A reader for one reply.
     fn reader(&self) -> Box<dyn ReplyReader>;
 }
 
-/// What is the same in all requests to a model.
+/// What all requests to a model have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestOptions<'a> {
     pub(crate) model: &'a str,
-    /// How many tokens it may think, if it is to think before it speaks.
+    /// How many tokens it may think before it answers.
     pub(crate) thinking: Option<u32>,
-    /// Whether this is where the API was invented, and not somebody else who speaks it.
+    /// Whether this is the API's own server, and not another that speaks it.
     pub(crate) is_original: bool,
 }
 
 /// Reads one reply from its events.
 pub(crate) trait ReplyReader: Send {
-    /// Takes the next event; shows what people can see at once.
+    /// Takes the next event, and shows what people may see at once.
     fn take(
         &mut self,
         event: &SseEvent,
         show: &mut dyn FnMut(StreamUpdate<'_>),
     ) -> Result<StreamProgress, ModelError>;
 
-    /// What it has cost, as far as the API has said so.
+    /// The cost so far, as far as the API has reported it.
     fn usage(&self) -> TokenUsage;
 
-    /// The reply, if its end has come: a stream that breaks off before is none.
+    /// The reply, if it is complete. A stream that breaks off gives none.
     fn finish(self: Box<Self>) -> Option<Reply>;
 }
 
-/// Whether more is to come.
+/// Whether more events will come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamProgress {
     More,
     Over,
 }
 
-/// What an event says, unless that is an error of the API.
+/// The content of an event, or the API's error in it.
 fn said_in<T: DeserializeOwned>(event: &SseEvent) -> Result<T, ModelError> {
     let senseless = |_| ModelError::senseless(&event.data);
     let value: Value = serde_json::from_str(&event.data).map_err(senseless)?;
@@ -99,7 +97,7 @@ impl Api {
         }
     }
 
-    /// Where the API is, unless somebody says otherwise.
+    /// The default address of the API.
     #[must_use]
     pub fn base_url(self) -> &'static str {
         match self {
@@ -109,7 +107,7 @@ impl Api {
         }
     }
 
-    /// The variable of the environment that its key is usually in.
+    /// The usual environment variable for its key.
     #[must_use]
     pub fn key_variable(self) -> &'static str {
         match self {
@@ -119,7 +117,6 @@ impl Api {
         }
     }
 
-    /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,17 +1,17 @@
-//! How often, and after how long, a model is asked again.
+//! How often and after which time a model is asked again.
 
 use std::time::Duration;
 
 /// How patient we are with an API that cannot answer now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// How often it is asked again.
+    /// How many times it is asked again.
     pub most: u32,
-    /// How long to wait before the first time; doubled each time.
+    /// The first wait; each later one is twice as long.
     pub first: Duration,
-    /// The longest wait that we choose by ourselves.
+    /// The longest wait that we choose ourselves.
     pub longest: Duration,
-    /// The longest wait that the API may ask for. One that asks for more is given up.
+    /// The longest wait that the API may ask for. We give up on an API that asks for more.
     pub longest_asked: Duration,
 }
 
@@ -35,12 +35,12 @@ pub(crate) struct RetryWaits {
 }
 
 impl RetryWaits {
-    /// The seed spreads the waits of many that were turned away at once.
+    /// The seed spreads the waits of many members that were refused at once.
     pub(crate) fn new(retries: Retries, seed: u64) -> Self {
         Self { retries, n_taken: 0, random: seed }
     }
 
-    /// How long to wait before asking again; none if it is enough.
+    /// How long to wait before the next attempt; none if there should be no other.
     pub(crate) fn next(&mut self, asked: Option<Duration>) -> Option<Duration> {
         let Retries { most, first, longest, longest_asked } = self.retries;
         if self.n_taken >= most || asked.is_some_and(|asked| asked > longest_asked) {
@@ -51,11 +51,11 @@ impl RetryWaits {
         // Between half of it and all of it.
         let part = 0.5 + self.spread() / 2.0;
         let own = doubled.min(longest).mul_f64(part);
-        // What was asked for is the least; all at the same moment would be turned away together again.
+        // We wait at least as long as asked, but members must not all return at the same moment.
         Some(asked.map_or(own, |asked| asked + own.min(first)))
     }
 
-    /// The next number from 0 to 1.
+    /// The next pseudo-random number from 0 to 1.
     fn spread(&mut self) -> f64 {
         // SplitMix64: small, and good enough to spread waits.
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -66,7 +66,7 @@ impl RetryWaits {
     }
 }
 
-/// The seconds since 1970 of a date as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// The Unix time of an HTTP date: `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub(crate) fn seconds_of_date(text: &str) -> Option<i64> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -76,9 +76,10 @@ pub(crate) fn seconds_of_date(text: &str) -> Option<i64> {
     let month = words.next()?;
     let month = i64::try_from(MONTHS.iter().position(|it| *it == month)?).ok()?;
     let year = number(words.next()).filter(|year| *year < 10_000)?;
-    let (hour, minute) = (number(words.next())?, number(words.next())?);
+    let hour = number(words.next())?;
+    let minute = number(words.next())?;
     let second = number(words.next())?;
-    // Years begin in March here, so that the day that some have comes last.
+    // Years begin in March here, so that the leap day comes last.
     let (year, month) = if month < 2 { (year - 1, month + 10) } else { (year, month - 2) };
     let leap_days = year / 4 - year / 100 + year / 400;
     let days = 365 * year + leap_days + (153 * month + 2) / 5 + day - 719_469;
@@ -87,7 +88,7 @@ pub(crate) fn seconds_of_date(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    //! Waits.
+    //! Waits between attempts.
 
     use std::time::Duration;
 

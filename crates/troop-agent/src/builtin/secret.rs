@@ -1,39 +1,38 @@
-//! A key that nobody sees: not in logs, not in errors, not while looking for faults.
+//! A key that nobody sees: not in logs, not in errors, not in debug output.
 
 use std::fmt;
 
-/// Something secret. It can be used, and not be shown.
+/// A secret that can be used, but not shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps a text secret. Space around it is no part of it: files and commands end with a line break.
+    /// Trims white space, because files and commands end with a line break.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
-    /// Whether there is nothing to keep.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The secret itself, to be said to who it is for.
+    /// The secret itself, only for its receiver.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// A text without the secret in it: what others answer may repeat what they were told.
+    /// Removes the secret from a text: responses of others may repeat what they were sent.
     #[must_use]
     pub fn hidden_in(&self, text: &str) -> String {
-        // Short ones are no keys, and would tear up everything.
+        // Short texts are not keys, and replacing them would garble everything.
         if self.0.len() < 6 { text.to_owned() } else { text.replace(&self.0, "[key]") }
     }
 }
 
 impl Secret {
-    /// Whether the end of a text may be the beginning of the secret, and what comes next the rest of it.
+    /// Whether a text may end with the beginning of the secret, so that the rest is still to come.
     pub(crate) fn may_begin_in(&self, text: &str) -> bool {
         let ends = text.char_indices().map(|(start, _)| text.get(start..).unwrap_or_default());
         ends.into_iter().any(|end| self.0.starts_with(end))
@@ -48,7 +47,7 @@ impl fmt::Debug for Secret {
 
 #[cfg(test)]
 mod tests {
-    //! What is not shown.
+    //! Hiding secrets.
 
     use super::Secret;
 

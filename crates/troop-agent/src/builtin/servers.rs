@@ -1,4 +1,4 @@
-//! MCP servers of a project: started with the first work, asked for their tools, and ended with the agent.
+//! The MCP servers of a project: started with the first work, asked for their tools, and ended with the agent.
 
 mod config;
 mod http;
@@ -28,22 +28,21 @@ use crate::Turn;
 use http::RemoteServer;
 use stdio::LocalServer;
 
-/// What the names of their tools begin with.
+/// The prefix of the names of their tools.
 const PREFIX: &str = "mcp__";
-/// The version of the protocol that we ask for. Servers answer with the one that they speak.
+/// The protocol version that we ask for. Servers answer with their own.
 const VERSION: &str = "2025-06-18";
 const MAX_PAGES: usize = 20;
 const MAX_TOOLS: usize = 128;
-/// How long a name of a tool may be for every API.
+/// The longest tool name that every API accepts.
 const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 2_000;
 
-/// How long servers are waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct McpTimeouts {
-    /// Until one is ready.
+    /// Until a server is ready.
     pub start: Duration,
-    /// For what comes of a call.
+    /// For the result of a call.
     pub call: Duration,
 }
 
@@ -59,57 +58,56 @@ pub(crate) struct McpServers {
     waits: McpTimeouts,
     host: McpHost,
     tools: Vec<McpTool>,
-    links: Vec<ConnectedServer>,
+    connected: Vec<ConnectedServer>,
 }
 
-/// For whom servers run.
+/// The environment in which servers run.
 #[derive(Debug, Default)]
 pub(crate) struct McpHost {
     folder: PathBuf,
-    /// What they find in their environment besides what is in ours, as commands do.
+    /// Environment variables in addition to ours, as commands get them.
     environment: Vec<(String, String)>,
-    /// Variables that they do not get.
+    /// Environment variables that they do not get.
     hidden: Vec<String>,
 }
 
-/// A server, and the conversation with it, which may have to be begun again.
+/// A server and its connection, which may have to be made again.
 #[derive(Debug)]
 struct ConnectedServer {
-    server: McpServer,
-    link: Mutex<Arc<McpConnection>>,
-    /// Held by who begins it again: several calls may find at once that it is over.
-    begins: Semaphore,
+    config: McpServer,
+    connection: Mutex<Arc<McpConnection>>,
+    /// Held while the connection is made again: several calls may notice at once that it is lost.
+    restarts: Semaphore,
 }
 
 /// Why there is no answer.
 #[derive(Debug)]
 enum McpFault {
-    /// The conversation is over, and why.
+    /// The connection is lost.
     Gone(String),
-    /// What is wrong with this request.
-    Told(String),
+    /// This request failed.
+    Failed(String),
 }
 
-/// One tool of a server.
 #[derive(Debug)]
 struct McpTool {
     spec: ToolSpec,
-    /// What its server calls it.
+    /// The server's own name for it.
     name: String,
-    /// Which server that is.
-    link: usize,
-    /// Whether it only looks at things, as its server says.
+    /// The index of its server.
+    server: usize,
+    /// Whether the server says that it only reads.
     reads_only: bool,
 }
 
-/// A conversation with a server.
+/// A connection to a server.
 #[derive(Debug)]
 enum McpConnection {
     Local(LocalServer),
     Remote(RemoteServer),
 }
 
-/// Tools as servers tell of them.
+/// A page of the server's tool list.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct McpToolPage {
@@ -130,7 +128,6 @@ struct McpToolListing {
     annotations: Value,
 }
 
-/// What came of a call.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct McpCallResult {
@@ -152,7 +149,7 @@ impl McpHost {
 }
 
 impl McpServers {
-    /// Starts all of them at once. What does not come up in time is left out, and people are told.
+    /// Starts all of them at once. Servers that are not ready in time are left out, with a warning.
     pub(crate) async fn start(
         servers: &[McpServer],
         host: McpHost,
@@ -164,7 +161,7 @@ impl McpServers {
         let mut all = Self { waits, host, ..Self::default() };
         for (server, begun) in servers.iter().zip(begun) {
             match begun {
-                Ok((link, told)) => all.add(server, link, told),
+                Ok((connection, told)) => all.add(server, connection, told),
                 Err(why) => {
                     let text = format!("the MCP server `{}` is left out: {why}", server.name);
                     turn.log(Level::Warn, &text).await;
@@ -174,12 +171,12 @@ impl McpServers {
         all
     }
 
-    fn add(&mut self, server: &McpServer, link: McpConnection, told: Vec<McpToolListing>) {
-        let nth = self.links.len();
-        self.links.push(ConnectedServer {
-            server: server.clone(),
-            link: Mutex::new(Arc::new(link)),
-            begins: Semaphore::new(1),
+    fn add(&mut self, server: &McpServer, connection: McpConnection, told: Vec<McpToolListing>) {
+        let nth = self.connected.len();
+        self.connected.push(ConnectedServer {
+            config: server.clone(),
+            connection: Mutex::new(Arc::new(connection)),
+            restarts: Semaphore::new(1),
         });
         let mut known: BTreeSet<_> = self.tools.iter().map(|tool| tool.spec.name.clone()).collect();
         for McpToolListing { name, description, input_schema, annotations } in told {
@@ -191,7 +188,7 @@ impl McpServers {
                 troop_model::preview(&description.unwrap_or_default(), MAX_DESCRIPTION);
             let spec = ToolSpec { name: shown, description, input: schema::object(input_schema) };
             let reads_only = annotations.get("readOnlyHint") == Some(&Value::Bool(true));
-            self.tools.push(McpTool { spec, name, link: nth, reads_only });
+            self.tools.push(McpTool { spec, name, server: nth, reads_only });
         }
     }
 
@@ -203,7 +200,8 @@ impl McpServers {
         self.find(name).is_some()
     }
 
-    /// Whether a tool only looks at things, as its server says. It may run beside others then; leave it needs all the same.
+    /// Whether the server says that a tool only reads. Then it may run beside other calls, but it needs permission
+    /// all the same.
     pub(crate) fn reads_only(&self, name: &str) -> bool {
         self.find(name).is_some_and(|tool| tool.reads_only)
     }
@@ -219,16 +217,19 @@ impl McpServers {
         turn: &Turn,
     ) -> ToolOutcome {
         let tool = self.find(name);
-        let Some((tool, linked)) = tool.and_then(|tool| Some((tool, self.links.get(tool.link)?)))
+        let Some((tool, server)) =
+            tool.and_then(|tool| Some((tool, self.connected.get(tool.server)?)))
         else {
             return ToolOutcome::Bad(format!("there is no tool `{name}`"));
         };
         let params = json!({"name": tool.name, "arguments": input});
-        let link = linked.now();
-        let answered = match link.request("tools/call", &params, self.waits.call).await {
+        let connection = server.now();
+        let answered = match connection.request("tools/call", &params, self.waits.call).await {
             Ok(answer) => understood(answer),
-            Err(McpFault::Told(why)) => Err(why),
-            Err(McpFault::Gone(why)) => Err(self.begin_again(linked, &link, &why, turn).await),
+            Err(McpFault::Failed(why)) => Err(why),
+            Err(McpFault::Gone(why)) => {
+                Err(self.begin_again(server, &connection, &why, turn).await)
+            }
         };
         match answered {
             Ok(McpCallResult { content, structured_content, is_error }) => {
@@ -242,33 +243,34 @@ impl McpServers {
         }
     }
 
-    /// Begins anew with a server that has gone. Whether the call was done nobody knows, so it is for the model to say whether
-    /// it is made again.
+    /// Restarts a server that is gone. We do not know whether the call was done, so the model decides whether to
+    /// repeat it.
     async fn begin_again(
         &self,
-        linked: &ConnectedServer,
+        server: &ConnectedServer,
         gone: &Arc<McpConnection>,
         why: &str,
         turn: &Turn,
     ) -> String {
         let anew = format!(
-            "{why}; it was started anew, and nobody knows whether this was done: look, and call again if it was not"
+            "{why}; it was restarted. It is unknown whether this call was done: check, and call again if it was not"
         );
-        // It is never closed.
-        let _one = linked.begins.acquire().await;
-        if !Arc::ptr_eq(&linked.now(), gone) {
+        // Never closed.
+        let _one = server.restarts.acquire().await;
+        if !Arc::ptr_eq(&server.now(), gone) {
             return anew;
         }
-        match begin(&linked.server, &self.host, self.waits.start).await {
-            Ok((link, _)) => {
-                *linked.link.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(link);
+        match begin(&server.config, &self.host, self.waits.start).await {
+            Ok((connection, _)) => {
+                *server.connection.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Arc::new(connection);
                 anew
             }
             Err(again) => {
-                let name = &linked.server.name;
-                let text = format!("the MCP server `{name}` is not started anew: {again}");
+                let name = &server.config.name;
+                let text = format!("the MCP server `{name}` is not restarted: {again}");
                 turn.log(Level::Warn, &text).await;
-                format!("{why}; it cannot be started anew: {again}")
+                format!("{why}; it cannot be restarted: {again}")
             }
         }
     }
@@ -276,7 +278,7 @@ impl McpServers {
 
 impl ConnectedServer {
     fn now(&self) -> Arc<McpConnection> {
-        Arc::clone(&self.link.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.connection.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -287,9 +289,9 @@ async fn begin(
     patience: Duration,
 ) -> Result<(McpConnection, Vec<McpToolListing>), String> {
     let begun = async {
-        // At every start, because what was agreed to may have been changed since the last one.
+        // At every start, because the files may have changed since a person agreed.
         server.agreed.as_ref().map_or(Ok(()), |agreed| agreed.check(&host.folder))?;
-        let link = match &server.how {
+        let connection = match &server.how {
             McpTransport::Stdio { program, arguments, environment } => {
                 McpConnection::Local(LocalServer::start(program, arguments, environment, host)?)
             }
@@ -298,8 +300,11 @@ async fn begin(
             }
             McpTransport::Unclear { why } => return Err(why.clone()),
         };
-        let told = link.greet().await.map_err(|(McpFault::Gone(why) | McpFault::Told(why))| why)?;
-        Ok((link, told))
+        let told = connection
+            .greet()
+            .await
+            .map_err(|(McpFault::Gone(why) | McpFault::Failed(why))| why)?;
+        Ok((connection, told))
     };
     timeout(patience, begun)
         .await
@@ -307,18 +312,19 @@ async fn begin(
 }
 
 impl McpConnection {
-    /// Says who we are, and asks for tools.
+    /// Initializes the connection, and asks for tools.
     async fn greet(&self) -> Result<Vec<McpToolListing>, McpFault> {
         let client = json!({"name": "troop", "version": env!("CARGO_PKG_VERSION")});
         let hello = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client});
         self.ask("initialize", &hello).await?;
         self.notify("notifications/initialized").await?;
-        let (mut told, mut cursor) = (Vec::new(), None);
+        let mut told = Vec::new();
+        let mut cursor = None;
         for _ in 0..MAX_PAGES {
             let params =
                 cursor.map_or_else(|| json!({}), |cursor: String| json!({"cursor": cursor}));
             let page = self.ask("tools/list", &params).await?;
-            let page: McpToolPage = understood(page).map_err(McpFault::Told)?;
+            let page: McpToolPage = understood(page).map_err(McpFault::Failed)?;
             told.extend(page.tools);
             cursor = page.next_cursor;
             if cursor.is_none() {
@@ -335,7 +341,7 @@ impl McpConnection {
         }
     }
 
-    /// The same, for no longer than this.
+    /// A request with a timeout.
     async fn request(
         &self,
         method: &str,
@@ -344,7 +350,7 @@ impl McpConnection {
     ) -> Result<Value, McpFault> {
         let late = || {
             let seconds = patience.as_secs();
-            Err(McpFault::Told(format!("it did not answer `{method}` in {seconds} seconds")))
+            Err(McpFault::Failed(format!("it did not answer `{method}` in {seconds} seconds")))
         };
         timeout(patience, self.ask(method, params)).await.unwrap_or_else(|_| late())
     }
@@ -358,18 +364,16 @@ impl McpConnection {
 }
 
 fn understood<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, String> {
-    serde_json::from_value(value)
-        .map_err(|error| format!("what it answers makes no sense: {error}"))
+    serde_json::from_value(value).map_err(|error| format!("its answer is malformed: {error}"))
 }
 
-/// A name that every API takes.
+/// A name that every API accepts.
 fn shown(server: &str, tool: &str) -> String {
     let name = format!("{PREFIX}{server}__{tool}");
     let is_good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     name.chars().map(|c| if is_good(c) { c } else { '_' }).take(MAX_NAME).collect()
 }
 
-/// A part of a result as text.
 fn text_of(part: &Value) -> String {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let kind = part.get("type").and_then(Value::as_str).unwrap_or("something");

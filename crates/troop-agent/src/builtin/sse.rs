@@ -1,17 +1,16 @@
-//! Server-sent events: bytes as they come, cut anywhere, to events.
+//! Server-sent events: assembles them from bytes that may be cut anywhere.
 
-/// How long one event may be. A reply is cut into many, so what is longer is no event.
+/// How long one event may be. Replies consist of many, so a longer one is an error.
 const MAX_EVENT: usize = 16 * 1024 * 1024;
 
-/// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SseEvent {
-    /// What kind it is; empty if it does not say.
+    /// Its kind; may be empty.
     pub(crate) name: String,
     pub(crate) data: String,
 }
 
-/// What came is no stream of events.
+/// Why bytes are not a stream of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SseError {
     NotText,
@@ -22,7 +21,7 @@ pub(crate) enum SseError {
 #[derive(Debug, Default)]
 pub(crate) struct SseStream {
     bytes: Vec<u8>,
-    /// Up to here there is no end of a line.
+    /// There is no line end before this position.
     n_searched: usize,
     event: SseEvent,
     has_data: bool,
@@ -30,12 +29,11 @@ pub(crate) struct SseStream {
 }
 
 impl SseStream {
-    /// Takes the next bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next event, if it is there as a whole. What the end of the stream cuts off is none.
+    /// The next complete event. An event that the end of the stream cuts off is dropped.
     pub(crate) fn next(&mut self) -> Result<Option<SseEvent>, SseError> {
         let mut n_used = 0;
         let mut found = None;
@@ -91,7 +89,7 @@ impl SseStream {
                 self.has_data = true;
                 self.event.data.push_str(value);
             }
-            // A comment, or something that nobody needs here.
+            // A comment, or a field that we do not need.
             _ => {}
         }
         None

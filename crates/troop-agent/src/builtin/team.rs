@@ -11,28 +11,28 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 use troop_model::{Dialect, Member, MemberName, Permissions, Role, Settings, Status, TeamStatus};
-use troop_protocol::{Category, ContextText, Denied, Gate, Query, Seat, Toolbox, WireTask};
+use troop_protocol::{Category, ContextText, Gate, Query, Seat, ToolDenial, Toolbox, WireTask};
 
 use super::{
     chat::ToolSpec,
     tools::{ToolOutcome, cut},
 };
-use crate::Turn;
+use crate::{Authority, Turn};
 use ending::{DeferredCompletion, TaskOverview};
 
-/// What a model hears that says in the middle of its turn that its task is done.
-const KEPT: &str = "It counts as done when your turn ends. If you have not said yet what came of it, say so now: your last words are \
-                    its result. Then you are given your next task.";
+/// For a model that reports its task done in the middle of its turn.
+const KEPT: &str = "The task is completed when your turn ends. If you have not given its result yet, do so now: your last words are the \
+                    result. Then you get your next task.";
 
-/// How long a lead has to say who is in its team. One that does not know board calls never does.
+/// How long a lead may take to describe its team. One that does not know board calls never answers.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A member's place in its team, and what it can do there.
+/// A member's seat in its team, and the tools that it has there.
 #[derive(Debug)]
 pub(crate) struct TeamTools<'a> {
     toolbox: Toolbox<DeferredCompletion<'a>>,
     turn: &'a Turn,
-    /// As it was when it was looked at last: members come and settings change while a turn lasts.
+    /// As of the last look: members come and settings change during a turn.
     now: Mutex<SeatState>,
 }
 
@@ -41,15 +41,13 @@ struct SeatState {
     seat: Seat,
     /// What the lead may do without asking.
     lead: Option<Permissions>,
-    /// The agent of the lead, as the board has it.
     lead_agent: String,
-    /// Who is in the team, and what is said of them.
+    /// The members with their roles and expertise.
     members: Vec<(MemberName, Role, String)>,
-    /// Whether TEAM.md may say something else than the member was told.
+    /// Whether TEAM.md may have changed since the member saw it.
     has_changed: bool,
 }
 
-/// The team, as far as it matters here.
 #[derive(Debug, Deserialize)]
 struct TeamOverview {
     status: TeamStatus,
@@ -58,8 +56,9 @@ struct TeamOverview {
 }
 
 impl<'a> TeamTools<'a> {
-    /// Finds out who the member is. None where its lead cannot say, or there are no teams. A lead that can and does not is no
-    /// reason to work as if there were none: who should coordinate would have the tools of who works.
+    /// Finds the member's team. None if the lead does not know board calls, or there are no teams. If a lead that
+    /// knows them does not answer, that is an error: without its team, a lead that should only coordinate would have
+    /// tools for work.
     pub(crate) async fn find(turn: &'a Turn, gate: &Gate) -> Result<Option<Self>, String> {
         if matches!(gate, Gate::Closed { .. }) {
             return Ok(None);
@@ -72,14 +71,14 @@ impl<'a> TeamTools<'a> {
             }
             Err(why) => why,
         };
-        // Only who knows the board tells TEAM.md.
+        // Only a lead that knows the board sends TEAM.md.
         match turn.team_md() {
             Some(_) => Err(format!("its lead does not say who is in the team: {why}")),
             None => Ok(None),
         }
     }
 
-    /// Looks again. Who cannot be asked any more says by that nothing about the team.
+    /// Reads the team again. Without an answer it stays as it was.
     pub(crate) async fn look(&self) {
         let Some(new) = asked(self.turn).await.ok().and_then(|seen| SeatState::of(self.turn, seen))
         else {
@@ -92,7 +91,7 @@ impl<'a> TeamTools<'a> {
         *now = SeatState { has_changed: now.has_changed || !is_same, ..new };
     }
 
-    /// TEAM.md, if it may have changed since it was asked for last.
+    /// TEAM.md, if it may have changed since the last call of this.
     pub(crate) async fn news(&self) -> Option<String> {
         if !std::mem::take(&mut self.now().has_changed) {
             return None;
@@ -111,19 +110,22 @@ impl<'a> TeamTools<'a> {
         self.now().seat.role
     }
 
-    /// What the member's lead may do without asking. None for the lead itself.
-    pub(crate) fn lead_mode(&self) -> Option<Permissions> {
+    /// Who decides for this member.
+    pub(crate) fn authority(&self) -> Authority {
         let now = self.now();
-        now.lead.filter(|_| now.seat.role == Role::Member)
+        match now.lead {
+            Some(mode) if now.seat.role == Role::Member => Authority::Lead(mode),
+            Some(_) | None => Authority::User,
+        }
     }
 
-    /// Which agent somebody gets for whom none is named.
+    /// The agent of new members, unless another is named.
     pub(crate) fn lead_agent(&self) -> String {
         self.now().lead_agent.clone()
     }
 
-    /// Whether the member may have tools of this kind at all.
-    pub(crate) fn check(&self, category: Category) -> Result<(), Denied> {
+    /// Whether the member may have tools of this category at all.
+    pub(crate) fn check(&self, category: Category) -> Result<(), ToolDenial> {
         Seat { permissions: Permissions::Default, ..self.seat() }.check(category)
     }
 
@@ -135,12 +137,12 @@ impl<'a> TeamTools<'a> {
         })
     }
 
-    /// Whether a tool only looks at the board.
+    /// Whether a tool only reads the board.
     pub(crate) fn reads_only(name: &str) -> bool {
         matches!(name, "TaskList" | "TaskGet")
     }
 
-    /// Whether there is such a tool, also under another name.
+    /// Whether the team has such a tool, under any of its names.
     pub(crate) fn knows(name: &str) -> bool {
         Seat::category_of(name).is_some()
     }
@@ -157,22 +159,23 @@ impl<'a> TeamTools<'a> {
         }
     }
 
-    /// The turn ends with these words: so does what was said to be done. Why not, if that is refused.
+    /// Ends the turn with these words, which completes the task that the model reported done. The error says why that
+    /// is refused.
     pub(crate) async fn end(&self, words: &str) -> Result<(), String> {
         self.toolbox.calls().settle(words).await.map_err(|failure| failure.for_model())
     }
 
-    /// Whether something is done when the turn ends.
+    /// Whether a task will be completed at the end of the turn.
     pub(crate) fn ends_something(&self) -> bool {
         self.toolbox.calls().is_kept()
     }
 
-    /// Whether that includes what came of it, so that nothing is left to say.
+    /// Whether that task has its result already, so that nothing is left to say.
     pub(crate) fn has_said_all(&self) -> bool {
         self.toolbox.calls().has_result()
     }
 
-    /// Whether a task is still to be reported on. Who told the board itself needs no other word.
+    /// Whether the end of a task is still to be reported. The model may have told the board itself.
     pub(crate) async fn is_open(&self, task: &WireTask) -> bool {
         let Ok(task) = task.id.task() else { return true };
         let seen = self.turn.query::<TaskOverview>(&Query::Task { task }).await;
@@ -191,12 +194,14 @@ impl<'a> TeamTools<'a> {
 impl SeatState {
     fn of(turn: &Turn, seen: TeamOverview) -> Option<Self> {
         let own = seen.members.iter().find(|member| member.name.as_str() == turn.place().name)?;
-        let (member, role, permissions) = (own.name.clone(), own.role, own.permissions);
+        let member = own.name.clone();
+        let role = own.role;
+        let permissions = own.permissions;
         let lead = seen.members.iter().find(|it| it.role == Role::Lead);
         let lead_agent = lead.map(|it| it.agent.to_string()).unwrap_or_default();
         let lead = lead.map(|it| it.permissions);
         let mut settings = seen.settings;
-        // Who has others to do the work coordinates it, unless people want it otherwise.
+        // With teammates, a lead coordinates, unless the settings say otherwise.
         settings.delegation.delegate_mode.get_or_insert(seen.members.len() > 1);
         let seat = Seat {
             member,
@@ -212,7 +217,7 @@ impl SeatState {
     }
 }
 
-/// Who is in the team, if its lead says so; else why it does not.
+/// The team as the lead describes it, or why it does not.
 async fn asked(turn: &Turn) -> Result<TeamOverview, String> {
     match timeout(PATIENCE, turn.query::<TeamOverview>(&Query::Team {})).await {
         Ok(Ok(seen)) => Ok(seen),

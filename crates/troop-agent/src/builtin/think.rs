@@ -1,4 +1,4 @@
-//! The loop: ask the model, do what it calls for, tell it what came of that, until it has nothing more to call for.
+//! The loop: ask the model, run its tool calls, return the results, until it makes no more calls.
 
 mod screen;
 
@@ -8,62 +8,83 @@ use super::{
     BuiltinOptions,
     chat::{ModelRequest, Reply, StopReason, TokenUsage, ToolCall, ToolResult, ToolSpec},
     compact::compact,
-    hands::{Hands, PlanVerdict},
+    hands::Hands,
     history::History,
     key,
     limits::Meter,
     model::{Model, ModelError},
-    prompt,
+    prompt as words,
     tools::shortened,
 };
-use crate::TurnOutcome;
+use crate::{NoAnswer, PlanAnswer, TurnOutcome, prompt};
 use screen::{Cost, ReplyScreen};
 
-/// How often in a row a model may say nothing, or be cut off.
+/// How often in a row a reply may be empty or cut off.
 const MAX_STUMBLES: u32 = 3;
-/// How often one request may be made shorter.
+/// How often one request may be shortened.
 const MAX_CUTS: u32 = 3;
 
-/// What a model remembers, and what it may do with it.
+/// The model with its memory.
 #[derive(Debug)]
 pub(crate) struct Mind {
     pub(crate) model: Model,
     pub(crate) system: String,
     pub(crate) history: History,
-    /// TEAM.md, as it was told last.
+    /// TEAM.md as the model saw it last.
     team_md: Option<String>,
-    /// All that it has cost so far, and how much of that the lead knows of.
+    /// All tokens so far, and how many of them the lead knows of.
     pub(crate) usage: TokenUsage,
-    pub(crate) told: TokenUsage,
-    /// What replies cost that came to nothing.
+    reported: TokenUsage,
+    /// The cost of replies that failed.
     cost: Cost,
-    /// What the present work has cost. None begins anew.
+    /// The cost of the present work. None starts a new count.
     pub(crate) meter: Option<Meter>,
 }
 
 /// How a piece of work ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Thought {
-    /// The model has said its last word about it.
+    /// The last words of the model.
     Said(String),
-    /// The model ended it in another way.
+    /// A tool call ended it.
     Over(TurnOutcome),
     Interrupted,
     /// The team can spend no more.
     Spent(String),
     Failed(String),
-    /// Trying again would not help.
     Hopeless(String),
 }
 
+impl Thought {
+    /// The last words of the model, or how the turn ends without them.
+    pub(crate) fn last_words(self) -> Result<String, TurnOutcome> {
+        Err(match self {
+            Self::Said(text) => return Ok(text),
+            Self::Over(outcome) => outcome,
+            Self::Interrupted => TurnOutcome::Interrupted,
+            Self::Spent(reason) => TurnOutcome::GaveBack { reason },
+            Self::Failed(reason) => TurnOutcome::Failed { reason },
+            Self::Hopeless(reason) => TurnOutcome::Hopeless { reason },
+        })
+    }
+}
+
 impl Mind {
-    /// Somebody who remembers nothing.
+    /// A mind that remembers nothing.
     pub(crate) fn new(model: Model, system: String) -> Self {
-        let (history, team_md, usage, told, cost, meter) = Default::default();
-        Self { model, system, history, team_md, usage, told, cost, meter }
+        Self {
+            model,
+            system,
+            history: History::default(),
+            team_md: None,
+            usage: TokenUsage::default(),
+            reported: TokenUsage::default(),
+            cost: Cost::default(),
+            meter: None,
+        }
     }
 
-    /// Tells what the team is now, if that is something else than was told last.
+    /// Tells the model about its team, if TEAM.md has changed since the last time.
     pub(crate) fn hear_of_team(&mut self, team_md: Option<String>) {
         let Some(team_md) = team_md.filter(|it| self.team_md.as_ref() != Some(it)) else { return };
         self.history.tell_team(prompt::team(&team_md));
@@ -75,7 +96,7 @@ impl Mind {
         self.meter.as_ref().is_some_and(|meter| meter.check().is_err())
     }
 
-    /// Thinks until there is nothing more to do. Whenever it ends, the model can go on from there.
+    /// Thinks until there is nothing more to do. Whenever it ends, the conversation can be continued.
     pub(crate) async fn think(&mut self, hands: &Hands<'_>, options: &BuiltinOptions) -> Thought {
         let new = || Meter::new(options.limits, options.price);
         let mut meter = self.meter.take().unwrap_or_else(new);
@@ -85,12 +106,12 @@ impl Mind {
             if !hands.ends_with_plan() {
                 break thought;
             }
-            if let Err(thought) = self.proposes(hands, plan).await {
+            if let Err(thought) = self.propose(hands, plan).await {
                 break thought;
             }
         };
         self.meter = Some(meter);
-        // What it said to be done is done, whatever came after.
+        // A task that the model reported done is done, whatever failed after that.
         let is_failure =
             matches!(thought, Thought::Spent(_) | Thought::Failed(_) | Thought::Hopeless(_));
         if let Some(team) = hands.team.as_ref().filter(|it| is_failure && it.ends_something())
@@ -98,24 +119,26 @@ impl Mind {
         {
             thought = Thought::Over(TurnOutcome::Done);
         }
-        // What was taken while it waited for an answer counts as read, so it must not be lost.
-        self.take_in(&hands.kept_mail());
+        // Mail that came while it waited for an answer counts as read, so it must not be lost.
+        self.take_in(&hands.turn.mail_set_aside());
         thought
     }
 
-    /// Hands over as a plan what the model said last, and tells it what came of that; or how its work ended there.
-    async fn proposes(&mut self, hands: &Hands<'_>, plan: &str) -> Result<(), Thought> {
-        let judged = hands.judged(plan).await.map_err(|why| match hands.turn.spent() {
-            _ if hands.turn.interrupted().is_cancelled() => Thought::Interrupted,
-            Some(why) => Thought::Spent(why),
-            None => Thought::Failed(why),
+    /// Proposes the last words of the model as its plan, and tells it the answer. An error is how its work ends.
+    async fn propose(&mut self, hands: &Hands<'_>, plan: &str) -> Result<(), Thought> {
+        let answer = hands.propose(plan).await.map_err(|unanswered| match unanswered {
+            NoAnswer::Interrupted => Thought::Interrupted,
+            NoAnswer::Spent { why } => Thought::Spent(why),
+            NoAnswer::NotAsked { .. } => Thought::Failed(unanswered.to_string()),
         })?;
-        match judged {
-            PlanVerdict::Good => {
+        match answer {
+            PlanAnswer::Approved => {
                 self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
-                self.history.tell(prompt::PLAN_IS_GOOD.to_owned());
+                self.history.tell(words::PLAN_APPROVED.to_owned());
             }
-            PlanVerdict::Bad(why) => self.history.tell(format!("{}: {why}", prompt::TAKEN_AS_PLAN)),
+            PlanAnswer::Rejected { reason } => {
+                self.history.tell(format!("{}: {reason}", words::TAKEN_AS_PLAN));
+            }
         }
         Ok(())
     }
@@ -126,8 +149,9 @@ impl Mind {
         options: &BuiltinOptions,
         meter: &mut Meter,
     ) -> Thought {
-        let (mut n_stumbles, mut is_key_new) = (0, false);
-        // What was said of an answer that is too long to be said at once.
+        let mut n_stumbles = 0;
+        let mut is_key_new = false;
+        // The first part of an answer that is too long for one reply.
         let mut begun = String::new();
         loop {
             let specs = match self.prepare(hands, options).await {
@@ -141,11 +165,11 @@ impl Mind {
             if let Some(why) = hands.turn.spent() {
                 return Thought::Spent(why);
             }
-            let reply = match self.ask_at_cost(hands, &specs, (options, &mut *meter)).await {
+            let reply = match self.ask_at_cost(hands, &specs, options, meter).await {
                 None => return Thought::Interrupted,
-                // Some keys hold for an hour.
+                // Some keys expire after an hour.
                 Some(Err(ModelError::Key { .. }))
-                    if !is_key_new && self.renews_key(hands, options).await =>
+                    if !is_key_new && self.renew_key(hands, options).await =>
                 {
                     is_key_new = true;
                     continue;
@@ -154,18 +178,18 @@ impl Mind {
                 Some(Ok(reply)) => reply,
             };
             is_key_new = false;
-            let text = hands.without_key(&reply.text());
+            let text = hands.keys.hidden_in(&reply.text());
             let (calls, ending) = self.note(reply);
             if !calls.is_empty() {
                 begun.clear();
                 let is_cut =
                     ending == StopReason::TooLong && calls.iter().any(|it| it.input.is_err());
                 n_stumbles = if is_cut { n_stumbles + 1 } else { 0 };
-                if let Some(outcome) = self.use_all(hands, &calls, (options, is_cut)).await {
+                if let Some(outcome) = self.use_all(hands, &calls, options, is_cut).await {
                     return Thought::Over(outcome);
                 }
                 if n_stumbles >= MAX_STUMBLES {
-                    return stumbled("was cut off", n_stumbles);
+                    return Stumble::CutOff.end(n_stumbles);
                 }
                 continue;
             }
@@ -174,43 +198,43 @@ impl Mind {
                     return Thought::Failed("the model does not want to answer".to_owned());
                 }
                 StopReason::TooLong => {
-                    // The next piece goes on where this one ends, which may be in the middle of a word.
+                    // The next part continues where this one ends, which may be within a word.
                     begun.push_str(&text);
-                    prompt::CUT_OFF
+                    Stumble::CutOff
                 }
-                // Who has been told something before the end has not said its last word.
+                // If mail came before the end, these are not its last words.
                 StopReason::Done | StopReason::Calls | StopReason::Other(_)
                     if !text.trim().is_empty() || hands.has_said_all() =>
                 {
                     begun.push_str(&text);
-                    if self.hear(hands) || self.is_refused(hands, begun.trim()).await {
+                    if self.hear(hands) || !self.settle(hands, begun.trim()).await {
                         begun.clear();
                         continue;
                     }
                     return Thought::Said(begun.trim().to_owned());
                 }
-                StopReason::Done | StopReason::Calls | StopReason::Other(_) => prompt::EMPTY,
+                StopReason::Done | StopReason::Calls | StopReason::Other(_) => Stumble::Empty,
             };
             n_stumbles += 1;
             if n_stumbles >= MAX_STUMBLES {
-                let why = if stumble == prompt::EMPTY { "said nothing" } else { "was cut off" };
-                return stumbled(why, n_stumbles);
+                return stumble.end(n_stumbles);
             }
-            self.history.tell(stumble.to_owned());
+            self.history.tell(stumble.prompt().to_owned());
         }
     }
 
-    /// Does what the model calls for, and tells it what came of that; gives what ended the work, if something did.
+    /// Runs the model's calls and tells it the results. Returns the outcome if a call ended the work.
     async fn use_all(
         &mut self,
         hands: &Hands<'_>,
         calls: &[ToolCall],
-        (options, is_cut): (&BuiltinOptions, bool),
+        options: &BuiltinOptions,
+        is_cut: bool,
     ) -> Option<TurnOutcome> {
         let mut done = hands.use_all(calls).await;
         for (call, result) in calls.iter().zip(&mut done.results) {
             if is_cut && call.input.is_err() {
-                result.content = prompt::call_cut_off(options.max_tokens);
+                result.content = words::call_cut_off(options.size.max_tokens);
             }
         }
         self.tell_results(done.results, options);
@@ -220,7 +244,7 @@ impl Mind {
         done.over
     }
 
-    /// Looks at the team as it is now: the tools that the model has in the next request, after it was told what is new.
+    /// Reads the team again, and returns the tools for the next request.
     async fn prepare(
         &mut self,
         hands: &Hands<'_>,
@@ -236,14 +260,15 @@ impl Mind {
         options.too_small_for(n_before).map_or(Ok(specs), Err)
     }
 
-    /// Asks, unless it is interrupted. What that cost is told, whatever came of it.
+    /// Asks, unless interrupted. The cost is reported in any case.
     async fn ask_at_cost(
         &mut self,
         hands: &Hands<'_>,
         specs: &[ToolSpec],
-        (options, meter): (&BuiltinOptions, &mut Meter),
+        options: &BuiltinOptions,
+        meter: &mut Meter,
     ) -> Option<Result<Reply, ModelError>> {
-        let asked = self.ask(hands, specs, (options, &mut *meter));
+        let asked = self.ask(hands, specs, options, meter);
         let asked = hands.turn.interrupted().run_until_cancelled(asked).await;
         let lost = self.cost.take_lost();
         meter.add(lost);
@@ -252,21 +277,21 @@ impl Mind {
         asked
     }
 
-    /// Asks the command for the key again. False if there is none, or it has no other.
-    async fn renews_key(&mut self, hands: &Hands<'_>, options: &BuiltinOptions) -> bool {
-        let Some(command) = &options.key_command else { return false };
+    /// Asks the command for the key again. False if there is none, or the key is the same.
+    async fn renew_key(&mut self, hands: &Hands<'_>, options: &BuiltinOptions) -> bool {
+        let Some(command) = &options.key.command else { return false };
         let Ok(key) = key::printed_by(command, hands.turn).await else { return false };
         if self.model.endpoint().key.as_ref() == Some(&key) {
             return false;
         }
-        hands.hide(key.clone());
+        hands.keys.add(key.clone());
         self.model.set_key(key);
         true
     }
 
-    /// Tells the lead what was used since it was told last, also for what came to nothing.
+    /// Reports to the lead the tokens since the last report, also of replies that failed.
     async fn tell_cost(&mut self, hands: &Hands<'_>, options: &BuiltinOptions) {
-        let used = self.usage - std::mem::replace(&mut self.told, self.usage);
+        let used = self.usage - std::mem::replace(&mut self.reported, self.usage);
         if used == TokenUsage::default() {
             return;
         }
@@ -283,24 +308,25 @@ impl Mind {
         hands.turn.used(report).await;
     }
 
-    /// Tells the model what came by mail, if something did.
+    /// Tells the model about new mail. True if there was some.
     fn hear(&mut self, hands: &Hands<'_>) -> bool {
-        let mut mail = hands.kept_mail();
-        mail.extend(hands.turn.mail());
-        self.take_in(&mail)
+        self.take_in(&hands.turn.mail())
     }
 
-    /// Ends with these words what the model said to be done; tells it why not, if that is refused.
-    async fn is_refused(&mut self, hands: &Hands<'_>, words: &str) -> bool {
-        let Some(team) = &hands.team else { return false };
-        if !words.is_empty() && hands.ends_with_plan() {
-            // These words are its plan. What it says to be done is done once it may do it.
-            return false;
+    /// Completes with these words the task that the model called done. False if that is refused; the model is told why.
+    async fn settle(&mut self, hands: &Hands<'_>, last_words: &str) -> bool {
+        let Some(team) = &hands.team else { return true };
+        if !last_words.is_empty() && hands.ends_with_plan() {
+            // These words are its plan. The task ends once it may do the work.
+            return true;
         }
-        let refused = team.end(words).await.err();
-        let is_refused = refused.is_some();
-        refused.into_iter().for_each(|why| self.history.tell(prompt::not_done(&why)));
-        is_refused
+        match team.end(last_words).await {
+            Ok(()) => true,
+            Err(why) => {
+                self.history.tell(words::not_done(&why));
+                false
+            }
+        }
     }
 
     fn take_in(&mut self, mail: &[MessageIn]) -> bool {
@@ -310,12 +336,13 @@ impl Mind {
         !mail.is_empty()
     }
 
-    /// Asks, after making room where there is too little.
+    /// Asks, after shortening the conversation if it is too long.
     async fn ask(
         &mut self,
         hands: &Hands<'_>,
         specs: &[ToolSpec],
-        (options, meter): (&BuiltinOptions, &mut Meter),
+        options: &BuiltinOptions,
+        meter: &mut Meter,
     ) -> Result<Reply, ModelError> {
         let mut screen =
             ReplyScreen::new(hands.turn, self.model.endpoint().key.clone(), self.cost.clone());
@@ -323,18 +350,18 @@ impl Mind {
         let mut n_cuts = 0;
         loop {
             if self.history.n_tokens() > room {
-                self.cut(room / 4, (&mut screen, &mut *meter)).await;
+                self.cut(room / 4, &mut screen, meter).await;
             }
             let asked = ModelRequest {
                 system: &self.system,
                 tools: specs,
                 messages: self.history.messages(),
-                max_tokens: options.max_tokens,
+                max_tokens: options.size.max_tokens,
             };
             let error = match self.model.ask(&asked, &mut screen).await {
                 Ok(reply) => {
                     screen.flush();
-                    self.cost.is_whole();
+                    self.cost.forget_reply();
                     meter.count(reply.usage);
                     self.usage += reply.usage;
                     return Ok(reply);
@@ -344,13 +371,13 @@ impl Mind {
             if !matches!(error, ModelError::TooLong { .. }) || n_cuts >= MAX_CUTS {
                 return Err(error);
             }
-            // We thought it were shorter, or the model's window larger.
+            // The conversation is longer than we estimated, or the model's window smaller.
             room = self.history.n_tokens() / 2;
             n_cuts += 1;
         }
     }
 
-    /// Tells what came of calls, as much of it as the model can take in beside everything else.
+    /// Tells the results of calls, shortened to what fits beside everything else.
     fn tell_results(&mut self, mut results: Vec<ToolResult>, options: &BuiltinOptions) {
         let n_bytes = self.history.room_for_result(options.room(), results.len());
         for result in &mut results {
@@ -359,17 +386,16 @@ impl Mind {
         self.history.results(results);
     }
 
-    /// Makes the conversation shorter.
-    async fn cut(&mut self, n_kept: u64, (screen, meter): (&mut ReplyScreen<'_>, &mut Meter)) {
-        // As many bytes as tokens are few, so what is kept is less than a quarter of the room.
+    /// Shortens the conversation.
+    async fn cut(&mut self, n_kept: u64, screen: &mut ReplyScreen<'_>, meter: &mut Meter) {
+        // This takes tokens as bytes, so less than a quarter of the room is kept.
         let n_kept = usize::try_from(n_kept).unwrap_or(usize::MAX);
         screen.is_shown = false;
-        let with = (&self.model, self.system.as_str());
-        let cut = compact(&mut self.history, n_kept, with, screen).await;
+        let cut = compact(&mut self.history, n_kept, &self.model, &self.system, screen).await;
         screen.is_shown = true;
         if let Some(cut) = cut {
             if cut.is_answered {
-                self.cost.is_whole();
+                self.cost.forget_reply();
             }
             meter.count(cut.usage);
             self.usage += cut.usage;
@@ -380,7 +406,7 @@ impl Mind {
         }
     }
 
-    /// Remembers a reply; gives what it calls for, and why it ended.
+    /// Remembers a reply. Returns its calls, and why it ended.
     fn note(&mut self, reply: Reply) -> (Vec<ToolCall>, StopReason) {
         let calls = reply.calls().cloned().collect();
         let n_tokens = reply.usage.total();
@@ -391,12 +417,32 @@ impl Mind {
     }
 }
 
-/// How work ends whose model does not get ahead.
-fn stumbled(why: &str, n_stumbles: u32) -> Thought {
-    Thought::Failed(format!("the model {why}, {n_stumbles} times in a row"))
+/// A reply that does not get the work ahead.
+#[derive(Clone, Copy, Debug)]
+enum Stumble {
+    Empty,
+    CutOff,
 }
 
-/// How work ends that has no reply.
+impl Stumble {
+    fn prompt(self) -> &'static str {
+        match self {
+            Self::Empty => words::EMPTY,
+            Self::CutOff => words::CUT_OFF,
+        }
+    }
+
+    /// How the work ends after too many of these.
+    fn end(self, n_stumbles: u32) -> Thought {
+        let what = match self {
+            Self::Empty => "said nothing",
+            Self::CutOff => "was cut off",
+        };
+        Thought::Failed(format!("the model {what}, {n_stumbles} times in a row"))
+    }
+}
+
+/// How the work ends without a reply.
 fn without_reply(error: &ModelError, options: &BuiltinOptions) -> Thought {
     let told = options.told(error);
     if error.is_passing() { Thought::Failed(told) } else { Thought::Hopeless(told) }

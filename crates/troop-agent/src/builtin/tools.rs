@@ -1,4 +1,4 @@
-//! What the built-in agent can do besides speaking: look at files, change them, run commands, end its work.
+//! The built-in agent's own tools: it reads and changes files, runs commands, and ends its work.
 
 mod edit;
 mod end;
@@ -15,20 +15,18 @@ use troop_protocol::Category;
 
 pub(crate) use shell::Shell;
 
-use super::{
-    chat::ToolSpec,
-    permit::{Rules, Veil},
-};
+use super::chat::ToolSpec;
 use crate::{
     TurnOutcome,
-    files::{NoFile, Spot, WorkFolder},
+    files::{NoFile, RulePath, WorkFolder},
+    permit::{Rules, Veil},
 };
 use find::in_background;
 
-/// How much of a result a model is told.
+/// How much of a result a model gets.
 const MAX_RESULT: usize = 30_000;
 
-/// The tools of the agent itself. Their names and inputs are those that models know from elsewhere.
+/// The agent's own tools, with the names and inputs that models know from other agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnTool {
     Read,
@@ -43,14 +41,14 @@ pub(crate) enum OwnTool {
     GiveBack,
 }
 
-/// What came of using a tool.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ToolOutcome {
     Good(String),
     Bad(String),
-    /// The work is over.
+    /// The call ends the work.
     Over(TurnOutcome),
-    /// A plan was found good.
+    /// The plan was approved.
     Approved(String),
 }
 
@@ -72,7 +70,7 @@ impl OwnTool {
         ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// The tools for a member that works on a task, or on none.
+    /// The tools for a member with or without a task.
     pub(crate) fn shown(has_task: bool) -> impl Iterator<Item = Self> {
         ALL.into_iter().filter(move |tool| has_task || !matches!(tool, Self::Fail | Self::GiveBack))
     }
@@ -117,27 +115,32 @@ impl OwnTool {
         ToolSpec { name: self.name().to_owned(), description: description.to_owned(), input }
     }
 
-    /// What the permission to use it is about: a path, or a command.
-    pub(crate) async fn spot(self, input: &Map<String, Value>, files: &WorkFolder) -> Spot {
+    /// What a permission for the call is about: a path, or a command.
+    pub(crate) async fn rule_path(
+        self,
+        input: &Map<String, Value>,
+        files: &WorkFolder,
+    ) -> RulePath {
         let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default();
         let path = match self {
             Self::Read | Self::Write | Self::Edit => text("file_path").to_owned(),
             Self::List | Self::Glob | Self::Grep => text("path").to_owned(),
             Self::Shell => {
                 let given = text("command").to_owned();
-                return Spot { real: given.clone(), given };
+                return RulePath { real: given.clone(), given };
             }
-            Self::Plan | Self::Fail | Self::GiveBack => return Spot::default(),
+            Self::Plan | Self::Fail | Self::GiveBack => return RulePath::default(),
         };
         let files = files.clone();
-        in_background(move |_| Ok(files.spot(&path))).await.unwrap_or_default()
+        in_background(move |_| Ok(files.rule_path(&path))).await.unwrap_or_default()
     }
 
-    /// Uses it. What it starts ends with this future.
+    /// Runs the tool. What it starts ends with this future.
     pub(crate) async fn run(
         self,
         input: &Map<String, Value>,
-        (files, rules): (&WorkFolder, &Rules),
+        files: &WorkFolder,
+        rules: &Rules,
         shell: Shell<'_>,
     ) -> ToolOutcome {
         let done = match self {
@@ -145,13 +148,14 @@ impl OwnTool {
                 Ok(it) => shell::run(it, shell).await,
                 Err(wrong) => Err(wrong),
             },
-            Self::Plan => Err("there is nobody to ask".to_owned()),
+            Self::Plan => Err("nobody can be asked about plans".to_owned()),
             Self::Fail | Self::GiveBack => match parse(self, input) {
                 Ok(it) => return ToolOutcome::Over(end::end(self, it)),
                 Err(wrong) => Err(wrong),
             },
             Self::Read | Self::List | Self::Glob | Self::Grep | Self::Write | Self::Edit => {
-                let (input, files) = (input.clone(), files.clone());
+                let input = input.clone();
+                let files = files.clone();
                 let veil = rules.veil(self.name());
                 in_background(move |over| self.on_files(&input, &files, &veil, over)).await
             }
@@ -159,7 +163,7 @@ impl OwnTool {
         done.map_or_else(|wrong| ToolOutcome::Bad(cut(wrong)), |good| ToolOutcome::Good(cut(good)))
     }
 
-    /// Uses a tool that needs files alone. Files may be slow, so this is done beside everything else.
+    /// Runs a tool that only needs files, on a thread of its own because disks may be slow.
     fn on_files(
         self,
         input: &Map<String, Value>,
@@ -181,7 +185,7 @@ impl OwnTool {
     }
 }
 
-/// Reads an input; what is wrong with it says what would be right.
+/// Parses an input. The error says what is expected.
 fn parse<T: DeserializeOwned>(tool: OwnTool, input: &Map<String, Value>) -> Result<T, String> {
     serde_json::from_value(Value::Object(input.clone())).map_err(|error| {
         let schema = tool.spec().input;
@@ -191,7 +195,7 @@ fn parse<T: DeserializeOwned>(tool: OwnTool, input: &Map<String, Value>) -> Resu
     })
 }
 
-/// The schema of an input: fields with their types and what they mean, and which of them must be there.
+/// The schema of an input: fields with types and descriptions, and which of them are required.
 fn schema(fields: &[(&str, &str, &str)], required: &[&str]) -> Map<String, Value> {
     let fields = fields.iter().map(|(name, kind, about)| {
         ((*name).to_owned(), json!({"type": kind, "description": about}))
@@ -203,35 +207,36 @@ fn schema(fields: &[(&str, &str, &str)], required: &[&str]) -> Map<String, Value
     schema
 }
 
-/// The beginning and the end of what is too long.
+/// Shortens a result that is too long.
 pub(crate) fn cut(text: String) -> String {
     shortened(text, MAX_RESULT)
 }
 
-/// The beginning and the end of what is longer than so many bytes.
+/// The beginning and the end of a text that is longer than this.
 pub(crate) fn shortened(text: String, n_bytes: usize) -> String {
     if text.len() <= n_bytes {
         return text;
     }
     let floor = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let (front, back) = (floor(n_bytes / 3 * 2), floor(text.len() - n_bytes / 3));
-    let (head, tail) =
-        (text.get(..front).unwrap_or_default(), text.get(back..).unwrap_or_default());
+    let front = floor(n_bytes / 3 * 2);
+    let back = floor(text.len() - n_bytes / 3);
+    let head = text.get(..front).unwrap_or_default();
+    let tail = text.get(back..).unwrap_or_default();
     format!("{head}\n[{} bytes are not shown here]\n{tail}", back - front)
 }
 
-/// What went wrong with a file, for a model.
+/// An error about a file, for a model.
 fn fault(path: &Path, error: &io::Error) -> String {
     let path = path.display();
     if matches!(error.get_ref(), Some(it) if it.is::<NoFile>()) {
         return format!("`{path}` {error}");
     }
-    let (is_missing, is_folder) =
-        (error.kind() == io::ErrorKind::NotFound, error.kind() == io::ErrorKind::IsADirectory);
+    let is_missing = error.kind() == io::ErrorKind::NotFound;
+    let is_folder = error.kind() == io::ErrorKind::IsADirectory;
     if is_missing {
-        format!("there is no `{path}`; look with LS or Glob what there is")
+        format!("`{path}` does not exist; find files with LS or Glob")
     } else if is_folder {
-        format!("`{path}` is a folder; look into it with LS")
+        format!("`{path}` is a folder; list it with LS")
     } else {
         format!("`{path}`: {error}")
     }

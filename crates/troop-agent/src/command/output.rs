@@ -1,4 +1,4 @@
-//! What a command prints: the end of it as text, and its lines as they come, not too many.
+//! The output of a command: its end as text, and its lines as they come, but not too many.
 
 use tokio::time::{Duration, Instant};
 use troop_process::{Lines, Tail};
@@ -8,13 +8,13 @@ use crate::Turn;
 
 /// How much of the end is kept.
 pub(super) const MAX_TAIL: usize = 64 * 1024;
-/// How many lines are shown in each window of time. The others are counted.
+/// How many lines are shown per window of time. The rest is only counted.
 const LINES: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(1);
-/// How much of a line is collected before it is shown.
+/// How long a line may get before it is shown in parts.
 const MAX_LINE: usize = 4_000;
 
-/// The end as text; where it was cut is said.
+/// The end of the output as text, with a note if the beginning is missing.
 pub(super) fn told(tail: &Tail) -> String {
     match tail.n_dropped() {
         0 => tail.text(),
@@ -29,7 +29,7 @@ pub(super) struct OutputLog<'a> {
     screen: LineWindow<'a>,
 }
 
-/// How many lines people have seen of late.
+/// How many lines were shown in the present window.
 #[derive(Debug)]
 struct LineWindow<'a> {
     turn: &'a Turn,
@@ -48,7 +48,7 @@ impl<'a> OutputLog<'a> {
         self.lines.push(bytes, |line| self.screen.show(line));
     }
 
-    /// Shows what is left, and how much was not shown.
+    /// Shows the rest, and how many lines were not shown.
     pub(super) fn finish(mut self) {
         self.lines.finish(|line| self.screen.show(line));
         let LineWindow { turn, n_hidden, .. } = self.screen;
@@ -61,7 +61,8 @@ impl<'a> OutputLog<'a> {
 impl LineWindow<'_> {
     fn show(&mut self, line: &str) {
         if self.window.elapsed() >= WINDOW {
-            (self.window, self.n_in_window) = (Instant::now(), 0);
+            self.window = Instant::now();
+            self.n_in_window = 0;
         }
         self.n_in_window += 1;
         if self.n_in_window > LINES || !self.turn.try_log(Level::Info, line) {

@@ -1,4 +1,4 @@
-//! Runs one command and keeps what it prints. It ends when the turn ends, with all that it started.
+//! Runs one command and keeps its output. The command and everything it started end with the turn.
 
 use std::{fmt, io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
@@ -16,39 +16,36 @@ use super::{
 };
 use crate::Turn;
 
-/// How long a command that is interrupted may take to end by itself.
+/// How long an interrupted command may take to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
 const CHUNK: usize = 8 * 1024;
-/// How many chunks are read before others get their turn. More than a pipe holds.
+/// How many chunks are read before other tasks run. More than a pipe holds.
 const MAX_CHUNKS: usize = 64;
 
-/// For whom a command runs.
+/// For whom and how a command runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommandRun<'a> {
     pub(crate) task: Option<&'a WireTask>,
     pub(crate) turn: &'a Turn,
-    /// Whether people see what it prints while it runs.
+    /// Whether people see the output while the command runs.
     pub(crate) shows_output: bool,
-    /// How long it may take.
     pub(crate) limit: Option<Duration>,
-    /// Variables that it does not get.
+    /// Environment variables that it does not get.
     pub(crate) hidden: &'a [String],
 }
 
 impl<'a> CommandRun<'a> {
-    /// Takes as long as it takes.
+    /// Runs without a time limit, and shows the output.
     pub(crate) fn shown(task: Option<&'a WireTask>, turn: &'a Turn) -> Self {
         Self { task, turn, shows_output: true, limit: None, hidden: &[] }
     }
 }
 
-/// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommandEnd {
     Exited(i32),
     Killed(i32),
     Interrupted,
-    /// It took longer than it may.
     TookTooLong(Duration),
 }
 
@@ -72,12 +69,12 @@ impl From<ExitStatus> for CommandEnd {
     }
 }
 
-/// Runs a command in the working folder; gives how it ended, and the end of all that it printed.
+/// Runs a command in the working folder. Returns how it ended, and the end of its output.
 pub(crate) async fn run(
     line: &CommandLine,
     run: CommandRun<'_>,
 ) -> io::Result<(CommandEnd, String)> {
-    // One pipe for both, so that what is printed stays in its order.
+    // One pipe for both, so that the output stays in order.
     let (reader, writer) = io::pipe()?;
     let place = run.turn.place();
     let mut command = troop_process::command(&line.program);
@@ -92,7 +89,7 @@ pub(crate) async fn run(
     for (name, value) in context_of(run.task) {
         match value {
             Some(value) => command.env(name, value),
-            // What somebody else's lead said to us is not about this task.
+            // What the lead of our own process set is not about this task.
             None => command.env_remove(name),
         };
     }
@@ -100,7 +97,7 @@ pub(crate) async fn run(
         command.env_remove(name);
     }
     let mut child = command.spawn()?;
-    // Else this process would hold the writing end open.
+    // Otherwise this process would keep the write end open.
     drop(command);
     let group = Group::led_by(&child);
     let mut output = CommandOutput {
@@ -119,7 +116,7 @@ pub(crate) async fn run(
         Err(ended) => {
             group.terminate();
             drop(timeout(GRACE, child.wait()).await);
-            // What it printed before is told, too.
+            // Keep what was printed before the end.
             output.drain(&reader)?;
             ended
         }
@@ -131,14 +128,14 @@ pub(crate) async fn run(
     Ok((ended, told(&output.tail)))
 }
 
-/// Waits until the time is over, if there is a limit.
+/// Waits until the time limit, if there is one.
 async fn over(limit: Option<Duration>) -> Duration {
     let Some(limit) = limit else { return std::future::pending().await };
     sleep(limit).await;
     limit
 }
 
-/// Which task it is and where it belongs, as far as its lead said.
+/// Environment variables that tell the command about its task, as far as the lead sent them.
 fn context_of(task: Option<&WireTask>) -> [(&'static str, Option<String>); 6] {
     let run = task.and_then(|task| task.run.as_deref()).cloned().unwrap_or_default();
     [
@@ -156,7 +153,8 @@ struct CommandOutput<'a> {
     shown: Option<OutputLog<'a>>,
 }
 
-/// Reads until the command has ended, and then what is still there: what it left running may hold the pipe open for ever.
+/// Reads until the command has ended, and then what is left in the pipe: a background process may keep the pipe open
+/// for ever.
 async fn watch(
     child: &mut Child,
     reader: &pipe::Receiver,
@@ -178,7 +176,8 @@ async fn watch(
 }
 
 impl CommandOutput<'_> {
-    /// Reads what is there, but not for ever from who never stops. True at the end of the pipe.
+    /// Reads what is there, but not without end from a command that never stops printing. True at the end of the
+    /// pipe.
     fn drain(&mut self, reader: &pipe::Receiver) -> io::Result<bool> {
         let mut chunk = [0; CHUNK];
         for _ in 0..MAX_CHUNKS {

@@ -1,20 +1,20 @@
-//! A command as it is written, and whether a shell is needed for it.
+//! A command as it is written, and whether it needs a shell.
 
 use std::fmt;
 
-/// What only a shell understands.
+/// Characters with a meaning only for shells.
 const SHELL: &[char] = &[
     '|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', ']', '#', '~',
     '=', '%', '!', '{', '}', '\n', '\r',
 ];
-/// Words that a shell does itself.
+/// Builtins of the shell.
 const BUILT_IN: [&str; 25] = [
     ".", ":", "alias", "bg", "break", "case", "cd", "command", "eval", "exec", "exit", "export",
     "fg", "for", "if", "read", "set", "shift", "source", "trap", "type", "ulimit", "umask",
     "until", "while",
 ];
 
-/// A command: words that are not empty.
+/// A command line that is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandLine {
     pub(super) program: String,
@@ -23,7 +23,7 @@ pub(crate) struct CommandLine {
 }
 
 impl CommandLine {
-    /// Reads a command. What needs no shell is started without one, as make does it.
+    /// Parses a command. One that needs no shell is started without it, as `make` does.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let mut words = text.split_ascii_whitespace();
@@ -37,8 +37,8 @@ impl CommandLine {
         Some(Self { program: first.to_owned(), arguments, written })
     }
 
-    /// A script for a shell that stays until it is done. It would become the last command otherwise, in an environment that
-    /// the script chose, and nobody could see any more whom that runs for.
+    /// A script for a shell that stays alive until the end. Otherwise the shell would replace itself by the last
+    /// command, in an environment that the script chose, and nobody could tell for which member that process runs.
     pub(crate) fn script(shell: &str, text: &str) -> Option<Self> {
         let written = Some(text.trim()).filter(|text| !text.is_empty())?.to_owned();
         let words = ["-c", r#"eval "shift; $1""#, shell, &written];
@@ -46,7 +46,7 @@ impl CommandLine {
         Some(Self { program: shell.to_owned(), arguments, written })
     }
 
-    /// A command whose words are known, so that no shell looks at them.
+    /// A command whose words are known, so that no shell interprets them.
     pub(super) fn from_words(words: Vec<String>) -> Option<Self> {
         let written = words.join(" ");
         let mut words = words.into_iter();

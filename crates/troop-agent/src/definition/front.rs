@@ -1,19 +1,18 @@
-//! Front matter: what stands before a text, as much of YAML as people write there.
+//! Front matter: the part of YAML that people write at the top of a markdown file.
 
-/// The front matter of a text, and the text.
+/// The front matter of a file, and the text after it.
 #[derive(Clone, Debug)]
 pub(crate) struct FrontMatter<'a> {
-    /// Each key with what follows it, and the lines that belong to it.
+    /// Each key with its value and the indented lines below it.
     fields: Vec<(&'a str, &'a str, Vec<&'a str>)>,
-    /// The text itself.
     pub(super) rest: &'a str,
-    /// What cannot be understood of it.
+    /// The mistake in it, if there is one.
     pub(super) wrong: Option<String>,
 }
 
 impl<'a> FrontMatter<'a> {
     pub(crate) fn read(text: &'a str) -> Self {
-        // Some editors begin files with a mark.
+        // Some editors begin files with a byte order mark.
         let text = text.trim_start_matches('\u{feff}');
         let none = Self { fields: Vec::new(), rest: text, wrong: None };
         let Some(inner) = text.strip_prefix("---") else { return none };
@@ -39,7 +38,7 @@ impl<'a> FrontMatter<'a> {
         Some((found.1, found.2.as_slice()))
     }
 
-    /// What is said under a name, as one text: also where it is folded, or goes on in the next lines.
+    /// A value as one text, also if it is folded or continues on the next lines.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         let (value, more) = self.field(name)?;
         let (first, between) = match value.trim_end_matches(['-', '+']) {
@@ -53,8 +52,7 @@ impl<'a> FrontMatter<'a> {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// What is said under a name, as a list: `a, b`, `a b`, `[a, b]`, or each in a line of its own. An error says what it is
-    /// instead.
+    /// A value as a list: `a, b`, `a b`, `[a, b]`, or one item per line. The error says that it is none.
     pub(super) fn list(&self, name: &str) -> Option<Result<Vec<String>, String>> {
         let (value, more) = self.field(name)?;
         let more = more.iter().map(|line| without_comment(line)).filter(|line| !line.is_empty());
@@ -76,15 +74,16 @@ impl<'a> FrontMatter<'a> {
     }
 }
 
-/// Names with commas between them, or with space.
+/// Names separated by commas, or else by spaces.
 fn names(list: &str) -> Vec<String> {
     let names = split(list, |c| c == ',');
     if names.len() > 1 { names } else { split(list, char::is_whitespace) }
 }
 
-/// What stands between. What stands in brackets is one.
+/// Splits a list; separators in parentheses do not count.
 fn split(list: &str, is_between: fn(char) -> bool) -> Vec<String> {
-    let (mut depth, mut names) = (0_usize, vec![String::new()]);
+    let mut depth = 0_usize;
+    let mut names = vec![String::new()];
     for c in list.chars() {
         match c {
             '(' => depth += 1,
@@ -100,7 +99,7 @@ fn split(list: &str, is_between: fn(char) -> bool) -> Vec<String> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// A value without what is only for people.
+/// A value without its YAML comment.
 fn without_comment(value: &str) -> &str {
     let value = value.trim();
     if value.starts_with(['"', '\'', '#']) {

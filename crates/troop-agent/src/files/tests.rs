@@ -1,4 +1,4 @@
-//! Paths that lead out of the working folder, and those that do not.
+//! Paths that lead out of the working folder, and paths that do not.
 
 use std::{fs, os::unix::fs::symlink};
 

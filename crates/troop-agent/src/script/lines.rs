@@ -1,6 +1,6 @@
-//! A script's lines, and the blocks that indentation makes of them.
+//! The lines of a script, and the blocks that indentation makes of them.
 
-/// One line that says something, and the lines below it that are indented deeper.
+/// A line with content, and the deeper lines below it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScriptLine<'a> {
     pub(super) number: usize,
@@ -8,11 +8,11 @@ pub(super) struct ScriptLine<'a> {
     pub(super) block: ScriptBlock<'a>,
 }
 
-/// Lines that belong together.
+/// A block of lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScriptBlock<'a> {
     lines: &'a [&'a str],
-    /// The number of the first.
+    /// The number of the first line.
     first: usize,
 }
 
@@ -21,8 +21,8 @@ impl<'a> ScriptBlock<'a> {
         Self { lines, first: 1 }
     }
 
-    /// The lines of this block that are not deeper than its first one, each with its own block. Blank lines and comments
-    /// say nothing.
+    /// The lines of this block that are not deeper than the first one, each with its own block. Skips blank lines and
+    /// comments.
     pub(super) fn lines(self) -> impl Iterator<Item = ScriptLine<'a>> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -44,7 +44,7 @@ impl<'a> ScriptBlock<'a> {
         })
     }
 
-    /// The block as text: without the indentation of its first line and without blank lines at its end.
+    /// The block as text, without its common indentation and without blank lines at the end.
     pub(super) fn text(self) -> Option<String> {
         let first = self.lines.iter().find(|line| !line.trim().is_empty())?;
         let depth = indent(first);
@@ -59,12 +59,12 @@ fn is_silent(line: &str) -> bool {
     text.is_empty() || text.starts_with('#')
 }
 
-/// How far a line is indented. A tab counts as one, as any other blank.
+/// How far a line is indented. A tab counts as one blank.
 fn indent(line: &str) -> usize {
     line.chars().take_while(|c| c.is_whitespace()).count()
 }
 
-/// A line without this many blanks at its beginning, or as many as there are.
+/// Removes up to this many blanks from the beginning of a line.
 fn without_indent(line: &str, depth: usize) -> &str {
     let mut rest = line;
     for _ in 0..depth {

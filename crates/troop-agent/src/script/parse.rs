@@ -1,17 +1,16 @@
-//! Reads a script. What makes no sense is named with its line, and with what would.
+//! Parses a script. Errors name the line and what would be right.
 
 mod step;
 
 use super::{
     lines::{ScriptBlock, ScriptLine},
-    syntax::{Handler, MailPattern, Script, When},
+    syntax::{Handler, MailPattern, Script, Trigger},
 };
 use crate::text_pattern::TextPattern;
 
 const HANDLERS: &str = "`when started`, `when task PATTERN`, `when mail PATTERN [from NAME]`, `when plan PATTERN [from \
                         NAME]`, `when shutdown`";
 
-/// What is wrong with a line of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ScriptProblem {
     pub(super) line: usize,
@@ -24,7 +23,7 @@ impl Script {
         let mut handlers: Vec<Handler> = Vec::new();
         for line in ScriptBlock::whole(&lines).lines() {
             let handler = handler(&line)?;
-            let is_single = matches!(handler.when, When::Started | When::Shutdown);
+            let is_single = matches!(handler.when, Trigger::Started | Trigger::Shutdown);
             if is_single && handlers.iter().any(|earlier| earlier.when == handler.when) {
                 return Err(line.problem(format!("`{}` is there already", line.text)));
             }
@@ -47,7 +46,7 @@ impl ScriptLine<'_> {
         }
     }
 
-    /// The text behind a word, with the block below it.
+    /// The text after a word, with the block below it.
     fn long_text(&self, rest: &str) -> String {
         match self.block.text() {
             Some(block) if rest.is_empty() => block,
@@ -63,12 +62,12 @@ fn handler(line: &ScriptLine<'_>) -> Result<Handler, ScriptProblem> {
     let (when, rest) = words(line.text);
     let (what, rest) = words(rest);
     let when = match (when, what, rest) {
-        ("when", "started", "") => When::Started,
-        ("when", "shutdown", "") => When::Shutdown,
+        ("when", "started", "") => Trigger::Started,
+        ("when", "shutdown", "") => Trigger::Shutdown,
         ("when", "task", "") => return Err(line.problem("which tasks? `when task *` means all")),
-        ("when", "task", pattern) => When::Task(TextPattern::new(unquoted(pattern))),
-        ("when", "mail", pattern) => When::Mail(sought(pattern)),
-        ("when", "plan", pattern) => When::Plan(sought(pattern)),
+        ("when", "task", pattern) => Trigger::Task(TextPattern::new(unquoted(pattern))),
+        ("when", "mail", pattern) => Trigger::Mail(sought(pattern)),
+        ("when", "plan", pattern) => Trigger::Plan(sought(pattern)),
         _ => return Err(unknown()),
     };
     let steps = step::steps(line.block)?;
@@ -79,7 +78,7 @@ fn handler(line: &ScriptLine<'_>) -> Result<Handler, ScriptProblem> {
     Ok(Handler { when, steps })
 }
 
-/// Reads `PATTERN [from NAME]`. Without a pattern, all.
+/// Parses `PATTERN [from NAME]`. Without a pattern it matches all mail.
 fn sought(text: &str) -> MailPattern {
     let (pattern, from) = match text.rsplit_once("from ") {
         Some((pattern, name))

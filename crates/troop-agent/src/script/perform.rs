@@ -1,15 +1,16 @@
-//! Does what the steps of a script say.
+//! Performs the steps of a script.
 
 use std::{path::PathBuf, time::Duration};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use troop_model::{EVERYBODY, MessageKind, Party, Permissions, SYSTEM};
+use troop_model::{EVERYBODY, MessageKind, Party, Permissions, SYSTEM, Status, Time, Version};
 use troop_protocol::{ClientError, Level, MessageIn, MessageOut, Notification, Query, WireTask};
 
 use super::{
     ScriptMemory,
-    syntax::{Act, HandlerEnd, MailPattern, Script, ScriptStep, When},
+    syntax::{Act, HandlerEnd, MailPattern, Script, ScriptStep, Trigger},
 };
 use crate::{
     Turn, TurnOutcome,
@@ -20,22 +21,36 @@ use crate::{
 
 /// How long a lead may take to answer. One that does not know board calls never does.
 const ANSWER: Duration = Duration::from_secs(30);
-/// How long a lead may take to say its first word to a member that has started.
+/// How long a lead may take to send its first context.
 const FIRST_WORD: Duration = Duration::from_secs(1);
-/// How long who waits for the end of all tasks hears nothing before it looks again.
+/// How often the board is checked while the script waits for the end of all tasks and hears nothing.
 const LOOK: Duration = Duration::from_secs(10);
-/// How much mail is kept for later steps.
 const MAX_ASIDE: usize = 1_000;
 
-/// Why no more steps are done.
+/// Why no more steps run.
 #[derive(Debug)]
 pub(super) enum ScriptStop {
-    /// The handler ends so.
+    /// The handler ends with this outcome.
     End(TurnOutcome),
-    /// A step could not be done.
+    /// A step failed.
     Failed(String),
-    /// The step on this line could not be done.
+    /// The step on this line failed.
     FailedAt { line: usize, reason: String },
+}
+
+/// A page of the board, as far as a script reads it.
+#[derive(Deserialize)]
+struct BoardPage {
+    #[serde(default)]
+    tasks: Vec<BoardTask>,
+    version: Option<Version>,
+    pages: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct BoardTask {
+    status: Status,
+    not_before: Option<Time>,
 }
 
 /// One turn of a script.
@@ -46,13 +61,12 @@ pub(super) struct Performance<'a> {
     pub(super) task: Option<WireTask>,
     /// The message that is being handled.
     mail: Option<MessageIn>,
-    /// How often a plan was rejected.
     n_rejected: u32,
-    /// How many handlers and steps are around the one that is being done.
+    /// How many handlers and steps enclose the present one.
     depth: u32,
 }
 
-/// After how many rejections a task has failed. Who never agrees would be asked for ever.
+/// How many rejections of a plan fail a task, so that it does not ask for ever.
 const MAX_REJECTED: u32 = 5;
 
 impl<'a> Performance<'a> {
@@ -75,14 +89,14 @@ impl<'a> Performance<'a> {
         self.task = Some(task.clone());
     }
 
-    pub(super) fn has(&self, is_meant: impl Fn(&When) -> bool) -> bool {
+    pub(super) fn has(&self, is_meant: impl Fn(&Trigger) -> bool) -> bool {
         self.script.handlers.iter().any(|handler| is_meant(&handler.when))
     }
 
-    /// Does the steps of the first handler that is meant, if there is one.
+    /// Runs the steps of the first matching handler, if there is one.
     pub(super) async fn react(
         &mut self,
-        is_meant: impl Fn(&When) -> bool,
+        is_meant: impl Fn(&Trigger) -> bool,
     ) -> Result<(), ScriptStop> {
         let script = self.script;
         match script.handlers.iter().find(|handler| is_meant(&handler.when)) {
@@ -94,7 +108,7 @@ impl<'a> Performance<'a> {
     /// Handles a message, or keeps it for a step that waits for it.
     pub(super) async fn receive(&mut self, message: MessageIn) -> Result<(), ScriptStop> {
         let handlers = &self.script.handlers;
-        let is_plan = |when: &When| matches!(when, When::Plan(_));
+        let is_plan = |when: &Trigger| matches!(when, Trigger::Plan(_));
         let mut meant = handlers.iter().filter(|it| it.when.is_for(&message));
         let plan = meant.clone().find(|it| is_plan(&it.when));
         let Some(handler) = plan.or_else(|| meant.next()) else {
@@ -174,12 +188,12 @@ impl<'a> Performance<'a> {
             }
             Act::WaitUntilDone => self.wait_until_done().await?,
             Act::Write { file, content } => {
-                let ((files, path), content) = (self.change(file)?, self.fill(content));
-                files.write(&path, &content).map_err(|error| in_file(file, &error))?;
+                let (files, path) = self.change(file)?;
+                files.write(&path, &self.fill(content)).map_err(|error| in_file(file, &error))?;
             }
             Act::Append { file, content } => {
-                let ((files, path), content) = (self.change(file)?, self.fill(content));
-                files.append(&path, &content).map_err(|error| in_file(file, &error))?;
+                let (files, path) = self.change(file)?;
+                files.append(&path, &self.fill(content)).map_err(|error| in_file(file, &error))?;
             }
             Act::Replace { old, new, file } => self.replace(old, new, file)?,
             Act::Run(command) => self.run(command).await?,
@@ -254,16 +268,16 @@ impl<'a> Performance<'a> {
         self.turn.send(message).await.map_err(|error| ScriptStop::Failed(error.to_string()))
     }
 
-    /// Says something to somebody, and fails if there is no such member, as far as the lead tells.
+    /// Sends a message, and fails if the lead says that there is no such member.
     async fn message(&mut self, to: &str, text: &str) -> Result<(), ScriptStop> {
-        // That nobody is there to hear what is said to all, or to the system, is no reason to stop.
+        // A message to everybody or to the system is fine even if nobody receives it.
         if [EVERYBODY, SYSTEM].contains(&to) || !self.lead_answers().await? {
             return self.send(to, MessageKind::Message, text, None).await;
         }
         self.within(self.turn.post(to, &self.fill(text))).await
     }
 
-    /// Whether the lead knows board calls. One that does says first of all how long a lease is.
+    /// Whether the lead knows board calls. Such a lead first sends how long a lease is.
     async fn lead_answers(&mut self) -> Result<bool, ScriptStop> {
         let knows = || self.turn.context().lease_seconds.is_some();
         if !knows() && !self.memory.has_awaited_context {
@@ -278,7 +292,7 @@ impl<'a> Performance<'a> {
         Ok(self.turn.context().lease_seconds.is_some())
     }
 
-    /// Asks for leave until it is given, but not for ever.
+    /// Asks for approval until the plan is approved, but not for ever.
     async fn plan(
         &mut self,
         text: &str,
@@ -331,7 +345,7 @@ impl<'a> Performance<'a> {
         }
     }
 
-    /// Waits until nothing moves on the board any more. Mail is handled meanwhile.
+    /// Waits until no task can move any more. Mail is handled meanwhile.
     async fn wait_until_done(&mut self) -> Result<(), ScriptStop> {
         loop {
             for message in self.turn.mail() {
@@ -340,31 +354,32 @@ impl<'a> Performance<'a> {
             if !self.is_board_busy().await? {
                 return Ok(());
             }
-            // Whatever ends a task brings mail or a new context; the look is for a lead that sends neither.
+            // The end of a task brings mail or a new context. The timeout is for a lead that sends neither.
             drop(self.patiently(timeout(LOOK, self.turn.news())).await?);
         }
     }
 
-    /// Whether a task is worked on, or will be.
+    /// Whether somebody works on a task, or will.
     async fn is_board_busy(&self) -> Result<bool, ScriptStop> {
-        let stuck_at = self.turn.context().stuck_at.map(|version| version.0);
-        let moves =
-            |task: &Value, version: Option<u64>| match task.get("status").and_then(Value::as_str) {
-                // The lead says when nobody is left who could begin it.
-                Some("pending") => stuck_at.is_none() || stuck_at < version,
-                Some("failed") => task.get("not_before").is_some_and(|at| !at.is_null()),
-                Some("blocked") => false,
-                _ => true,
-            };
+        let stuck_at = self.turn.context().stuck_at;
         for page in 1.. {
             let query = Query::Tasks { status: troop_model::TaskFilter::Active, page };
-            let answer = self.within(self.turn.query::<Value>(&query)).await?;
-            let tasks = answer.get("tasks").and_then(Value::as_array);
-            let version = answer.get("version").and_then(Value::as_u64);
-            if tasks.is_some_and(|tasks| tasks.iter().any(|task| moves(task, version))) {
+            let board = self.within(self.turn.query::<BoardPage>(&query)).await?;
+            let moves = |task: &BoardTask| match task.status {
+                // The lead reports when nobody is left who could begin it.
+                Status::Pending => stuck_at.is_none() || stuck_at < board.version,
+                Status::Failed => task.not_before.is_some(),
+                Status::Blocked => false,
+                Status::InProgress
+                | Status::InReview
+                | Status::Completed
+                | Status::Cancelled
+                | Status::Stale => true,
+            };
+            if board.tasks.iter().any(moves) {
                 return Ok(true);
             }
-            if answer.get("pages").and_then(Value::as_u64).unwrap_or(1) <= u64::from(page) {
+            if board.pages.unwrap_or(1) <= page {
                 break;
             }
         }
@@ -394,10 +409,11 @@ impl<'a> Performance<'a> {
         awaited.ok_or(ScriptStop::End(TurnOutcome::Interrupted))
     }
 
-    /// A file that may be changed, in the folder that it is in.
+    /// A file that the script may change, with the folder that it is in.
     fn change(&self, file: &str) -> Result<(WorkFolder, PathBuf), ScriptStop> {
         self.check_mode()?;
-        let (folder, file) = (self.turn.path(), self.fill(file));
+        let folder = self.turn.path();
+        let file = self.fill(file);
         let files = WorkFolder::open(folder).map_err(|error| {
             ScriptStop::Failed(format!("the working folder `{}`: {error}", folder.display()))
         })?;
@@ -416,10 +432,11 @@ impl<'a> Performance<'a> {
         Ok(())
     }
 
-    /// Replaces the first place where a text stands.
+    /// Replaces the first occurrence of a text.
     fn replace(&self, old: &str, new: &str, file: &str) -> Result<(), ScriptStop> {
         let (files, path) = self.change(file)?;
-        let (old, new) = (self.fill(old), self.fill(new));
+        let old = self.fill(old);
+        let new = self.fill(new);
         let wrong = |error| in_file(file, &error);
         let text = files.read(&path).map_err(wrong)?;
         if !text.contains(&old) {
@@ -461,8 +478,8 @@ impl From<ScriptStop> for TurnOutcome {
     }
 }
 
-impl When {
-    /// Whether a message is what the handler is about.
+impl Trigger {
+    /// Whether the handler is for this message.
     pub(super) fn is_for(&self, message: &MessageIn) -> bool {
         match self {
             Self::Plan(sought) => {
@@ -476,7 +493,7 @@ impl When {
 
 impl MailPattern {
     fn is(&self, message: &MessageIn) -> bool {
-        // Whoever takes any mail means what others say to it, and not the notices that troop makes when somebody is idle.
+        // A handler for any mail means what others write, not the idle notices of troop.
         let is_said = message.kind != MessageKind::Idle || !self.pattern.is_any();
         let is_from = self.from.as_ref().is_none_or(|from| *from == message.from);
         is_said && is_from && self.pattern.is_match(&message.content)

@@ -9,17 +9,22 @@ use super::{
 };
 
 impl Performance<'_> {
-    /// Does something with a file of the workspace, for the task that is worked on.
+    /// Reads or writes a file of the workspace, for the present task.
     pub(super) async fn share(&mut self, share: &Share) -> Result<(), ScriptStop> {
-        // A lead that is not ours has ids of its own; it knows which task is meant.
+        // A foreign lead has its own ids, and knows which task we work on.
         let task = self.task.as_ref().and_then(|task| task.id.task().ok());
         let chat = None;
         match share {
             Share::Write { file, content } => {
                 self.check_mode()?;
-                let (path, content) = (self.fill(file), Some(self.fill(content)));
-                let (base64, operation) = (None, None);
-                let call = FileCall::Write { path, content, base64, chat, task, operation };
+                let call = FileCall::Write {
+                    path: self.fill(file),
+                    content: Some(self.fill(content)),
+                    base64: None,
+                    chat,
+                    task,
+                    operation: None,
+                };
                 self.within(self.turn.ask::<Value>(&call)).await?;
             }
             Share::Read(file) => {
@@ -39,8 +44,7 @@ impl Performance<'_> {
             }
             Share::Delete(file) => {
                 self.check_mode()?;
-                let (path, operation) = (self.fill(file), None);
-                let call = FileCall::Delete { path, chat, task, operation };
+                let call = FileCall::Delete { path: self.fill(file), chat, task, operation: None };
                 self.within(self.turn.ask::<Value>(&call)).await?;
             }
         }

@@ -1,4 +1,4 @@
-//! What a script is, once it is read.
+//! A script, once it is parsed.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::text_pattern::TextPattern;
 
-/// What a member does, and when.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Script {
     pub(super) handlers: Vec<Handler>,
@@ -14,12 +13,12 @@ pub(crate) struct Script {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Handler {
-    pub(super) when: When,
+    pub(super) when: Trigger,
     pub(super) steps: Vec<ScriptStep>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum When {
+pub(super) enum Trigger {
     Started,
     Task(TextPattern),
     Mail(MailPattern),
@@ -27,7 +26,7 @@ pub(super) enum When {
     Shutdown,
 }
 
-/// Which message is meant.
+/// Which messages match.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MailPattern {
     pub(super) pattern: TextPattern,
@@ -36,14 +35,14 @@ pub(super) struct MailPattern {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ScriptStep {
-    /// Where it stands.
+    /// The line number in the script.
     pub(super) line: usize,
-    /// Whether the handler goes on if it fails.
+    /// Whether the handler continues if the step fails.
     pub(super) is_tried: bool,
     pub(super) act: Act,
 }
 
-/// What a step does. Texts still have their `{variables}`.
+/// What a step does. Texts still contain their `{variables}`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Act {
     Log(String),
@@ -69,7 +68,7 @@ pub(super) enum Act {
     Mischief(Mischief),
 }
 
-/// What is done with files of the workspace.
+/// What a step does with a file of the workspace.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Share {
     Write { file: String, content: String },
@@ -78,7 +77,7 @@ pub(super) enum Share {
     Delete(String),
 }
 
-/// What ends a handler.
+/// How a step ends its handler.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum HandlerEnd {
     Complete(String),

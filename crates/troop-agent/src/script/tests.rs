@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     ScriptAgent,
-    syntax::{Act, HandlerEnd, MailPattern, Mischief, Script, ScriptStep, When},
+    syntax::{Act, HandlerEnd, MailPattern, Mischief, Script, ScriptStep, Trigger},
     variables::Variables,
 };
 use crate::text_pattern::TextPattern;
@@ -41,15 +41,15 @@ fn text(text: &str) -> String {
 fn handlers_say_when() {
     let when =
         |line: &str| Script::parse(&format!("{line}\n  kill")).unwrap().handlers.remove(0).when;
-    assert_eq!(when("when started"), When::Started);
-    assert_eq!(when("when shutdown"), When::Shutdown);
-    assert_eq!(when("when task write *"), When::Task(TextPattern::new("write *")));
-    assert_eq!(when("when task \"write * \""), When::Task(TextPattern::new("write * ")));
-    assert_eq!(when("when mail *go* from bob"), When::Mail(sought("*go*", Some("bob"))));
-    assert_eq!(when("when mail from bob"), When::Mail(sought("*", Some("bob"))));
-    assert_eq!(when("when mail"), When::Mail(sought("*", None)));
-    assert_eq!(when("when mail \"news from bob\""), When::Mail(sought("news from bob", None)));
-    assert_eq!(when("when plan * from ann"), When::Plan(sought("*", Some("ann"))));
+    assert_eq!(when("when started"), Trigger::Started);
+    assert_eq!(when("when shutdown"), Trigger::Shutdown);
+    assert_eq!(when("when task write *"), Trigger::Task(TextPattern::new("write *")));
+    assert_eq!(when("when task \"write * \""), Trigger::Task(TextPattern::new("write * ")));
+    assert_eq!(when("when mail *go* from bob"), Trigger::Mail(sought("*go*", Some("bob"))));
+    assert_eq!(when("when mail from bob"), Trigger::Mail(sought("*", Some("bob"))));
+    assert_eq!(when("when mail"), Trigger::Mail(sought("*", None)));
+    assert_eq!(when("when mail \"news from bob\""), Trigger::Mail(sought("news from bob", None)));
+    assert_eq!(when("when plan * from ann"), Trigger::Plan(sought("*", Some("ann"))));
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn fuzz_script() {
     ];
     troop_testkit::fuzz(&words, &examples, 1_000, |bytes| {
         let text = String::from_utf8_lossy(bytes);
-        // What is wrong is in a line that is there.
+        // An error names an existing line.
         if let Err(problem) = Script::parse(&text) {
             assert!(problem.line <= text.lines().count() + 1 && !problem.what.is_empty());
         }

@@ -1,10 +1,9 @@
-//! What `{name}` stands for in a script.
+//! The variables of a script: what `{name}` stands for.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// What is known by a name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables(HashMap<String, Value>);
 
@@ -13,7 +12,7 @@ impl Variables {
         self.0.insert(name.to_owned(), value.into());
     }
 
-    /// A text with all that is known put in. What is not known stays as it is, so that code can be written.
+    /// Fills in the variables of a text. Unknown names stay as they are, so that scripts can write code.
     pub(super) fn expand(&self, text: &str) -> String {
         let mut expanded = String::with_capacity(text.len());
         let mut rest = text;
@@ -36,7 +35,7 @@ impl Variables {
         expanded
     }
 
-    /// JSON with all that is known put in. A text that is one variable alone becomes what that is.
+    /// Fills in the variables of JSON. A string that is just one variable becomes its value.
     pub(super) fn expand_json(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => {
@@ -55,7 +54,7 @@ impl Variables {
         }
     }
 
-    /// What a path such as `design.task.number` leads to.
+    /// The value at a path such as `design.task.number`.
     fn get(&self, path: &str) -> Option<&Value> {
         let mut parts = path.split('.');
         let first = self.0.get(parts.next()?)?;

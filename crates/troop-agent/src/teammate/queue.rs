@@ -1,4 +1,4 @@
-//! What lies before a teammate: tasks it was given, mail, a request to end. Decides what comes next.
+//! What waits for a teammate: tasks, mail, a request to end. Decides what comes next.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -13,23 +13,22 @@ use uuid::Uuid;
 use super::{Exit, about};
 use crate::{Turn, Work, wire::MemberWire};
 
-/// How many tasks may wait. A lead gives the next one when it hears that there is nothing to do, so few do.
+/// How many tasks may wait. Few do: a lead gives the next one when the member reports that it is idle.
 const MAX_TASKS: usize = 64;
 
 pub(super) struct WorkQueue {
     wire: Arc<MemberWire>,
-    /// What the agent works on now.
     running: Option<RunningWork>,
-    /// What it was interrupted in.
+    /// The task that was interrupted.
     held: Option<WireTask>,
-    /// Whether what it was at is not its own any more, and the lead waits to hear that it has broken off.
+    /// Whether a task was taken away from the member, and the lead waits to hear that it has stopped.
     has_lost: bool,
     tasks: VecDeque<WireTask>,
     farewell: Option<Farewell>,
 }
 
 enum RunningWork {
-    /// A task, by its id and its attempt.
+    /// A task with its attempt.
     Task(WireId, Option<u32>),
     Other,
 }
@@ -38,22 +37,28 @@ enum RunningWork {
 #[derive(Clone, Debug)]
 pub(super) struct Farewell {
     pub(super) reason: String,
-    /// Who asked, and in which request, if it came by mail.
+    /// The sender and the request, if it came by mail.
     pub(super) asked_by: Option<(String, Option<Uuid>)>,
 }
 
 impl WorkQueue {
     pub(super) fn new(wire: Arc<MemberWire>) -> Self {
-        let (tasks, has_lost) = (VecDeque::new(), false);
-        Self { wire, running: None, held: None, has_lost, tasks, farewell: None }
+        Self {
+            wire,
+            running: None,
+            held: None,
+            has_lost: false,
+            tasks: VecDeque::new(),
+            farewell: None,
+        }
     }
 
-    /// Whether nothing waits that the lead knows to be given to this member.
+    /// Whether the member has nothing that the lead gave it.
     pub(super) fn is_empty(&self) -> bool {
         self.tasks.is_empty() && self.held.is_none() && self.farewell.is_none()
     }
 
-    /// What to do next: to end before all else, and mail before tasks.
+    /// What to do next: a request to end comes first, then mail, then tasks.
     pub(super) fn next_work(&mut self) -> Option<Work> {
         if let Some(farewell) = &self.farewell {
             return Some(Work::Shutdown { reason: farewell.reason.clone() });
@@ -65,7 +70,7 @@ impl WorkQueue {
                 None => Work::Mail(mail),
             });
         }
-        // Who was interrupted waits for a word before anything new.
+        // After an interruption the member waits for mail before it begins anything new.
         if self.held.is_none() { self.tasks.pop_front().map(Work::Task) } else { None }
     }
 
@@ -90,12 +95,12 @@ impl WorkQueue {
         self.farewell.take().unwrap_or(Farewell { reason: String::new(), asked_by: None })
     }
 
-    /// All tasks that will not be worked on.
+    /// All tasks that the member will not work on.
     pub(super) fn take_tasks(&mut self) -> Vec<WireTask> {
         self.held.take().into_iter().chain(self.tasks.drain(..)).collect()
     }
 
-    /// Hears one thing that the lead says. What means nothing here is passed over, so that any lead can be served.
+    /// Handles one message from the lead. Unknown messages are ignored, so that any lead can be served.
     pub(super) async fn hear(
         &mut self,
         incoming: Option<Incoming>,
@@ -107,13 +112,13 @@ impl WorkQueue {
             Some(Incoming::Notification(said)) => {
                 match FromLead::try_from(&said) {
                     Ok(said) => self.take(said, turn).await,
-                    // A later lead may say more than this one knows.
+                    // A newer lead may send more than we know.
                     Err(MethodError::Unknown { .. }) => {}
                     Err(error) => self.tell_not_understood(&error),
                 }
             }
             Some(Incoming::Request(request)) => {
-                // Nothing is asked of a teammate by the table; a lead that wants to know gets its answer.
+                // The protocol has no requests to teammates, but a lead that wants an answer gets one.
                 let heard = self.take_asked(&request.asked, turn).await;
                 drop(match heard {
                     Ok(()) => request.responder.answer(&json!({})),
@@ -124,10 +129,10 @@ impl WorkQueue {
         Ok(())
     }
 
-    /// A lead that waits for an answer to what nobody understood would wait for ever.
+    /// A lead that waits for an answer to a message that we did not understand would wait for ever.
     fn tell_not_understood(&self, error: &MethodError) {
         let text = format!("this was not understood: {error}");
-        // One that does not read what it is told need not hear this either.
+        // If the lead does not read, it need not read this either.
         drop(self.wire.try_say(&FromTeammate::Log(Log { level: Level::Warn, text })));
     }
 
@@ -145,7 +150,7 @@ impl WorkQueue {
         match said {
             FromLead::AssignTask { task } => self.take_task(task).await,
             FromLead::Message(message) if message.kind == MessageKind::ShutdownRequest => {
-                self.wire.has_read(message.id);
+                self.wire.note_read(message.id);
                 let MessageIn { from, content, request_id, .. } = message;
                 let asked_by = Some((from, request_id));
                 self.take_leave(Farewell { reason: content, asked_by }, turn);
@@ -164,7 +169,7 @@ impl WorkQueue {
         }
     }
 
-    /// A task is not its own any more: it is broken off, or not begun.
+    /// A task belongs to somebody else now: the member stops it, or does not begin it.
     fn lose(&mut self, task: &WireId, turn: Option<&Turn>) {
         self.tasks.retain(|own| own.id != *task);
         let is_held = self.held.take_if(|own| own.id == *task).is_some();
@@ -175,7 +180,7 @@ impl WorkQueue {
         }
     }
 
-    /// Whether it has just broken off what was not its own any more.
+    /// Whether a task was taken away since the last call of this.
     pub(super) fn take_loss(&mut self) -> bool {
         std::mem::take(&mut self.has_lost)
     }
@@ -197,7 +202,7 @@ impl WorkQueue {
         drop(self.wire.say(&FromTeammate::TaskUpdate(report)).await);
     }
 
-    /// Whether a task came twice.
+    /// Whether the member has this task already.
     fn has(&self, task: &WireTask) -> bool {
         let is_running = match &self.running {
             Some(RunningWork::Task(id, attempt)) => *id == task.id && *attempt == task.attempt,
@@ -207,7 +212,7 @@ impl WorkQueue {
         is_running || waiting.any(|own| own.id == task.id && own.attempt == task.attempt)
     }
 
-    /// Notes that it is to end. A task is finished first; anything else is broken off.
+    /// Notes a request to end. A running task is finished first; other work is interrupted.
     fn take_leave(&mut self, farewell: Farewell, turn: Option<&Turn>) {
         let earlier = self.farewell.take().and_then(|earlier| earlier.asked_by);
         let asked_by = farewell.asked_by.or(earlier);

@@ -1,4 +1,4 @@
-//! Texts that are like a pattern, and those that are not.
+//! Texts that match a pattern, and texts that do not.
 
 use super::TextPattern;
 

@@ -5,25 +5,25 @@ use std::collections::{HashSet, VecDeque};
 use troop_protocol::MessageIn;
 use uuid::Uuid;
 
-/// How many messages may wait. More than that a lead that keeps them itself sends again.
+/// How many messages may wait. A lead that stores messages sends the rest again.
 const MAX_WAITING: usize = 4_096;
-/// How many messages are known again when they come twice.
+/// How many messages are recognised when they arrive twice.
 const MAX_KNOWN: usize = 2 * MAX_WAITING;
 
 #[derive(Debug, Default)]
 pub(super) struct MailQueue {
     waiting: VecDeque<MessageIn>,
-    /// The ids of what came last, and their order.
+    /// The ids of the latest messages, and their order.
     known: HashSet<Uuid>,
     order: VecDeque<Uuid>,
-    /// What the agent has, and the lead does not know that it has.
+    /// What the agent has read, and the lead does not know of.
     pub(super) owed: Vec<Uuid>,
 }
 
 impl MailQueue {
     pub(super) fn receive(&mut self, message: MessageIn) {
         if message.id.is_some_and(|id| self.known.contains(&id)) {
-            // The lead does not know that it was read, else it would not come again.
+            // The lead would not send it again if it knew that it was read.
             let waits = self.waiting.iter().any(|it| it.id == message.id);
             self.owed.extend(message.id.filter(|_| !waits));
             return;

@@ -1,4 +1,4 @@
-//! The built-in agent, with a model on loopback that says what it is told to.
+//! The built-in agent, with a scripted model on loopback.
 
 mod cost;
 mod model;
@@ -11,14 +11,14 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use troop_agent::builtin::{
-    Api, BuiltinAgent, BuiltinOptions, Endpoint, HttpTimeouts, Retries, Secret,
+    Api, BuiltinAgent, BuiltinOptions, Endpoint, RequestPolicy, Retries, Secret,
 };
 use troop_protocol::Gate;
 use troop_testkit::mock::MockModel;
 
 use crate::lead::Lead;
 
-/// What no result and no log may show.
+/// A key that no result and no log may show.
 const KEY: &str = "sk-very-secret";
 
 fn options(api: Api, mock: &MockModel) -> BuiltinOptions {
@@ -33,15 +33,11 @@ fn options(api: Api, mock: &MockModel) -> BuiltinOptions {
     let retries = Retries { most: 2, first, longest: first, longest_asked: first };
     // The lead of these tests has no board.
     let gate = Gate::Closed { by: "the test".to_owned() };
-    BuiltinOptions {
-        retries,
-        gate,
-        patience: HttpTimeouts::default(),
-        ..BuiltinOptions::new(endpoint)
-    }
+    let requests = RequestPolicy { retries, ..RequestPolicy::default() };
+    BuiltinOptions { requests, gate, ..BuiltinOptions::new(endpoint) }
 }
 
-/// A teammate `ann` in this folder, idle, that asks nobody for leave.
+/// An idle teammate `ann` in this folder that asks nobody for permission.
 async fn ann(options: BuiltinOptions, folder: &Path) -> Lead {
     let mut lead = Lead::of(BuiltinAgent::new(Arc::new(options)), folder).await;
     set_mode(&mut lead, "bypass").await;
@@ -52,7 +48,7 @@ async fn set_mode(lead: &mut Lead, mode: &str) {
     lead.say("team.updateContext", json!({"tasks": [], "mode": mode})).await;
 }
 
-/// Gives a task, and how it ended: its status, and its result or the reason.
+/// Assigns a task. Returns its status, and its result or the reason.
 async fn does(lead: &mut Lead, description: &str) -> (String, String) {
     lead.assign("task-1", description).await;
     assert_eq!(lead.waits_for("team.taskUpdate").await["status"], "in_progress");

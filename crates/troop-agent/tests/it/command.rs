@@ -12,7 +12,7 @@ async fn lead() -> Lead {
     Lead::of(CommandAgent, Path::new("/tmp")).await
 }
 
-/// Runs a command to its end, and gives the report.
+/// Runs a command to its end. Returns the report.
 async fn run(lead: &mut Lead, description: &str) -> Value {
     lead.assign("task-7", description).await;
     lead.hears("team.taskUpdate").await;
@@ -33,7 +33,7 @@ async fn reason(lead: &mut Lead, description: &str) -> String {
     report["reason"].as_str().unwrap().to_owned()
 }
 
-/// A command that starts a process of its own and waits for it; gives the number of that process.
+/// A command that starts a child and waits for it. Returns the child's process id.
 async fn start_family(lead: &mut Lead) -> String {
     lead.assign("task-7", "sleep 600 & echo $!; wait").await;
     lead.hears("team.taskUpdate").await;
@@ -177,6 +177,6 @@ async fn a_command_finds_in_its_environment_where_its_task_belongs() {
     let report = lead.waits_for("team.taskUpdate").await;
     assert_eq!(report["result"], format!("blue\nann\ntask-7\n{team}\n/w\nweb\nc1"));
     lead.hears("team.idle").await;
-    // One that says nothing about it says nothing.
+    // A lead that sends none of these sets none.
     assert_eq!(result(&mut lead, &show).await, "blue\nann\ntask-7\n-\n-\n-\n-");
 }

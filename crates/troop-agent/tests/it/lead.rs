@@ -1,4 +1,4 @@
-//! A lead at the other end of a wire in memory, which tests speak and listen through.
+//! A lead at the other end of an in-memory wire, for tests.
 
 use std::{cell::Cell, path::Path, time::Duration};
 
@@ -26,7 +26,7 @@ pub(crate) struct Lead {
     teammate: JoinHandle<Exit>,
 }
 
-/// What a teammate said, in short: the method and its parameters.
+/// The method and parameters of something that a teammate sent.
 pub(crate) type Said = (String, Value);
 
 thread_local! {
@@ -85,7 +85,7 @@ impl Lead {
         self.say("team.message", json!({"from": "lead", "content": content})).await;
     }
 
-    /// Sends mail, and waits until the teammate has heard it.
+    /// Sends mail, and waits until the teammate has received it.
     pub(crate) async fn mails_and_knows(&mut self, content: &str) {
         let params = json!({"from": "lead", "content": content});
         let line = json!({"jsonrpc": "2.0", "id": 1, "method": "team.message", "params": params});
@@ -110,13 +110,12 @@ impl Lead {
         Some((id, (said.method, serde_json::from_str(said.params.get()).unwrap())))
     }
 
-    /// The next thing that the teammate says.
+    /// The next thing that the teammate sends.
     pub(crate) async fn hear(&mut self) -> Said {
         self.next().await.expect("the teammate is there").1
     }
 
-    /// The next thing that the teammate says, which is this; gives the parameters. That it has dealt with its mail is passed
-    /// over, unless it is what is meant.
+    /// Expects this as the next thing; returns its parameters. Ends of turns are skipped, unless they are expected.
     pub(crate) async fn hears(&mut self, method: &str) -> Value {
         loop {
             let (said, params) = self.hear().await;
@@ -127,7 +126,7 @@ impl Lead {
         }
     }
 
-    /// Hears until the teammate says this, and gives its parameters.
+    /// Skips everything before this; returns its parameters.
     pub(crate) async fn waits_for(&mut self, method: &str) -> Value {
         loop {
             let (said, params) = self.hear().await;
@@ -137,7 +136,7 @@ impl Lead {
         }
     }
 
-    /// Hears a request and answers it.
+    /// Expects a request and answers it.
     pub(crate) async fn answers(&mut self, result: Value) -> Said {
         let (id, asked) = self.next().await.expect("the teammate is there");
         let id = id.unwrap_or_else(|| panic!("{asked:?} asks nothing"));
@@ -146,7 +145,7 @@ impl Lead {
         asked
     }
 
-    /// Hears a request and refuses it.
+    /// Expects a request and refuses it.
     pub(crate) async fn refuses(&mut self, message: &str) -> Said {
         let (id, asked) = self.next().await.expect("the teammate is there");
         let id = id.unwrap_or_else(|| panic!("{asked:?} asks nothing"));
@@ -155,7 +154,7 @@ impl Lead {
         asked
     }
 
-    /// Hears the next thing. If it asks something it is answered; else it is passed over.
+    /// Reads the next thing. Answers it if it is a request, else skips it.
     pub(crate) async fn answers_request(&mut self, result: Value) -> Option<Said> {
         let (id, asked) = self.next().await.expect("the teammate is there");
         let line = json!({"jsonrpc": "2.0", "id": id?, "result": result});
@@ -163,7 +162,7 @@ impl Lead {
         Some(asked)
     }
 
-    /// All that the teammate says until it ends, and how it ended.
+    /// Everything that the teammate sends until it ends, and its exit.
     pub(crate) async fn end(mut self) -> (Vec<Said>, Exit) {
         let mut said = Vec::new();
         while let Some((_, it)) = self.next().await {
@@ -172,7 +171,6 @@ impl Lead {
         (said, timeout(PATIENCE, self.teammate).await.expect("the teammate ends").unwrap())
     }
 
-    /// Goes away.
     pub(crate) async fn leave(mut self) -> Exit {
         let mut writer = self.writer.take().unwrap();
         writer.shutdown().await.unwrap();
@@ -180,7 +178,7 @@ impl Lead {
     }
 }
 
-/// An agent that notes its work and does what it is told to by a function.
+/// An agent that records its work and calls a function for it.
 pub(crate) struct Acts<F> {
     act: F,
     works: mpsc::UnboundedSender<Work>,
@@ -201,7 +199,7 @@ where
     F: for<'a> Fn(Work, &'a Turn) -> BoxFuture<'a, TurnOutcome> + Clone + Send + 'static,
 {
     fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, TurnOutcome> {
-        // Not every test looks at what was asked.
+        // Not every test reads the work.
         drop(self.works.send(work.clone()));
         (self.act)(work, turn)
     }

@@ -1,4 +1,4 @@
-//! Agents at work, each with a lead at the other end of a wire in memory.
+//! Agents at work, each with a lead at the other end of an in-memory wire.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -6,6 +6,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod asking;
 mod builtin;
 mod command;
 mod lead;

@@ -24,7 +24,7 @@ pub(crate) async fn lead(folder: &TempDir) -> Lead {
     Lead::of(agent(folder.path()), folder.path()).await
 }
 
-/// What comes of a task whose handler has these steps.
+/// The report of a task whose handler has these steps.
 async fn report(steps: &str) -> Value {
     let folder = folder(&format!("when task *\n{steps}"));
     work(&mut lead(&folder).await).await

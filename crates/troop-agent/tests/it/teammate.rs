@@ -11,7 +11,7 @@ use crate::lead::{Acts, Lead, N_RESTS};
 
 const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-/// An agent that does as the description of a task says: a word, `wait` for mail, or until it is `interrupted`.
+/// An agent that does what the description of its task says: a word, `wait` for mail, or until it is interrupted.
 fn obedient() -> (impl Agent + 'static, UnboundedReceiver<Work>) {
     Acts::new(|work, turn| Box::pin(obey(work, turn)))
 }
@@ -325,7 +325,7 @@ async fn a_task_that_is_its_own_no_longer_is_broken_off_or_not_begun_and_nothing
     lead.say("turn/interrupt", json!({"taskId": "task-2"})).await;
     lead.say("turn/interrupt", json!({"taskId": "task-1"})).await;
     assert_eq!(lead.hears("team.idle").await, json!({}));
-    // What it was interrupted in before is its own no longer, either.
+    // The task that was interrupted before is no longer its own either.
     lead.assign("task-3", "interruptible").await;
     lead.hears("team.taskUpdate").await;
     lead.say("turn/interrupt", json!({})).await;
@@ -453,7 +453,7 @@ fn delegated(id: &str, session: u32, description: &str) -> Value {
     json!({"id": id, "subject": id, "description": description, "attempt": 1, "run": run})
 }
 
-/// An agent that counts its turns, and says how many it remembers.
+/// An agent that counts its turns and reports how many it remembers.
 fn counting() -> impl Agent + 'static {
     #[derive(Default)]
     struct Counting(u32);
@@ -487,7 +487,7 @@ async fn every_delegation_is_worked_on_in_a_session_of_its_own_that_ends_with_it
     for task in [
         delegated("task-1", 1, ""),
         delegated("task-2", 2, ""),
-        // Had the first session been kept, it would remember.
+        // If the first session were kept, it would remember.
         delegated("task-3", 1, ""),
         json!({"id": "task-4", "subject": "plain"}),
     ] {

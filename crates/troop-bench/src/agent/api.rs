@@ -1,4 +1,4 @@
-//! A model's API on loopback, as little of one as the benchmark needs: it always says the same, as fast as it can.
+//! A model's API on loopback, as small as the benchmark needs: it always gives the same reply, as fast as it can.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -15,29 +15,29 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// How long nothing comes before and after the first word, so that it is on its way alone.
+/// The pause before and after the first word, so that it travels alone.
 const PAUSE: Duration = Duration::from_millis(3);
-/// What is said first, as a line of its own.
+/// The first word of a reply, on a line of its own.
 pub(crate) const WORD: &str = "hello";
 
 /// The API. It serves until the program ends.
 #[derive(Clone, Debug)]
-pub(crate) struct Api {
+pub(crate) struct ScriptedApi {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ApiState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    /// How often a tool is still to be called before the work is over.
+struct ApiState {
+    /// How many more tool calls the model makes.
     n_calls: AtomicU32,
-    /// The last request, as it came.
+    /// The last request, byte for byte.
     last: Mutex<Vec<u8>>,
-    /// Where is told when the first word was sent; then replies come slowly.
+    /// Gets the send time of each first word; if set, replies come slowly.
     sent: Mutex<Option<mpsc::Sender<Instant>>>,
 }
 
-impl Api {
+impl ScriptedApi {
     pub(crate) fn start() -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").context("there is no port to listen on")?;
         let api = Self { address: listener.local_addr()?, shared: Arc::default() };
@@ -45,7 +45,7 @@ impl Api {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&shared);
-                // A client that goes away is nobody's loss.
+                // A client that disconnects does not matter.
                 std::thread::spawn(move || drop(serve(stream, &shared)));
             }
         });
@@ -56,36 +56,36 @@ impl Api {
         format!("http://{}", self.address)
     }
 
-    /// From now on a tool is called so often before the last word.
+    /// Sets how often the model calls a tool before its last word.
     pub(crate) fn call(&self, n_times: u32) {
         self.shared.n_calls.store(n_times, SeqCst);
     }
 
-    /// From now on replies come slowly, and it is told when their first word was sent.
+    /// Makes replies slow, and reports when their first word was sent.
     pub(crate) fn tell(&self, sent: mpsc::Sender<Instant>) {
         *self.shared.sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(sent);
     }
 
-    /// A client without anything, which asks what was asked last.
-    pub(crate) fn bare(&self) -> Result<Bare> {
+    /// A minimal client that repeats the last request.
+    pub(crate) fn bare(&self) -> Result<BareClient> {
         let request = self.shared.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         ensure!(!request.is_empty(), "nobody has asked yet");
         let stream = TcpStream::connect(self.address)?;
         stream.set_nodelay(true)?;
         let reader = BufReader::new(stream.try_clone()?);
-        Ok(Bare { request, stream, reader })
+        Ok(BareClient { request, stream, reader })
     }
 }
 
-/// A client that only asks and reads.
-pub(crate) struct Bare {
+/// A client that only sends and reads.
+pub(crate) struct BareClient {
     request: Vec<u8>,
     stream: TcpStream,
     reader: BufReader<TcpStream>,
 }
 
-impl Bare {
-    /// Asks once, and reads to the end; gives how long that took, in microseconds.
+impl BareClient {
+    /// Sends the request and reads the reply; returns the time in microseconds.
     pub(crate) fn ask(&mut self) -> Result<f64> {
         let start = Instant::now();
         self.stream.write_all(&self.request)?;
@@ -94,9 +94,10 @@ impl Bare {
     }
 }
 
-fn serve(stream: TcpStream, shared: &Shared) -> Result<()> {
+fn serve(stream: TcpStream, shared: &ApiState) -> Result<()> {
     stream.set_nodelay(true)?;
-    let (mut writer, mut reader) = (stream.try_clone()?, BufReader::new(stream));
+    let mut writer = stream.try_clone()?;
+    let mut reader = BufReader::new(stream);
     let mut request = Vec::new();
     while read(&mut reader, &mut request)?.is_some() {
         *shared.last.lock().unwrap_or_else(PoisonError::into_inner) = request.clone();
@@ -122,12 +123,12 @@ fn serve(stream: TcpStream, shared: &Shared) -> Result<()> {
     Ok(())
 }
 
-/// Nobody wakes this thread, so it rests as long as it may.
+/// Sleeps; nothing else needs this thread.
 fn pause() {
     std::thread::park_timeout(PAUSE);
 }
 
-/// Reads a message, all of it as it came. None if there is no more.
+/// Reads a whole message; `None` at the end.
 fn read(reader: &mut BufReader<TcpStream>, message: &mut Vec<u8>) -> Result<Option<()>> {
     message.clear();
     let mut length = 0;
@@ -150,7 +151,7 @@ fn read(reader: &mut BufReader<TcpStream>, message: &mut Vec<u8>) -> Result<Opti
     Ok(Some(()))
 }
 
-/// What is said: up to the first word, and the rest. A tool is called, or the work is over.
+/// The reply, split after its first word: a tool call, or the end of the work.
 fn reply(calls: bool) -> (String, String) {
     let event = |it: Value| {
         let kind = it.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -13,7 +13,7 @@ use tokio::{task::JoinSet, time::Instant};
 use troop_model::Actor;
 use troop_runtime::Board;
 
-use crate::{outcome::Tally, team};
+use crate::{outcome::Throughput, team};
 
 /// How many callers a busy process has.
 pub(crate) const MANY: usize = 64;
@@ -43,8 +43,8 @@ impl Callers {
     }
 
     /// Claims and completes for a while. Filling the board up does not count.
-    pub(crate) async fn run(&self, span: Duration) -> Result<Tally> {
-        let mut tally = Tally::default();
+    pub(crate) async fn run(&self, span: Duration) -> Result<Throughput> {
+        let mut tally = Throughput::default();
         loop {
             team::top_up(&self.board, self.n_tasks).await?;
             tally += self.drain(span.saturating_sub(tally.elapsed)).await?;
@@ -55,20 +55,21 @@ impl Callers {
     }
 
     /// Claims and completes until nothing is left or time is up.
-    async fn drain(&self, span: Duration) -> Result<Tally> {
+    async fn drain(&self, span: Duration) -> Result<Throughput> {
         let n_left = Arc::new(AtomicUsize::new(self.n_tasks));
         let mut callers = JoinSet::new();
         let start = Instant::now();
         for nth in 0..self.n_callers {
             let actor = Actor::agent(&team::member(nth)?);
-            let (board, n_left) = (self.board.clone(), Arc::clone(&n_left));
+            let board = self.board.clone();
+            let n_left = Arc::clone(&n_left);
             callers.spawn(work(board, actor, n_left, start + span));
         }
         let mut n_operations = 0;
         while let Some(done) = callers.join_next().await {
             n_operations += done??;
         }
-        Ok(Tally { n_operations, elapsed: start.elapsed() })
+        Ok(Throughput { n_operations, elapsed: start.elapsed() })
     }
 
     pub(crate) async fn close(self) {

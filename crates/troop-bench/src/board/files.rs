@@ -9,16 +9,16 @@ use super::{
 use crate::{
     ROUNDS,
     cli::BenchPart,
-    outcome::{Outcome, Subject, Tally, Target, Unit},
+    outcome::{Comparison, Subject, Target, Throughput, Unit},
     raw_file::RawFile,
 };
 
-pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Outcome>> {
+pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Comparison>> {
     let mut raw = RawFile::new(&setup.bench.join("raw.jsonl"))?;
     let many = open(setup, "many", MANY).await?;
     let one = open(setup, "one", 1).await?;
     let slice = setup.slice();
-    let [mut single, mut by_many, mut by_one] = [Tally::default(); 3];
+    let [mut single, mut by_many, mut by_one] = [Throughput::default(); 3];
     for _ in 0..ROUNDS {
         single += raw.run(slice)?;
         by_one += one.run(slice).await?;
@@ -26,11 +26,11 @@ pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Outcome>> {
     }
     many.close().await;
     one.close().await;
-    let compare = |what, ours: Tally, target| {
+    let compare = |what, ours: Throughput, target| {
         let against = "raw append and fdatasync of such a line";
         let subject =
             Subject { part: BenchPart::Files.name(), what, against, unit: Unit::PerSecond };
-        Outcome::new(subject, ours.rate(), single.rate(), target)
+        Comparison::new(subject, ours.rate(), single.rate(), target)
     };
     Ok(vec![
         compare("1 caller", by_one, Target::AtLeast(0.5)),

@@ -11,7 +11,7 @@ use super::{BoardSetup, callers::Callers};
 use crate::{
     ROUNDS,
     cli::BenchPart,
-    outcome::{Outcome, Subject, Tally, Target, Unit, median},
+    outcome::{Comparison, Subject, Target, Throughput, Unit, median},
     team,
 };
 
@@ -24,26 +24,27 @@ const N_WRITERS: usize = 256;
 /// How often a team is opened at least, and at most.
 const N_OPENS: std::ops::Range<usize> = 5..200;
 
-pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Outcome>> {
-    let short = Log::new(setup, "short", SHORT.min(setup.n_events)).await?;
-    let long = Log::new(setup, "long", setup.n_events).await?;
+pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Comparison>> {
+    let short = GrownLog::new(setup, "short", SHORT.min(setup.n_events)).await?;
+    let long = GrownLog::new(setup, "long", setup.n_events).await?;
     let (short_open, long_open) = open_both(setup.span, &short, &long).await?;
-    let (mut short_work, mut long_work) = (Tally::default(), Tally::default());
+    let mut short_work = Throughput::default();
+    let mut long_work = Throughput::default();
     for _ in 0..ROUNDS {
         short_work += short.work(setup.slice()).await?;
         long_work += long.work(setup.slice()).await?;
     }
     let subject =
         |what, against| Subject { part: BenchPart::Open.name(), what, against, unit: Unit::Micros };
-    let micros = |tally: Tally| 1e6 / tally.rate();
+    let micros = |tally: Throughput| 1e6 / tally.rate();
     Ok(vec![
-        Outcome::new(
+        Comparison::new(
             subject("1 command, 1 caller, 1M events", "with 10k events"),
             micros(long_work),
             micros(short_work),
             Target::AtMost(1.3),
         ),
-        Outcome::new(
+        Comparison::new(
             subject("opening a team, 1M events", "with 10k events"),
             long_open,
             short_open,
@@ -54,12 +55,12 @@ pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Outcome>> {
 
 /// A team with a log of some length.
 #[derive(Debug)]
-struct Log {
+struct GrownLog {
     url: String,
     team: TeamId,
 }
 
-impl Log {
+impl GrownLog {
     async fn new(setup: &BoardSetup, name: &str, n_events: u64) -> Result<Self> {
         let url = format!("sqlite:{}", setup.bench.join(name).with_extension("db").display());
         let board = team::create(team::open_store(&url).await?, N_WRITERS).await?;
@@ -81,8 +82,8 @@ impl Log {
         team::open(store, self.team, Following::WhenAsked).await
     }
 
-    async fn work(&self, span: Duration) -> Result<Tally> {
-        // The reserved tasks stay; those that this caller works off are on top of them.
+    async fn work(&self, span: Duration) -> Result<Throughput> {
+        // The reserved tasks stay; this caller completes additional ones.
         let callers = Callers::of(self.open().await?, 1, N_LIVE);
         let tally = callers.run(span).await?;
         callers.close().await;
@@ -103,8 +104,9 @@ async fn write(board: Board, nth: usize, n_events: u64) -> Result<()> {
     }
 }
 
-async fn open_both(span: Duration, short: &Log, long: &Log) -> Result<(f64, f64)> {
-    let (start, mut micros) = (Instant::now(), [Vec::new(), Vec::new()]);
+async fn open_both(span: Duration, short: &GrownLog, long: &GrownLog) -> Result<(f64, f64)> {
+    let start = Instant::now();
+    let mut micros = [Vec::new(), Vec::new()];
     for nth in 0..N_OPENS.end {
         for (log, micros) in [short, long].into_iter().zip(&mut micros) {
             micros.push(time_to_open(log).await?);
@@ -118,7 +120,7 @@ async fn open_both(span: Duration, short: &Log, long: &Log) -> Result<(f64, f64)
     Ok((short, long))
 }
 
-async fn time_to_open(log: &Log) -> Result<f64> {
+async fn time_to_open(log: &GrownLog) -> Result<f64> {
     let start = Instant::now();
     let board = log.open().await?;
     board.look(State::version).await?;

@@ -9,11 +9,11 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::{report::WrongUse, server::Session, team, workbench::Workbench};
+use crate::{report::WrongUse, server::ServerSession, team, workbench::Workbench};
 
 /// How many clients are tried; the best counts.
 const CLIENTS: [usize; 4] = [4, 8, 16, 32];
-/// How many tasks no server claims in a second.
+/// More tasks than any server claims in a second.
 const N_TASKS: u64 = 50_000;
 
 const TABLES: &str = "
@@ -34,15 +34,15 @@ logged AS (INSERT INTO event (body) SELECT 'LINE' FROM done) SELECT id FROM done
 #[derive(Debug)]
 pub(crate) struct Pgbench {
     url: String,
-    session: Session,
+    session: ServerSession,
     script: PathBuf,
     n_clients: usize,
 }
 
 impl Pgbench {
-    /// Finds the number of clients that gets most done.
+    /// Finds the number of clients with the highest throughput.
     pub(crate) async fn new(url: &str, bench: &Workbench, span: Duration) -> Result<Self> {
-        let session = Session::open(url, |_| ()).await?;
+        let session = ServerSession::open(url, |_| ()).await?;
         session.execute(TABLES).await?;
         let script = bench.join("pgbench.sql");
         std::fs::write(&script, SCRIPT.trim_start().replace("LINE", &team::sample_line()?))?;
@@ -59,7 +59,7 @@ impl Pgbench {
         Ok(raw)
     }
 
-    /// Claims and completes for a while, and gives the operations in a second.
+    /// Claims and completes for a while; returns the operations per second.
     pub(crate) async fn run(&self, span: Duration) -> Result<f64> {
         self.top_up(1_000 + N_TASKS * span.as_secs()).await?;
         let clients = self.n_clients.to_string();
@@ -86,7 +86,7 @@ impl Pgbench {
         Ok(2.0 * pairs)
     }
 
-    /// Fills up and tidies up, so that every run begins alike.
+    /// Refills and vacuums the table, so that every run starts alike.
     async fn top_up(&self, n_tasks: u64) -> Result<()> {
         let pending = "(SELECT count(*) FROM task WHERE status = 'pending')";
         let insert = "INSERT INTO task (status) SELECT 'pending' FROM generate_series";

@@ -15,10 +15,10 @@ use crate::{
     ROUNDS,
     child::Waits,
     cli::BenchPart,
-    outcome::{Outcome, Subject, Tally, Target, Unit, median},
+    outcome::{Comparison, Subject, Target, Throughput, Unit, median},
     partner::{Partner, team_args},
     running,
-    server::Database,
+    server::BenchDatabase,
     team,
     workbench::Workbench,
 };
@@ -26,28 +26,29 @@ use crate::{
 /// How many processes share a team.
 const PROCESSES: usize = 8;
 
-pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Outcome>> {
+pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Comparison>> {
     let url = setup.postgres.as_deref().context("this part is measured only with a server")?;
-    let database = Database::create(url).await?;
+    let database = BenchDatabase::create(url).await?;
     let outcomes = measure_on(setup, database.url()).await;
     database.remove().await?;
     outcomes
 }
 
-async fn measure_on(setup: &BoardSetup, url: &str) -> Result<Vec<Outcome>> {
+async fn measure_on(setup: &BoardSetup, url: &str) -> Result<Vec<Comparison>> {
     // `pgbench` counts whole seconds.
     let slice = Duration::from_secs(setup.slice().as_secs_f64().ceil() as u64);
     let raw = Pgbench::new(url, &setup.bench, slice).await?;
     let many = Callers::new(url, MANY, setup.n_tasks).await?;
-    let led = Led::start(url, &setup.bench).await?;
-    let (mut raw_rate, mut by_many) = (0.0, Tally::default());
-    let [mut by_socket, mut direct] = [Several::default(), Several::default()];
+    let led = LedTeam::start(url, &setup.bench).await?;
+    let mut raw_rate = 0.0;
+    let mut by_many = Throughput::default();
+    let [mut by_socket, mut direct] = [ProcessCrowd::default(), ProcessCrowd::default()];
     for _ in 0..ROUNDS {
         raw_rate += raw.run(slice).await? / f64::from(ROUNDS);
         by_many += many.run(slice).await?;
         team::top_up(&led.board, setup.n_tasks).await?;
         by_socket.run(led.processes(&setup.bench, slice)).await?;
-        // Nobody else is at work meanwhile, but this board is open too, as a lead's would be.
+        // Nobody else works meanwhile, but this board stays open, as a lead's would.
         many.board().catch_up().await?;
         team::top_up(many.board(), setup.n_tasks).await?;
         direct.run(processes(&setup.bench, url, many.board().team(), slice)).await?;
@@ -59,11 +60,11 @@ async fn measure_on(setup: &BoardSetup, url: &str) -> Result<Vec<Outcome>> {
         |what, against, unit| Subject { part: BenchPart::Postgres.name(), what, against, unit };
     let raw_is = "raw SKIP LOCKED by pgbench, 1 operation per commit";
     let rate = |what, ours, target: Option<Target>| {
-        Outcome::new(subject(what, raw_is, Unit::PerSecond), ours, raw_rate, target)
+        Comparison::new(subject(what, raw_is, Unit::PerSecond), ours, raw_rate, target)
     };
-    let longest = |what, several: Several, target: Option<Target>| {
+    let longest = |what, several: ProcessCrowd, target: Option<Target>| {
         let (longest, median) = several.waits();
-        Outcome::new(subject(what, "their median wait", Unit::Micros), longest, median, target)
+        Comparison::new(subject(what, "their median wait", Unit::Micros), longest, median, target)
     };
     let longest_wait = Some(Target::AtMost(20.0));
     Ok(vec![
@@ -76,13 +77,13 @@ async fn measure_on(setup: &BoardSetup, url: &str) -> Result<Vec<Outcome>> {
 }
 
 /// A team that is led from this process.
-struct Led {
+struct LedTeam {
     board: Board,
     lead: Lead,
     socket: PathBuf,
 }
 
-impl Led {
+impl LedTeam {
     async fn start(url: &str, bench: &Workbench) -> Result<Self> {
         let store = team::open_store(url).await?;
         let board = team::create_to_lead(store, PROCESSES, Settings::default()).await?;
@@ -117,26 +118,28 @@ fn processes(bench: &Workbench, url: &str, team: TeamId, span: Duration) -> Vec<
 }
 
 fn with_share(mut args: Vec<String>, nth: usize, span: Duration) -> Vec<String> {
-    let (nth, seconds) = (nth.to_string(), span.as_secs().to_string());
+    let nth = nth.to_string();
+    let seconds = span.as_secs().to_string();
     args.extend(["--nth", &nth, "--seconds", &seconds].map(str::to_owned));
     args
 }
 
-/// What several processes got done at once.
+/// The work of several processes at once.
 #[derive(Default)]
-struct Several {
-    /// In a second, in each round.
+struct ProcessCrowd {
+    /// Operations per second, one for each round.
     rates: Vec<f64>,
     /// How long each operation took, in microseconds.
     micros: Vec<f64>,
 }
 
-impl Several {
-    /// Lets them work. The lead that they ask may be in this process, so nobody here waits for them but a thread.
+impl ProcessCrowd {
+    /// Runs them. Their lead may be in this process, so a separate thread waits for them.
     async fn run(&mut self, commands: Vec<Command>) -> Result<()> {
         let all = tokio::task::spawn_blocking(move || work(commands)).await??;
-        let rate =
-            |it: &Waits| Tally { n_operations: it.micros.len() as u64, elapsed: it.elapsed }.rate();
+        let rate = |it: &Waits| {
+            Throughput { n_operations: it.micros.len() as u64, elapsed: it.elapsed }.rate()
+        };
         self.rates.push(all.iter().map(rate).sum());
         self.micros.extend(all.into_iter().flat_map(|it| it.micros).map(|wait| wait as f64));
         Ok(())

@@ -12,22 +12,22 @@ use super::BoardSetup;
 use crate::{
     ROUNDS, child,
     cli::BenchPart,
-    outcome::{Outcome, Subject, Target, Unit, median},
+    outcome::{Comparison, Subject, Target, Unit, median},
     partner::{Partner, team_args},
     raw_file::RawFile,
     raw_sqlite::RawSqlite,
-    server::{Database, Session},
+    server::{BenchDatabase, ServerSession},
     team,
     workbench::Workbench,
 };
 
-/// No more samples than this in one round; the middle does not move any more.
+/// The most samples in one round; more do not change the median.
 const N_SAMPLES: usize = 2_000;
 
-pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Outcome>> {
+pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Comparison>> {
     let bench = &setup.bench;
     let inotify = |commit| -> Result<Rival> {
-        let bare = Bare::file(bench, &bench.join("bare"))?;
+        let bare = BareNotice::file(bench, &bench.join("bare"))?;
         Ok(Rival { bare, bare_is: "a file written, inotify", commit })
     };
     let url = format!("sqlite:{}", bench.join("seen.db").display());
@@ -37,7 +37,7 @@ pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Outcome>> {
     let rival = inotify(Commit::File(RawFile::new(&bench.join("seen-raw.jsonl"))?))?;
     outcomes.extend(compare(setup, "files", &url, rival).await?);
     if let Some(url) = &setup.postgres {
-        let database = Database::create(url).await?;
+        let database = BenchDatabase::create(url).await?;
         let on_server = Box::pin(compare_on_server(setup, database.url())).await;
         database.remove().await?;
         outcomes.extend(on_server?);
@@ -45,31 +45,31 @@ pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-async fn compare_on_server(setup: &BoardSetup, url: &str) -> Result<Vec<Outcome>> {
-    let bare = Bare::server(&setup.bench, url).await?;
-    let session = Session::open(url, |_| ()).await?;
+async fn compare_on_server(setup: &BoardSetup, url: &str) -> Result<Vec<Comparison>> {
+    let bare = BareNotice::server(&setup.bench, url).await?;
+    let session = ServerSession::open(url, |_| ()).await?;
     session.execute("CREATE TABLE event (body text NOT NULL)").await?;
     let commit = Commit::Server(session, team::sample_line()?);
     let rival = Rival { bare, bare_is: "LISTEN and NOTIFY", commit };
     compare(setup, "postgres", url, rival).await
 }
 
-/// What ours is compared with: a bare wake-up, and what making such a change durable takes by itself.
+/// The baseline: a bare wake-up, and a bare durable commit.
 struct Rival {
-    bare: Bare,
+    bare: BareNotice,
     bare_is: &'static str,
     commit: Commit,
 }
 
-/// Ours is timed from the command on, so the commit is in it. A change is there when it is durable: what counts is how
-/// long it takes from then on, and that is ours without a raw commit.
+/// Our time starts with the command, so it includes the commit. A change counts once it is durable, so we subtract the time
+/// of a raw commit.
 async fn compare(
     setup: &BoardSetup,
     what: &'static str,
     url: &str,
     mut rival: Rival,
-) -> Result<Vec<Outcome>> {
-    let mut ours = Ours::new(&setup.bench, url).await?;
+) -> Result<Vec<Comparison>> {
+    let mut ours = FollowingBoard::new(&setup.bench, url).await?;
     let [mut all, mut bare, mut commit] = [const { Vec::new() }; 3];
     for _ in 0..ROUNDS {
         bare.extend(sample(setup.slice(), async || rival.bare.once().await).await?);
@@ -79,13 +79,14 @@ async fn compare(
     let [all, bare, commit] = [all, bare, commit].map(median);
     let subject =
         |against| Subject { part: BenchPart::Seen.name(), what, against, unit: Unit::Micros };
-    let durable = Outcome::new(subject(rival.bare_is), all - commit, bare, Target::AtMost(5.0));
+    let durable = Comparison::new(subject(rival.bare_is), all - commit, bare, Target::AtMost(5.0));
     let with_commit = subject("a raw commit, and that");
-    Ok(vec![durable, Outcome::new(with_commit, all, commit + bare, Target::AtMost(5.0))])
+    Ok(vec![durable, Comparison::new(with_commit, all, commit + bare, Target::AtMost(5.0))])
 }
 
 async fn sample(span: Duration, mut once: impl AsyncFnMut() -> Result<f64>) -> Result<Vec<f64>> {
-    let (start, mut micros) = (Instant::now(), Vec::new());
+    let start = Instant::now();
+    let mut micros = Vec::new();
     while micros.len() < N_SAMPLES {
         micros.push(once().await?);
         if start.elapsed() >= span {
@@ -96,15 +97,15 @@ async fn sample(span: Duration, mut once: impl AsyncFnMut() -> Result<f64>) -> R
 }
 
 /// A board that follows, and a process that changes it.
-struct Ours {
+struct FollowingBoard {
     partner: Partner,
     news: Subscription,
     clock: Clock,
-    /// It follows as long as it is open.
+    /// Kept open, because a closed board does not follow.
     _board: Board,
 }
 
-impl Ours {
+impl FollowingBoard {
     async fn new(bench: &Workbench, url: &str) -> Result<Self> {
         let store = team::open_store(url).await?;
         let board = team::create(store.clone(), 1).await?;
@@ -118,7 +119,7 @@ impl Ours {
         Ok(Self { partner, news, clock: Clock::system(), _board: board })
     }
 
-    /// From the moment at which the other process gives the command until the event is here, so with its durability.
+    /// The time from the command in the other process to the event here, including its commit.
     async fn once(&mut self) -> Result<f64> {
         self.partner.prompt()?;
         loop {
@@ -131,17 +132,17 @@ impl Ours {
     }
 }
 
-/// A process that makes itself heard by the plainest means, and who hears it.
-struct Bare {
+/// A process that sends bare notices, and the listener for them.
+struct BareNotice {
     partner: Partner,
-    /// When it was said what is heard.
+    /// The send time of every notice.
     heard: tokio::sync::mpsc::UnboundedReceiver<i64>,
-    /// Whoever listens does so until this is dropped.
+    /// The listener, which ends when this is dropped.
     _ear: Box<dyn std::any::Any>,
 }
 
-impl Bare {
-    /// Another process writes a file, and inotify tells.
+impl BareNotice {
+    /// Another process writes a file; inotify reports it.
     fn file(bench: &Workbench, path: &Path) -> Result<Self> {
         let partner = Partner::start(bench, &["touch".to_owned(), path.display().to_string()])?;
         let (sender, heard) = tokio::sync::mpsc::unbounded_channel();
@@ -157,10 +158,10 @@ impl Bare {
         Ok(Self { partner, heard, _ear: Box::new(ear) })
     }
 
-    /// Another process notifies, and the server tells.
+    /// Another process sends `NOTIFY`; the server delivers it.
     async fn server(bench: &Workbench, url: &str) -> Result<Self> {
         let (sender, heard) = tokio::sync::mpsc::unbounded_channel();
-        let session = Session::open(url, move |notice| {
+        let session = ServerSession::open(url, move |notice| {
             let _unheard = sender.send(notice.payload().parse::<i64>().unwrap_or_default());
         });
         let session = session.await?;
@@ -176,11 +177,11 @@ impl Bare {
     }
 }
 
-/// A durable change by the plainest means.
+/// A bare durable commit.
 enum Commit {
     Sqlite(RawSqlite),
     File(RawFile),
-    Server(Session, String),
+    Server(ServerSession, String),
 }
 
 impl Commit {

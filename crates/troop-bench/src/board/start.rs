@@ -9,9 +9,9 @@ use troop_runtime::Board;
 
 use super::BoardSetup;
 use crate::{
-    child::Memory,
+    child::BoardMemory,
     cli::BenchPart,
-    outcome::{Outcome, Subject, Target, Unit, median},
+    outcome::{Comparison, Subject, Target, Unit, median},
     partner::{Partner, team_args},
     team,
     workbench::Workbench,
@@ -24,7 +24,7 @@ const N_READERS: usize = 8;
 /// How much memory a full board may take, in megabytes.
 const LIMIT: f64 = 60.0;
 
-pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Outcome>> {
+pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Comparison>> {
     let url = format!("sqlite:{}", setup.bench.join("start.db").display());
     let board = team::create(team::open_store(&url).await?, N_READERS).await?;
     let id = board.team();
@@ -37,17 +37,18 @@ pub(crate) async fn measure(setup: &BoardSetup) -> Result<Vec<Outcome>> {
     let board = board.await?;
     add_messages(&board, setup.n_tasks).await?;
     board.close().await;
-    let memory: Memory = Partner::start(&setup.bench, &team_args("hold", id, &url))?.hear_json()?;
+    let memory: BoardMemory =
+        Partner::start(&setup.bench, &team_args("hold", id, &url))?.hear_json()?;
 
     let subject =
         |what, against, unit| Subject { part: BenchPart::Start.name(), what, against, unit };
     let held = |what, kilobytes: u64| {
         let subject = subject(what, "the limit", Unit::Megabytes);
-        Outcome::new(subject, kilobytes as f64 / 1024.0, LIMIT, Target::AtMost(1.0))
+        Comparison::new(subject, kilobytes as f64 / 1024.0, LIMIT, Target::AtMost(1.0))
     };
     let started = subject("troop task next", "troop --version", Unit::Micros);
     Ok(vec![
-        Outcome::new(started, next, version, Target::AtMost(3.0)),
+        Comparison::new(started, next, version, Target::AtMost(3.0)),
         held("memory, a full board open", memory.opened),
         held("memory, all of it looked at", memory.used),
     ])
@@ -65,9 +66,10 @@ async fn add_messages(board: &Board, n_messages: usize) -> Result<()> {
     team::submit_many(board, n_messages, message).await
 }
 
-/// Runs two commands in turns and gives the median time of each, from start to end of the process.
+/// Runs two commands alternately and returns the median time of each, from start to end of the process.
 fn run_both(bench: &Workbench, span: Duration, one: &[&str], other: &[&str]) -> Result<(f64, f64)> {
-    let (start, mut micros) = (Instant::now(), [Vec::new(), Vec::new()]);
+    let start = Instant::now();
+    let mut micros = [Vec::new(), Vec::new()];
     for nth in 0..N_RUNS.end {
         for (args, micros) in [one, other].into_iter().zip(&mut micros) {
             micros.push(time_to_run(bench, args)?);

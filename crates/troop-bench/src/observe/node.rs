@@ -1,4 +1,4 @@
-//! Bare `JSON.parse` in Node, on the same bytes: what any observer in that language does at least.
+//! Bare `JSON.parse` in Node on the same bytes, which any observer in that language must do.
 
 use std::{
     path::Path,
@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 
-/// Parses every line of a file until time is up, and says how many bytes a second that was.
+/// Parses every line of a file until time is up, and prints the bytes per second.
 const SCRIPT: &str = "
 const [file, seconds] = process.argv.slice(1);
 const text = require('fs').readFileSync(file);
@@ -30,7 +30,7 @@ pub(crate) fn is_there() -> bool {
     node.status().is_ok_and(|status| status.success())
 }
 
-/// How many bytes a second Node parses.
+/// How many bytes per second Node parses.
 pub(crate) fn rate(file: &Path, span: Duration) -> Result<f64> {
     let mut node = Command::new("node");
     node.args(["--eval", SCRIPT, "--"]).arg(file).arg(span.as_secs_f64().to_string());

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-/// So many exchanges, and the team is over; then comes another.
+/// A team ends after this many exchanges; then another begins.
 const LIFE: u64 = 4_000;
 
-/// Says one message after another.
+/// Generates one message after another.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     /// An exchange is a tool use and its result.
@@ -55,7 +55,7 @@ impl Stream {
         bytes.push(b'\n');
     }
 
-    /// The tool, what it is asked, and what comes of it.
+    /// The tool, its input and its result.
     fn exchange(&mut self) -> (&'static str, String, String) {
         let at = self.n_exchanges % LIFE;
         match at {
@@ -87,9 +87,10 @@ impl Stream {
         }
     }
 
-    /// A task is made, taken and completed, and somebody is told.
+    /// A task is created, claimed and completed, and a member is told.
     fn work(&mut self, step: u64) -> (&'static str, String, String) {
-        let (task, who) = (self.n_tasks, self.n_tasks % 4 + 1);
+        let task = self.n_tasks;
+        let who = self.n_tasks % 4 + 1;
         let updated = format!("Updated task #{task} status");
         match step % 4 {
             0 => {

@@ -1,4 +1,4 @@
-//! A stream that makes one task after another.
+//! A stream that creates one task after another.
 
 use std::io::Write;
 
@@ -7,14 +7,14 @@ use anyhow::Result;
 /// How many tasks are written at once.
 const PIECE: u64 = 1_000;
 
-/// Writes that a team is made, and then its tasks.
+/// Writes the creation of a team and of its tasks.
 pub(crate) fn write(n_tasks: u64, to: &mut impl Write) -> Result<()> {
     let mut piece = Vec::new();
-    add(&mut piece, 0, ("TeamCreate", r#"{"team_name":"blue"}"#), r#"{"team_name":"blue"}"#)?;
+    add(&mut piece, 0, "TeamCreate", r#"{"team_name":"blue"}"#, r#"{"team_name":"blue"}"#)?;
     for number in 1..=n_tasks {
         let input = format!(r#"{{"subject":"task {number}"}}"#);
         let result = format!("Task #{number} created successfully: task {number}");
-        add(&mut piece, number, ("TaskCreate", &input), &result)?;
+        add(&mut piece, number, "TaskCreate", &input, &result)?;
         if number.is_multiple_of(PIECE) {
             to.write_all(&piece)?;
             piece.clear();
@@ -25,7 +25,7 @@ pub(crate) fn write(n_tasks: u64, to: &mut impl Write) -> Result<()> {
 }
 
 /// A tool use and its result.
-fn add(piece: &mut Vec<u8>, nth: u64, (tool, input): (&str, &str), result: &str) -> Result<()> {
+fn add(piece: &mut Vec<u8>, nth: u64, tool: &str, input: &str, result: &str) -> Result<()> {
     writeln!(
         piece,
         "{{\"type\":\"assistant\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\

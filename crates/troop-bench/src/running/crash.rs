@@ -5,21 +5,21 @@ use tokio::time::Instant;
 use troop_model::{Event, Fact, MemberName, Metadata, NewTask, TaskNumber};
 use troop_process::{Signal, kill_group};
 
-use super::{Running, TeamSetup};
+use super::{RunningTeam, TeamSetup};
 use crate::{
     cli::BenchTeamPart,
-    outcome::{Outcome, Subject, Target, Unit, of_hundred},
+    outcome::{Comparison, Subject, Target, Unit, of_hundred},
 };
 
-/// How many there are: one crashes, and others are idle.
+/// One crashes, the others are idle.
 const N_TEAMMATES: usize = 3;
 /// How many crashes there are.
 const N_CRASHES: usize = 100;
 /// The limit, in microseconds.
 const LIMIT: f64 = 50_000.0;
 
-pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Outcome>> {
-    let mut running = Running::start(setup, "crash").await?;
+pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Comparison>> {
+    let mut running = RunningTeam::start(setup, "crash").await?;
     for nth in 0..N_TEAMMATES {
         running.spawn(nth, "command").await?;
     }
@@ -35,12 +35,12 @@ pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Outcome>> {
         against: "the limit",
         unit: Unit::Micros,
     };
-    Ok(vec![Outcome::new(subject, of_hundred(99, micros), LIMIT, Target::AtMost(1.0))])
+    Ok(vec![Comparison::new(subject, of_hundred(99, micros), LIMIT, Target::AtMost(1.0))])
 }
 
-/// Kills who holds a task; gives how long it takes until somebody else does. All are idle again afterwards.
-async fn crash(setup: &TeamSetup, running: &mut Running, nth: usize) -> Result<f64> {
-    // Who is second finds what the first has left behind, and is done at once.
+/// Kills the holder of a task; returns the time until another teammate has it. All are idle again afterwards.
+async fn crash(setup: &TeamSetup, running: &mut RunningTeam, nth: usize) -> Result<f64> {
+    // The second holder finds the first one's mark, and is done at once.
     let mark = setup.bench.join(&format!("begun-{nth}"));
     let script = format!("test -e {0} || {{ touch {0}; sleep 1000; }}", mark.display());
     let command = serde_json::json!(["sh", "-c", script]);
@@ -61,7 +61,7 @@ async fn crash(setup: &TeamSetup, running: &mut Running, nth: usize) -> Result<f
     let elapsed = start.elapsed();
     ensure!(second != first, "nobody else was given the task");
     running.until_idle(&first).await?;
-    // Who gets something done is started again at once when it crashes next.
+    // A teammate that completed something restarts without a delay after its next crash.
     let task = NewTask {
         subject: "Recover".to_owned(),
         description: "true".to_owned(),
@@ -79,7 +79,7 @@ async fn crash(setup: &TeamSetup, running: &mut Running, nth: usize) -> Result<f
 
 /// Waits until a task is given to somebody.
 async fn assigned(
-    running: &mut Running,
+    running: &mut RunningTeam,
     wanted: Option<TaskNumber>,
 ) -> Result<(TaskNumber, MemberName)> {
     running

@@ -7,11 +7,11 @@ use tokio::time::Instant;
 use troop_model::{Command, Fact, NewTask, TaskCommand, TaskNumber, Version};
 use troop_runtime::CommandRequest;
 
-use super::{Running, TeamSetup};
+use super::{RunningTeam, TeamSetup};
 use crate::{
     cli::BenchTeamPart,
     {
-        outcome::{Outcome, Subject, Target, Unit, median},
+        outcome::{Comparison, Subject, Target, Unit, median},
         team,
     },
 };
@@ -32,14 +32,15 @@ fn waits_for(task: u32) -> Vec<u32> {
     vec![above, first + (above + 1) % WIDTH]
 }
 
-pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Outcome>> {
+pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Comparison>> {
     let makefile = setup.bench.join("Makefile");
     std::fs::write(&makefile, written_for_make())?;
-    let mut running = Running::start(setup, "graph").await?;
+    let mut running = RunningTeam::start(setup, "graph").await?;
     for nth in 0..N_TEAMMATES {
         running.spawn(nth, "command").await?;
     }
-    let (mut ours, mut makes) = (Vec::new(), Vec::new());
+    let mut ours = Vec::new();
+    let mut makes = Vec::new();
     let start = Instant::now();
     while ours.len() < N_ROUNDS || start.elapsed() < setup.span {
         makes.push(make(setup).await?);
@@ -59,8 +60,8 @@ pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Outcome>> {
     };
     let twice = Subject { part, what: "tasks given twice", against: "none", unit: Unit::Count };
     Ok(vec![
-        Outcome::new(time, median(ours), median(makes), Target::AtMost(2.0)),
-        Outcome::new(twice, n_twice as f64, 1.0, Target::AtMost(0.0)),
+        Comparison::new(time, median(ours), median(makes), Target::AtMost(2.0)),
+        Comparison::new(twice, n_twice as f64, 1.0, Target::AtMost(0.0)),
     ])
 }
 
@@ -81,7 +82,7 @@ fn written_for_make() -> String {
     text
 }
 
-/// Lets `make` do the graph; gives the microseconds for each task.
+/// Runs the graph with `make`; returns the microseconds per task.
 async fn make(setup: &TeamSetup) -> Result<f64> {
     let mut make = troop_process::command("make");
     make.args(["-j5", "-f", "Makefile"]).current_dir(setup.bench.path()).stdout(Stdio::null());
@@ -91,8 +92,8 @@ async fn make(setup: &TeamSetup) -> Result<f64> {
     Ok(micros_each(start))
 }
 
-/// Lets the team do the graph; gives the microseconds for each task.
-async fn work_off(running: &mut Running) -> Result<f64> {
+/// Runs the graph with the team; returns the microseconds per task.
+async fn work_off(running: &mut RunningTeam) -> Result<f64> {
     let before = running.board.look(|state| state.tasks().last().0).await?;
     let start = Instant::now();
     let mut given = Vec::new();
@@ -124,8 +125,8 @@ fn micros_each(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e6 / f64::from(N_TASKS)
 }
 
-/// How many tasks the log says were given to somebody more than once.
-async fn n_given_twice(running: &Running) -> Result<usize> {
+/// How many tasks were given out more than once, according to the log.
+async fn n_given_twice(running: &RunningTeam) -> Result<usize> {
     let mut log = running.board.subscribe(Version::ZERO);
     let mut n_given = BTreeMap::<TaskNumber, usize>::new();
     while let Some(event) = log.next_stored().await? {

@@ -1,31 +1,32 @@
-//! Teammates that have nothing to do: how soon one is there, the memory it takes, and how often many of them wake up.
+//! Idle teammates: how soon one is ready, its memory, and the CPU time of many.
 
 use std::{fs, time::Duration};
 
 use anyhow::{Context as _, Result};
 use tokio::time::{Instant, sleep};
 
-use super::{Running, TeamSetup};
+use super::{RunningTeam, TeamSetup};
 use crate::{
     cli::BenchTeamPart,
-    outcome::{Outcome, Subject, Target, Unit, median},
+    outcome::{Comparison, Subject, Target, Unit, median},
 };
 
 const MANY: usize = 100;
-/// How many there are where each thing is done once.
+/// How many, if everything is done once.
 const FEW: usize = 3;
-/// Limits: milliseconds until it is ready, megabytes in memory, megabytes of its own, percent of a core for all of them.
+/// Limits: microseconds until it is ready, resident megabytes, private megabytes, percent of a core for all of them.
 const READY: f64 = 15_000.0;
 const RESIDENT: f64 = 8.0;
 const PRIVATE: f64 = 1.0;
 const CPU: f64 = 2.0;
-/// How long nobody does anything before it is looked whether that is so.
+/// How long the team rests before we measure.
 const REST: Duration = Duration::from_millis(500);
 
-pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Outcome>> {
-    let mut running = Running::start(setup, "idle").await?;
+pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Comparison>> {
+    let mut running = RunningTeam::start(setup, "idle").await?;
     let n_teammates = if setup.span.is_zero() { FEW } else { MANY };
-    let (mut pids, mut ready) = (Vec::new(), Vec::new());
+    let mut pids = Vec::new();
+    let mut ready = Vec::new();
     for nth in 0..n_teammates {
         let start = Instant::now();
         let name = running.spawn(nth, "command").await?;
@@ -35,7 +36,8 @@ pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Outcome>> {
     sleep(REST).await;
     let memory = pids.iter().map(|pid| memory(*pid)).collect::<Result<Vec<_>>>()?;
     let all: Vec<_> = pids.iter().copied().chain([std::process::id()]).collect();
-    let (before, start) = (busy(&all)?, Instant::now());
+    let before = busy(&all)?;
+    let start = Instant::now();
     sleep(setup.span).await;
     let seconds = busy(&all)?.saturating_sub(before) as f64 / 1e9;
     let percent = 100.0 * seconds / start.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
@@ -43,9 +45,9 @@ pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Outcome>> {
     let limit = |what, unit, ours, most| {
         let part = BenchTeamPart::Idle.name();
         let subject = Subject { part, what, against: "the limit", unit };
-        Outcome::new(subject, ours, most, Target::AtMost(1.0))
+        Comparison::new(subject, ours, most, Target::AtMost(1.0))
     };
-    let of = |look: fn(&Memory) -> f64| median(memory.iter().map(look).collect());
+    let of = |look: fn(&ProcessMemory) -> f64| median(memory.iter().map(look).collect());
     Ok(vec![
         limit("from spawn to ready", Unit::Micros, median(ready), READY),
         limit("memory of one", Unit::Megabytes, of(|it| it.resident), RESIDENT),
@@ -56,12 +58,12 @@ pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Outcome>> {
 
 /// In megabytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Memory {
+pub(crate) struct ProcessMemory {
     pub(crate) resident: f64,
     private: f64,
 }
 
-pub(crate) fn memory(pid: u32) -> Result<Memory> {
+pub(crate) fn memory(pid: u32) -> Result<ProcessMemory> {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
     let megabytes = |field: &str| -> Result<f64> {
         let line = rollup.lines().find_map(|line| line.strip_prefix(field));
@@ -70,10 +72,10 @@ pub(crate) fn memory(pid: u32) -> Result<Memory> {
         Ok(kilobytes / 1024.0)
     };
     let private = megabytes("Private_Clean:")? + megabytes("Private_Dirty:")?;
-    Ok(Memory { resident: megabytes("Rss:")?, private })
+    Ok(ProcessMemory { resident: megabytes("Rss:")?, private })
 }
 
-/// How long processes have run in all, each thread of them, in nanoseconds.
+/// The CPU time of all threads of processes, in nanoseconds.
 fn busy(pids: &[u32]) -> Result<u64> {
     let mut all = 0;
     for pid in pids {

@@ -9,29 +9,31 @@ use anyhow::{Context as _, Result};
 use tokio::time::Instant;
 use troop_model::{Fact, MemberName, NewTask};
 
-use super::{MATE, Running, TeamSetup};
+use super::{MATE, RunningTeam, TeamSetup};
 use crate::{
     cli::BenchTeamPart,
     {
         mate::Game,
-        outcome::{Outcome, Subject, Target, Unit, median, of_hundred},
+        outcome::{Comparison, Subject, Target, Unit, median, of_hundred},
         raw_file::RawFile,
     },
 };
 
-/// How often one message goes there and another back in a round.
+/// How many round trips there are in a round.
 const N_RALLIES: usize = 100;
 /// How many rounds there are at least.
 const N_ROUNDS: usize = 5;
 /// The limit of the slowest of a hundred, in microseconds.
 const SLOWEST: f64 = 20_000.0;
 
-pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Outcome>> {
+pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Comparison>> {
     let mut hop = Hop::new(setup)?;
-    let mut running = Running::start(setup, "mail").await?;
+    let mut running = RunningTeam::start(setup, "mail").await?;
     let players = [running.spawn(0, MATE).await?, running.spawn(1, MATE).await?];
     let n_rallies = if setup.span.is_zero() { 1 } else { N_RALLIES };
-    let (mut ours, mut bare, mut n_rounds) = (Vec::new(), Vec::new(), 0);
+    let mut ours = Vec::new();
+    let mut bare = Vec::new();
+    let mut n_rounds = 0;
     let start = Instant::now();
     while n_rounds < N_ROUNDS || start.elapsed() < setup.span {
         for _ in 0..n_rallies {
@@ -52,14 +54,14 @@ pub(crate) async fn measure(setup: &TeamSetup) -> Result<Vec<Outcome>> {
     let slowest = subject("teammate to teammate, 99 of 100", "the limit");
     let slowest_of_ours = of_hundred(99, ours.clone());
     Ok(vec![
-        Outcome::new(middle, median(ours), median(bare), Target::AtMost(5.0)),
-        Outcome::new(slowest, slowest_of_ours, SLOWEST, Target::AtMost(1.0)),
+        Comparison::new(middle, median(ours), median(bare), Target::AtMost(5.0)),
+        Comparison::new(slowest, slowest_of_ours, SLOWEST, Target::AtMost(1.0)),
     ])
 }
 
-/// Lets two teammates send each other so many messages; gives how long each was on its way.
+/// Lets two teammates exchange messages; returns the latency of each.
 async fn play(
-    running: &mut Running,
+    running: &mut RunningTeam,
     [one, other]: &[MemberName; 2],
     n_rallies: usize,
 ) -> Result<Vec<f64>> {
@@ -72,11 +74,12 @@ async fn play(
             ..NewTask::default()
         })
     };
-    // Who does not begin must be on the field first.
+    // The player that receives first must be ready first.
     running.add_task(game(other, one, false)?).await?;
     running.until(|event| matches!(event.fact, Fact::TaskAssigned { .. }).then_some(())).await?;
     running.add_task(game(one, other, true)?).await?;
-    let (mut micros, mut n_left) = (Vec::new(), 2);
+    let mut micros = Vec::new();
+    let mut n_left = 2;
     let ended = running.until(|event| {
         if let Fact::TaskCompleted { result, .. } = &event.fact {
             micros.push(serde_json::from_str::<Vec<f64>>(result));
@@ -109,7 +112,7 @@ impl Hop {
         Ok(Self { stream, lines, file, _echo: echo })
     }
 
-    /// One way, which is half of there and back, and one line made durable.
+    /// Half of a round trip, and one durable line.
     fn once(&mut self) -> Result<f64> {
         let start = Instant::now();
         self.stream.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"team.message\"}\n")?;

@@ -15,20 +15,21 @@ use troop_runtime::{
 use uuid::Uuid;
 
 use super::WorkSetup;
-use crate::outcome::{Outcome, Subject, Target, Unit, median};
+use crate::outcome::{Comparison, Subject, Target, Unit, median};
 
 /// How many branches are merged.
 const N_BRANCHES: u32 = 100;
 /// How many when each thing is done once.
 const N_FEW: u32 = 3;
 
-pub(crate) async fn measure(setup: &WorkSetup) -> Result<Vec<Outcome>> {
+pub(crate) async fn measure(setup: &WorkSetup) -> Result<Vec<Comparison>> {
     let n_branches = if setup.span.is_zero() { N_FEW } else { N_BRANCHES };
     let (isolation, works) = ours(&setup.bench.join("ours"), n_branches).await?;
     let project = plain(&setup.bench.join("plain"), n_branches).await?;
     let checks = nothing_to_check();
-    let (mut ours, mut plain) = (Vec::new(), Vec::new());
-    // They take turns, so that a slow moment of the machine hits both.
+    let mut ours = Vec::new();
+    let mut plain = Vec::new();
+    // They alternate, so that a slow moment of the machine hits both.
     for (work, nth) in works.iter().zip(1..) {
         let since = Instant::now();
         let finished = isolation.finish(work, Aim::Merge, &checks).await?;
@@ -43,17 +44,18 @@ pub(crate) async fn measure(setup: &WorkSetup) -> Result<Vec<Outcome>> {
     let compared = |what, ours, plain| {
         let against = "`git merge` of the same";
         let subject = Subject { part: "merge", what, against, unit: Unit::Micros };
-        Outcome::new(subject, ours, plain, Target::AtMost(1.5))
+        Comparison::new(subject, ours, plain, Target::AtMost(1.5))
     };
-    let (all_of_ours, all_of_plain) = (ours.iter().sum(), plain.iter().sum());
+    let all_of_ours = ours.iter().sum();
+    let all_of_plain = plain.iter().sum();
     Ok(vec![
         compared("finished branches of one file, all of them", all_of_ours, all_of_plain),
-        // A disk that hangs for a moment hangs in one of them.
+        // A slow moment of the disk hits only one of them.
         compared("one of them, the middle", median(ours), median(plain)),
     ])
 }
 
-/// Members that are done: their folders are clean, and their branches are to be merged into the team's.
+/// Members with finished work: clean folders, and branches to merge into the team's.
 async fn ours(
     folder: &Path,
     n_branches: u32,
@@ -72,7 +74,8 @@ async fn ours(
     for nth in 1..=n_branches {
         let member: MemberName = format!("m{nth}").parse().context("a name")?;
         let place = isolation.place(&member).await?;
-        let (task, subject) = (TaskNumber(nth), format!("write {nth}"));
+        let task = TaskNumber(nth);
+        let subject = format!("write {nth}");
         let work = troop_runtime::TaskAttempt { member, task, attempt: 1, subject };
         isolation.begin(&work).await?;
         fs::write(place.join(format!("{nth}.txt")), format!("{nth}\n"))?;

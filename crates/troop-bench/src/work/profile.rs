@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::WorkSetup;
 use crate::{
     cli::BenchWorkPart,
-    outcome::{Outcome, Subject, Target, Unit, median},
+    outcome::{Comparison, Subject, Target, Unit, median},
 };
 
 /// How many files a folder has.
@@ -23,10 +23,12 @@ const N_READ: u32 = 200;
 /// How often each is done at least, and at most.
 const N_RUNS: std::ops::Range<usize> = 5..500;
 
-pub(crate) fn measure(setup: &WorkSetup) -> Result<Vec<Outcome>> {
+pub(crate) fn measure(setup: &WorkSetup) -> Result<Vec<Comparison>> {
     let repository = setup.bench.join("repository");
     let read = make(&repository, setup.n_files)?;
-    let (start, mut ours, mut baseline) = (Instant::now(), Vec::new(), Vec::new());
+    let start = Instant::now();
+    let mut ours = Vec::new();
+    let mut baseline = Vec::new();
     for nth in 0..N_RUNS.end {
         ours.push(micros(|| profile(setup, &repository))?);
         baseline.push(micros(|| list_and_read(&repository, &read))?);
@@ -41,10 +43,10 @@ pub(crate) fn measure(setup: &WorkSetup) -> Result<Vec<Outcome>> {
         against: "git ls-files | wc -l, and reading 200 files",
         unit: Unit::Micros,
     };
-    Ok(vec![Outcome::new(subject, median(ours), median(baseline), Target::AtMost(2.0))])
+    Ok(vec![Comparison::new(subject, median(ours), median(baseline), Target::AtMost(2.0))])
 }
 
-/// Makes a repository of files of a usual length, and gives those that are read.
+/// Makes a repository of files of a usual length; returns those that are read.
 fn make(repository: &Path, n_files: u32) -> Result<Vec<PathBuf>> {
     let text = "// TODO: say what this is for\npub fn answer() -> u32 {\n    42\n}\n".repeat(40);
     let mut read = Vec::new();

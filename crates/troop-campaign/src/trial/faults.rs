@@ -1,4 +1,4 @@
-//! Doing harm, and making it good again.
+//! Injecting faults, and undoing them.
 
 use std::{os::fd::OwnedFd, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::{
     plan::{Fault, Plan},
 };
 
-/// Something that is done to a trial at some moment.
+/// Something that happens to a trial at a given time.
 #[derive(Clone, Debug)]
 pub(super) enum Disturbance {
     Fault(Fault),
@@ -23,7 +23,7 @@ pub(super) enum Disturbance {
 }
 
 impl Trial {
-    /// All that is to happen, the first last.
+    /// Everything that will happen, in reverse order.
     pub(super) fn disturbances(&self, start: Instant) -> Vec<(Instant, Disturbance)> {
         let faults = self.plan.faults.iter().map(|(at, it)| (start + *at, Disturbance::Fault(*it)));
         let letters = self.plan.letters.iter();
@@ -49,14 +49,14 @@ impl Trial {
             Fault::KillLead => {
                 let session = self.session().await?;
                 self.lead.kill();
-                // The team goes on meanwhile, with another lead.
+                // The team continues meanwhile with another lead.
                 session.map(|session| self.vigils.spawn(check::orphans_of(session)));
                 true
             }
             Fault::StopMate(nth, pause) => {
                 let found = self.process(nth).await?;
                 let stopped = found.filter(|(mark, pid)| mark.signal(*pid, Signal::STOP).is_ok());
-                // Who has gone meanwhile needs nothing; so below.
+                // A process that has ended meanwhile needs nothing; the same below.
                 let go_on = |(mark, pid): (Mark, u32)| drop(mark.signal(pid, Signal::CONT));
                 stopped.map(|found| self.heal(pause, move || go_on(found))).is_some()
             }
@@ -83,7 +83,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Makes something good again, whatever the trial waits for then.
+    /// Undoes a fault, whatever the trial waits for then.
     fn heal(&mut self, after: Duration, heal: impl FnOnce() + Send + 'static) {
         self.healing.spawn(async move {
             sleep(after).await;
@@ -91,13 +91,13 @@ impl Trial {
         });
     }
 
-    /// Who leads now.
+    /// The current lead.
     async fn session(&self) -> Result<Option<Uuid>> {
         let look = |state: &State| Some(state.team()?.lead_lease.as_ref()?.session);
         Ok(self.board.look(look).await?)
     }
 
-    /// The process of a teammate, if the log knows one, and the mark by which it is told from all others.
+    /// The process of a teammate, if the log knows one, and its mark.
     async fn process(&self, nth: usize) -> Result<Option<(Mark, u32)>> {
         let name: MemberName = Plan::mate(nth).parse()?;
         let Some(session) = self.session().await? else { return Ok(None) };
@@ -108,13 +108,13 @@ impl Trial {
     async fn write_to(&mut self, to: usize) -> Result<()> {
         let name: MemberName = Plan::mate(to).parse()?;
         if self.board.look(move |state| state.member(&name).is_none()).await? {
-            // Nobody writes to who is not there.
+            // Nobody writes to an absent member.
             return Ok(());
         }
         let content = format!("letter {}", self.letters.len());
         match self.submit(letter(to, &content)).await {
             Ok(()) => self.letters.push(content),
-            // It may have gone just now.
+            // It may have ended just now.
             Err(error) if error.downcast_ref().is_some_and(is_refused) => {}
             Err(error) => return Err(error),
         }

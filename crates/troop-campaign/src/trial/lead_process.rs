@@ -1,4 +1,4 @@
-//! The lead's process: started, started again when it has gone, and killed.
+//! The lead's process: started, restarted when it has ended, and killed.
 
 use std::{ffi::OsString, fs::OpenOptions, os::fd::OwnedFd, path::PathBuf, process::Stdio};
 
@@ -12,7 +12,7 @@ use tokio::{
 
 use crate::lead::Orders;
 
-/// How long to wait before a lead that has gone is followed by another.
+/// How long to wait before starting the next lead.
 const PAUSE: Duration = Duration::from_millis(30);
 
 pub(super) struct LeadProcess {
@@ -39,17 +39,17 @@ impl LeadProcess {
         let mut child = command.spawn()?;
         let mut input = child.stdin.take().context("a lead has an input")?;
         let line = format!("{}\n", serde_json::to_string(&self.orders)?);
-        // One that is dead already is followed by another.
+        // A lead that is already dead is replaced.
         drop(input.write_all(line.as_bytes()).await);
-        // The answer that gets lost is lost once.
+        // An answer is lost only once.
         self.orders.lost = 0;
         self.child = Some(child);
         Ok(())
     }
 
-    /// Starts another if the last one has gone.
+    /// Starts another lead if the last one has ended.
     pub(super) async fn see_to(&mut self) -> Result<()> {
-        if self.is_running()? {
+        if self.check_running()? {
             self.next_start = Instant::now() + PAUSE;
         } else if Instant::now() >= self.next_start {
             self.start().await?;
@@ -57,14 +57,14 @@ impl LeadProcess {
         Ok(())
     }
 
-    pub(super) fn is_running(&mut self) -> Result<bool> {
+    pub(super) fn check_running(&mut self) -> Result<bool> {
         let Some(child) = &mut self.child else { return Ok(false) };
         Ok(child.try_wait()?.is_none())
     }
 
     pub(super) fn kill(&mut self) {
         if let Some(child) = &mut self.child {
-            // One that has just ended need not be killed.
+            // It may have ended just now.
             drop(child.start_kill());
         }
     }
@@ -77,7 +77,7 @@ impl LeadProcess {
         }
     }
 
-    /// The process, if there is one now, by a handle that never comes to mean another.
+    /// The current process, by a handle that never refers to another one.
     pub(super) fn process(&self) -> Option<OwnedFd> {
         let id = self.child.as_ref().and_then(Child::id)?;
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw)?;

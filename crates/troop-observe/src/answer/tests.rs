@@ -4,11 +4,11 @@ use serde_json::{Value, json, value::to_raw_value};
 
 use super::*;
 
-fn answer(content: &Value, structured: Option<&Value>) -> Answer {
+fn answer(content: &Value, structured: Option<&Value>) -> ToolAnswer {
     let content = to_raw_value(content).unwrap();
     let structured = structured.map(|it| to_raw_value(it).unwrap());
     let (content, structured) = (Some(&*content), structured.as_deref());
-    Answer::new(&ToolResult { id: "t".to_owned(), content, structured, is_error: false })
+    ToolAnswer::new(&ObservedResult { id: "t".to_owned(), content, structured, is_error: false })
 }
 
 fn created(content: &Value) -> Option<String> {
@@ -102,7 +102,10 @@ fn lists_are_read_line_by_line() {
     assert_eq!((listed[0].subject, listed[0].owner), ("Task A", Some("ann")));
     assert_eq!(listed[0].status, TaskStatus::Completed);
     assert_eq!((listed[1].subject, listed[1].owner), ("Task B (really)", Some("bob")));
-    assert_eq!(listed[1].blocked_by, [TaskId::new("1").unwrap(), TaskId::new("3").unwrap()]);
+    assert_eq!(
+        listed[1].blocked_by,
+        [ObservedTaskId::new("1").unwrap(), ObservedTaskId::new("3").unwrap()]
+    );
     assert_eq!((listed[2].subject, listed[2].owner), ("[x] C", None));
 }
 
@@ -125,11 +128,11 @@ fn brackets_at_the_end_of_a_subject_are_no_owner() {
 fn half_a_character_is_no_reason_to_lose_the_text() {
     let content: &RawValue =
         serde_json::from_str(r#""Task #1 created successfully: \ud83d""#).unwrap();
-    let result = ToolResult {
+    let result = ObservedResult {
         id: "t".to_owned(),
         content: Some(content),
         structured: None,
         is_error: false,
     };
-    assert_eq!(Answer::new(&result).created(), TaskId::new("1"));
+    assert_eq!(ToolAnswer::new(&result).created(), ObservedTaskId::new("1"));
 }

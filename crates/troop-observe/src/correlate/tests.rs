@@ -6,8 +6,8 @@ fn at(seconds: i64) -> Time {
     Time::from_micros(seconds * 1_000_000)
 }
 
-fn pending(id: &str, received_at: Time) -> Pending {
-    Pending {
+fn pending(id: &str, received_at: Time) -> PendingUse {
+    PendingUse {
         id: id.to_owned(),
         tool: "TaskList".to_owned(),
         operation: Operation::ListTasks,
@@ -53,7 +53,7 @@ fn a_result_without_a_use_is_nothing() {
 fn the_same_id_again_takes_the_place_of_the_former() {
     let mut it = Correlator::default();
     it.add(pending("a", at(0)));
-    it.add(Pending { operation: Operation::DeleteTeam, ..pending("a", at(1)) });
+    it.add(PendingUse { operation: Operation::DeleteTeam, ..pending("a", at(1)) });
     assert_eq!(it.n_waiting(), 1);
     assert_eq!(it.take("a").unwrap().operation, Operation::DeleteTeam);
 }
@@ -98,15 +98,15 @@ fn shelves_stay_small_whatever_comes() {
 fn what_waits_holds_only_so_much() {
     let letter = |id: &str, n_bytes| {
         let content = "x".repeat(n_bytes);
-        let letter = crate::vocabulary::Letter { content, ..Default::default() };
-        Pending { operation: Operation::Send(letter), ..pending(id, at(0)) }
+        let letter = crate::vocabulary::SentLetter { content, ..Default::default() };
+        PendingUse { operation: Operation::Send(letter), ..pending(id, at(0)) }
     };
     let mut it = Correlator::default();
     it.add(pending("first", at(0)));
     for nth in 0..600 {
         it.add(letter(&format!("long {nth}"), 1 << 20));
     }
-    let held: usize = it.waiting.iter().chain(&it.late).map(Pending::n_bytes).sum();
+    let held: usize = it.waiting.iter().chain(&it.late).map(PendingUse::n_bytes).sum();
     assert!(held <= MAX_BYTES, "{held}");
     assert!(!it.is_awaited("first") && !it.is_awaited("long 590"));
     assert!(it.is_awaited("long 597") && it.is_awaited("long 599"), "the last ones are known");

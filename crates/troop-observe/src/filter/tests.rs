@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn look(line: &str) -> Look {
-    Filter::new().look(line.as_bytes(), &Correlator::default())
+fn look(line: &str) -> LineVerdict {
+    LineFilter::new().look(line.as_bytes(), &Correlator::default())
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn everyday_lines_are_let_go() {
         "",
         "no JSON",
     ] {
-        assert_eq!(look(line), Look::LetGo, "{line}");
+        assert_eq!(look(line), LineVerdict::LetGo, "{line}");
     }
 }
 
@@ -36,16 +36,16 @@ fn whatever_may_be_about_a_team_is_read() {
         r#"{"teamName":"x"}"#,
         r#"{"parentUuid":null,"attachment":{"type":"queued_command","prompt":"x"},"type":"attachment"}"#,
     ] {
-        assert_eq!(look(line), Look::Read, "{line}");
+        assert_eq!(look(line), LineVerdict::Read, "{line}");
     }
 }
 
 #[test]
 fn results_are_read_if_their_use_is_known_and_else_kept() {
     let line = r#"{"content":[{"tool_use_id":"a"},{ "tool_use_id" : "b" }]}"#;
-    assert_eq!(look(line), Look::Early(["a", "b"].map(hash).to_vec()));
+    assert_eq!(look(line), LineVerdict::Early(["a", "b"].map(hash).to_vec()));
     // What cannot be seen at a glance is read.
     for line in [r#"{"tool_use_id":"a\n"}"#, r#"{"tool_use_id":7}"#, r#"{"tool_use_id":"cut"#] {
-        assert_eq!(look(line), Look::Read, "{line}");
+        assert_eq!(look(line), LineVerdict::Read, "{line}");
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 
 /// All lines of a stream that comes in pieces of this size, with the end as the last one.
 fn split(bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
-    let (mut lines, mut found) = (Lines::default(), Vec::new());
+    let (mut lines, mut found) = (LineSplitter::default(), Vec::new());
     for mut piece in bytes.chunks(size) {
         while !piece.is_empty() {
             let (n_taken, line) = lines.next(piece);
@@ -27,7 +27,7 @@ fn lines_come_out_whole_in_whatever_pieces_they_come() {
 
 #[test]
 fn a_line_of_100_megabytes_takes_no_memory_and_the_next_one_is_seen() {
-    let mut lines = Lines::default();
+    let mut lines = LineSplitter::default();
     let piece = vec![b'x'; 1 << 20];
     for _ in 0..100 {
         assert_eq!(lines.next(&piece), (piece.len(), None));

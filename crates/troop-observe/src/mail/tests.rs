@@ -26,7 +26,7 @@ fn several_in_one_message_are_found_in_order() {
 fn what_is_structured_is_read() {
     assert_eq!(
         one(r#"{"type":"idle_notification","from":"ann","completedTaskId":"3"}"#),
-        Content::Idle { completed: TaskId::new("3") }
+        Content::Idle { completed: ObservedTaskId::new("3") }
     );
     let request_id = || Some("r".to_owned());
     assert_eq!(

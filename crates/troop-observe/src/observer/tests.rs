@@ -18,14 +18,14 @@ fn seen(stream: &[u8], filters: bool) -> Value {
         let outputs = if filters { observer.line(line, now) } else { observer.out.drain(..) };
         // As text, because what is passed on may be deeper than anybody reads.
         said.extend(outputs.map(|output| match output {
-            Output::Supplement(it) => serde_json::to_string(&it).unwrap(),
-            Output::Event(it) => {
+            ObserverOutput::Supplement(it) => serde_json::to_string(&it).unwrap(),
+            ObserverOutput::Event(it) => {
                 serde_json::to_string(&TeamEvent { at: now, session_id: None, ..*it }).unwrap()
             }
         }));
     }
-    let session = Session { session_id: None, ..observer.session() };
-    let Counts { incomplete, unknown_tools, lines: _, unreadable: _ } = observer.counts();
+    let session = ObservedSession { session_id: None, ..observer.session() };
+    let ObserverCounts { incomplete, unknown_tools, lines: _, unreadable: _ } = observer.counts();
     json!([said, session, incomplete, unknown_tools, observer.n_waiting()])
 }
 

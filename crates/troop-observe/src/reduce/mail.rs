@@ -1,21 +1,21 @@
-//! What changes by what teammates write.
+//! Applies messages of teammates to a team.
 
 use crate::{
-    diff::Change,
-    event::What,
-    mail::{Content, Mail},
-    team::{LEAD, Member, MemberStatus, TaskStatus, Team},
+    diff::ObservedChange,
+    event::ObservedFact,
+    mail::{Content, TeammateMail},
+    team::{LEAD, MemberStatus, ObservedMember, ObservedTeam, TaskStatus},
 };
 
 use super::{GENERAL, put_member, set_status};
 
-/// Changes the team by what a teammate wrote to the observed session.
-pub(crate) fn reduce_mail(team: &mut Team, mail: Mail) -> Vec<Change> {
+/// Applies a message from a teammate to the observed session.
+pub(crate) fn reduce_mail(team: &mut ObservedTeam, mail: TeammateMail) -> Vec<ObservedChange> {
     let mut changes = Vec::new();
-    let Mail { from, color, summary, content } = mail;
+    let TeammateMail { from, color, summary, content } = mail;
     if team.may_have_more() && from != LEAD && from != "system" && team.member(&from).is_none() {
-        // The stream began after this one had joined.
-        let member = Member {
+        // This member joined before the stream began.
+        let member = ObservedMember {
             agent_id: format!("{from}@{}", team.name),
             name: from.clone(),
             agent_type: GENERAL.to_owned(),
@@ -31,32 +31,38 @@ pub(crate) fn reduce_mail(team: &mut Team, mail: Mail) -> Vec<Change> {
     let mut status = None;
     let what = match content {
         Content::Text(content) => {
-            What::Message { from: from.clone(), to: Some(to), content, summary }
+            ObservedFact::Message { from: from.clone(), to: Some(to), content, summary }
         }
         Content::Idle { completed } => {
             if let Some(task) = completed.as_ref().and_then(|it| team.tasks.get_mut(it)) {
                 let before = Some(Box::new(task.clone()));
                 task.status = TaskStatus::Completed;
-                changes.push(Change::Task { before, after: Box::new(task.clone()) });
+                changes.push(ObservedChange::Task { before, after: Box::new(task.clone()) });
             }
             status = Some(MemberStatus::Idle);
-            What::Idle { from: from.clone(), completed_task_id: completed }
+            ObservedFact::Idle { from: from.clone(), completed_task_id: completed }
         }
         Content::ShutdownRequest { request_id, reason } => {
-            What::ShutdownRequest { from: from.clone(), to, request_id, reason }
+            ObservedFact::ShutdownRequest { from: from.clone(), to, request_id, reason }
         }
         Content::ShutdownResponse { request_id, approved, reason } => {
             status = approved.then_some(MemberStatus::Shutdown);
-            What::ShutdownResponse { from: from.clone(), request_id, approved, reason }
+            ObservedFact::ShutdownResponse { from: from.clone(), request_id, approved, reason }
         }
         Content::PlanRequest { request_id, plan } => {
-            What::PlanApprovalRequest { from: from.clone(), to, request_id, plan }
+            ObservedFact::PlanApprovalRequest { from: from.clone(), to, request_id, plan }
         }
         Content::PlanResponse { request_id, approved, feedback } => {
-            What::PlanApprovalResponse { from: from.clone(), to, request_id, approved, feedback }
+            ObservedFact::PlanApprovalResponse {
+                from: from.clone(),
+                to,
+                request_id,
+                approved,
+                feedback,
+            }
         }
     };
-    changes.push(Change::Said(what));
+    changes.push(ObservedChange::Said(what));
     changes.extend(status.and_then(|status| set_status(team, &from, status)));
     changes
 }

@@ -1,25 +1,31 @@
-//! What a team will be if what was asked happens. Nothing of it is kept, so nothing has to be taken back.
+//! Predicts a team from tool uses without results. The prediction is a copy, so nothing needs undoing.
 
 use crate::{
-    correlate::Pending,
-    team::{Member, MemberStatus, Task, TaskId, TaskStatus, Team, TeamRole},
-    vocabulary::{Operation, Update},
+    correlate::PendingUse,
+    team::{
+        MemberStatus, ObservedMember, ObservedTask, ObservedTaskId, ObservedTeam, TaskStatus,
+        TeamRole,
+    },
+    vocabulary::{ObservedUpdate, Operation},
 };
 
 use super::{GENERAL, change_task};
 
-/// Changes a copy of a team as if something had happened, and marks what is different.
-pub(crate) fn imagine(team: &mut Option<Team>, asked: &Pending) {
+/// Changes a copy of a team as if a tool use had succeeded, and marks the difference as tentative.
+pub(crate) fn imagine(team: &mut Option<ObservedTeam>, asked: &PendingUse) {
     if let (Operation::CreateTeam { name }, None) = (&asked.operation, &*team) {
-        *team = Some(Team { tentative: true, ..Team::new(name.clone(), TeamRole::Lead) });
+        *team = Some(ObservedTeam {
+            tentative: true,
+            ..ObservedTeam::new(name.clone(), TeamRole::Lead)
+        });
         return;
     }
     let Some(team) = team else { return };
     match &asked.operation {
-        // What is about to end is still there, and it may be refused.
+        // The team still exists, and the deletion may be refused.
         Operation::DeleteTeam => team.tentative = true,
         Operation::Spawn(spawn) if spawn.team.is_some() && team.member(&spawn.name).is_none() => {
-            team.members.push(Member {
+            team.members.push(ObservedMember {
                 name: spawn.name.clone(),
                 agent_id: format!("{}@{}", spawn.name, team.name),
                 agent_type: spawn.agent_type.clone().unwrap_or_else(|| GENERAL.to_owned()),
@@ -31,8 +37,8 @@ pub(crate) fn imagine(team: &mut Option<Team>, asked: &Pending) {
             });
         }
         Operation::CreateTask { subject, description, active_form } => {
-            let Some(id) = TaskId::new(&asked.id) else { return };
-            let mut task = Task::new(id, subject.clone());
+            let Some(id) = ObservedTaskId::new(&asked.id) else { return };
+            let mut task = ObservedTask::new(id, subject.clone());
             task.description.clone_from(description);
             task.active_form.clone_from(active_form);
             task.tentative = true;
@@ -47,7 +53,7 @@ pub(crate) fn imagine(team: &mut Option<Team>, asked: &Pending) {
     }
 }
 
-fn imagine_update(team: &mut Team, update: &Update) {
+fn imagine_update(team: &mut ObservedTeam, update: &ObservedUpdate) {
     if !team.tasks.contains_key(&update.task) {
         return;
     }

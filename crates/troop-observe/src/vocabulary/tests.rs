@@ -15,7 +15,7 @@ fn operation(tool: &str, input: &Value) -> Option<Operation> {
     }
 }
 
-fn letter(input: &Value) -> Letter {
+fn letter(input: &Value) -> SentLetter {
     match operation("SendMessage", input) {
         Some(Operation::Send(letter)) => letter,
         other => panic!("{input} is no letter: {other:?}"),
@@ -29,15 +29,19 @@ fn the_seven_operations_are_known_by_their_names_and_have_categories() {
         assert_eq!(found, Some(category), "{tool}");
     };
     let spawn = json!({"team_name": "t", "name": "ann"});
-    check("TeamCreate", json!({"team_name": "t"}), Category::TeamStateChange);
-    check("TeamDelete", json!({}), Category::TeamStateChange);
-    check("Task", spawn.clone(), Category::TeamStateChange);
-    check("Agent", spawn, Category::TeamStateChange);
-    check("TaskCreate", json!({"subject": "s"}), Category::TeamTaskUpdate);
-    check("TaskUpdate", json!({"taskId": "1"}), Category::TeamTaskUpdate);
-    check("TaskList", json!({}), Category::TeamTaskUpdate);
-    check("TaskGet", json!({"taskId": 1}), Category::TeamTaskUpdate);
-    check("SendMessage", json!({"type": "broadcast", "content": "x"}), Category::TeamMessage);
+    check("TeamCreate", json!({"team_name": "t"}), ObservedCategory::TeamStateChange);
+    check("TeamDelete", json!({}), ObservedCategory::TeamStateChange);
+    check("Task", spawn.clone(), ObservedCategory::TeamStateChange);
+    check("Agent", spawn, ObservedCategory::TeamStateChange);
+    check("TaskCreate", json!({"subject": "s"}), ObservedCategory::TeamTaskUpdate);
+    check("TaskUpdate", json!({"taskId": "1"}), ObservedCategory::TeamTaskUpdate);
+    check("TaskList", json!({}), ObservedCategory::TeamTaskUpdate);
+    check("TaskGet", json!({"taskId": 1}), ObservedCategory::TeamTaskUpdate);
+    check(
+        "SendMessage",
+        json!({"type": "broadcast", "content": "x"}),
+        ObservedCategory::TeamMessage,
+    );
 }
 
 #[test]
@@ -101,7 +105,7 @@ fn a_field_of_the_wrong_type_is_not_there_and_the_others_are() {
     };
     assert_eq!((update.status, update.owner), (None, None));
     assert_eq!((update.task.as_str(), update.subject.as_deref()), ("7", Some("s")));
-    let blocks: Vec<_> = update.add_blocks.iter().map(TaskId::as_str).collect();
+    let blocks: Vec<_> = update.add_blocks.iter().map(ObservedTaskId::as_str).collect();
     assert_eq!(blocks, ["1", "2", "3"]);
 }
 

@@ -1,7 +1,7 @@
 //! What the real client said reduces to the right roster, board and timeline.
 
 use serde_json::{Value, json};
-use troop_observe::{MemberStatus, TaskStatus, TeamRole, What};
+use troop_observe::{MemberStatus, ObservedFact, TaskStatus, TeamRole};
 
 use crate::stream::{Seen, V47, V177, V325};
 
@@ -41,7 +41,7 @@ fn the_stream_of_2_1_47_has_the_right_roster_board_and_timeline() {
             "team:task:updated 1",
         ]
     );
-    let What::Message { from, to, content, summary } = &seen.events[5].what else {
+    let ObservedFact::Message { from, to, content, summary } = &seen.events[5].fact else {
         panic!("{:?}", seen.events[5]);
     };
     assert_eq!((from.as_str(), to.as_deref()), ("team-lead", Some("alice")));

@@ -6,7 +6,10 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use troop_observe::{Category, Member, Observer, Source, Supplement, Task, TaskStatus, Team};
+use troop_observe::{
+    ObservedCategory, ObservedMember, ObservedTask, ObservedTeam, Observer, StreamSource,
+    Supplement, TaskStatus,
+};
 
 use crate::stream::{Seen, at, failed, mail, result, spawned, team_lines, text, told, used};
 
@@ -41,7 +44,7 @@ fn every_use_and_every_result_has_a_supplement_with_its_id() {
 
 #[test]
 fn supplements_are_of_three_kinds_and_nothing_else_is_one() {
-    for category in Category::ALL {
+    for category in ObservedCategory::ALL {
         let written = json!({"type": category.as_str(), "role": "system", "content": [],
             "metadata": {"toolName": "T", "teamToolUseId": "t"}});
         let read: Supplement = serde_json::from_value(written.clone()).unwrap();
@@ -88,26 +91,36 @@ fn members_tasks_and_teams_that_lack_something_are_refused() {
         json!({"id": "1", "subject": "s", "status": "pending", "blocked_by": [], "blocks": []});
     let team = json!({"name": "blue", "role": "teammate", "members": [member], "tasks": [task]});
     for status in ["active", "idle", "shutdown"] {
-        assert!(serde_json::from_value::<Member>(with(&member, "status", status.into())).is_ok());
+        assert!(
+            serde_json::from_value::<ObservedMember>(with(&member, "status", status.into()))
+                .is_ok()
+        );
     }
     for status in ["pending", "in_progress", "completed", "deleted"] {
-        assert!(serde_json::from_value::<Task>(with(&task, "status", status.into())).is_ok());
+        assert!(
+            serde_json::from_value::<ObservedTask>(with(&task, "status", status.into())).is_ok()
+        );
     }
     for role in ["lead", "teammate"] {
-        assert!(serde_json::from_value::<Team>(with(&team, "role", role.into())).is_ok());
+        assert!(serde_json::from_value::<ObservedTeam>(with(&team, "role", role.into())).is_ok());
     }
-    assert!(serde_json::from_value::<Member>(with(&member, "status", "dead".into())).is_err());
-    assert!(serde_json::from_value::<Task>(with(&task, "status", "done".into())).is_err());
-    assert!(serde_json::from_value::<Task>(with(&task, "id", "".into())).is_err());
-    assert!(serde_json::from_value::<Team>(with(&team, "role", "boss".into())).is_err());
+    assert!(
+        serde_json::from_value::<ObservedMember>(with(&member, "status", "dead".into())).is_err()
+    );
+    assert!(serde_json::from_value::<ObservedTask>(with(&task, "status", "done".into())).is_err());
+    assert!(serde_json::from_value::<ObservedTask>(with(&task, "id", "".into())).is_err());
+    assert!(serde_json::from_value::<ObservedTeam>(with(&team, "role", "boss".into())).is_err());
     for field in ["name", "agent_id", "agent_type", "status"] {
-        assert!(serde_json::from_value::<Member>(without(&member, field)).is_err(), "{field}");
+        assert!(
+            serde_json::from_value::<ObservedMember>(without(&member, field)).is_err(),
+            "{field}"
+        );
     }
     for field in ["id", "subject", "status", "blocked_by", "blocks"] {
-        assert!(serde_json::from_value::<Task>(without(&task, field)).is_err(), "{field}");
+        assert!(serde_json::from_value::<ObservedTask>(without(&task, field)).is_err(), "{field}");
     }
     for field in ["name", "role", "members", "tasks"] {
-        assert!(serde_json::from_value::<Team>(without(&team, field)).is_err(), "{field}");
+        assert!(serde_json::from_value::<ObservedTeam>(without(&team, field)).is_err(), "{field}");
     }
 }
 
@@ -122,7 +135,7 @@ fn a_session_without_a_team_has_no_such_field() {
 #[test]
 fn a_follower_has_the_name_of_the_team_and_its_events_in_order() {
     let mut observer = Observer::default();
-    let mut follower = observer.follow(Source::ClaudeStream);
+    let mut follower = observer.follow(StreamSource::ClaudeStream);
     assert!(follower.capabilities().teams);
     assert_eq!(follower.team_name(), None);
     assert!(now(follower.next()).is_pending());
@@ -130,8 +143,8 @@ fn a_follower_has_the_name_of_the_team_and_its_events_in_order() {
         observer.line(line.as_bytes(), at(0));
     }
     assert_eq!(follower.team_name().as_deref(), Some("blue"));
-    assert_eq!(observer.follow(Source::Transcript).team_name().as_deref(), Some("blue"));
-    let next = |follower: &mut troop_observe::Follower| match now(follower.next()) {
+    assert_eq!(observer.follow(StreamSource::Transcript).team_name().as_deref(), Some("blue"));
+    let next = |follower: &mut troop_observe::TeamFollower| match now(follower.next()) {
         Poll::Ready(event) => event.map(|event| told(&event)),
         Poll::Pending => panic!("there are more"),
     };
@@ -150,7 +163,7 @@ fn a_follower_has_the_name_of_the_team_and_its_events_in_order() {
 #[test]
 fn a_follower_that_is_slow_loses_the_oldest_and_knows_how_many() {
     let mut seen = Seen::team();
-    let mut follower = seen.observer.follow(Source::ClaudeStream);
+    let mut follower = seen.observer.follow(StreamSource::ClaudeStream);
     (1..=10_010).for_each(|number| seen.add_task(number));
     assert_eq!(follower.n_missed(), 10);
     let Poll::Ready(Some(event)) = now(follower.next()) else { panic!("there are many") };
@@ -160,7 +173,7 @@ fn a_follower_that_is_slow_loses_the_oldest_and_knows_how_many() {
 #[test]
 fn sources_declare_what_can_be_seen_of_them() {
     let teams: Vec<_> =
-        Source::ALL.iter().map(|it| (it.as_str(), it.capabilities().teams)).collect();
+        StreamSource::ALL.iter().map(|it| (it.as_str(), it.capabilities().teams)).collect();
     assert_eq!(
         teams,
         [

@@ -1,7 +1,7 @@
 //! Any bytes, for all that reads what an observer is given.
 
 use proptest::prelude::*;
-use troop_observe::{Lines, Observer};
+use troop_observe::{LineSplitter, Observer};
 use troop_testkit::fuzz;
 
 use crate::stream::{V47, V177, at, mail, team_lines};
@@ -39,7 +39,7 @@ fn recognise(bytes: &[u8]) {
 
 /// A stream in pieces, whose sizes are in its bytes: all lines come out as they are, and only they.
 fn follow(bytes: &[u8]) {
-    let (mut lines, mut found, mut rest) = (Lines::default(), Vec::new(), bytes);
+    let (mut lines, mut found, mut rest) = (LineSplitter::default(), Vec::new(), bytes);
     while let Some(size) = rest.first() {
         let (mut piece, after) = rest.split_at(rest.len().min(usize::from(*size) + 1));
         rest = after;

@@ -1,7 +1,7 @@
 //! All generations of the vocabulary, and what is in none of them.
 
 use serde_json::json;
-use troop_observe::{MemberStatus, Observer, TaskId, TeamRole, What};
+use troop_observe::{MemberStatus, ObservedFact, ObservedTaskId, Observer, TeamRole};
 
 use crate::stream::{Seen, mail, result, team_lines, text, used, uses};
 
@@ -45,7 +45,10 @@ fn what_there_was_to_do_before_the_first_teammate_came_is_the_teams() {
         ];
         assert_eq!(seen.story(), story);
         assert_eq!(seen.task("1").owner.as_deref(), Some("ann"));
-        assert_eq!(seen.task("2").blocked_by.iter().map(TaskId::as_str).collect::<Vec<_>>(), ["1"]);
+        assert_eq!(
+            seen.task("2").blocked_by.iter().map(ObservedTaskId::as_str).collect::<Vec<_>>(),
+            ["1"]
+        );
         // Who comes later finds the board as it is.
         seen.spawn("b", "bob", "bob");
         assert_eq!(seen.story()[5..], ["team:member:joined bob"]);
@@ -84,7 +87,7 @@ fn what_reaches_a_lead_in_the_middle_of_its_turn_is_a_message() {
     // A person may queue something, too.
     seen.line(&queued("human", "ann", "go on"));
     assert_eq!(seen.story(), ["team:message:received ann"]);
-    let What::Message { from, to, content, .. } = &seen.events[0].what else {
+    let ObservedFact::Message { from, to, content, .. } = &seen.events[0].fact else {
         panic!("{:?}", seen.events[0]);
     };
     assert_eq!((from.as_str(), to.as_deref()), ("ann", Some("team-lead")));

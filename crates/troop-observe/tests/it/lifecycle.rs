@@ -1,7 +1,7 @@
 //! A team's life, one operation at a time.
 
 use serde_json::{Value, json};
-use troop_observe::{MemberStatus, TaskStatus, TeamEvent, TeamRole, What};
+use troop_observe::{MemberStatus, ObservedFact, TaskStatus, TeamEvent, TeamRole};
 
 use crate::stream::{Seen, failed, mail, result, spawned, text, used, uses};
 
@@ -183,7 +183,7 @@ fn dependencies_are_merged_seen_from_both_sides_and_cycles_are_flagged() {
     (1..=4).for_each(|number| seen.add_task(number));
     seen.update("2", json!({"addBlockedBy": ["1", "1"]}));
     seen.update("2", json!({"addBlockedBy": ["1"], "addBlocks": ["3"]}));
-    let ids = |ids: &std::collections::BTreeSet<troop_observe::TaskId>| {
+    let ids = |ids: &std::collections::BTreeSet<troop_observe::ObservedTaskId>| {
         ids.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(
@@ -254,7 +254,7 @@ fn messages_change_nothing_and_are_told() {
         json!({"type": "plan_approval_response", "recipient": "ann", "request_id": "r", "approve": true}),
     );
     assert_eq!(seen.session(), before);
-    let kinds: Vec<_> = seen.events.iter().map(|it| it.what.kind()).collect();
+    let kinds: Vec<_> = seen.events.iter().map(|it| it.fact.kind()).collect();
     assert_eq!(
         kinds,
         [
@@ -338,7 +338,7 @@ fn who_completes_and_does_not_begin_again_is_idle() {
     );
     seen.line(&text("next"));
     assert_eq!(seen.story()[4..], ["team:idle:reported ann", "team:member:idle ann"]);
-    let What::Idle { completed_task_id, .. } = &seen.events[4].what else {
+    let ObservedFact::Idle { completed_task_id, .. } = &seen.events[4].fact else {
         panic!("{:?}", seen.events)
     };
     assert_eq!(completed_task_id.as_ref().unwrap().as_str(), "1");

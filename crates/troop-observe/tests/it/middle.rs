@@ -141,11 +141,11 @@ fn what_was_saved_is_there_after_a_restart_with_the_names_of_the_members() {
 #[test]
 fn what_is_worth_saving_is_known() {
     let mut seen = Seen::team();
-    assert!(seen.observer.has_changed());
+    assert!(seen.observer.take_changed());
     seen.line(r#"{"type":"assistant","message":{"content":[{"type":"text","text":"hm"}]}}"#);
-    assert!(!seen.observer.has_changed());
+    assert!(!seen.observer.take_changed());
     seen.line(&used("c", "TaskCreate", json!({"subject": "s"})));
-    assert!(seen.observer.has_changed() && !seen.observer.has_changed());
+    assert!(seen.observer.take_changed() && !seen.observer.take_changed());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};
-use troop_observe::{Lines, Observer, Session};
+use troop_observe::{LineSplitter, ObservedSession, Observer};
 
 use crate::stream::{Seen, at, mail, result, spawned, team_lines, used};
 
@@ -128,7 +128,7 @@ fn interleave(tracks: &[Track], choices: &[Index]) -> Vec<Group> {
 }
 
 /// Members and dependencies in an order that does not depend on who came first.
-fn settled(session: Session) -> Value {
+fn settled(session: ObservedSession) -> Value {
     let mut it = serde_json::to_value(session).unwrap();
     if let Some(agents) = it["agents"].as_array_mut() {
         agents.sort_by_key(ToString::to_string);
@@ -226,7 +226,7 @@ proptest! {
         let mut cuts: Vec<_> = cuts.iter().map(|(at, save)| (at.index(bytes.len()), *save)).collect();
         cuts.sort_unstable();
         cuts.push((bytes.len(), false));
-        let (mut seen, mut splitter, mut start) = (Seen::default(), Lines::default(), 0);
+        let (mut seen, mut splitter, mut start) = (Seen::default(), LineSplitter::default(), 0);
         for (end, save) in cuts {
             let mut piece = &bytes[start..end];
             while !piece.is_empty() {
@@ -263,7 +263,7 @@ proptest! {
         for (line, _) in left {
             observer.line(line.as_bytes(), at(0));
             let session = observer.session();
-            let names: Vec<_> = session.team.iter().flat_map(troop_observe::Team::members).map(|it| it.name.clone()).collect();
+            let names: Vec<_> = session.team.iter().flat_map(troop_observe::ObservedTeam::members).map(|it| it.name.clone()).collect();
             prop_assert_eq!(&session.agents, &names);
             let mut unique = names.clone();
             unique.sort();

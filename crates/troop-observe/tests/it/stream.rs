@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use troop_model::Time;
-use troop_observe::{Observer, Output, Session, Supplement, Task, Team, TeamEvent};
+use troop_observe::{
+    ObservedSession, ObservedTask, ObservedTeam, Observer, ObserverOutput, Supplement, TeamEvent,
+};
 
 pub(crate) const V47: &str = include_str!("fixtures/stream-2.1.47.ndjson");
 pub(crate) const V177: &str = include_str!("fixtures/stream-2.1.177.ndjson");
@@ -110,11 +112,11 @@ impl Seen {
         self.keep(said);
     }
 
-    fn keep(&mut self, said: Vec<Output>) {
+    fn keep(&mut self, said: Vec<ObserverOutput>) {
         for output in said {
             match output {
-                Output::Event(event) => self.events.push(*event),
-                Output::Supplement(supplement) => self.supplements.push(*supplement),
+                ObserverOutput::Event(event) => self.events.push(*event),
+                ObserverOutput::Supplement(supplement) => self.supplements.push(*supplement),
             }
         }
     }
@@ -147,15 +149,15 @@ impl Seen {
         self.pair(&id, "TaskUpdate", input, format!("Updated task #{task} status"));
     }
 
-    pub(crate) fn session(&self) -> Session {
+    pub(crate) fn session(&self) -> ObservedSession {
         self.observer.session()
     }
 
-    pub(crate) fn team_now(&self) -> Team {
+    pub(crate) fn team_now(&self) -> ObservedTeam {
         self.session().team.unwrap()
     }
 
-    pub(crate) fn task(&self, id: &str) -> Task {
+    pub(crate) fn task(&self, id: &str) -> ObservedTask {
         self.team_now().task(id).unwrap().clone()
     }
 

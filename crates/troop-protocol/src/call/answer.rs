@@ -1,11 +1,11 @@
-//! What is answered to calls: the same JSON that the command line prints with `--json`.
+//! Answers to calls: the same JSON that the command line prints with `--json`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use troop_model::{
-    Actor, DelegationView, Event, Member, MessageView, OperationId, TaskView, Team, TeamName,
-    TeamStatus, Time, Version,
+    Actor, DelegationView, Event, Member, MessageView, Need, OperationId, TaskView, Team, TeamId,
+    TeamName, TeamStatus, Time, Version,
 };
 
 /// The answer to a changing call, once what it did is durable.
@@ -45,7 +45,7 @@ pub struct EventLine {
 
 /// The answer to `session/open`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Opened {
+pub struct SessionInfo {
     /// The version of the protocol that the lead speaks.
     pub protocol: u32,
     /// Which team this is.
@@ -71,7 +71,6 @@ pub enum TeamStanding {
 }
 
 impl TeamStanding {
-    /// What a team is that somebody leads, or nobody.
     #[must_use]
     pub fn of(team: &Team, is_led: bool) -> Self {
         match team.status {
@@ -83,7 +82,6 @@ impl TeamStanding {
         }
     }
 
-    /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -116,6 +114,32 @@ pub struct MemberList<'a> {
     pub members: Vec<&'a Member>,
 }
 
+/// The answer to `team/list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TeamList {
+    /// The teams of the store, oldest first.
+    pub teams: Vec<TeamListing>,
+}
+
+/// One team of a store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TeamListing {
+    pub id: TeamId,
+    pub name: String,
+    pub state: TeamStanding,
+    /// Whether it was deleted: only its log is left, and its name may be another team's.
+    pub deleted: bool,
+}
+
+/// The answer to `need/list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NeedList {
+    /// What members ask, then what tasks wait for.
+    pub needs: Vec<Need>,
+    /// Where the log stood.
+    pub version: Version,
+}
+
 /// The answer to `message/list`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MessageList<'a> {
@@ -137,7 +161,7 @@ pub struct ContextText {
     pub team_md: String,
 }
 
-/// Events in the one form that they have everywhere.
+/// Events in the form that they have in the log.
 mod as_in_the_log {
     use serde::{Deserialize, Deserializer, Serializer, de::Error as _, ser::Error as _};
     use serde_json::value::RawValue;
@@ -157,5 +181,28 @@ mod as_in_the_log {
     ) -> Result<Vec<Event>, D::Error> {
         let lines = Vec::<Box<RawValue>>::deserialize(deserializer)?;
         lines.iter().map(|line| decode(line.get()).map_err(D::Error::custom)).collect()
+    }
+}
+
+/// One event in the form that it has in the log.
+pub(super) mod in_log_form {
+    use serde::{
+        Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _,
+    };
+    use serde_json::value::RawValue;
+    use troop_model::{Event, decode, encode};
+
+    pub(in crate::call) fn serialize<S: Serializer>(
+        event: &Event,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        RawValue::from_string(encode(event)).map_err(S::Error::custom)?.serialize(serializer)
+    }
+
+    pub(in crate::call) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Event, D::Error> {
+        let line = Box::<RawValue>::deserialize(deserializer)?;
+        decode(line.get()).map_err(D::Error::custom)
     }
 }

@@ -1,14 +1,14 @@
-//! Calls about files of the workspace, and what is answered.
+//! Calls about files of the workspace, and their answers.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use troop_model::{Actor, OperationId, TaskNumber, TaskRef, Time, WorkspaceFolder};
 
-/// How long a text may become when it is written as JSON. Whatever becomes longer is sent as base64, which grows by a third.
+/// The limit of a text in JSON. A longer text is sent as base64, which grows by a third.
 const MAX_ESCAPED: usize = 14 * 1024 * 1024;
 
-/// What can be asked about files of the workspace.
+/// A call about files of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub enum FileCall {
@@ -124,7 +124,7 @@ pub struct FileChanged {
     pub task: Option<TaskNumber>,
 }
 
-/// Why something is not the content of a file.
+/// Why this is not the content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContentError {
@@ -137,7 +137,7 @@ pub enum ContentError {
 }
 
 impl FileContent {
-    /// A file's content in the form that suits it.
+    /// Text if the bytes are text, base64 otherwise.
     #[must_use]
     pub fn new(path: String, bytes: Vec<u8>) -> Self {
         let size = bytes.len() as u64;
@@ -149,13 +149,12 @@ impl FileContent {
         Self { path, size, content, base64 }
     }
 
-    /// The bytes.
     pub fn into_bytes(self) -> Result<Vec<u8>, ContentError> {
         content_bytes(self.content, self.base64)
     }
 }
 
-/// The bytes that somebody gave as a text or as base64.
+/// The bytes that were given as text or as base64.
 pub fn content_bytes(
     content: Option<String>,
     base64: Option<String>,

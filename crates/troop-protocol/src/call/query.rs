@@ -1,10 +1,12 @@
-//! What can be looked at without changing anything.
+//! Queries: calls that change nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use troop_model::{TaskFilter, TaskRef};
 
-/// What can be looked at.
+use super::transcript::TranscriptEdge;
+
+/// A query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub enum Query {
@@ -53,13 +55,41 @@ pub enum Query {
     /// The team, its settings and its members.
     #[serde(rename = "team/show")]
     Team {},
+    /// The teams of the store, with what they are.
+    #[serde(rename = "team/list")]
+    Teams {
+        /// Also those that were deleted.
+        #[serde(default)]
+        all: bool,
+    },
+    /// Everything that waits for a person: plans, permissions, questions, results, starts of tasks, merges.
+    #[serde(rename = "need/list")]
+    Needs {},
+    /// A page of what was seen of a member.
+    #[serde(rename = "transcript/read")]
+    Transcript {
+        member: String,
+        /// From which end: `end`, so that the newest page comes first, or `beginning`.
+        #[serde(default)]
+        from: TranscriptEdge,
+        /// The `next` of the page before; without it, the first page.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cursor: Option<String>,
+        /// How many entries, at most 1,000. A page also ends at a megabyte.
+        #[serde(default = "page_of_entries")]
+        limit: u32,
+    },
 }
 
 fn first() -> u32 {
     1
 }
 
-/// A filter as the word that it is everywhere.
+fn page_of_entries() -> u32 {
+    100
+}
+
+/// A filter, written as one word.
 mod filter {
     use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
-//! What to do after a refusal whose text does not say it: for a model, whose next call should be right.
+//! The next step after a refusal whose text does not name it, for models.
 
 use troop_model::{Refusal, Status, TaskAction};
 
-/// What to do next, where that is not said by the refusal itself.
+/// The next step, unless the refusal names it.
 #[expect(clippy::wildcard_enum_match_arm, reason = "most refusals say what to do themselves")]
 pub(super) fn next_step(refusal: &Refusal) -> Option<String> {
     let step = match refusal {
@@ -24,7 +24,7 @@ pub(super) fn next_step(refusal: &Refusal) -> Option<String> {
     Some(step.to_owned())
 }
 
-/// What an action needs that was asked of a task in another state.
+/// The next step after an action that does not fit the status of its task.
 fn after(status: Status, action: TaskAction) -> Option<String> {
     let step = match action {
         TaskAction::Approve | TaskAction::Reject => {

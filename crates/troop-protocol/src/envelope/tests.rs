@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{Envelope, ErrorObject, Id, Notification};
-use crate::frame::Reason;
+use crate::frame::SkipReason;
 
-fn parse(text: &str) -> Result<Envelope, Reason> {
+fn parse(text: &str) -> Result<Envelope, SkipReason> {
     Envelope::parse(text.as_bytes())
 }
 
@@ -56,26 +56,26 @@ fn what_foreign_programs_leave_out_or_add_is_forgiven() {
 #[test]
 fn what_is_no_message_says_why() {
     for (line, reason) in [
-        ("", Reason::Blank),
-        (" \t\r", Reason::Blank),
-        ("Listening on port 80", Reason::NotJson),
-        (r#"{"method":"m""#, Reason::NotJson),
-        (r#"{"method":"m"} {"method":"m"}"#, Reason::NotJson),
-        ("7", Reason::NotAnObject),
-        ("null", Reason::NotAnObject),
-        ("\"method\"", Reason::NotAnObject),
-        (r#"[{"method":"m"}]"#, Reason::Batch),
-        ("{}", Reason::NotAMessage),
-        (r#"{"jsonrpc":"2.0","id":1}"#, Reason::NotAMessage),
-        (r#"{"method":7}"#, Reason::NotAMessage),
-        (r#"{"method":"m","id":{}}"#, Reason::NotAMessage),
-        (r#"{"method":"m","method":"n"}"#, Reason::NotAMessage),
-        (r#"{"id":null,"error":{"code":-32700,"message":"parse error"}}"#, Reason::Unasked),
+        ("", SkipReason::Blank),
+        (" \t\r", SkipReason::Blank),
+        ("Listening on port 80", SkipReason::NotJson),
+        (r#"{"method":"m""#, SkipReason::NotJson),
+        (r#"{"method":"m"} {"method":"m"}"#, SkipReason::NotJson),
+        ("7", SkipReason::NotAnObject),
+        ("null", SkipReason::NotAnObject),
+        ("\"method\"", SkipReason::NotAnObject),
+        (r#"[{"method":"m"}]"#, SkipReason::Batch),
+        ("{}", SkipReason::NotAMessage),
+        (r#"{"jsonrpc":"2.0","id":1}"#, SkipReason::NotAMessage),
+        (r#"{"method":7}"#, SkipReason::NotAMessage),
+        (r#"{"method":"m","id":{}}"#, SkipReason::NotAMessage),
+        (r#"{"method":"m","method":"n"}"#, SkipReason::NotAMessage),
+        (r#"{"id":null,"error":{"code":-32700,"message":"parse error"}}"#, SkipReason::Unasked),
     ] {
         assert_eq!(parse(line).unwrap_err(), reason, "{line}");
     }
-    assert_eq!(Envelope::parse(b"{\"method\":\"\xff\"}").unwrap_err(), Reason::NotText);
-    assert_eq!(parse(&"[".repeat(100_000)).unwrap_err(), Reason::NotJson);
+    assert_eq!(Envelope::parse(b"{\"method\":\"\xff\"}").unwrap_err(), SkipReason::NotText);
+    assert_eq!(parse(&"[".repeat(100_000)).unwrap_err(), SkipReason::NotJson);
 }
 
 #[test]

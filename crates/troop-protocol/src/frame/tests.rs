@@ -8,7 +8,7 @@ use std::{
 use proptest::prelude::*;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::{Frame, FrameReader, Reason};
+use super::{Frame, FrameReader, SkipReason};
 use crate::envelope::Envelope;
 
 /// A stream that comes in pieces, with a pause before each.
@@ -49,7 +49,7 @@ impl AsyncRead for Pieces {
 }
 
 /// The methods that come through, and why the rest does not.
-fn read(pieces: Vec<Vec<u8>>, limit: usize) -> (Vec<String>, Vec<Reason>) {
+fn read(pieces: Vec<Vec<u8>>, limit: usize) -> (Vec<String>, Vec<SkipReason>) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let mut frames = FrameReader::new(Pieces::new(pieces), limit);
@@ -64,7 +64,7 @@ fn read(pieces: Vec<Vec<u8>>, limit: usize) -> (Vec<String>, Vec<Reason>) {
         }
         assert!(frames.next().await.unwrap().is_none(), "the end is the end");
         let counts = frames.counts();
-        for reason in Reason::ALL {
+        for reason in SkipReason::ALL {
             let seen = reasons.iter().filter(|it| **it == reason).count() as u64;
             assert_eq!(counts.of(reason), seen);
         }
@@ -95,12 +95,12 @@ fn bad_lines_are_skipped_and_the_good_ones_between_them_come_through() {
     let (methods, reasons) = read(vec![stream], 1_000);
     assert_eq!(methods, ["m1", "m2", "m3", "m4", "m5", "m6"]);
     let expected = [
-        Reason::Blank,
-        Reason::NotJson,
-        Reason::NotText,
-        Reason::Batch,
-        Reason::NotAnObject,
-        Reason::NotAMessage,
+        SkipReason::Blank,
+        SkipReason::NotJson,
+        SkipReason::NotText,
+        SkipReason::Batch,
+        SkipReason::NotAnObject,
+        SkipReason::NotAMessage,
     ];
     assert_eq!(reasons, expected);
 }
@@ -114,11 +114,11 @@ fn a_line_that_is_too_long_flows_by() {
         let stream = [long(n), b"\n".to_vec(), good.clone()].concat();
         let in_pieces = stream.chunks(4_096).map(<[u8]>::to_vec).collect();
         for pieces in [vec![stream], in_pieces] {
-            assert_eq!(read(pieces, limit), (vec!["good".to_owned()], vec![Reason::TooLong]));
+            assert_eq!(read(pieces, limit), (vec!["good".to_owned()], vec![SkipReason::TooLong]));
         }
     }
     let (_, reasons) = read(vec![long(limit), b"\n".to_vec()], limit);
-    assert_eq!(reasons, [Reason::NotJson], "just short enough");
+    assert_eq!(reasons, [SkipReason::NotJson], "just short enough");
 }
 
 #[test]
@@ -126,18 +126,18 @@ fn a_line_of_exactly_the_limit_is_read() {
     let good = line("good");
     assert_eq!(read(vec![format!("{good}\n").into_bytes()], good.len()).0, ["good"]);
     let (_, reasons) = read(vec![format!("{good}\n").into_bytes()], good.len() - 1);
-    assert_eq!(reasons, [Reason::TooLong]);
+    assert_eq!(reasons, [SkipReason::TooLong]);
 }
 
 #[test]
 fn the_end_in_the_middle_of_a_line_is_told() {
     let cut = |text: &str| read(vec![text.as_bytes().to_vec()], 1_000);
     assert_eq!(cut(""), (vec![], vec![]));
-    assert_eq!(cut(r#"{"method":"m"#), (vec![], vec![Reason::Half]));
-    assert_eq!(cut("é".split_at(0).1), (vec![], vec![Reason::Half]));
-    assert_eq!(cut("  "), (vec![], vec![Reason::Blank]));
+    assert_eq!(cut(r#"{"method":"m"#), (vec![], vec![SkipReason::Half]));
+    assert_eq!(cut("é".split_at(0).1), (vec![], vec![SkipReason::Half]));
+    assert_eq!(cut("  "), (vec![], vec![SkipReason::Blank]));
     assert_eq!(cut(&line("whole")), (vec!["whole".to_owned()], vec![]), "nothing of it is missing");
-    assert_eq!(cut(&"x".repeat(2_000)), (vec![], vec![Reason::TooLong]));
+    assert_eq!(cut(&"x".repeat(2_000)), (vec![], vec![SkipReason::TooLong]));
 }
 
 #[test]

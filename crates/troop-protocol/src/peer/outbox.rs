@@ -1,7 +1,7 @@
-//! What waits to be written, and who writes it.
+//! Lines that wait to be written, and the task that writes them.
 //!
-//! Whoever sends writes at once if nothing waits, so that a message costs no change of task. What the stream does not take
-//! goes to the buffer, and one task writes the buffer, as much as there is at a time.
+//! A sender writes directly if nothing waits, so that a message costs no task switch. What the stream does not take goes to
+//! the buffer, and one task writes the buffer in large pieces.
 
 use std::{
     io, mem,
@@ -18,42 +18,42 @@ use tokio_util::sync::CancellationToken;
 
 use super::PeerError;
 
-/// How many bytes may wait at most, even of what does not wait for room.
+/// The limit of the buffer, also for lines that do not wait for room.
 const MAX_UNREAD: usize = 64 * 1024 * 1024;
 
-type Writer = Pin<Box<dyn AsyncWrite + Send>>;
+type OutboxWriter = Pin<Box<dyn AsyncWrite + Send>>;
 
 pub(super) struct Outbox {
-    state: Mutex<State>,
-    /// One permit for each byte that may still wait.
+    state: Mutex<OutboxState>,
+    /// One permit for each free byte.
     room: Semaphore,
     capacity: u32,
-    /// Tells the writing task that there is something to do.
+    /// Wakes the writing task.
     work: Notify,
-    /// Set when nothing will be written any more.
+    /// Cancelled when nothing will be written any more.
     over: CancellationToken,
 }
 
-struct State {
-    /// Here unless the writing task has it.
-    writer: Option<Writer>,
+struct OutboxState {
+    /// None while the writing task has it.
+    writer: Option<OutboxWriter>,
     buffer: Vec<u8>,
-    /// The permits of what is in the buffer.
+    /// The permits of the lines in the buffer.
     n_permits: usize,
     is_unflushed: bool,
     is_closing: bool,
 }
 
 /// What the writing task does next.
-enum Step {
+enum WriteStep {
     Wait,
-    Write { writer: Writer, batch: Vec<u8>, n_permits: usize },
-    Shutdown(Writer),
+    Write { writer: OutboxWriter, batch: Vec<u8>, n_permits: usize },
+    Shutdown(OutboxWriter),
 }
 
 impl Outbox {
-    pub(super) fn new(writer: Writer, capacity: u32) -> Self {
-        let state = State {
+    pub(super) fn new(writer: OutboxWriter, capacity: u32) -> Self {
+        let state = OutboxState {
             writer: Some(writer),
             buffer: Vec::new(),
             n_permits: 0,
@@ -69,15 +69,15 @@ impl Outbox {
         }
     }
 
-    /// Writes a line as soon as there is room for it, in the order in which lines were given.
+    /// Writes a line as soon as there is room for it, in the order of the calls.
     pub(super) async fn send(&self, line: &[u8]) -> Result<(), PeerError> {
         let permit =
             self.room.acquire_many(self.cost(line)).await.map_err(|_| PeerError::Closed)?;
         self.push(line, Some(permit))
     }
 
-    /// Writes a line even if there is no room, up to the point where the other side cannot be taken to read at all.
-    /// Then the stream is let go.
+    /// Writes a line even if there is no room. Beyond the limit of the buffer the other side is not reading at all, and the
+    /// stream is dropped.
     pub(super) fn send_at_once(&self, line: &[u8]) -> Result<(), PeerError> {
         self.push(line, None)
     }
@@ -115,7 +115,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Takes nothing more. What waits is still written, then the stream is shut down.
+    /// Accepts nothing more. Pending lines are still written, then the stream is shut down.
     pub(super) fn close(&self) {
         self.lock().is_closing = true;
         self.room.close();
@@ -127,7 +127,7 @@ impl Outbox {
         self.over.cancelled().await;
     }
 
-    /// Writes what senders could not, until the outbox is closed or the stream breaks.
+    /// Writes what senders could not write directly, until the outbox is closed or the stream breaks.
     pub(super) async fn run(&self) {
         self.over.run_until_cancelled(self.write_batches()).await;
         self.cut();
@@ -136,16 +136,16 @@ impl Outbox {
     async fn write_batches(&self) {
         loop {
             match self.next_step() {
-                Step::Wait => self.work.notified().await,
-                Step::Write { mut writer, batch, n_permits } => {
+                WriteStep::Wait => self.work.notified().await,
+                WriteStep::Write { mut writer, batch, n_permits } => {
                     if write(&mut writer, &batch).await.is_err() {
                         return;
                     }
                     self.lock().writer = Some(writer);
                     self.room.add_permits(n_permits);
                 }
-                Step::Shutdown(mut writer) => {
-                    // Whether the other side still listens makes no difference now.
+                WriteStep::Shutdown(mut writer) => {
+                    // It makes no difference now whether the other side still listens.
                     drop(writer.shutdown().await);
                     return;
                 }
@@ -153,24 +153,24 @@ impl Outbox {
         }
     }
 
-    fn next_step(&self) -> Step {
+    fn next_step(&self) -> WriteStep {
         let mut state = self.lock();
         let has_work = !state.buffer.is_empty() || mem::take(&mut state.is_unflushed);
         if !has_work && !state.is_closing {
-            return Step::Wait;
+            return WriteStep::Wait;
         }
         match state.writer.take() {
-            Some(writer) if has_work => Step::Write {
+            Some(writer) if has_work => WriteStep::Write {
                 writer,
                 batch: mem::take(&mut state.buffer),
                 n_permits: mem::take(&mut state.n_permits),
             },
-            Some(writer) => Step::Shutdown(writer),
-            None => Step::Wait,
+            Some(writer) => WriteStep::Shutdown(writer),
+            None => WriteStep::Wait,
         }
     }
 
-    /// Lets go of the stream at once. Who waits for room learns of it.
+    /// Drops the stream at once. Senders that wait for room fail.
     pub(super) fn cut(&self) {
         self.end(self.lock());
     }
@@ -179,7 +179,7 @@ impl Outbox {
         u32::try_from(line.len()).unwrap_or(u32::MAX).min(self.capacity)
     }
 
-    fn end(&self, mut state: MutexGuard<'_, State>) {
+    fn end(&self, mut state: MutexGuard<'_, OutboxState>) {
         state.is_closing = true;
         state.buffer = Vec::new();
         let writer = state.writer.take();
@@ -189,18 +189,18 @@ impl Outbox {
         self.over.cancel();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OutboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Writes as much as the stream takes now, if nothing waits before it, and says how much that was.
+impl OutboxState {
+    /// Writes as much as the stream takes without waiting, unless other lines wait before it. Returns how much that was.
     fn write_at_once(&mut self, line: &[u8]) -> io::Result<usize> {
         let Some(writer) = self.writer.as_mut().filter(|_| self.buffer.is_empty()) else {
             return Ok(0);
         };
-        // Nobody need be woken by this: what is left over is for the writing task, which asks again.
+        // No wake-up is needed: the writing task polls again for the rest.
         let mut cx = Context::from_waker(Waker::noop());
         let mut n_written = 0;
         while let Some(rest @ [_, ..]) = line.get(n_written..) {
@@ -221,7 +221,7 @@ impl std::fmt::Debug for Outbox {
     }
 }
 
-async fn write(writer: &mut Writer, batch: &[u8]) -> io::Result<()> {
+async fn write(writer: &mut OutboxWriter, batch: &[u8]) -> io::Result<()> {
     writer.write_all(batch).await?;
     writer.flush().await
 }

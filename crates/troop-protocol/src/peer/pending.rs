@@ -1,4 +1,4 @@
-//! Requests that wait for their answers.
+//! Requests that wait for their responses.
 
 use std::{
     collections::HashMap,
@@ -11,37 +11,37 @@ use tokio::sync::oneshot;
 
 use crate::envelope::{ErrorObject, Id};
 
-type Outcome = Result<Box<RawValue>, ErrorObject>;
+type ResponseOutcome = Result<Box<RawValue>, ErrorObject>;
 
-/// All requests of one end. Its ids are 1, 2, 3 ….
+/// All open requests of one end. Ids are 1, 2, 3 ….
 #[derive(Debug, Default)]
-pub(super) struct Pending(Mutex<Table>);
+pub(super) struct PendingRequests(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
-    waiting: HashMap<u64, oneshot::Sender<Outcome>>,
+    waiting: HashMap<u64, oneshot::Sender<ResponseOutcome>>,
     last_id: u64,
     is_over: bool,
 }
 
-/// Whether an answer belongs to something.
+/// Whether a response belongs to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answered {
+pub(super) enum ResponseMatch {
     /// It does, even if nobody waits for it any more.
     Asked,
     Unasked,
 }
 
-/// The right to one answer; gone when it is dropped.
+/// The right to one response; given up when it is dropped.
 #[derive(Debug)]
 pub(super) struct Ticket<'a> {
-    pending: &'a Pending,
+    pending: &'a PendingRequests,
     id: u64,
-    answer: oneshot::Receiver<Outcome>,
+    answer: oneshot::Receiver<ResponseOutcome>,
 }
 
-impl Pending {
-    /// A place in the table, unless no answer can come any more.
+impl PendingRequests {
+    /// A place in the table, unless no response can come any more.
     pub(super) fn ticket(&self) -> Option<Ticket<'_>> {
         let mut table = self.lock();
         if table.is_over {
@@ -54,22 +54,22 @@ impl Pending {
         Some(Ticket { pending: self, id, answer })
     }
 
-    pub(super) fn answer(&self, id: &Id, outcome: Outcome) -> Answered {
-        let Id::Number(number) = id else { return Answered::Unasked };
+    pub(super) fn answer(&self, id: &Id, outcome: ResponseOutcome) -> ResponseMatch {
+        let Id::Number(number) = id else { return ResponseMatch::Unasked };
         let mut table = self.lock();
         match number.as_u64() {
             Some(id) if (1..=table.last_id).contains(&id) => {
                 if let Some(sender) = table.waiting.remove(&id) {
-                    // Who stopped waiting does not need it.
+                    // The caller may have stopped waiting.
                     drop(sender.send(outcome));
                 }
-                Answered::Asked
+                ResponseMatch::Asked
             }
-            _ => Answered::Unasked,
+            _ => ResponseMatch::Unasked,
         }
     }
 
-    /// No answer will come any more.
+    /// No response will come any more.
     pub(super) fn end(&self) {
         let mut table = self.lock();
         table.is_over = true;
@@ -88,8 +88,8 @@ impl Ticket<'_> {
         self.id
     }
 
-    /// The answer, or nothing if none will come.
-    pub(super) async fn answer(mut self) -> Option<Outcome> {
+    /// The response, or none if none will come.
+    pub(super) async fn answer(mut self) -> Option<ResponseOutcome> {
         (&mut self.answer).await.ok()
     }
 }

@@ -1,4 +1,4 @@
-//! A task as it goes over the teammate wire, in the seed's names.
+//! A task on the teammate wire, with the seed's field names.
 
 use std::{fmt, str::FromStr};
 

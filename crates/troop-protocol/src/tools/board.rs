@@ -9,7 +9,7 @@ mod workspace;
 use serde_json::Value;
 
 use self::{message::TeamMessage, spawn::SpawnMember, tasks::TeamTasks, workspace::TeamWorkspace};
-use super::{Calls, Category, Seat, TeamTool, Tool, desk::Desk, dialect};
+use super::{Calls, Category, Seat, TeamTool, Tool, desk::ToolDesk, dialect};
 use crate::code::Failure;
 
 dialect! { TeamTasks, TeamMessage, TeamWorkspace, SpawnMember }

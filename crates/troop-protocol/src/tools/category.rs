@@ -1,4 +1,4 @@
-//! What kinds of tools there are, and which of them a member may use: delegate mode and plan mode as pure functions.
+//! Categories of tools, and which of them a member may use: delegate mode and plan mode as pure functions.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::Seat;
 /// What kind of thing a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Category {
-    /// Teams, members, tasks and messages: all that a lead needs who only coordinates.
+    /// Teams, members, tasks and messages: everything that a coordinating lead needs.
     Coordination,
     /// Looks at files and searches them.
     Read,
@@ -17,11 +17,11 @@ pub enum Category {
     Files,
     /// Runs commands.
     Shell,
-    /// Anything else, such as the tools of an MCP server: nobody here knows what it does.
+    /// Anything else, such as the tools of an MCP server: troop does not know what they do.
     Other,
 }
 
-/// Tools of other programs that coordinate: what the seeds let a delegating lead have besides the team tools.
+/// Coordinating tools of other programs: those that the seeds allow a delegating lead besides the team tools.
 const COORDINATES: [&str; 5] =
     ["TodoWrite", "AskUserQuestion", "Config", "ExitPlanMode", "EnterPlanMode"];
 const READS: [&str; 6] = ["Read", "Glob", "Grep", "LS", "NotebookRead", "ToolSearch"];
@@ -30,14 +30,14 @@ const RUNS: [&str; 3] = ["Bash", "BashOutput", "KillShell"];
 
 /// Why a tool may not be used now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Denied {
+pub enum ToolDenial {
     /// The lead only coordinates.
     DelegateMode,
     /// The member may only read until its plan is approved.
     PlanMode,
 }
 
-impl fmt::Display for Denied {
+impl fmt::Display for ToolDenial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::DelegateMode => {
@@ -51,7 +51,7 @@ impl fmt::Display for Denied {
 }
 
 impl Category {
-    /// The category of a tool by its name, as Claude Code and troop name tools.
+    /// The category of a tool, by the names of Claude Code and troop.
     #[must_use]
     pub fn of(name: &str) -> Self {
         let is_in = |names: &[&str]| names.contains(&name);
@@ -65,7 +65,6 @@ impl Category {
         }
     }
 
-    /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -79,9 +78,9 @@ impl Category {
 }
 
 impl Seat {
-    /// Whether somebody in this seat may use tools of a category. Delegate mode binds the lead alone, while the team
-    /// is at work; its teammates keep their tools. What in plan mode may be done on the board is for the board to say.
-    pub fn check(&self, category: Category) -> Result<(), Denied> {
+    /// Checks whether the member may use tools of a category. Delegate mode binds the lead alone, while the team is active;
+    /// its teammates keep their tools. The board decides what is allowed on the board in plan mode.
+    pub fn check(&self, category: Category) -> Result<(), ToolDenial> {
         let is_delegating = self.settings.delegation.delegate_mode == Some(true)
             && self.role == Role::Lead
             && self.status == TeamStatus::Active;
@@ -90,9 +89,9 @@ impl Seat {
         if category == Category::Coordination {
             Ok(())
         } else if is_delegating {
-            Err(Denied::DelegateMode)
+            Err(ToolDenial::DelegateMode)
         } else if is_planning && changes {
-            Err(Denied::PlanMode)
+            Err(ToolDenial::PlanMode)
         } else {
             Ok(())
         }

@@ -1,4 +1,4 @@
-//! The dialect `claude`: the names that Claude Code has for teams, of the seeds' version and of today's.
+//! The dialect `claude`: the names of Claude Code's team tools, in the seeds' version and in today's.
 
 mod members;
 mod message;
@@ -11,17 +11,17 @@ use troop_model::{MemberName, TaskNumber, TaskRef};
 
 pub use self::update::NO_RESULT;
 use self::{
-    members::{Agent, ShutdownTeammate, SpawnTeammate},
+    members::{AgentTool, ShutdownTeammate, SpawnTeammate},
     message::{Broadcast, SendMessage},
-    tasks::{TaskCreate, TaskGet, TaskList},
+    tasks::{TaskCreate, TaskGet, TaskListTool},
     teams::{CleanupTeam, TeamCreate, TeamDelete},
-    update::TaskUpdate,
+    update::TaskUpdateTool,
 };
-use super::{Calls, Category, Seat, TeamTool, Tool, desk::Desk, dialect};
+use super::{Calls, Category, Seat, TeamTool, Tool, desk::ToolDesk, dialect};
 use crate::code::{Failure, FailureKind};
 
 dialect! {
-    TeamCreate, SpawnTeammate, Agent, ShutdownTeammate, TaskCreate, TaskUpdate, TaskList, TaskGet, SendMessage, Broadcast,
+    TeamCreate, SpawnTeammate, AgentTool, ShutdownTeammate, TaskCreate, TaskUpdateTool, TaskListTool, TaskGet, SendMessage, Broadcast,
     CleanupTeam, TeamDelete,
 }
 
@@ -34,7 +34,7 @@ fn hashes(numbers: &[TaskNumber]) -> String {
     numbers.iter().map(|number| hash(*number)).collect::<Vec<_>>().join(", ")
 }
 
-/// The member that is meant: by its name, or by an id such as `ann@team`.
+/// The name of a member, from a name or an id such as `ann@team`.
 fn short_name(text: &str) -> &str {
     text.split('@').next().unwrap_or(text).trim()
 }
@@ -46,12 +46,12 @@ fn member_name(text: &str) -> Result<MemberName, Failure> {
     })
 }
 
-/// A task as models name it here: a number as text, or as a number.
+/// A task as models name it: a number, also as text.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(transparent)]
-struct TaskId(TaskRef);
+struct TaskText(TaskRef);
 
-impl schemars::JsonSchema for TaskId {
+impl schemars::JsonSchema for TaskText {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "TaskId".into()
     }
@@ -65,7 +65,7 @@ impl schemars::JsonSchema for TaskId {
     }
 }
 
-/// What the client that this dialect is of says when a task is not there; agents look for it.
+/// Claude Code's message for an unknown task; agents look for it.
 fn not_found(failure: Failure) -> Failure {
     if failure.kind == FailureKind::NotFound {
         Failure { message: format!("Task not found: {}", failure.message), ..failure }

@@ -1,4 +1,4 @@
-//! Where tools are carried out: who has them, who answers, and what was looked at in this turn.
+//! Runs tools: for a member, with whoever answers its calls, and with what it has listed in this turn.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,45 +9,46 @@ use troop_model::{Command, Dialect, TaskCommand, TaskRef, Version};
 
 use super::{
     Calls, Seat, board, claude,
-    seen::{TaskSeen, TeamSeen},
+    seen::{TaskInFull, TeamOverview},
 };
 use crate::{
     call::{Answer, Call, Change, FileCall, Query},
     code::{Failure, FailureKind},
 };
 
-/// The tools of one member, ready to be used.
+/// The tools of one member.
 #[derive(Debug)]
 pub struct Toolbox<C> {
     calls: C,
-    turn: Turn,
+    turn: BoardSight,
 }
 
-/// What was looked at since the turn began.
+/// What the agent has seen of the board in this turn.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct BoardSight {
     listed_at: Mutex<Option<Version>>,
-    /// Creating is one after another: the next one has seen what the one before made.
+    /// Tasks are created one at a time, so that each creation has seen the one before.
     creating: Semaphore,
 }
 
 impl<C: Calls> Toolbox<C> {
-    /// Tools for one turn, whose calls are answered by `calls`: what was listed in another turn does not count, because others
-    /// may have worked since.
+    /// Tools for one turn of the agent. A listing of an earlier turn does not count, because the board may have changed.
     #[must_use]
     pub fn new(calls: C) -> Self {
-        Self { calls, turn: Turn { listed_at: Mutex::new(None), creating: Semaphore::new(1) } }
+        Self {
+            calls,
+            turn: BoardSight { listed_at: Mutex::new(None), creating: Semaphore::new(1) },
+        }
     }
 
-    /// Who answers.
     pub fn calls(&self) -> &C {
         &self.calls
     }
 
-    /// Runs a tool for somebody in this seat. The result is text for the model; so is a failure.
+    /// Runs a tool for a member. The result is text for the model; so is a failure.
     pub async fn run(&self, seat: &Seat, name: &str, input: Value) -> Result<String, Failure> {
         seat.gate.check()?;
-        let desk = Desk { calls: &self.calls, seat, turn: &self.turn };
+        let desk = ToolDesk { calls: &self.calls, seat, turn: &self.turn };
         let outcome = match seat.dialect {
             Dialect::Claude => claude::run(name, input, &desk).await,
             Dialect::Board => board::run(name, input, &desk).await,
@@ -56,7 +57,7 @@ impl<C: Calls> Toolbox<C> {
     }
 }
 
-/// There is no such tool; but there may be one that was meant.
+/// The error for an unknown tool, with a suggestion.
 fn unknown(name: &str, seat: &Seat) -> Failure {
     let others = match seat.dialect {
         Dialect::Claude => board::names(),
@@ -74,7 +75,7 @@ fn unknown(name: &str, seat: &Seat) -> Failure {
     Failure::new(FailureKind::UnknownMethod, &message).with_hint(hint)
 }
 
-impl Turn {
+impl BoardSight {
     fn set_listed(&self, version: Version) {
         *self.listed_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(version);
     }
@@ -91,69 +92,64 @@ pub(super) fn read<'a, T: Deserialize<'a>>(answer: &'a RawValue) -> Result<T, Fa
     })
 }
 
-/// What a tool works with.
-pub(super) struct Desk<'a, C> {
+/// The environment of a running tool.
+pub(super) struct ToolDesk<'a, C> {
     pub(super) calls: &'a C,
     pub(super) seat: &'a Seat,
-    turn: &'a Turn,
+    turn: &'a BoardSight,
 }
 
-impl<C: Calls> Desk<'_, C> {
-    /// Asks for a change.
+impl<C: Calls> ToolDesk<'_, C> {
     pub(super) async fn change(&self, command: Command) -> Result<Answer, Failure> {
         let change = Box::new(Change { command, operation: None });
         self.ask(Call::Change(change)).await
     }
 
-    /// Asks for a change of a task.
     pub(super) async fn change_task(&self, command: TaskCommand) -> Result<Answer, Failure> {
         self.change(Command::Task(command)).await
     }
 
-    /// Looks at something.
     pub(super) async fn query<T: DeserializeOwned>(&self, query: Query) -> Result<T, Failure> {
         self.ask(Call::Query(query)).await
     }
 
-    /// Asks for something about files of the workspace.
     pub(super) async fn file<T: DeserializeOwned>(&self, call: FileCall) -> Result<T, Failure> {
         self.ask(Call::File(call)).await
     }
 
-    /// Looks at a page of tasks, to be read where it lies: [`read`].
+    /// A page of tasks as raw JSON, to be borrowed from with [`read`].
     pub(super) async fn page(&self, query: Query) -> Result<Box<RawValue>, Failure> {
         self.calls.call(Call::Query(query)).await
     }
 
     /// One task with everything that belongs to it.
-    pub(super) async fn task(&self, task: TaskRef) -> Result<TaskSeen, Failure> {
+    pub(super) async fn task(&self, task: TaskRef) -> Result<TaskInFull, Failure> {
         self.query(Query::Task { task }).await
     }
 
-    /// The team.
-    pub(super) async fn team(&self) -> Result<TeamSeen, Failure> {
+    pub(super) async fn team(&self) -> Result<TeamOverview, Failure> {
         self.query(Query::Team {}).await
     }
 
-    /// Notes that the board was listed in this turn.
-    pub(super) fn has_listed(&self, version: Version) {
+    /// Remembers that the board was listed in this turn.
+    pub(super) fn note_listing(&self, version: Version) {
         self.turn.set_listed(version);
     }
 
-    /// Creates a task, if nobody put another on the board since it was listed in this turn. None if it was not listed.
+    /// Creates a task, unless another was added since the board was listed in this turn. None if it was not listed.
     pub(super) async fn create_seen(
         &self,
         new: troop_model::NewTask,
     ) -> Option<Result<Answer, Failure>> {
-        // It is never closed.
+        // The semaphore is never closed.
         let _permit = self.turn.creating.acquire().await.ok()?;
         let seen = Some(self.turn.listed_at()?);
         let created =
             self.change_task(TaskCommand::Create(troop_model::NewTask { seen, ..new })).await;
         if let Ok(answer) = &created {
-            // Between the listing and this there was nothing that was not seen. Behind it, in the same batch, there may be.
+            // Nothing was added between the listing and this task. After it, in the same batch, something may have been.
             let own = answer.events.last().map_or(answer.version, |event| event.version);
-            self.has_listed(own);
+            self.note_listing(own);
         }
         Some(created)
     }

@@ -1,4 +1,4 @@
-//! Inputs of tools: their schemas as models see them, and errors from which a model's next call can be right.
+//! Inputs of tools: their schemas, and errors that help the model to make a valid call next.
 
 use std::{fmt, marker::PhantomData};
 
@@ -21,7 +21,7 @@ use crate::{
     method::without_position,
 };
 
-/// What members send; the rest is troop's.
+/// The kinds of messages that members send; troop itself sends the others.
 const KINDS: [MessageKind; 7] = [
     MessageKind::Message,
     MessageKind::Broadcast,
@@ -32,7 +32,7 @@ const KINDS: [MessageKind; 7] = [
     MessageKind::PermissionResponse,
 ];
 
-/// The schema of an input: one object without references, without what only programs need.
+/// The schema of an input: one object without references and without details for programs.
 pub(super) fn schema<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
@@ -40,7 +40,7 @@ pub(super) fn schema<T: JsonSchema>() -> Value {
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     plain(&mut schema);
     if let Some(schema) = schema.as_object_mut() {
-        // The tool has a description; the type's own is for who reads the code.
+        // The tool has a description; the one of the type is for developers.
         schema.remove("description");
         schema.entry("properties").or_insert_with(|| json!({}));
     }
@@ -67,7 +67,7 @@ fn plain(value: &mut Value) {
     }
 }
 
-/// A choice of words is a list of words.
+/// Writes a choice of constants as `enum`.
 fn as_words(fields: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = fields.get("oneOf") else { return };
     let words: Option<Vec<Value>> = choices.iter().map(|it| it.get("const").cloned()).collect();
@@ -78,7 +78,7 @@ fn as_words(fields: &mut Map<String, Value>) {
     }
 }
 
-/// A schema that says that a field is needed, which the tool itself misses in its own words.
+/// Marks a field as required; the tool reports it itself if it is missing.
 pub(super) fn requiring(field: &str, mut schema: Value) -> Value {
     if let Some(fields) = schema.as_object_mut() {
         let required = fields.entry("required").or_insert_with(|| json!([]));
@@ -119,13 +119,13 @@ pub(super) fn read<T: TeamTool>(input: Value) -> Result<T, Failure> {
     })
 }
 
-/// Reads the example that a tool shows to who gave something else.
+/// Reads the example of a tool.
 #[cfg(test)]
 pub(super) fn read_example<T: TeamTool>() -> Result<(), Failure> {
     read::<T>(Value::String(T::EXAMPLE.to_owned())).map(drop)
 }
 
-/// Some models write an object as text, and nothing for an empty one.
+/// Some models write an object as text, or nothing for an empty one.
 fn object(input: Value) -> Value {
     match input {
         Value::Null => json!({}),
@@ -162,17 +162,17 @@ fn bad_input<T: TeamTool>(path: Option<&str>, reason: &str) -> String {
     }
 }
 
-/// The fields that are shown, of those that are understood.
+/// The fields that models see, without aliases.
 fn shown_of<'a, T: TeamTool>(known: &[&'a str]) -> Vec<&'a str> {
     let schema = schema::<T>();
     let fields = schema.get("properties").and_then(Value::as_object);
     let is_shown = |name: &&str| fields.is_none_or(|fields| fields.contains_key(*name));
     let shown: Vec<_> = known.iter().copied().filter(is_shown).collect();
-    // Within a field they are others.
+    // Nested objects have other fields.
     if shown.is_empty() { known.to_vec() } else { shown }
 }
 
-/// What a program calls a type, as anybody does.
+/// Replaces serde's names of types by plain words.
 fn in_plain_words(reason: &str) -> String {
     let Some((said, wanted)) = reason.rsplit_once("expected ") else { return reason.to_owned() };
     let wanted = match wanted {
@@ -198,7 +198,7 @@ pub(super) fn request_id(text: &str) -> Result<Uuid, Failure> {
     })
 }
 
-/// What a message of a member is for.
+/// The kind of a message from a member.
 pub(super) fn message_kind(tool: &str, field: &str, word: &str) -> Result<MessageKind, Failure> {
     let kind = MessageKind::parse(word).ok().filter(|kind| KINDS.contains(kind));
     kind.ok_or_else(|| {
@@ -215,14 +215,14 @@ pub(super) fn message_kind(tool: &str, field: &str, word: &str) -> Result<Messag
     })
 }
 
-/// A field that an input lacks, given what else it says.
+/// The error for a field that is missing.
 pub(super) fn missing(tool: &str, field: &str, example: &str) -> Failure {
     let message = format!("{tool} needs `{field}`");
     let name = tool.trim_start_matches('`').split(['`', ' ']).next().unwrap_or_default();
     Failure::new(FailureKind::BadParams, &message).with_hint(for_example(name, example))
 }
 
-/// An action that a tool does not have.
+/// The error for an unknown action.
 pub(super) fn unknown_action(word: &str, known: &[&str]) -> Failure {
     let shown = troop_model::preview(word, 40);
     let message =
@@ -244,7 +244,7 @@ fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// A list, of which one alone is one too.
+/// A list; a single value is a list of one.
 pub(super) fn several<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -253,19 +253,19 @@ where
     several_if_given(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Likewise, where none at all and an empty list are two things.
+/// The same, where a missing list differs from an empty one.
 pub(super) fn several_if_given<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    deserializer.deserialize_any(Several(PhantomData))
+    deserializer.deserialize_any(ListOrOne(PhantomData))
 }
 
-/// Reads a list in its place, so that what is wrong in it is said with its place.
-struct Several<T>(PhantomData<T>);
+/// Reads a list without buffering it, so that errors have the path of the element.
+struct ListOrOne<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Several<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ListOrOne<T> {
     type Value = Option<Vec<T>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -307,7 +307,7 @@ where
     }
 }
 
-/// A field that a model may fill with an empty text when it has nothing to say.
+/// A text; some models write an empty one for a missing field.
 pub(super) fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
     Ok(text.filter(|text| !text.trim().is_empty()))

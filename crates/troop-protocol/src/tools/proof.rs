@@ -1,24 +1,24 @@
-//! What the checks of a task said, as far as tools tell it: whoever approves a result sees what it is worth.
+//! Results of checks, as tools show them: the approver of a task sees whether it passed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use troop_model::{Evidence, Merged, preview};
 
-/// How much of what a check printed is told: its end.
+/// How much of the end of a check's output is shown.
 const MAX_TAIL: usize = 1_000;
-/// How much of a check's command is told.
+/// How much of a check's command is shown.
 const MAX_COMMAND: usize = 200;
-/// How much of a commit's name is told.
+/// How much of a commit's id is shown.
 const MAX_COMMIT: usize = 10;
 
-/// How a check ended, as lists have it.
+/// The exit code of a check, as lists have it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Ended {
+pub(super) struct CheckExit {
     exit_code: i32,
 }
 
-/// What the checks of a task said in two words, if any ran.
-pub(super) fn in_short(evidence: &[Ended]) -> Option<String> {
+/// A summary of the checks of a task, if any ran.
+pub(super) fn in_short(evidence: &[CheckExit]) -> Option<String> {
     let n_failed = evidence.iter().filter(|it| it.exit_code != 0).count();
     match (evidence.len(), n_failed) {
         (0, _) => None,
@@ -27,9 +27,9 @@ pub(super) fn in_short(evidence: &[Ended]) -> Option<String> {
     }
 }
 
-/// What one check said.
+/// The result of one check.
 #[derive(Debug, Serialize)]
-pub(super) struct Said {
+pub(super) struct CheckReport {
     command: String,
     exit_code: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub(super) struct Said {
     tail: String,
 }
 
-impl From<&Evidence> for Said {
+impl From<&Evidence> for CheckReport {
     fn from(evidence: &Evidence) -> Self {
         let n_chars = evidence.tail.chars().count();
         Self {
@@ -50,7 +50,7 @@ impl From<&Evidence> for Said {
     }
 }
 
-impl Said {
+impl CheckReport {
     /// The same in words.
     pub(super) fn in_words(&self) -> String {
         let Self { command, exit_code, tail, .. } = self;

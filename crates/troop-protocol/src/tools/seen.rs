@@ -1,4 +1,4 @@
-//! What is answered to calls, as far as the tools read it.
+//! Answers to calls, as far as the tools read them.
 
 use std::borrow::Cow;
 
@@ -10,11 +10,11 @@ use troop_model::{
 };
 use uuid::Uuid;
 
-use super::proof::Ended;
+use super::proof::CheckExit;
 
 /// A task.
 #[derive(Debug, Deserialize)]
-pub(super) struct TaskSeen {
+pub(super) struct TaskInFull {
     pub(super) id: Uuid,
     pub(super) number: TaskNumber,
     pub(super) subject: String,
@@ -34,11 +34,11 @@ pub(super) struct TaskSeen {
     pub(super) completed_at: Option<Time>,
     pub(super) merged: Option<Merged>,
     pub(super) metadata: Map<String, Value>,
-    pub(super) evidence: Vec<Ended>,
-    pub(super) detail: Option<DetailSeen>,
+    pub(super) evidence: Vec<CheckExit>,
+    pub(super) detail: Option<TaskInFullDetail>,
 }
 
-/// A task in a list, read where it lies: lists are long, and asked for often.
+/// A task in a list, borrowed from the answer: lists are long and frequent.
 #[derive(Debug, Deserialize)]
 pub(super) struct TaskLine<'a> {
     pub(super) id: Uuid,
@@ -53,12 +53,12 @@ pub(super) struct TaskLine<'a> {
     pub(super) owner: Option<MemberName>,
     pub(super) blocked_by: Vec<TaskNumber>,
     pub(super) progress: Option<Progress>,
-    pub(super) evidence: Vec<Ended>,
+    pub(super) evidence: Vec<CheckExit>,
 }
 
 /// What belongs to a task but not to a list of tasks.
 #[derive(Debug, Deserialize)]
-pub(super) struct DetailSeen {
+pub(super) struct TaskInFullDetail {
     pub(super) comments: Vec<Comment>,
     pub(super) attachments: Vec<Attachment>,
     pub(super) evidence: Vec<Evidence>,
@@ -68,7 +68,7 @@ pub(super) struct DetailSeen {
 
 /// A page of tasks.
 #[derive(Debug, Deserialize)]
-pub(super) struct TasksSeen<'a> {
+pub(super) struct TaskPageLines<'a> {
     #[serde(borrow)]
     pub(super) tasks: Vec<TaskLine<'a>>,
     pub(super) page: usize,
@@ -78,7 +78,7 @@ pub(super) struct TasksSeen<'a> {
 
 /// The team.
 #[derive(Debug, Deserialize)]
-pub(super) struct TeamSeen {
+pub(super) struct TeamOverview {
     pub(super) name: String,
     pub(super) status: TeamStatus,
     pub(super) members: Vec<Member>,
@@ -87,8 +87,8 @@ pub(super) struct TeamSeen {
     lead_lease: Option<IgnoredAny>,
 }
 
-impl TeamSeen {
-    /// Whether somebody runs it, and starts who is to work.
+impl TeamOverview {
+    /// Whether a lead runs it and starts members.
     pub(super) fn is_led(&self) -> bool {
         self.lead_lease.is_some()
     }
@@ -100,13 +100,13 @@ impl TeamSeen {
 
 /// Messages.
 #[derive(Debug, Deserialize)]
-pub(super) struct MessagesSeen {
-    pub(super) messages: Vec<MessageSeen>,
+pub(super) struct MessageBatch {
+    pub(super) messages: Vec<MessageBrief>,
 }
 
 /// A message.
 #[derive(Debug, Deserialize)]
-pub(super) struct MessageSeen {
+pub(super) struct MessageBrief {
     pub(super) id: Uuid,
     pub(super) from: String,
     pub(super) kind: MessageKind,

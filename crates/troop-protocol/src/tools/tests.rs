@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use troop_model::{Dialect, Permissions, Role, Settings, TaskCreation, TeamStatus};
 
-use super::{Category, Denied, Gate, Seat, board, claude};
+use super::{Category, Gate, Seat, ToolDenial, board, claude};
 
 fn seat(dialect: Dialect, role: Role) -> Seat {
     let name = if role == Role::Lead { "lead" } else { "ann" };
@@ -137,7 +137,7 @@ fn a_delegating_lead_coordinates_and_its_teammates_keep_their_tools() {
         assert_eq!(lead.check(Category::of(name)), Ok(()), "{name}");
     }
     for name in ["Read", "Grep", "Write", "Edit", "Bash", "mcp__github__create_issue"] {
-        assert_eq!(lead.check(Category::of(name)), Err(Denied::DelegateMode), "{name}");
+        assert_eq!(lead.check(Category::of(name)), Err(ToolDenial::DelegateMode), "{name}");
         let teammate = Seat { role: Role::Member, ..lead.clone() };
         assert_eq!(teammate.check(Category::of(name)), Ok(()), "{name}");
         assert_eq!(delegating(false).check(Category::of(name)), Ok(()), "{name}");
@@ -162,7 +162,7 @@ fn who_plans_may_read_and_speak_and_change_nothing() {
         assert_eq!(planner.check(Category::of(name)), Ok(()), "{name}");
     }
     for name in ["Write", "Edit", "Bash", "mcp__files__delete"] {
-        assert_eq!(planner.check(Category::of(name)), Err(Denied::PlanMode), "{name}");
+        assert_eq!(planner.check(Category::of(name)), Err(ToolDenial::PlanMode), "{name}");
     }
 }
 

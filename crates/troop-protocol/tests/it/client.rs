@@ -9,8 +9,8 @@ use troop_model::{
     Actor, Command, Event, Fact, OperationId, Origin, TaskCommand, TaskNumber, Time, Version,
 };
 use troop_protocol::{
-    Answer, Call, Client, ClientError, Failure, FailureKind, Incoming, Opened, PROTOCOL_VERSION,
-    Peer, Query, Request, Session,
+    Answer, Call, Client, ClientError, Failure, FailureKind, Incoming, IncomingRequest,
+    PROTOCOL_VERSION, Peer, Query, Session, SessionInfo,
 };
 use uuid::Uuid;
 
@@ -26,18 +26,19 @@ fn claimed(operation: OperationId) -> Event {
     Event { version, at, actor: Actor::human("ann"), operation, fact }
 }
 
-async fn answer(request: Request) {
-    let Request { asked, responder } = request;
+async fn answer(request: IncomingRequest) {
+    let IncomingRequest { asked, responder } = request;
     let answered = match Call::try_from(&asked) {
         Err(error) => responder.refuse(Failure::from(&error)),
         Ok(Call::Open(open)) => {
             assert_eq!(open, session());
             let team = "docs".parse().unwrap();
-            let opened = Opened { protocol: PROTOCOL_VERSION, team, version: Version(2) };
+            let opened = SessionInfo { protocol: PROTOCOL_VERSION, team, version: Version(2) };
             responder.answer(&opened)
         }
         Ok(Call::Query(query)) => responder.answer(&format!("{query:?}")),
         Ok(Call::File(call)) => responder.answer(&format!("{call:?}")),
+        Ok(Call::Follow(call)) => responder.answer(&format!("{call:?}")),
         Ok(Call::Change(change)) if change.command == Command::CompleteTeam => {
             let failure = Failure {
                 kind: FailureKind::Forbidden,

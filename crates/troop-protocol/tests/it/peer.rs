@@ -5,7 +5,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio_util::task::TaskTracker;
 use troop_protocol::{
     ErrorObject, Failure, FailureKind, FromLead, FromTeammate, Idle, Incoming, Notification, Peer,
-    PeerError, PeerOptions, Reason,
+    PeerError, PeerOptions, SkipReason,
 };
 
 use crate::support::{ask, bare, number, pair, read_to_end, say, soon};
@@ -160,9 +160,9 @@ async fn an_answer_to_nothing_is_skipped() {
         let line = format!("{{\"id\":{id},\"result\":1}}\n");
         writer.write_all(line.as_bytes()).await.unwrap();
         let Incoming::Skipped(skipped) = end.next().await else { panic!("{line} was not skipped") };
-        assert_eq!(skipped.reason, Reason::Unasked);
+        assert_eq!(skipped.reason, SkipReason::Unasked);
     }
-    assert_eq!(end.peer.skipped().of(Reason::Unasked), 3);
+    assert_eq!(end.peer.skipped().of(SkipReason::Unasked), 3);
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn bad_lines_are_told_and_counted_and_the_conversation_goes_on() {
     let (mut end, _reader, mut writer) = bare(1_000, &tracker);
     let lines = b"hello\n\n{\"method\":\"say\",\"params\":{\"n\":1}}\n";
     writer.write_all(lines).await.unwrap();
-    for expected in [Reason::NotJson, Reason::Blank] {
+    for expected in [SkipReason::NotJson, SkipReason::Blank] {
         let Incoming::Skipped(skipped) = end.next().await else { panic!("not skipped") };
         assert_eq!(skipped.reason, expected);
     }

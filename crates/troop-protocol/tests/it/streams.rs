@@ -14,8 +14,8 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 use troop_protocol::{
-    FromLead, FromTeammate, Idle, Incoming, Level, Log, MessageIn, MessageOut, Peer, Ready, Reason,
-    ReportedStatus, ShutdownAck, TeamContext, WireTask, stdio,
+    FromLead, FromTeammate, Idle, Incoming, Level, Log, MessageIn, MessageOut, Peer, Ready,
+    ReportedStatus, ShutdownAck, SkipReason, TeamContext, WireTask, stdio,
 };
 
 use crate::support::{End, ask, number, say, soon};
@@ -213,7 +213,7 @@ async fn a_program_that_knows_only_the_table_is_a_teammate() {
     let ready = Ready { name: "ann".into(), acknowledges: false, version: None };
     assert_eq!(heard(&mut end).await, FromTeammate::Ready(ready), "always the first line");
     let Incoming::Skipped(skipped) = end.next().await else { panic!("not skipped") };
-    assert_eq!(skipped.reason, Reason::NotJson);
+    assert_eq!(skipped.reason, SkipReason::NotJson);
 
     let task = json!({"id": "task-7", "subject": "the dishes", "attempt": 1, "blockedBy": []});
     let task: WireTask = serde_json::from_value(task).unwrap();

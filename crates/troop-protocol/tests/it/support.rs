@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::task::TaskTracker;
-use troop_protocol::{Incoming, Notification, Peer, PeerOptions, Request};
+use troop_protocol::{Incoming, IncomingRequest, Notification, Peer, PeerOptions};
 
 /// After this long, what is waited for does not come.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
@@ -39,7 +39,7 @@ impl End {
         }
     }
 
-    pub(crate) async fn asked(&mut self) -> Request {
+    pub(crate) async fn asked(&mut self) -> IncomingRequest {
         match self.next().await {
             Incoming::Request(request) => request,
             other => panic!("this is no request: {other:?}"),

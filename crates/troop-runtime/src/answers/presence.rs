@@ -68,6 +68,20 @@ impl LeadPresence {
         state.members().map(as_it_is).collect()
     }
 
+    /// The same, with what those wait for that wait for a person's word.
+    #[must_use]
+    pub fn waiting_members(&self, state: &State) -> Vec<Member> {
+        let mut members = self.members(state);
+        let needs = state.needs(&members);
+        for member in members.iter_mut().filter(|it| it.is_running()) {
+            let mut own = needs.iter().filter(|need| need.from == member.name.as_str());
+            if let Some(words) = own.find_map(|need| need.kind.wait_in_words()) {
+                member.state_reason = Some(words.to_owned());
+            }
+        }
+        members
+    }
+
     /// The right to lead the team, if somebody makes use of it.
     #[must_use]
     pub fn lease<'a>(&self, team: &'a Team, now: Time) -> Option<&'a LeadLease> {

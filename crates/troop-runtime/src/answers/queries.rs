@@ -1,16 +1,18 @@
 //! Queries: what can be looked at without changing anything.
 
+use std::io;
+
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
     ActorKind, DelegationView, LEAD_ALIASES, MessageView, Party, Role, State, TaskRef, TaskView,
     TeamView, team_md,
 };
 use troop_protocol::{
-    ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, Query, Session,
-    TaskList,
+    ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, NeedList, Query,
+    Session, TaskList,
 };
 
-use super::{Answers, LeadPresence, failure};
+use super::{Answers, LeadPresence, TranscriptReader, failure, to_json};
 use crate::TaskPage;
 
 impl Answers {
@@ -39,6 +41,17 @@ impl Answers {
             Query::Context {} => self.context(session).await,
             Query::Messages { all } => self.messages(session, all).await,
             Query::Team {} => self.team().await,
+            Query::Teams { all } => {
+                to_json(&self.teams(all).await.map_err(|error| failure(&error))?)
+            }
+            Query::Needs {} => self.needs().await,
+            Query::Transcript { member, from, cursor, limit } => {
+                let reader = self.transcript(member).await?;
+                let read = move || reader.page(from, cursor.as_deref(), limit as usize);
+                let page = tokio::task::spawn_blocking(read).await;
+                let page = page.map_err(|error| Failure::new(FailureKind::Bug, &error))?;
+                to_json(&page.map_err(|error| unreadable(&error))?)
+            }
         }
     }
 
@@ -59,11 +72,35 @@ impl Answers {
     async fn members(&self) -> Result<Box<RawValue>, Failure> {
         let presence = LeadPresence::read(&self.folder);
         self.look(move |state| {
-            let mut members = presence.members(state);
+            let mut members = presence.waiting_members(state);
             members.sort_by_key(|member| member.role != Role::Lead);
             to_raw_value(&MemberList { members: members.iter().collect() })
         })
         .await
+    }
+
+    async fn needs(&self) -> Result<Box<RawValue>, Failure> {
+        let presence = LeadPresence::read(&self.folder);
+        self.look(move |state| {
+            let needs = state.needs(&presence.members(state));
+            to_raw_value(&NeedList { needs, version: state.version() })
+        })
+        .await
+    }
+
+    /// The transcript of a member, also of one that is gone and has left one.
+    pub(super) async fn transcript(&self, member: String) -> Result<TranscriptReader, Failure> {
+        let text = member.clone();
+        let find = move |state: &State| state.find_member(&text).map(|it| it.name.clone());
+        let found = self.board.look(find).await.map_err(|error| failure(&error))?;
+        match (found, member.parse()) {
+            (Ok(name), _) => Ok(TranscriptReader::new(&self.folder, &name)),
+            (Err(refusal), Ok(name)) => {
+                let reader = TranscriptReader::new(&self.folder, &name);
+                if reader.exists() { Ok(reader) } else { Err(Failure::from(&refusal)) }
+            }
+            (Err(refusal), Err(_)) => Err(Failure::from(&refusal)),
+        }
     }
 
     async fn context(&self, session: Session) -> Result<Box<RawValue>, Failure> {
@@ -121,4 +158,11 @@ fn delegations(state: &State) -> serde_json::Result<Box<RawValue>> {
         state.delegations().map(|it| DelegationView::new(state, it)).collect();
     delegations.sort_by_key(|it| (it.started_at, it.id));
     to_raw_value(&DelegationList { delegations })
+}
+
+/// A transcript that cannot be read, or a cursor that is none.
+pub(super) fn unreadable(error: &io::Error) -> Failure {
+    let is_invalid = error.kind() == io::ErrorKind::InvalidInput;
+    let kind = if is_invalid { FailureKind::Invalid } else { FailureKind::Unavailable };
+    Failure::new(kind, error)
 }

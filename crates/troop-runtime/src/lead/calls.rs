@@ -1,8 +1,8 @@
-//! Board calls: requests that members make on their wires.
+//! Board calls of members, on their wires.
 
 use troop_model::{Actor, Command, OperationId, Spawn, State, TaskCommand};
 use troop_protocol::{
-    Call, Change, Failure, FailureKind, MethodError, Notification, Request as Asked, Responder,
+    Call, Change, Failure, FailureKind, IncomingRequest, MethodError, Notification, Responder,
     Session,
 };
 use uuid::Uuid;
@@ -14,9 +14,9 @@ use crate::{
 };
 
 impl Dispatcher {
-    /// Answers what a member asks, in time.
-    pub(super) async fn answer(&mut self, runner: &Runner, asked: Asked) {
-        let Asked { asked, responder } = asked;
+    /// Answers a request of a member.
+    pub(super) async fn answer(&mut self, runner: &Runner, asked: IncomingRequest) {
+        let IncomingRequest { asked, responder } = asked;
         match Call::try_from(&asked) {
             Ok(Call::Change(change)) => self.change(runner, *change, Some(responder)).await,
             Ok(call) => {
@@ -30,13 +30,13 @@ impl Dispatcher {
         }
     }
 
-    /// Does what a member asks without waiting for an answer.
+    /// Carries out a call of a member that expects no answer.
     pub(super) async fn call_unanswered(&mut self, runner: &Runner, said: &Notification) {
         match Call::try_from(said) {
             Ok(Call::Change(change)) => self.change(runner, *change, None).await,
-            // What nobody waits for, nobody wants to know. Files are written when somebody hears whether they are.
-            Ok(Call::Query(_) | Call::Open(_) | Call::File(_)) => {}
-            // A method of a later version, or of somebody else's.
+            // Without an answer a query is pointless, and a file call could not report that it failed.
+            Ok(Call::Query(_) | Call::Open(_) | Call::File(_) | Call::Follow(_)) => {}
+            // A method of a later version, or of another program.
             Err(error @ MethodError::Unknown { .. }) => {
                 self.post.note(
                     &runner.member,
@@ -68,19 +68,20 @@ impl Dispatcher {
                 }
                 Err(error) => responder.refuse(failure(&error)),
             };
-            // Who has gone needs no answer.
+            // If the caller has gone, nobody needs the answer.
             drop(answered);
         });
     }
 
     async fn change(&mut self, runner: &Runner, change: Change, responder: Option<Responder>) {
         if let Command::MarkRead { messages, .. } = &change.command {
-            // It has something to deal with now. Heard here, and not from the log: what it says next may be that it has.
+            // It has mail to deal with now. Noted here and not from the log, because its next message may already say that it
+            // has dealt with it.
             if let Some(link) = self.link(runner) {
                 link.is_at_rest = !link.tells_end;
             }
             if self.reads_of_person(&runner.member, messages.as_deref()) {
-                // Before it counts as read: who is killed right after that has left it undone.
+                // Before it counts as read: a lead that is killed right after has not dealt with it.
                 self.note_work_of_lead().await;
             }
             self.reads(&runner.member, messages.as_deref());
@@ -88,7 +89,7 @@ impl Dispatcher {
         if let Command::SpawnMember(Spawn { member, .. }) = &change.command
             && let Err(why) = self.launch.check(&member.agent, member.model.as_deref())
         {
-            // Who asks hears it now, and not from somebody who did not start.
+            // The caller learns it now, and not from a member that fails to start.
             let failure = Failure::new(FailureKind::Invalid, &why.to_string());
             return match responder {
                 Some(responder) => self.refuse(responder, failure),
@@ -116,7 +117,7 @@ impl Dispatcher {
     }
 
     pub(super) fn refuse(&self, responder: Responder, failure: Failure) {
-        // Who has gone needs no answer.
+        // If the caller has gone, nobody needs the answer.
         drop(responder.refuse(failure));
     }
 }

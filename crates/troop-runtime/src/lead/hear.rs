@@ -7,7 +7,7 @@ use troop_model::{
 };
 use troop_protocol::{
     FromLead, FromTeammate, Incoming, Level, Log, MessageIn, MessageOut, MethodError, Notification,
-    ReportedStatus, ShutdownAck, Skipped, TaskReport, UsageReport,
+    ReportedStatus, ShutdownAck, SkippedLine, TaskReport, UsageReport,
 };
 
 use super::{
@@ -259,7 +259,7 @@ impl Dispatcher {
         }
     }
 
-    fn skipped(&mut self, runner: &Runner, skipped: &Skipped) {
+    fn skipped(&mut self, runner: &Runner, skipped: &SkippedLine) {
         self.post.note(
             &runner.member,
             TranscriptLine::trouble(&format!(

@@ -1,5 +1,5 @@
-//! The lead's socket: other processes on this machine give their commands here, so that they wait in one fair queue and pass
-//! the same hooks as everybody else.
+//! The lead's socket: commands of other processes on this machine wait in the lead's queue and pass the same hooks as those of
+//! members.
 
 use std::{
     fs, io,
@@ -11,29 +11,29 @@ use tokio::{net::UnixListener, sync::mpsc};
 use tokio_util::task::TaskTracker;
 use troop_model::State;
 use troop_protocol::{
-    Call, Failure, FailureKind, Incoming, Opened, PROTOCOL_VERSION, Peer, Request as Asked,
-    Responder, Session,
+    Call, Failure, FailureKind, Incoming, IncomingRequest, PROTOCOL_VERSION, Peer, Responder,
+    Session, SessionInfo,
 };
 use uuid::Uuid;
 
 use super::input::LeadInput;
 use crate::{
     Answers, Board,
-    answers::{failure, signed},
+    answers::{Subscriptions, failure, signed},
 };
 
-/// The longest path that a socket can have on every system.
+/// The longest path of a socket that every system supports.
 const MAX_PATH: usize = 100;
 
-/// Where a lead takes commands, until this is dropped.
+/// The socket of a lead; removed when this is dropped.
 #[derive(Debug)]
-pub(super) struct Socket {
+pub(super) struct LeadSocket {
     pub(super) path: PathBuf,
     listener: UnixListener,
 }
 
-impl Socket {
-    /// Opens the socket of a team. Whoever holds the team's lock may take the place of one that was left behind.
+impl LeadSocket {
+    /// Opens the socket of a team. The caller holds the team's lock, so it may replace a socket that was left behind.
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let path = place(folder)?;
         match fs::remove_file(&path) {
@@ -41,18 +41,18 @@ impl Socket {
             _ => {}
         }
         let listener = UnixListener::bind(&path)?;
-        // Whoever reaches it acts as whom it likes; that is for the owner alone.
+        // A client may act as anybody, so only the owner may connect.
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
         Ok(Self { path, listener })
     }
 
-    /// Serves everybody who comes, until the lead has ended.
-    pub(super) async fn serve(self, host: Host) {
+    /// Serves all clients until the lead has ended.
+    pub(super) async fn serve(self, host: SocketHost) {
         loop {
             let stream = tokio::select! {
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => stream,
-                    // One who could not come in is not everybody. There may be too many at the moment.
+                    // There may be too many connections at the moment; others may still succeed.
                     Err(_) => {
                         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                         continue;
@@ -67,14 +67,14 @@ impl Socket {
     }
 }
 
-impl Drop for Socket {
+impl Drop for LeadSocket {
     fn drop(&mut self) {
-        // If it is gone already, so much the better.
+        // It may be gone already.
         drop(fs::remove_file(&self.path));
     }
 }
 
-/// Where the socket is: in the team's folder, or, where that is too far down, in one of the user's own.
+/// The path of the socket: in the team's folder, or in a folder of the user if that path is too long.
 fn place(folder: &Path) -> io::Result<PathBuf> {
     let near = folder.join("lead.sock");
     if near.as_os_str().len() <= MAX_PATH {
@@ -87,34 +87,43 @@ fn place(folder: &Path) -> io::Result<PathBuf> {
     Ok(own.join(format!("{}.sock", Uuid::now_v7().simple())))
 }
 
-/// What a conversation needs of the lead.
+/// What a conversation needs from the lead.
 #[derive(Clone, Debug)]
-pub(super) struct Host {
+pub(super) struct SocketHost {
     pub(super) board: Board,
     pub(super) answers: Answers,
     pub(super) inputs: mpsc::Sender<LeadInput>,
     pub(super) tracker: TaskTracker,
 }
 
-/// Talks with one process until it goes, or the lead does.
-async fn converse(peer: Peer, mut said: mpsc::Receiver<Incoming>, host: Host) {
+/// Talks with one client until it disconnects, or the lead ends.
+async fn converse(peer: Peer, mut said: mpsc::Receiver<Incoming>, host: SocketHost) {
     let mut caller = None;
+    let mut subscriptions =
+        Subscriptions::new(host.answers.clone(), peer.clone(), host.tracker.clone());
     loop {
         let incoming = tokio::select! {
             incoming = said.recv() => incoming,
             () = host.inputs.closed() => return peer.cut(),
         };
         match incoming {
-            Some(Incoming::Request(asked)) => answer(asked, &mut caller, &host).await,
-            // Nothing else is expected here, and nobody waits for an answer to it.
+            Some(Incoming::Request(asked)) => {
+                answer(asked, &mut caller, &mut subscriptions, &host).await;
+            }
+            // Clients send only requests.
             Some(Incoming::Notification(_) | Incoming::Skipped(_)) => {}
             Some(Incoming::End(_)) | None => return,
         }
     }
 }
 
-async fn answer(asked: Asked, caller: &mut Option<Session>, host: &Host) {
-    let Asked { asked, responder } = asked;
+async fn answer(
+    asked: IncomingRequest,
+    caller: &mut Option<Session>,
+    subscriptions: &mut Subscriptions,
+    host: &SocketHost,
+) {
+    let IncomingRequest { asked, responder } = asked;
     let call = match Call::try_from(&asked) {
         Ok(call) => call,
         Err(error) => return refuse(responder, Failure::from(&error)),
@@ -133,17 +142,24 @@ async fn answer(asked: Asked, caller: &mut Option<Session>, host: &Host) {
             // After the lead's end nobody answers.
             drop(host.inputs.send(LeadInput::Called(Box::new((request, responder)))).await);
         }
+        (Call::Follow(call), Some(_)) => match subscriptions.take(call).await {
+            Ok(start) => {
+                drop(responder.answer(&start.ticket));
+                subscriptions.start(start);
+            }
+            Err(failure) => refuse(responder, failure),
+        },
         (call, Some(session)) => {
             host.tracker.spawn(host.answers.clone().respond(session, call, responder));
         }
     }
 }
 
-async fn open(responder: Responder, host: &Host) {
+async fn open(responder: Responder, host: &SocketHost) {
     let look = |state: &State| state.team().map(|team| (team.name.clone(), state.version()));
     match host.board.look(look).await {
         Ok(Some((team, version))) => {
-            let opened = Opened { protocol: PROTOCOL_VERSION, team, version };
+            let opened = SessionInfo { protocol: PROTOCOL_VERSION, team, version };
             drop(responder.answer(&opened));
         }
         Ok(None) => refuse(responder, Failure::new(FailureKind::NotFound, "no team")),

@@ -7,69 +7,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-use troop_model::{MemberName, Time};
-use troop_protocol::Level;
+use troop_model::MemberName;
+
+pub use troop_protocol::{TranscriptEntry, TranscriptLine, TranscriptSource};
 
 /// A transcript that has grown beyond this begins anew; the one before is kept.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// One line of a transcript.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TranscriptEntry {
-    pub at: Time,
-    /// The session of its own that the member worked in: `delegate:ID`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    /// What it is.
-    #[serde(flatten)]
-    pub line: TranscriptLine,
-}
-
-/// What a line of a transcript is, and what it says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TranscriptLine {
-    /// Where it comes from.
-    pub source: TranscriptSource,
-    /// How important it is.
-    pub level: Level,
-    /// What it says.
-    pub text: String,
-}
-
-/// Where a line of a transcript comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TranscriptSource {
-    /// The member said it.
-    Member,
-    /// Its process wrote it to standard error.
-    Stderr,
-    /// troop saw it.
-    Troop,
-}
-
-impl TranscriptLine {
-    pub(super) fn said(level: Level, text: &str) -> Self {
-        Self { source: TranscriptSource::Member, level, text: text.to_owned() }
-    }
-
-    pub(super) fn complaint(text: &str) -> Self {
-        Self { source: TranscriptSource::Stderr, level: Level::Warn, text: text.to_owned() }
-    }
-
-    pub(super) fn note(text: &str) -> Self {
-        Self { source: TranscriptSource::Troop, level: Level::Info, text: text.to_owned() }
-    }
-
-    pub(super) fn trouble(text: &str) -> Self {
-        Self { source: TranscriptSource::Troop, level: Level::Warn, text: text.to_owned() }
-    }
-}
-
 /// Where the transcript of a member is.
-fn path(folder: &Path, member: &MemberName) -> PathBuf {
+pub(crate) fn path(folder: &Path, member: &MemberName) -> PathBuf {
     folder.join("transcripts").join(format!("{member}.jsonl"))
+}
+
+/// Where a transcript is kept that was begun anew.
+pub(crate) fn former_path(path: &Path) -> PathBuf {
+    path.with_extension("jsonl.1")
 }
 
 /// Reads the lines of a transcript from a position on, and says where it ends. What is half written is left for later.
@@ -144,7 +96,7 @@ impl Transcripts {
         for member in full {
             self.open.remove(&member);
             let path = path(&self.folder, &member);
-            drop(fs::rename(&path, path.with_extension("jsonl.1")));
+            drop(fs::rename(&path, former_path(&path)));
         }
     }
 }

@@ -23,12 +23,12 @@ pub(super) type Tasks = BTreeMap<u32, Option<Vec<u8>>>;
 
 /// A team's archive, opened for reading. One that was never written has no files.
 #[derive(Debug)]
-pub(super) struct Archive<'a> {
+pub(super) struct ArchiveFiles<'a> {
     folder: &'a TeamFolder,
     files: Option<(File, File)>,
 }
 
-impl<'a> Archive<'a> {
+impl<'a> ArchiveFiles<'a> {
     pub(super) fn open(folder: &'a TeamFolder) -> StoreResult<Self> {
         let files = match (File::open(folder.file(LOG)), File::open(folder.file(INDEX))) {
             (Ok(log), Ok(index)) => Some((log, index)),
@@ -81,7 +81,7 @@ impl<'a> Archive<'a> {
         Numbers { archive: self, next: u64::from(below), chunk: Vec::new() }
     }
 
-    /// Adds tasks, and takes out those without a body. Doing it twice does no harm.
+    /// Adds tasks, and removes those without a body. Doing it twice does no harm.
     pub(super) fn store(folder: &TeamFolder, tasks: &Tasks) -> StoreResult<()> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -102,7 +102,7 @@ impl<'a> Archive<'a> {
             log.write_all_at(&record, offset).map_err(folder.io(LOG, "written"))?;
             offset += record.len() as u64;
         }
-        // The index never points to what is not on the disk.
+        // The index never points to data that is not on the disk.
         log.sync_data().map_err(folder.io(LOG, "written"))?;
         for (number, slot) in slots {
             let written = index.write_all_at(&slot, u64::from(number) * SLOT);
@@ -116,7 +116,7 @@ impl<'a> Archive<'a> {
 /// Searches the index backwards.
 #[derive(Debug)]
 pub(super) struct Numbers<'a> {
-    archive: &'a Archive<'a>,
+    archive: &'a ArchiveFiles<'a>,
     /// The slots below this one are still to be read.
     next: u64,
     /// Numbers that were read ahead, lowest first.

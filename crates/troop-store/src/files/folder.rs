@@ -21,10 +21,10 @@ pub(super) const CARD: &str = "team.json";
 pub(super) const LOG: &str = "log.jsonl";
 pub(super) const HEAD: &str = "head";
 
-/// How often a head is looked at again that was perhaps read while it was written.
+/// How often we read a head again that may have been read during a write.
 const HEAD_LOOKS: usize = 100;
 
-/// What `team.json` says.
+/// The contents of `team.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Card {
     pub(super) id: TeamId,
@@ -55,12 +55,12 @@ fn is_absent(error: &io::Error) -> bool {
 
 /// How much of a log is committed. It is written after the log's bytes are on the disk, and in one small write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct LogHead {
     pub(super) version: Version,
     pub(super) bytes: u64,
 }
 
-impl Head {
+impl LogHead {
     const WIDTH: usize = 51;
 
     pub(super) fn encode(self, team: TeamId) -> String {
@@ -77,7 +77,7 @@ impl Head {
         is_whole.then_some(Self { version, bytes })
     }
 
-    /// Reads a head. While another process writes it a mixture may be seen, but not for long.
+    /// Reads a head. During another process's write we may read a mixture for a moment.
     pub(super) fn read(file: &File, team: TeamId) -> io::Result<Option<Self>> {
         for _ in 0..HEAD_LOOKS {
             let mut bytes = [0; Self::WIDTH];
@@ -145,20 +145,21 @@ impl TeamFolder {
     }
 
     pub(super) fn io(&self, name: &str, act: &str) -> impl Fn(io::Error) -> StoreError {
-        let (path, act) = (self.file(name), act.to_owned());
+        let path = self.file(name);
+        let act = act.to_owned();
         move |error| io_failure(&act, &path, error)
     }
 
-    /// The line in which writers of this team stand: `head` is the line, `log.jsonl` the turn.
+    /// The queue for writers of this team: `head` is the queue's lock, `log.jsonl` the write lock.
     pub(super) fn turnstile(&self, head: &File, log: &File) -> StoreResult<Turnstile> {
-        let line = head.try_clone().map_err(self.io(HEAD, "opened"))?;
-        let turn = log.try_clone().map_err(self.io(LOG, "opened"))?;
-        Ok(Turnstile::new(line, turn))
+        let queue = head.try_clone().map_err(self.io(HEAD, "opened"))?;
+        let write = log.try_clone().map_err(self.io(LOG, "opened"))?;
+        Ok(Turnstile::new(queue, write))
     }
 
     /// Reads the head and checks that the log is at least as long.
-    pub(super) fn head(&self, head: &File, log: &File) -> StoreResult<Head> {
-        let found = Head::read(head, self.team).map_err(self.io(HEAD, "read"))?;
+    pub(super) fn head(&self, head: &File, log: &File) -> StoreResult<LogHead> {
+        let found = LogHead::read(head, self.team).map_err(self.io(HEAD, "read"))?;
         let found = found.ok_or_else(|| self.damaged(HEAD, "its checksum does not match"))?;
         let length = log.metadata().map_err(self.io(LOG, "read"))?.len();
         if length < found.bytes {
@@ -168,11 +169,12 @@ impl TeamFolder {
         Ok(found)
     }
 
-    /// Reads up to the committed end. What lies beyond it was never acknowledged, and perhaps never will be.
+    /// Reads up to the committed end. Bytes beyond it were never acknowledged.
     pub(super) fn read(&self, after: Version, limit: usize) -> StoreResult<Vec<Entry>> {
         let mut options = OpenOptions::new();
         options.read(true);
-        let (head, file) = (self.open(HEAD, &options)?, self.open(LOG, &options)?);
+        let head = self.open(HEAD, &options)?;
+        let file = self.open(LOG, &options)?;
         log::read(self, &file, self.head(&head, &file)?, after, limit)
     }
 }

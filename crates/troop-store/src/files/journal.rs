@@ -10,7 +10,7 @@ use std::{
 use troop_model::{TeamId, Version};
 
 use super::{
-    folder::{HEAD, Head, LOG, TeamFolder},
+    folder::{HEAD, LOG, LogHead, TeamFolder},
     log,
     root::Root,
 };
@@ -18,7 +18,7 @@ use crate::{
     Batch, Entry, StoreResult,
     bell::Bells,
     failure::{bug, unavailable},
-    record::{Record, Standing, standing},
+    record::{BatchStanding, Record, standing},
     turnstile::Turnstile,
     writer::Journal,
 };
@@ -29,7 +29,7 @@ pub(crate) struct FilesJournal {
     root: Arc<Root>,
     team: TeamId,
     bells: Bells,
-    /// What the team's folder was when it was last looked for.
+    /// The team's folder at the last lookup.
     open: Option<OpenLog>,
     is_inside: bool,
 }
@@ -39,7 +39,7 @@ impl FilesJournal {
         Self { root, team, bells, open: None, is_inside: false }
     }
 
-    /// The team's folder, which stays where it is as long as this journal has the right to write.
+    /// The team's folder, which cannot move while this journal holds the write lock.
     pub(super) fn folder(&self) -> StoreResult<&TeamFolder> {
         self.open.as_ref().map(|open| &open.folder).ok_or_else(not_begun)
     }
@@ -89,18 +89,20 @@ struct OpenLog {
     log: File,
     head: File,
     turnstile: Turnstile,
-    committed: Head,
+    committed: LogHead,
     /// Where the next line goes; beyond what is committed only within a transaction.
-    end: Head,
+    end: LogHead,
 }
 
 impl OpenLog {
     fn new(folder: TeamFolder) -> StoreResult<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
-        let (log, head) = (folder.open(LOG, &options)?, folder.open(HEAD, &options)?);
+        let log = folder.open(LOG, &options)?;
+        let head = folder.open(HEAD, &options)?;
         let turnstile = folder.turnstile(&head, &log)?;
-        let (committed, end) = (Head::default(), Head::default());
+        let committed = LogHead::default();
+        let end = LogHead::default();
         Ok(Self { folder, log, head, turnstile, committed, end })
     }
 
@@ -111,7 +113,7 @@ impl OpenLog {
         matches!((found, held), (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.dev(), b.ino()))
     }
 
-    /// Learns what others committed, and settles what an interrupted append left behind.
+    /// Reads what others committed, and repairs what an interrupted append left behind.
     fn catch_up(&mut self) -> StoreResult<()> {
         let head = self.folder.head(&self.head, &self.log)?;
         self.committed = head;
@@ -148,19 +150,19 @@ impl OpenLog {
         let record = Record::new(self.folder.team, batch)?;
         let record_at = |first| log::record_at(&self.folder, &self.log, self.end, first);
         match standing(batch, self.end.version, record_at)? {
-            Standing::Next => {}
-            Standing::Repeated(end) => return Ok(Some(end)),
-            Standing::Behind => return Ok(None),
+            BatchStanding::Next => {}
+            BatchStanding::Repeated(end) => return Ok(Some(end)),
+            BatchStanding::Behind => return Ok(None),
         }
         let line = log::encode(&record);
         let written = self.log.write_all_at(line.as_bytes(), self.end.bytes);
         written.map_err(self.folder.io(LOG, "written"))?;
-        self.end = Head { version: record.end(), bytes: self.end.bytes + line.len() as u64 };
+        self.end = LogHead { version: record.end(), bytes: self.end.bytes + line.len() as u64 };
         Ok(Some(record.end()))
     }
 
     /// First the log's bytes, then the head that makes them count.
-    fn commit(&mut self, end: Head) -> StoreResult<()> {
+    fn commit(&mut self, end: LogHead) -> StoreResult<()> {
         self.log.sync_data().map_err(self.folder.io(LOG, "written"))?;
         let text = end.encode(self.folder.team);
         let written = self.head.write_all_at(text.as_bytes(), 0);
@@ -209,7 +211,7 @@ impl Journal for FilesJournal {
             // Closing the files lets go as well, whatever went wrong on the way in.
             self.open = None;
         } else if let Some(open) = &mut self.open {
-            // What cannot be cut off now lies beyond the head and is settled by the next writer.
+            // If the file cannot be truncated now, the next writer repairs it.
             drop(open.roll_back());
             open.turnstile.leave();
         }

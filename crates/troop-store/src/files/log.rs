@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use troop_model::{OperationId, Version};
 
-use super::folder::{Head, LOG, TeamFolder};
+use super::folder::{LOG, LogHead, TeamFolder};
 use crate::{
     Entry, StoreResult,
     record::{Assembly, Record},
@@ -20,7 +20,7 @@ use crate::{
 const STRETCH: u64 = 16 * 1024;
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     v: Version,
     n: u64,
     op: OperationId,
@@ -41,9 +41,9 @@ pub(super) fn encode(record: &Record) -> String {
     )
 }
 
-/// Reads a line; `None` if it is none of ours.
+/// Reads a line; `None` if troop did not write it.
 pub(super) fn decode(line: &[u8]) -> Option<Record> {
-    let line: Line<'_> = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
+    let line: LogLine<'_> = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
     let bodies: Vec<_> = line.events.iter().map(|event| event.get()).collect();
     Some(Record {
         first: line.v,
@@ -67,7 +67,7 @@ impl<'a> Walk<'a> {
     pub(super) fn new(
         folder: &'a TeamFolder,
         file: &'a File,
-        head: Head,
+        head: LogHead,
         version: Version,
     ) -> StoreResult<Self> {
         let offset = locate(folder, file, head, version)?;
@@ -96,7 +96,7 @@ impl<'a> Walk<'a> {
 pub(super) fn read(
     folder: &TeamFolder,
     file: &File,
-    head: Head,
+    head: LogHead,
     after: Version,
     limit: usize,
 ) -> StoreResult<Vec<Entry>> {
@@ -114,11 +114,11 @@ pub(super) fn read(
     Ok(assembly.finish())
 }
 
-/// Whose record begins at a version, and where it ends.
+/// The operation whose record begins at a version, and where the record ends.
 pub(super) fn record_at(
     folder: &TeamFolder,
     file: &File,
-    head: Head,
+    head: LogHead,
     first: Version,
 ) -> StoreResult<Option<(OperationId, Version)>> {
     let mut walk = Walk::new(folder, file, head, first)?;
@@ -132,9 +132,10 @@ pub(super) fn record_at(
 }
 
 /// Finds the beginning of the line that holds `version`, or of one not far before it.
-fn locate(folder: &TeamFolder, file: &File, head: Head, version: Version) -> StoreResult<u64> {
+fn locate(folder: &TeamFolder, file: &File, head: LogHead, version: Version) -> StoreResult<u64> {
     // The wanted line begins at `low` or between the two.
-    let (mut low, mut high) = (0, head.bytes);
+    let mut low = 0;
+    let mut high = head.bytes;
     while high.saturating_sub(low) > STRETCH {
         let middle = low + (high - low) / 2;
         let start = next_line(file, middle, high).map_err(folder.io(LOG, "read"))?;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use troop_model::{TeamId, Version};
 
 use super::{
-    folder::{CARD, Card, HEAD, Head, LOG, TeamFolder, sync_folder, to_json, write_new},
+    folder::{CARD, Card, HEAD, LOG, LogHead, TeamFolder, sync_folder, to_json, write_new},
     log,
 };
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
 const FORMAT: &str = "format.json";
 const TEAMS: &str = "teams";
 const RETIRED: &str = "retired";
-/// Where teams are put together and taken apart. Whatever lies here while nobody holds the store's lock is left over.
+/// Where teams are assembled and taken apart. Anything here is garbage unless a process holds the store's lock.
 const WORKSHOP: &str = "tmp";
 
 /// Counts up with every change of the layout.
@@ -53,7 +53,7 @@ struct Placed {
 #[derive(Debug)]
 pub(super) struct Root {
     path: PathBuf,
-    /// Where teams were last. Others may move them, so it is a guess.
+    /// Where teams were last seen. Others may move them, so this is a guess.
     found: Mutex<HashMap<TeamId, TeamFolder>>,
 }
 
@@ -154,7 +154,7 @@ impl Root {
         }
     }
 
-    /// Lets one process at a time change which teams there are, for as long as the file is open.
+    /// Lets one process at a time add and remove teams, for as long as the file is open.
     fn lock(&self) -> StoreResult<File> {
         let path = self.place(FORMAT);
         let file = OpenOptions::new().read(true).write(true).open(&path);
@@ -211,7 +211,7 @@ impl Root {
         damage.map_or_else(|| Ok(cards.into_iter().map(entry).collect()), Err)
     }
 
-    /// Finds the folder where a team is now. What is damaged elsewhere is no obstacle.
+    /// Finds a team's current folder. Damage elsewhere does not matter.
     pub(super) fn find(&self, team: TeamId) -> StoreResult<TeamFolder> {
         if let Some(folder) = lock(&self.found).get(&team).filter(|folder| folder.is_current()) {
             return Ok(folder.clone());
@@ -225,7 +225,7 @@ impl Root {
         Ok(folder)
     }
 
-    /// Looks into a team's folder, again if the folder moved meanwhile.
+    /// Reads a team's folder, again if the folder moved meanwhile.
     pub(super) fn with_team<T>(
         &self,
         team: TeamId,
@@ -286,7 +286,7 @@ impl Root {
         self.clear_workshop()
     }
 
-    /// Moves a folder while nobody writes in it. Writers who wait look for it again.
+    /// Moves a folder while nobody writes to it. Waiting writers then look for it again.
     fn move_team(&self, folder: &TeamFolder, place: &Path) -> StoreResult<()> {
         if folder.path() == place {
             return Ok(());
@@ -310,7 +310,8 @@ impl Root {
 fn repeated(folder: &TeamFolder, first: &Batch) -> StoreResult<Version> {
     let mut options = OpenOptions::new();
     options.read(true);
-    let (head, file) = (folder.open(HEAD, &options)?, folder.open(LOG, &options)?);
+    let head = folder.open(HEAD, &options)?;
+    let file = folder.open(LOG, &options)?;
     let head = folder.head(&head, &file)?;
     let record_at = |version| log::record_at(folder, &file, head, version);
     end_of_beginning(first.operation, record_at)?.ok_or_else(|| id_taken(folder.team))
@@ -320,7 +321,7 @@ fn build(draft: &Path, card: &Card, records: &[Record]) -> StoreResult<()> {
     fs::create_dir(draft).map_err(|error| io_failure("made", draft, error))?;
     let lines: String = records.iter().map(log::encode).collect();
     let version = records.last().map_or(Version::ZERO, Record::end);
-    let head = Head { version, bytes: lines.len() as u64 };
+    let head = LogHead { version, bytes: lines.len() as u64 };
     write_new(&draft.join(CARD), &to_json(card)?)?;
     write_new(&draft.join(LOG), lines.as_bytes())?;
     write_new(&draft.join(HEAD), head.encode(card.id).as_bytes())?;

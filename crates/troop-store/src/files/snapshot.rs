@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use troop_model::Version;
 
 use super::{
-    archive::{Archive, Tasks},
+    archive::{ArchiveFiles, Tasks},
     folder::{TeamFolder, sync_folder},
 };
 use crate::{Archived, Snapshot, StoreResult, draft::draft_in, failure::bug, record::checksum};
@@ -111,7 +111,7 @@ pub(super) fn load(folder: &TeamFolder) -> StoreResult<Option<Snapshot>> {
     Ok(Some(Snapshot { version: stored.header.version, state: state.into() }))
 }
 
-/// Replaces the snapshot by a newer one; the caller has the right to write.
+/// Replaces the snapshot with a newer one; the caller holds the write lock.
 ///
 /// The tasks of the old snapshot go to the archive before it is replaced. So at any moment a task that left is in the
 /// snapshot or in the archive, and repeating an interrupted save does no harm.
@@ -125,7 +125,7 @@ pub(super) fn save(
             return Ok(());
         }
         if !stored.header.tasks.is_empty() {
-            Archive::store(folder, &stored.tasks(folder)?)?;
+            ArchiveFiles::store(folder, &stored.tasks(folder)?)?;
         }
     }
     let task = |task: &Archived| TaskHeader {
@@ -159,7 +159,7 @@ pub(super) fn save(
 
 /// The tasks in the snapshot, which override the archive.
 ///
-/// They are read before the archive is opened: what leaves the snapshot meanwhile is in the archive by then.
+/// They are read before the archive is opened: tasks that leave the snapshot meanwhile are in the archive by then.
 fn recent_tasks(folder: &TeamFolder) -> StoreResult<Tasks> {
     let stored = Stored::open(folder)?;
     Ok(stored.map(|stored| stored.tasks(folder)).transpose()?.unwrap_or_default())
@@ -169,7 +169,7 @@ pub(super) fn read_archived(folder: &TeamFolder, number: u32) -> StoreResult<Opt
     let mut recent = recent_tasks(folder)?;
     match recent.remove(&number) {
         Some(body) => Ok(body),
-        None => Archive::open(folder)?.read(number),
+        None => ArchiveFiles::open(folder)?.read(number),
     }
 }
 
@@ -179,7 +179,7 @@ pub(super) fn list_archived(
     limit: usize,
 ) -> StoreResult<Vec<(u32, Vec<u8>)>> {
     let mut recent = recent_tasks(folder)?;
-    let archive = Archive::open(folder)?;
+    let archive = ArchiveFiles::open(folder)?;
     let mut older = archive.numbers_below(below);
     let mut next_older = older.next()?;
     let mut found = Vec::new();

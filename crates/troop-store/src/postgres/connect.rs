@@ -11,10 +11,10 @@ use tokio_postgres::{
 
 use super::{
     failure::sql_failure,
-    tls::{self, Trust},
+    tls::{self, TlsTrust},
 };
 use crate::{
-    StoreResult, Turn,
+    AppendSlot, StoreResult,
     failure::{LINE_PATIENCE, refused},
 };
 
@@ -34,7 +34,7 @@ impl PostgresUrl {
         Ok(url)
     }
 
-    fn config(&self) -> StoreResult<(Config, Trust)> {
+    fn config(&self) -> StoreResult<(Config, TlsTrust)> {
         // What libpq calls `verify-full` is `require` and a check of the certificate.
         let is_verified = self.text.contains("sslmode=verify-full");
         let text = self.text.replace("sslmode=verify-full", "sslmode=require");
@@ -45,7 +45,7 @@ impl PostgresUrl {
                 "say `--store postgres://USER@HOST/DATABASE`",
             )
         })?;
-        Ok((config, if is_verified { Trust::Certificate } else { Trust::Anyone }))
+        Ok((config, if is_verified { TlsTrust::Certificate } else { TlsTrust::Anyone }))
     }
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn without_password(url: &str) -> String {
 pub(super) struct Server {
     url: PostgresUrl,
     config: Config,
-    trust: Trust,
+    trust: TlsTrust,
 }
 
 impl Server {
@@ -100,13 +100,13 @@ impl Server {
         if config.get_application_name().is_none() {
             config.application_name("troop");
         }
-        // The server itself takes a turn back from a process that was stopped. Appends check the log after they have
-        // waited for the lock, so they need a fresh look for every statement.
+        // The server takes a slot back from a process that was stopped. Appends check the log after they have waited
+        // for the lock, so every statement needs a fresh snapshot.
         let options = format!(
             "{} -c default_transaction_isolation=read\\ committed -c lock_timeout={} -c idle_in_transaction_session_timeout={}",
             config.get_options().unwrap_or_default(),
             LINE_PATIENCE.as_millis(),
-            Turn::PATIENCE.as_millis() + 1000,
+            AppendSlot::PATIENCE.as_millis() + 1000,
         );
         config.options(options);
         Ok(Self { url: url.clone(), config, trust })
@@ -132,19 +132,19 @@ impl Server {
     pub(super) async fn connect(
         &self,
         heard: impl Fn(&Notification) + Send + 'static,
-    ) -> StoreResult<Link> {
+    ) -> StoreResult<ServerConnection> {
         let connected =
             if self.config.get_ssl_mode() == SslMode::Disable || self.is_on_this_machine() {
                 self.config
                     .connect(NoTls)
                     .await
-                    .map(|(client, connection)| Link::new(client, connection, heard))
+                    .map(|(client, connection)| ServerConnection::new(client, connection, heard))
             } else {
                 let tls = tls::connector(self.trust)?;
                 self.config
                     .connect(tls)
                     .await
-                    .map(|(client, connection)| Link::new(client, connection, heard))
+                    .map(|(client, connection)| ServerConnection::new(client, connection, heard))
             };
         connected.map_err(|error| sql_failure(self, error))
     }
@@ -152,7 +152,7 @@ impl Server {
 
 /// A connection. It is closed when this is dropped, which undoes what was not committed.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct ServerConnection {
     pub(super) client: Client,
     pub(super) append: Prepared,
     driver: JoinSet<()>,
@@ -163,12 +163,12 @@ pub(super) struct Link {
 pub(super) enum Prepared {
     /// It was never used.
     Unused,
-    /// It was used once, and is worth it the next time.
+    /// It was used once; preparing it pays off the next time.
     Wanted,
     Done(Statement),
 }
 
-impl Link {
+impl ServerConnection {
     fn new<T>(
         client: Client,
         mut connection: Connection<Socket, T>,
@@ -179,7 +179,7 @@ impl Link {
     {
         let mut driver = JoinSet::new();
         driver.spawn(async move {
-            // Who uses the connection learns why it ended; here it only ends.
+            // The user of the connection gets the error; the driver just stops.
             while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
                 if let AsyncMessage::Notification(notification) = message {
                     heard(&notification);
@@ -195,5 +195,5 @@ impl Link {
     }
 }
 
-/// What a statement answers.
+/// The result of a statement.
 pub(super) type SqlResult<T> = Result<T, Error>;

@@ -1,4 +1,4 @@
-//! Hears from the server that logs grew, on a connection that is made again when it breaks.
+//! Listens for notices that logs grew, on a connection that is renewed when it breaks.
 
 use std::{
     sync::{Arc, Mutex},
@@ -12,10 +12,10 @@ use tokio::{
 };
 use troop_model::TeamId;
 
-use super::connect::{Link, Server};
+use super::connect::{Server, ServerConnection};
 use crate::{Watch, bell::Bells, failure::lock};
 
-/// How long to wait before a server that is away is asked again.
+/// How long to wait before reconnecting to a server that is away.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Listens from the first watch on, until it is dropped.
@@ -42,7 +42,8 @@ impl Listener {
     fn start(&self) {
         let mut task = lock(&self.task);
         if task.is_empty() {
-            let (server, bells) = (Arc::clone(&self.server), self.bells.clone());
+            let server = Arc::clone(&self.server);
+            let bells = self.bells.clone();
             task.spawn(listen(server, bells, self.is_listening.clone()));
         }
     }
@@ -61,7 +62,7 @@ async fn listen(server: Arc<Server>, bells: Bells, is_listening: watch::Sender<b
     }
 }
 
-async fn connect(server: &Server, bells: &Bells) -> Option<Link> {
+async fn connect(server: &Server, bells: &Bells) -> Option<ServerConnection> {
     let bells = bells.clone();
     let heard =
         move |notice: &tokio_postgres::Notification| match notice.payload().parse::<TeamId>() {

@@ -1,4 +1,4 @@
-//! A few connections, each lent to one user at a time, in the order of asking.
+//! A small pool of connections, lent to one user at a time, first come first served.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use tokio::{
 };
 use tokio_postgres::{Client, Statement, types::Type};
 
-use super::connect::{Link, Prepared, Server, SqlResult};
+use super::connect::{Prepared, Server, ServerConnection, SqlResult};
 use crate::{
     StoreError, StoreResult,
     failure::{LINE_PATIENCE, bug, lock, waited_too_long},
@@ -19,7 +19,7 @@ use crate::{
 pub(super) struct Pool {
     server: Arc<Server>,
     permits: Arc<Semaphore>,
-    idle: Mutex<Vec<Link>>,
+    idle: Mutex<Vec<ServerConnection>>,
 }
 
 impl Pool {
@@ -27,7 +27,7 @@ impl Pool {
         Self { server, permits: Arc::new(Semaphore::new(size)), idle: Mutex::default() }
     }
 
-    /// Lends a connection, a new one if the server closed those that lay idle.
+    /// Lends a connection, a new one if the server closed the idle ones.
     pub(super) async fn checkout(self: &Arc<Self>) -> StoreResult<Checkout> {
         let permit = self.permit().await?;
         let idle = {
@@ -42,7 +42,7 @@ impl Pool {
         Ok(Checkout { link, pool: Arc::clone(self), _permit: permit })
     }
 
-    /// Lends a connection that never lay idle.
+    /// Lends a new connection.
     pub(super) async fn checkout_new(self: &Arc<Self>) -> StoreResult<Checkout> {
         let permit = self.permit().await?;
         let link = self.server.connect(|_| ()).await?;
@@ -59,7 +59,7 @@ impl Pool {
 /// A connection that is lent. Dropping it closes the connection, whatever state it is in.
 #[derive(Debug)]
 pub(super) struct Checkout {
-    link: Link,
+    link: ServerConnection,
     pool: Arc<Pool>,
     _permit: OwnedSemaphorePermit,
 }
@@ -69,7 +69,7 @@ impl Checkout {
         &mut self.link.client
     }
 
-    /// The statement as the server has prepared it, from the second time on that it is wanted: once is not worth it.
+    /// The prepared statement, from its second use on: preparing it for one use does not pay off.
     pub(super) async fn prepared(
         &mut self,
         sql: &str,

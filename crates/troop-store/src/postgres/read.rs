@@ -1,4 +1,4 @@
-//! The queries, and the checks of what they bring.
+//! The queries, and the checks of their results.
 
 use std::{ops::Range, sync::Arc};
 
@@ -26,11 +26,11 @@ pub(super) fn as_sql(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-type Params<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
+type SqlParams<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
-async fn rows(pool: &Arc<Pool>, sql: &str, params: Params<'_>) -> StoreResult<Vec<Row>> {
+async fn rows(pool: &Arc<Pool>, sql: &str, params: SqlParams<'_>) -> StoreResult<Vec<Row>> {
     match rows_by(pool.checkout().await?, sql, params).await {
-        // The server may have hung up while the connection lay idle, and to read again changes nothing.
+        // The server may have closed the idle connection, and reading again changes nothing.
         Err(StoreError::Unavailable { .. }) => {
             rows_by(pool.checkout_new().await?, sql, params).await
         }
@@ -38,7 +38,7 @@ async fn rows(pool: &Arc<Pool>, sql: &str, params: Params<'_>) -> StoreResult<Ve
     }
 }
 
-async fn rows_by(mut link: Checkout, sql: &str, params: Params<'_>) -> StoreResult<Vec<Row>> {
+async fn rows_by(mut link: Checkout, sql: &str, params: SqlParams<'_>) -> StoreResult<Vec<Row>> {
     let rows = link.client().query_typed(sql, params).await.map_err(link.failed())?;
     link.give_back();
     Ok(rows)
@@ -68,7 +68,7 @@ pub(super) async fn require(pool: &Arc<Pool>, team: TeamId) -> StoreResult<()> {
 
 /// Reads a log from the record that holds the first wanted event; a team without any record is unknown.
 ///
-/// A record that ends before it is skipped by its length: who is up to date reads little.
+/// A record that ends before it is skipped by its length, so a caller that is up to date reads little.
 pub(super) async fn log(
     pool: &Arc<Pool>,
     team: TeamId,
@@ -83,7 +83,7 @@ pub(super) async fn log(
     let mut from = after.next();
     let page = as_sql(limit as u64).clamp(1, PAGE);
     loop {
-        let params: Params<'_> =
+        let params: SqlParams<'_> =
             &[(&team.0, Type::UUID), (&as_sql(from.0), Type::INT8), (&page, Type::INT8)];
         let rows = rows(pool, sql, params).await?;
         if rows.is_empty() && from == after.next() {
@@ -100,7 +100,7 @@ pub(super) async fn log(
     }
 }
 
-/// Reads what `append` says was missed, behind its first two columns.
+/// Reads the missed events in the result of `append`, after its first two columns.
 pub(super) fn missed(rows: &[Row], team: TeamId, after: Version) -> StoreResult<Vec<Entry>> {
     let mut assembly = Assembly::new(team, after, usize::MAX);
     for row in rows {
@@ -167,7 +167,7 @@ pub(super) async fn archive_list(
     let sql = "SELECT number, crc, body FROM troop.archive
          WHERE team = $1 AND number >= $2 AND number < $3 ORDER BY number DESC LIMIT $4";
     let limit = as_sql(limit as u64);
-    let params: Params<'_> = &[
+    let params: SqlParams<'_> = &[
         (&team.0, Type::UUID),
         (&range.start, Type::INT8),
         (&range.end, Type::INT8),

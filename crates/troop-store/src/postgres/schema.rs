@@ -20,10 +20,10 @@ const LOCK: i64 = 0x0074_726f_6f70;
 /// Bodies are bytes: the server need not know their encoding, and gives them back unchanged.
 ///
 /// `append` first waits for the team's lock, in line, and only then looks at the log: in PostgreSQL's `read committed`
-/// each statement of a function sees what was committed before that statement began. Who is behind is told all it missed
-/// and keeps the lock, now as one of its session: it has waited in line once, and that is enough. The server ends such a
-/// session, and with it the lock, when it idles for longer than `patience`: its process may have been stopped. The append
-/// that a turn is for gives the session's lock back; the transaction's own lasts until it is committed.
+/// each statement of a function sees what was committed before that statement began. A caller that is behind gets all that
+/// it missed and keeps the lock, now as a lock of its session: it has waited in line once, and that is enough. The server
+/// ends such a session, and with it the lock, when it idles for longer than `patience`: its process may have been stopped.
+/// The append in the slot gives the session's lock back; the transaction's own lasts until it is committed.
 const TABLES: &str = "
 CREATE TABLE troop.format (schema int NOT NULL);
 

@@ -12,35 +12,35 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{StoreResult, failure::bug};
 
-/// Whom an encrypted connection trusts.
+/// Which servers an encrypted connection trusts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
-    /// `prefer` and `require`: nobody can listen, but the server may be anyone.
+pub(super) enum TlsTrust {
+    /// `prefer` and `require`: the connection is encrypted, but the server's identity is not checked.
     Anyone,
     /// `verify-full`: the system's certificates vouch for the server's name.
     Certificate,
 }
 
-pub(super) fn connector(trust: Trust) -> StoreResult<MakeRustlsConnect> {
+pub(super) fn connector(trust: TlsTrust) -> StoreResult<MakeRustlsConnect> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| bug(error.to_string()))?;
     let config = match trust {
-        Trust::Certificate => {
+        TlsTrust::Certificate => {
             let mut roots = RootCertStore::empty();
-            // A certificate that cannot be read vouches for nobody.
+            // Certificates that cannot be read are ignored.
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             builder.with_root_certificates(roots)
         }
-        Trust::Anyone => {
+        TlsTrust::Anyone => {
             builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyServer(provider)))
         }
     };
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
 }
 
-/// Checks that the server has the key to its certificate, and not who it is.
+/// Checks that the server has the key of its certificate, but not its identity.
 #[derive(Debug)]
 struct AnyServer(Arc<CryptoProvider>);
 

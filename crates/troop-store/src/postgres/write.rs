@@ -16,11 +16,11 @@ use super::{
     read::{as_sql, missed},
 };
 use crate::{
-    Appended, Archived, Batch, BoxFuture, NewTeam, Snapshot, StoreResult, Turn, TurnWriter,
+    AppendSlot, Appended, Archived, Batch, BoxFuture, NewTeam, SlotWriter, Snapshot, StoreResult,
     bell::Bells,
     failure::{bug, id_taken, name_taken, unknown_team},
     hold::Hold,
-    record::{Record, Standing, checksum, standing},
+    record::{BatchStanding, Record, checksum, standing},
 };
 
 /// The server's lock for a team. Another team with the same key would wait, but nothing would break.
@@ -30,13 +30,13 @@ fn lock_key(team: TeamId) -> i64 {
 }
 
 /// What the function `append` answers: where the log was, where the batch ends if it is in, and else what was missed.
-struct Answer {
+struct AppendAnswer {
     head: Option<i64>,
     done: Option<i64>,
     rows: Vec<Row>,
 }
 
-impl Answer {
+impl AppendAnswer {
     /// The end of the batch, or `None` if others appended first. Then the connection holds the team's lock.
     fn end(&self, team: TeamId, batch: &Batch) -> StoreResult<Option<Version>> {
         let version = |number: i64| Version(u64::try_from(number).unwrap_or_default());
@@ -45,38 +45,43 @@ impl Answer {
         }
         let head = self.head.map(version).ok_or_else(|| unknown_team(team))?;
         match standing(batch, head, |_| Ok(None))? {
-            Standing::Behind => Ok(None),
-            Standing::Next | Standing::Repeated(_) => Err(bug("the server did not append")),
+            BatchStanding::Behind => Ok(None),
+            BatchStanding::Next | BatchStanding::Repeated(_) => {
+                Err(bug("the server did not append"))
+            }
         }
     }
 }
 
 const APPEND: &str = "SELECT * FROM troop.append($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-/// How long the server lets a turn idle, in milliseconds. We take it back sooner, unless our process is stopped.
-const PATIENCE: i32 = 1_000 * (Turn::PATIENCE.as_secs() as i32 + 1);
+/// How long the server lets an append slot idle, in milliseconds. We take it back sooner, unless our process is
+/// stopped.
+const PATIENCE: i32 = 1_000 * (AppendSlot::PATIENCE.as_secs() as i32 + 1);
 
-/// Whether an append is the one that a turn was granted for.
+/// Whether an append is the one that a slot was granted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     First,
-    InTurn,
+    InSlot,
 }
 
 /// Locks, checks, inserts and notifies in one round trip, and commits.
 ///
-/// A connection's first append is sent as it is; who appends more than once has the server prepare it.
+/// A connection's first append is sent as it is; from the second one on, the server prepares it.
 async fn call_append(
     link: &mut Checkout,
     stage: Stage,
     team: TeamId,
     record: &Record,
-) -> SqlResult<Answer> {
-    let has_turn = stage == Stage::InTurn;
-    let (key, after) = (lock_key(team), as_sql(record.first.0.saturating_sub(1)));
-    let (n_events, crc) = (as_sql(record.n_events), i64::from(record.crc));
+) -> SqlResult<AppendAnswer> {
+    let has_slot = stage == Stage::InSlot;
+    let key = lock_key(team);
+    let after = as_sql(record.first.0.saturating_sub(1));
+    let n_events = as_sql(record.n_events);
+    let crc = i64::from(record.crc);
     let params: [(&(dyn ToSql + Sync), Type); 9] = [
         (&key, Type::INT8),
-        (&has_turn, Type::BOOL),
+        (&has_slot, Type::BOOL),
         (&PATIENCE, Type::INT4),
         (&team.0, Type::UUID),
         (&after, Type::INT8),
@@ -91,7 +96,7 @@ async fn call_append(
         None => link.client().query_typed(APPEND, &params).await?,
     };
     let number = |column| rows.first().map_or(Ok(None), |row| row.try_get(column));
-    Ok(Answer { head: number(0)?, done: number(1)?, rows })
+    Ok(AppendAnswer { head: number(0)?, done: number(1)?, rows })
 }
 
 pub(super) async fn append(
@@ -107,8 +112,8 @@ pub(super) async fn append(
     match answer.end(team, &batch) {
         Ok(None) => {
             let missed = missed(&answer.rows, team, batch.after)?;
-            let turn = PostgresTurn { hold: Hold::new(link), bells: bells.clone(), team };
-            Ok(Appended::Behind(Turn::new(missed, Box::new(turn))))
+            let slot = PostgresSlot { hold: Hold::new(link), bells: bells.clone(), team };
+            Ok(Appended::Behind(AppendSlot::new(missed, Box::new(slot))))
         }
         ended => {
             link.give_back();
@@ -118,22 +123,22 @@ pub(super) async fn append(
     }
 }
 
-/// A turn: a connection whose session holds the team's lock. Closing it gives the turn back.
+/// A connection whose session holds the team's lock. Closing it gives the slot back.
 #[derive(Debug)]
-struct PostgresTurn {
+struct PostgresSlot {
     hold: Hold<Checkout>,
     bells: Bells,
     team: TeamId,
 }
 
-impl TurnWriter for PostgresTurn {
+impl SlotWriter for PostgresSlot {
     fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>> {
         Box::pin(async move {
             let record = Record::new(self.team, &batch)?;
             let mut link = self.hold.take()?;
-            let answer = call_append(&mut link, Stage::InTurn, self.team, &record).await;
+            let answer = call_append(&mut link, Stage::InSlot, self.team, &record).await;
             let end = answer.map_err(link.failed())?.end(self.team, &batch)?;
-            let end = end.ok_or_else(|| bug("a turn's batch was not decided on what it missed"))?;
+            let end = end.ok_or_else(|| bug("a slot's batch was not decided on what it missed"))?;
             link.give_back();
             self.bells.ring(self.team);
             Ok(end)
@@ -209,8 +214,10 @@ pub(super) async fn create(
 
 async fn insert(transaction: &Transaction<'_>, team: TeamId, record: &Record) -> SqlResult<()> {
     let sql = "INSERT INTO troop.batches VALUES ($1, $2, $3, $4, $5, $6)";
-    let (crc, bodies) = (i64::from(record.crc), record.bodies.as_bytes());
-    let (start, n_events) = (as_sql(record.first.0), as_sql(record.n_events));
+    let crc = i64::from(record.crc);
+    let bodies = record.bodies.as_bytes();
+    let start = as_sql(record.first.0);
+    let n_events = as_sql(record.n_events);
     let params: [&(dyn ToSql + Sync); 6] =
         [&team.0, &start, &n_events, &record.operation.0, &crc, &bodies];
     transaction.execute(sql, &params).await.map(drop)
@@ -229,7 +236,7 @@ pub(super) async fn retire(pool: &Arc<Pool>, team: TeamId) -> StoreResult<()> {
 
 pub(super) async fn purge(pool: &Arc<Pool>, team: TeamId) -> StoreResult<()> {
     let purged = change(pool, team, async |transaction| {
-        // The team goes first: who is saving a snapshot holds on to it until there is something to erase.
+        // The team goes first: a process that is saving a snapshot locks it until there is something to erase.
         transaction.execute("DELETE FROM troop.teams WHERE id = $1", &[&team.0]).await?;
         for table in ["batches", "snapshots", "archive"] {
             let sql = format!("DELETE FROM troop.{table} WHERE team = $1");
@@ -240,7 +247,7 @@ pub(super) async fn purge(pool: &Arc<Pool>, team: TeamId) -> StoreResult<()> {
     purged.await.map(drop)
 }
 
-/// Saves without the lock of those who append: it may be much, and they need not wait for it.
+/// Saves without the lock for appends: a snapshot may be large, and appends need not wait for it.
 pub(super) async fn save_snapshot(
     pool: &Arc<Pool>,
     team: TeamId,
@@ -272,7 +279,7 @@ pub(super) async fn save_snapshot(
     }
 }
 
-/// Stores and erases many tasks in two statements. Of what is said about a task, the last counts.
+/// Stores and erases many tasks in two statements. The last entry for a task counts.
 async fn archive(
     transaction: &Transaction<'_>,
     team: TeamId,
@@ -280,7 +287,10 @@ async fn archive(
 ) -> SqlResult<()> {
     let latest: BTreeMap<u32, Option<&[u8]>> =
         archived.iter().map(|task| (task.number, task.body.as_deref())).collect();
-    let (mut numbers, mut crcs, mut bodies, mut erased) = (vec![], vec![], vec![], vec![]);
+    let mut numbers = Vec::new();
+    let mut crcs = Vec::new();
+    let mut bodies = Vec::new();
+    let mut erased = Vec::new();
     for (number, body) in latest {
         let Some(body) = body else {
             erased.push(i64::from(number));

@@ -15,7 +15,8 @@ pub(super) fn is_code(error: &Error, code: ErrorCode) -> bool {
 }
 
 pub(super) fn sql_failure(path: &Path, error: Error) -> StoreError {
-    let (shown, typed) = (path.display(), quoted_path(path));
+    let shown = path.display();
+    let typed = quoted_path(path);
     let Some(code) = error.sqlite_error_code() else {
         return bug(format!("a query does not fit the tables of `{shown}`: {error}"));
     };

@@ -15,7 +15,7 @@ use crate::{
     Archived, Batch, Entry, NewTeam, Snapshot, StoreError, StoreResult,
     bell::Bells,
     failure::{id_taken, name_taken, repeat, unavailable, unknown_team},
-    record::{Record, Standing, checksum, end_of_beginning, standing},
+    record::{BatchStanding, Record, checksum, end_of_beginning, standing},
     turnstile::Turnstile,
     writer::Journal,
 };
@@ -29,7 +29,7 @@ pub(crate) struct SqliteJournal {
     bell: File,
     bells: Bells,
     is_inside: bool,
-    /// Whose logs the open transaction makes longer.
+    /// The teams whose logs the open transaction extends.
     grown: Vec<TeamId>,
     /// Why the open transaction must not be committed.
     failure: Option<StoreError>,
@@ -39,13 +39,13 @@ impl SqliteJournal {
     pub(super) fn open(database: Arc<Database>, bells: Bells) -> StoreResult<Self> {
         let connection = database.connect_to_write()?;
         let bell = open_sibling(&database.sibling(".bell"))?;
-        let turn = open_sibling(&database.sibling(".turn"))?;
-        // The bell is also the line before the turn; it needs a file, not one more.
-        let line = open_sibling(&database.sibling(".bell"))?;
+        let write = open_sibling(&database.sibling(".turn"))?;
+        // The bell file is also the queue before the write lock, which saves a file.
+        let queue = open_sibling(&database.sibling(".bell"))?;
         Ok(Self {
             database,
             connection,
-            turnstile: Turnstile::new(line, turn),
+            turnstile: Turnstile::new(queue, write),
             bell,
             bells,
             is_inside: false,
@@ -54,7 +54,7 @@ impl SqliteJournal {
         })
     }
 
-    /// Runs statements of the open transaction. After one has failed none is run: the transaction is lost.
+    /// Runs statements of the open transaction. After one has failed, no other runs: the transaction is lost.
     fn sql<T>(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> StoreResult<T> {
         if let Some(failure) = &self.failure {
             return Err(repeat(failure));
@@ -131,7 +131,7 @@ impl SqliteJournal {
             }
             connection.execute("DELETE FROM teams WHERE id = ?", [team.0.as_bytes()])
         })?;
-        // Who glances at the bell must not believe that the team is as it was.
+        // A glance at the bell must not conclude that the team is unchanged.
         self.grown.push(team);
         Ok(())
     }
@@ -218,12 +218,12 @@ impl Journal for SqliteJournal {
             self.sql(|connection| record_at(connection, team, first))
         });
         Ok(match found? {
-            Standing::Next => {
+            BatchStanding::Next => {
                 self.insert(team, &record)?;
                 Some(batch.end())
             }
-            Standing::Repeated(end) => Some(end),
-            Standing::Behind => None,
+            BatchStanding::Repeated(end) => Some(end),
+            BatchStanding::Behind => None,
         })
     }
 

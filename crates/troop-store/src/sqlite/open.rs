@@ -20,15 +20,15 @@ use crate::{
     failure::{io_failure, no_folder, no_store, refused, written_by_newer},
 };
 
-/// How long SQLite waits for a program that holds the database without standing in our line.
+/// How long SQLite waits for a program that locks the database without queueing for our locks.
 const BUSY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a connection sees.
+/// What a connection can see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sight {
-    /// What is committed, whoever commits it.
+    /// Everything that is committed, by any process.
     Live,
-    /// What there was when the connection was made.
+    /// The state when the connection was opened.
     Frozen,
 }
 
@@ -134,7 +134,7 @@ impl Database {
         Ok(connection)
     }
 
-    /// Connects, and tells whether the connection sees what others write from now on.
+    /// Connects, and returns whether the connection sees later commits of others.
     pub(super) fn connect_to_read(&self) -> StoreResult<(Connection, Sight)> {
         let failed = |error| sql_failure(&self.path, error);
         let connection = self.connect().map_err(failed)?;

@@ -1,6 +1,6 @@
-//! The queries, and the checks of what they bring.
+//! The queries, and the checks of their results.
 
-use std::path::Path;
+use std::{ops::Range, path::Path};
 
 use bytes::Bytes;
 use memmap2::MmapMut;
@@ -44,7 +44,8 @@ pub(super) fn teams(connection: &Connection, db: &Database) -> StoreResult<Vec<T
 
 /// Reads a log from the record that holds the first wanted event; a team without any record is unknown.
 ///
-/// A record that ends before it is skipped by its length, without touching its bodies: who is up to date reads little.
+/// A record that ends before it is skipped by its length, without touching its bodies, so a caller that is up to date
+/// reads little.
 pub(super) fn log(
     connection: &Connection,
     db: &Database,
@@ -65,7 +66,7 @@ pub(super) fn log(
     let mut rows =
         statement.query(params![team.0.as_bytes(), as_sql(after.next())]).map_err(failed)?;
     let mut assembly = Assembly::new(team, after, limit);
-    let place = Place { path: db.path(), team };
+    let place = RowPlace { path: db.path(), team };
     let mut is_known = false;
     while let Some(row) = rows.next().map_err(failed)? {
         is_known = true;
@@ -105,7 +106,7 @@ pub(super) fn head(connection: &Connection, team: TeamId) -> rusqlite::Result<Op
         .optional()
 }
 
-/// Whose record begins at a version, and where it ends.
+/// The operation whose record begins at a version, and where the record ends.
 pub(super) fn record_at(
     connection: &Connection,
     team: TeamId,
@@ -136,7 +137,7 @@ pub(super) fn snapshot(
     let Some((version, crc, state)) = found else {
         return require(connection, db, team).map(|()| None);
     };
-    let state = checked(db, team, ("snapshot of version", version), crc, state)?;
+    let state = checked(db, team, "snapshot of version", version, crc, state)?;
     Ok(Some(Snapshot { version: Version(version), state }))
 }
 
@@ -145,8 +146,8 @@ fn read_snapshot(
     connection: &Connection,
     team: TeamId,
 ) -> rusqlite::Result<Option<(u64, u32, Bytes)>> {
-    // Mapped into memory, a large state is read several times faster than page by page. Only meanwhile: who cuts a file
-    // that is mapped ends every process that reads it.
+    // Mapped into memory, a large state is read several times faster than page by page. The mapping is short-lived:
+    // truncating a mapped file kills every process that reads it.
     connection.pragma_update(None, "mmap_size", MAPPED)?;
     let found = read_mapped_snapshot(connection, team);
     connection.pragma_update(None, "mmap_size", 0)?;
@@ -198,8 +199,8 @@ pub(super) fn archived(
     team: TeamId,
     number: u32,
 ) -> StoreResult<Option<Vec<u8>>> {
-    let below = u64::from(number) + 1;
-    let found = archive_rows(connection, db, team, (u64::from(number), below), 1)?;
+    let first = u64::from(number);
+    let found = archive_rows(connection, db, team, first..first + 1, 1)?;
     Ok(found.into_iter().next().map(|(_, body)| body))
 }
 
@@ -210,14 +211,14 @@ pub(super) fn archive_list(
     below: u32,
     limit: usize,
 ) -> StoreResult<Vec<(u32, Vec<u8>)>> {
-    archive_rows(connection, db, team, (0, u64::from(below)), limit)
+    archive_rows(connection, db, team, 0..u64::from(below), limit)
 }
 
 fn archive_rows(
     connection: &Connection,
     db: &Database,
     team: TeamId,
-    (from, below): (u64, u64),
+    numbers: Range<u64>,
     limit: usize,
 ) -> StoreResult<Vec<(u32, Vec<u8>)>> {
     let failed = |error| read_failure(db, error);
@@ -229,14 +230,14 @@ fn archive_rows(
         .map_err(failed)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = statement
-        .query_map(params![team.0.as_bytes(), from, below, limit], |row| {
+        .query_map(params![team.0.as_bytes(), numbers.start, numbers.end, limit], |row| {
             Ok((row.get::<_, u32>(0)?, row.get::<_, u32>(1)?, row.get::<_, Vec<u8>>(2)?))
         })
         .map_err(failed)?;
     let mut found = Vec::new();
     for row in rows {
         let (number, crc, body) = row.map_err(failed)?;
-        found.push((number, checked(db, team, ("archived task", u64::from(number)), crc, body)?));
+        found.push((number, checked(db, team, "archived task", u64::from(number), crc, body)?));
     }
     if found.is_empty() {
         require(connection, db, team)?;
@@ -247,7 +248,8 @@ fn archive_rows(
 fn checked<B: AsRef<[u8]>>(
     db: &Database,
     team: TeamId,
-    (kind, number): (&str, u64),
+    kind: &str,
+    number: u64,
     crc: u32,
     bytes: B,
 ) -> StoreResult<B> {
@@ -257,13 +259,13 @@ fn checked<B: AsRef<[u8]>>(
     Err(corrupt(
         format!(
             "the {kind} {number} in {} is damaged: its checksum does not match",
-            Place { path: db.path(), team }
+            RowPlace { path: db.path(), team }
         ),
         restore_hint(db.path()),
     ))
 }
 
-/// A value that does not fit its column's type was not written by us.
+/// A value that does not fit its column's type was not written by troop.
 pub(super) fn read_failure(db: &Database, error: rusqlite::Error) -> StoreError {
     if error.sqlite_error_code().is_some() {
         return sql_failure(db.path(), error);
@@ -274,13 +276,13 @@ pub(super) fn read_failure(db: &Database, error: rusqlite::Error) -> StoreError 
     )
 }
 
-/// Where a row was found, for whoever has to look at it.
-struct Place<'a> {
+/// Where a row was found, for error messages.
+struct RowPlace<'a> {
     path: &'a Path,
     team: TeamId,
 }
 
-impl std::fmt::Display for Place<'_> {
+impl std::fmt::Display for RowPlace<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "`{}` (team `{}`)", self.path.display(), self.team)
     }

@@ -1,4 +1,4 @@
-//! The tables, and the marks by which a database is known as ours.
+//! The tables, and the marks that identify a database as troop's.
 
 /// Marks a database as troop's in its header: the letters `trop`.
 pub(super) const APPLICATION_ID: u32 = 0x7472_6f70;

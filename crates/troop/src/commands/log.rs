@@ -1,12 +1,11 @@
 //! `troop log`: what was seen of a member.
 
-use std::time::Duration;
+use std::io;
 
 use anyhow::{Context as _, Result};
-use notify::Watcher as _;
-use tokio::sync::mpsc;
 use troop_model::{MemberName, Refusal};
-use troop_runtime::{TranscriptEntry, read_transcript};
+use troop_protocol::{TranscriptEdge, TranscriptEntry, TranscriptPage};
+use troop_runtime::{TranscriptFeed, TranscriptReader};
 
 use crate::{
     cli::LogArgs,
@@ -16,51 +15,57 @@ use crate::{
     report::{Hint, HintCommand, Refused},
 };
 
-/// How long nothing is heard of a folder before it is looked at all the same: not every disk tells.
-const LOOK: Duration = Duration::from_secs(2);
-
 pub(super) async fn run(args: &LogArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
     let folder = desk.folder(board.team());
     let text = args.member.clone();
     let found = board.look(move |state| state.find_member(&text).map(|it| it.name.clone())).await?;
-    let read = |member: &MemberName, from| {
-        read_transcript(&folder, member, from)
-            .with_context(|| format!("the transcript of {member} cannot be read"))
-    };
     let member = match found {
         Ok(member) => member,
-        // Whoever is gone may have left a word.
+        // A member that left may have left a transcript.
         Err(refusal) => {
             let gone: MemberName = args.member.parse().map_err(Refusal::from)?;
-            if read(&gone, 0)?.0.is_empty() {
+            if !TranscriptReader::new(&folder, &gone).exists() {
                 return Err(refusal.into());
             }
             gone
         }
     };
-    let transcripts = folder.join("transcripts");
-    let mut news = if args.follow { Some(watch(&transcripts)?) } else { None };
+    let reader = TranscriptReader::new(&folder, &member);
     let wanted = args.delegation.as_ref().map(|id| format!("delegate:{}", id.to_lowercase()));
     let is_wanted = |entry: &TranscriptEntry| {
         let session = entry.session.as_deref().unwrap_or_default();
         wanted.as_ref().is_none_or(|wanted| session.starts_with(wanted))
     };
-    let (entries, mut at) = read(&member, 0)?;
+    let unreadable = || format!("the transcript of {member} cannot be read");
+    let TranscriptPage { entries, end, .. } = read_all(&reader).with_context(unreadable)?;
     let entries: Vec<_> = entries.into_iter().filter(is_wanted).collect();
     if entries.is_empty() && !args.follow {
         return nothing(&member, args, printer);
     }
     let skipped = args.lines.map_or(0, |n_lines| entries.len().saturating_sub(n_lines));
     show(entries.into_iter().skip(skipped), printer)?;
-    while let Some((news, _watcher)) = &mut news {
-        // However it went: look again.
-        drop(tokio::time::timeout(LOOK, news.recv()).await);
-        let (entries, end) = read(&member, at)?;
-        at = end;
-        show(entries.into_iter().filter(is_wanted), printer)?;
+    if args.follow {
+        let mut feed = TranscriptFeed::new(reader, end);
+        loop {
+            let page = feed.next().await.with_context(unreadable)?;
+            show(page.entries.into_iter().filter(is_wanted), printer)?;
+        }
     }
     Ok(())
+}
+
+/// All entries at hand as one page.
+fn read_all(reader: &TranscriptReader) -> io::Result<TranscriptPage> {
+    let mut all = TranscriptPage::default();
+    loop {
+        let page = reader.page(TranscriptEdge::Beginning, all.end.as_deref(), usize::MAX)?;
+        all.entries.extend(page.entries);
+        all.end = page.end.or(all.end);
+        if page.next.is_none() {
+            return Ok(all);
+        }
+    }
 }
 
 /// There is nothing to show, which is an answer unless a delegation was named.
@@ -85,20 +90,4 @@ fn show(mut entries: impl Iterator<Item = TranscriptEntry>, printer: &Printer) -
             printer.line(&render::transcript(&entry))
         }
     })
-}
-
-/// Tells when something in a folder changes.
-fn watch(folder: &std::path::Path) -> Result<(mpsc::Receiver<()>, notify::RecommendedWatcher)> {
-    let cannot = || format!("`{}` cannot be watched", folder.display());
-    std::fs::create_dir_all(folder).with_context(cannot)?;
-    let (tell, news) = mpsc::channel(1);
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Our own reading is no news.
-        if event.is_ok_and(|event| !event.kind.is_access()) {
-            // One word is as good as many.
-            tell.try_send(()).unwrap_or_default();
-        }
-    })?;
-    watcher.watch(folder, notify::RecursiveMode::NonRecursive).with_context(cannot)?;
-    Ok((news, watcher))
 }

@@ -6,7 +6,7 @@ mod running;
 use anyhow::Result;
 use serde_json::json;
 use smol_str::SmolStr;
-use troop_model::{Command, Fact, Member, MemberName, Refusal, State, Time};
+use troop_model::{Command, Fact, Member, MemberName, Refusal, Time};
 
 use crate::{agents::Agents, cli::MemberCommand, desk::Desk, output::Printer, render};
 
@@ -77,15 +77,7 @@ async fn find(desk: &mut Desk, name: &str) -> Result<Member> {
 
 async fn list(desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
-    let mut members = desk.roster(&board).await?;
-    let asked = members.clone();
-    let look = move |state: &State| {
-        let waits = |it: &Member| it.is_running().then(|| render::waits_for(state, it)).flatten();
-        asked.iter().map(waits).collect::<Vec<_>>()
-    };
-    for (member, waits) in members.iter_mut().zip(board.look(look).await?) {
-        member.state_reason = waits.map(str::to_owned).or(member.state_reason.take());
-    }
+    let members = desk.waiting_roster(&board).await?;
     if printer.json {
         return printer.json(&json!({ "members": members }));
     }

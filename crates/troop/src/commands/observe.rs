@@ -11,7 +11,7 @@ use anyhow::Result;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use troop_observe::Source;
+use troop_observe::StreamSource;
 use troop_runtime::Clock;
 
 use self::{
@@ -171,11 +171,12 @@ async fn take_all(
 
 fn capabilities(printer: &Printer) -> Result<()> {
     if printer.json {
-        let all = Source::ALL.map(|it| json!({"source": it, "capabilities": it.capabilities()}));
+        let all =
+            StreamSource::ALL.map(|it| json!({"source": it, "capabilities": it.capabilities()}));
         return printer.json(&all);
     }
     let word = |it: bool| if it { "yes" } else { "no" }.to_owned();
-    let rows = Source::ALL.map(|it| {
+    let rows = StreamSource::ALL.map(|it| {
         let can = it.capabilities();
         vec![it.as_str().to_owned(), word(can.teams), word(can.live), word(can.history)]
     });

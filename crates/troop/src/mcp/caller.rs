@@ -169,7 +169,9 @@ impl Calls for Caller {
                 Ok(answer)
             }
             Call::File(call) => self.change(Call::File(call)).await,
-            look @ (Call::Query(_) | Call::Open(_)) => self.answer(&self.board(), look).await,
+            look @ (Call::Query(_) | Call::Open(_) | Call::Follow(_)) => {
+                self.answer(&self.board(), look).await
+            }
         }
     }
 

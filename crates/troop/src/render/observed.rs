@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use troop_observe::{
-    Member, MemberStatus, Session, Task, TaskId, TaskStatus, Team, TeamEvent, TeamRole, What,
+    MemberStatus, ObservedFact, ObservedMember, ObservedSession, ObservedTask, ObservedTaskId,
+    ObservedTeam, TaskStatus, TeamEvent, TeamRole,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -13,12 +14,12 @@ use super::{
 
 /// The tasks as they were when they were last told of, so that a change can be told as what changed.
 #[derive(Debug, Default)]
-pub(crate) struct Told(BTreeMap<TaskId, Task>);
+pub(crate) struct Told(BTreeMap<ObservedTaskId, ObservedTask>);
 
 impl Told {
     /// What is known of a team already.
-    pub(crate) fn of(team: Option<&Team>) -> Self {
-        let tasks = team.into_iter().flat_map(Team::tasks);
+    pub(crate) fn of(team: Option<&ObservedTeam>) -> Self {
+        let tasks = team.into_iter().flat_map(ObservedTeam::tasks);
         Self(tasks.map(|task| (task.id.clone(), task.clone())).collect())
     }
 
@@ -27,10 +28,10 @@ impl Told {
         let at = second(event.at);
         let room = width.saturating_sub(at.width() + 2).max(16);
         let line = format!("{}  {}", paint(DIM, &at), fit(&self.told(event), room));
-        if let What::TaskCreated { task }
-        | What::TaskClaimed { task }
-        | What::TaskCompleted { task }
-        | What::TaskUpdated { task } = &event.what
+        if let ObservedFact::TaskCreated { task }
+        | ObservedFact::TaskClaimed { task }
+        | ObservedFact::TaskCompleted { task }
+        | ObservedFact::TaskUpdated { task } = &event.fact
         {
             self.0.insert(task.id.clone(), task.clone());
         }
@@ -38,7 +39,7 @@ impl Told {
     }
 
     fn told(&self, event: &TeamEvent) -> String {
-        let What::TaskUpdated { task } = &event.what else { return told(event) };
+        let ObservedFact::TaskUpdated { task } = &event.fact else { return told(event) };
         match self.0.get(&task.id).map(|before| changes(before, task)) {
             Some(changes) if !changes.is_empty() => {
                 format!("{} ({})", told(event), changes.join("; "))
@@ -49,8 +50,8 @@ impl Told {
 }
 
 /// What is otherwise about a task than it was.
-fn changes(before: &Task, after: &Task) -> Vec<String> {
-    let list = |ids: &BTreeSet<TaskId>| {
+fn changes(before: &ObservedTask, after: &ObservedTask) -> Vec<String> {
+    let list = |ids: &BTreeSet<ObservedTaskId>| {
         let ids: Vec<_> = ids.iter().map(|id| one_line(id.as_str())).collect();
         if ids.is_empty() { "nothing".to_owned() } else { ids.join(", ") }
     };
@@ -77,50 +78,53 @@ fn changes(before: &Task, after: &Task) -> Vec<String> {
 
 fn told(event: &TeamEvent) -> String {
     let name = |it: &str| one_line(it);
-    let of_task =
-        |task: &Task| format!("task {}: {}", one_line(task.id.as_str()), one_line(&task.subject));
-    let owner = |task: &Task| name(task.owner.as_deref().unwrap_or("nobody"));
+    let of_task = |task: &ObservedTask| {
+        format!("task {}: {}", one_line(task.id.as_str()), one_line(&task.subject))
+    };
+    let owner = |task: &ObservedTask| name(task.owner.as_deref().unwrap_or("nobody"));
     let because = |reason: &Option<String>| match reason {
         Some(reason) => format!(": {}", one_line(reason)),
         None => String::new(),
     };
-    match &event.what {
-        What::TeamCreated { role: TeamRole::Lead } => format!("team {}", name(&event.team)),
-        What::TeamCreated { role: TeamRole::Teammate } => {
+    match &event.fact {
+        ObservedFact::TeamCreated { role: TeamRole::Lead } => format!("team {}", name(&event.team)),
+        ObservedFact::TeamCreated { role: TeamRole::Teammate } => {
             format!("team {}, seen by a teammate", name(&event.team))
         }
-        What::TeamDeleted => format!("team {} is over", name(&event.team)),
-        What::MemberJoined { member } => {
+        ObservedFact::TeamDeleted => format!("team {} is over", name(&event.team)),
+        ObservedFact::MemberJoined { member } => {
             format!("{} joined ({})", name(&member.name), name(&member.agent_type))
         }
-        What::MemberLeft { member } => format!("{} left", name(&member.name)),
-        What::MemberIdle { member } => format!("{} is idle", name(&member.name)),
-        What::MemberActive { member } => format!("{} works again", name(&member.name)),
-        What::TaskCreated { task } => format!("new {}", of_task(task)),
-        What::TaskClaimed { task } => format!("{} does {}", owner(task), of_task(task)),
-        What::TaskCompleted { task } => format!("done {}", of_task(task)),
-        What::TaskUpdated { task } => format!("changed {}", of_task(task)),
-        What::TaskDeleted { task } => format!("deleted {}", of_task(task)),
-        What::Message { from, to, content, summary } => {
+        ObservedFact::MemberLeft { member } => format!("{} left", name(&member.name)),
+        ObservedFact::MemberIdle { member } => format!("{} is idle", name(&member.name)),
+        ObservedFact::MemberActive { member } => format!("{} works again", name(&member.name)),
+        ObservedFact::TaskCreated { task } => format!("new {}", of_task(task)),
+        ObservedFact::TaskClaimed { task } => format!("{} does {}", owner(task), of_task(task)),
+        ObservedFact::TaskCompleted { task } => format!("done {}", of_task(task)),
+        ObservedFact::TaskUpdated { task } => format!("changed {}", of_task(task)),
+        ObservedFact::TaskDeleted { task } => format!("deleted {}", of_task(task)),
+        ObservedFact::Message { from, to, content, summary } => {
             let to = to.as_deref().map_or("all".to_owned(), name);
             let said = summary.as_deref().filter(|it| !it.is_empty()).unwrap_or(content);
             format!("{} → {to}: {}", name(from), one_line(said))
         }
-        What::Idle { from, completed_task_id: Some(task) } => {
+        ObservedFact::Idle { from, completed_task_id: Some(task) } => {
             format!("{} has completed task {}", name(from), one_line(task.as_str()))
         }
-        What::Idle { from, completed_task_id: None } => format!("{} has nothing to do", name(from)),
-        What::ShutdownRequest { from, to, reason, .. } => {
+        ObservedFact::Idle { from, completed_task_id: None } => {
+            format!("{} has nothing to do", name(from))
+        }
+        ObservedFact::ShutdownRequest { from, to, reason, .. } => {
             format!("{} asks {} to stop{}", name(from), name(to), because(reason))
         }
-        What::ShutdownResponse { from, approved, reason, .. } => {
+        ObservedFact::ShutdownResponse { from, approved, reason, .. } => {
             let answer = if *approved { "agrees to stop" } else { "does not stop" };
             format!("{} {answer}{}", name(from), because(reason))
         }
-        What::PlanApprovalRequest { from, plan, .. } => {
+        ObservedFact::PlanApprovalRequest { from, plan, .. } => {
             format!("{} has a plan: {}", name(from), one_line(plan))
         }
-        What::PlanApprovalResponse { from, to, approved, feedback, .. } => {
+        ObservedFact::PlanApprovalResponse { from, to, approved, feedback, .. } => {
             let answer = if *approved { "approves" } else { "rejects" };
             format!("{} {answer} the plan of {}{}", name(from), name(to), because(feedback))
         }
@@ -128,7 +132,7 @@ fn told(event: &TeamEvent) -> String {
 }
 
 /// The team as it is; nothing where there is none.
-pub(crate) fn observed(session: &Session, width: usize) -> String {
+pub(crate) fn observed(session: &ObservedSession, width: usize) -> String {
     let Some(team) = &session.team else { return String::new() };
     let mut lines = vec![String::new(), headline(team, "", width)];
     add(&mut lines, member_lines(team, width).collect());
@@ -140,9 +144,9 @@ pub(crate) fn observed(session: &Session, width: usize) -> String {
 #[derive(Debug)]
 pub(crate) enum Seen<'a> {
     Nothing,
-    Team(&'a Team),
+    Team(&'a ObservedTeam),
     /// As it was when it ended.
-    Over(&'a Team),
+    Over(&'a ObservedTeam),
 }
 
 /// The team and what happened last. No line is wider, and there are fewer lines, than the screen has.
@@ -184,7 +188,7 @@ fn add(lines: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-fn headline(team: &Team, note: &str, width: usize) -> String {
+fn headline(team: &ObservedTeam, note: &str, width: usize) -> String {
     let n_done = team.tasks().filter(|it| it.status == TaskStatus::Completed).count();
     let partial = if team.is_partial() { "  only partly seen" } else { "" };
     let n_tasks = team.tasks().len();
@@ -193,8 +197,9 @@ fn headline(team: &Team, note: &str, width: usize) -> String {
     paint(BOLD, &fit(&text, width))
 }
 
-fn member_lines(team: &Team, width: usize) -> impl Iterator<Item = String> {
-    let who = |it: &Member| format!("{} ({})", one_line(&it.name), one_line(&it.agent_type));
+fn member_lines(team: &ObservedTeam, width: usize) -> impl Iterator<Item = String> {
+    let who =
+        |it: &ObservedMember| format!("{} ({})", one_line(&it.name), one_line(&it.agent_type));
     let who_width = team.members().iter().map(|it| who(it).width()).max().unwrap_or(0);
     let who_width = who_width.min(width / 2);
     team.members().iter().map(move |member| {
@@ -210,9 +215,9 @@ fn member_lines(team: &Team, width: usize) -> impl Iterator<Item = String> {
     })
 }
 
-fn task_lines(team: &Team, width: usize) -> impl Iterator<Item = String> {
+fn task_lines(team: &ObservedTeam, width: usize) -> impl Iterator<Item = String> {
     // The tentative have long names of their own, which nobody wants to see.
-    let id = |task: &Task| {
+    let id = |task: &ObservedTask| {
         if task.tentative && task.id.as_str().len() > 8 {
             "…".to_owned()
         } else {
@@ -221,7 +226,7 @@ fn task_lines(team: &Team, width: usize) -> impl Iterator<Item = String> {
     };
     let id_width = team.tasks().map(|it| id(it).width()).max().unwrap_or(0).min(12);
     team.tasks().map(move |task| {
-        let is_open = |it: &TaskId| {
+        let is_open = |it: &ObservedTaskId| {
             team.task(it.as_str()).is_none_or(|it| it.status != TaskStatus::Completed)
         };
         let open: Vec<_> = task

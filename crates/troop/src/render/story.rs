@@ -87,7 +87,7 @@ impl Story {
         let due = self.state.requests().filter(|(id, it)| is_due(it) && !self.told.contains(id));
         let due: Vec<_> = due.map(|(id, it)| (*id, it.from.clone())).collect();
         let lines = due.iter().map(|(_, from)| {
-            let how = wait::answer(from, &self.typed);
+            let how = wait::answer(from.as_str(), &self.typed);
             format!("{} {from} waits for an answer to its plan{NEXT}answer, if the lead does not: {how}", second(now))
         });
         let lines = lines.collect();
@@ -194,7 +194,7 @@ impl Story {
                 format!("{from} plans: {asked}")
             }
             MessageKind::PlanApprovalRequest => {
-                let how = wait::answer(from, &self.typed);
+                let how = wait::answer(from.as_str(), &self.typed);
                 format!("{from} plans: {asked}{NEXT}answer, since the lead may not: {how}")
             }
             MessageKind::PlanApprovalResponse if is_yes => {
@@ -204,7 +204,7 @@ impl Story {
                 format!("{from} rejects the plan of {to}{about}")
             }
             MessageKind::PermissionRequest => {
-                let how = wait::allow(from, request_id.unwrap_or(*id), &self.typed);
+                let how = wait::allow(from.as_str(), request_id.unwrap_or(*id), &self.typed);
                 format!("{from} asks {to}: {asked}{NEXT}answer: {how}")
             }
             MessageKind::PermissionResponse if is_yes => {

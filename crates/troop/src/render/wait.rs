@@ -1,9 +1,6 @@
 //! What a team waits for that a person can decide, and what to type then.
 
-use troop_model::{
-    Member, MemberState, MessageKind, Party, StartGate, State, Status, Task, TaskNumber, preview,
-};
-
+use troop_model::{Member, Need, NeedKind, State, TaskNumber, preview};
 use uuid::Uuid;
 
 use super::{every_line, one_line};
@@ -23,23 +20,30 @@ pub(super) struct Wait {
 
 /// Everything that waits, whoever else may decide it. Members who are gone wait for nothing.
 pub(super) fn waits(state: &State, members: &[Member], typed: &CallerOptions) -> Vec<Wait> {
-    let is_gone = |from: &Party| {
-        let mut members = members.iter();
-        members.any(|it| *from == it.name && it.state == MemberState::Crashed)
-    };
-    let asked = |id| state.mailbox().iter().find(|it| it.id == id);
-    let open = state.requests().filter(|(_, it)| it.kind != MessageKind::ShutdownRequest);
-    let requests = open.filter(|(_, it)| !is_gone(&it.from)).map(|(id, request)| {
-        let content = asked(*id).map(|it| question(&it.content, typed));
-        let what = format!("{} for {}: {}", request.from, request.to, content.unwrap_or_default());
-        let how = if request.kind == MessageKind::PermissionRequest {
-            allow(&request.from, *id, typed)
-        } else {
-            answer(&request.from, typed)
-        };
-        Wait { what, how }
-    });
-    requests.chain(state.tasks().iter().filter_map(|task| of_task(state, task, typed))).collect()
+    state.needs(members).iter().filter_map(|need| of_need(need, typed)).collect()
+}
+
+fn of_need(need: &Need, typed: &CallerOptions) -> Option<Wait> {
+    let from = need.from.as_str();
+    let subject = one_line(&need.text);
+    let asks = || format!("{from} for {}: {}", need.to, question(&need.text, typed));
+    Some(match need.kind {
+        NeedKind::Permission => Wait { what: asks(), how: allow(from, need.id, typed) },
+        NeedKind::Plan => Wait { what: asks(), how: answer(from, typed) },
+        NeedKind::Question => {
+            let task = need.task?;
+            Wait { what: format!("{} ({task})", asks()), how: reply(from, task, typed) }
+        }
+        NeedKind::Review => {
+            let task = need.task?;
+            Wait { what: format!("{task} for approval: {subject}"), how: judge(task, typed) }
+        }
+        NeedKind::Start => {
+            let task = need.task?;
+            let what = format!("{task} for approval to start: {subject}");
+            Wait { what, how: let_begin(task, typed) }
+        }
+    })
 }
 
 /// A question, as far as it can be shown, and how to see the rest.
@@ -54,46 +58,15 @@ pub(super) fn more(n_chars: usize, typed: &CallerOptions) -> String {
     typed.added_to_text(&format!("… ({n_chars} more characters: `troop message read --all`)"))
 }
 
-/// What a task waits for.
-fn of_task(state: &State, task: &Task, typed: &CallerOptions) -> Option<Wait> {
-    let (number, subject) = (task.number, one_line(&task.subject));
-    let status = state.tasks().status(number).unwrap_or(task.status);
-    if let Some(question) = task.question.as_ref().filter(|_| !status.is_finished()) {
-        let (from, text) = (&question.asked_by, self::question(&question.text, typed));
-        let what = format!("{from} for {}: {text} ({number})", Party::user());
-        return Some(Wait { what, how: reply(from.as_str(), number, typed) });
-    }
-    if status == Status::InReview {
-        let what = format!("{number} for approval: {subject}");
-        return Some(Wait { what, how: judge(number, typed) });
-    }
-    let is_next = status == Status::Pending && task.start == StartGate::Waiting;
-    is_next.then(|| Wait {
-        what: format!("{number} for approval to start: {subject}"),
-        how: let_begin(number, typed),
-    })
-}
-
-/// What a member waits for, in a few words.
-pub(crate) fn waits_for(state: &State, member: &Member) -> Option<&'static str> {
-    let asker = Party::member(&member.name);
-    let is_open =
-        |kind| state.requests().any(|(_, request)| request.from == asker && request.kind == kind);
-    if is_open(MessageKind::PlanApprovalRequest) {
-        return Some("waits for approval of its plan");
-    }
-    is_open(MessageKind::PermissionRequest).then_some("waits for an answer")
-}
-
 /// How a member is allowed what it asks for, and nothing else that it may ask for by then.
-pub(super) fn allow(from: &Party, request: Uuid, typed: &CallerOptions) -> String {
+pub(super) fn allow(from: &str, request: Uuid, typed: &CallerOptions) -> String {
     // So much of it tells when it was asked, to the millisecond.
     let request: String = request.to_string().chars().take(13).collect();
     typed.added_to_text(&format!("`troop message answer {from} yes --request {request}`, or `no`"))
 }
 
 /// How a question of a member is answered.
-pub(super) fn answer(from: &Party, typed: &CallerOptions) -> String {
+pub(super) fn answer(from: &str, typed: &CallerOptions) -> String {
     typed.added_to_text(&format!("`troop message answer {from} yes`, or `no`"))
 }
 

@@ -36,7 +36,7 @@ fn without_a_word_the_model_is_the_one_whose_key_is_there() {
             (options.endpoint.api, options.endpoint.base_url.as_str()),
             (api, api.base_url())
         );
-        assert!(options.hidden.iter().any(|name| name == variable), "no command gets the key");
+        assert!(options.key.hidden.iter().any(|name| name == variable), "no command gets the key");
     }
     let error = chosen(&none, None, &[]).unwrap_err();
     assert_eq!(
@@ -65,7 +65,7 @@ fn a_model_is_named_by_itself_with_its_provider_or_by_a_name_of_ones_own() {
     let own = chosen(&config, None, &[]).unwrap();
     assert_eq!(own.endpoint.base_url, "http://localhost:11434/v1");
     assert_eq!(own.endpoint.key, None, "who is at home needs no key");
-    assert_eq!((own.window, own.max_tokens, own.limits.rounds), (32_000, 4_000, 7));
+    assert_eq!((own.size.window, own.size.max_tokens, own.limits.rounds), (32_000, 4_000, 7));
     assert_eq!(own.price.unwrap().cache_read, 1.0);
 }
 
@@ -85,7 +85,7 @@ fn what_a_small_model_may_say_leaves_room() {
     let config = config(
         r#"{"models": {"mine": {"provider": "openai", "baseUrl": "http://localhost/v1", "contextWindow": 8192}}}"#,
     );
-    assert_eq!(chosen(&config, Some("mine"), &[]).unwrap().max_tokens, 2_048);
+    assert_eq!(chosen(&config, Some("mine"), &[]).unwrap().size.max_tokens, 2_048);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn what_is_missing_is_named() {
     assert!(chosen(&wrong, Some("x"), &ALL).unwrap_err().contains("there is no provider `acme`"));
     let by_command =
         config(r#"{"models": {"x": {"provider": "openai", "apiKeyCommand": "pass x"}}}"#);
-    assert_eq!(chosen(&by_command, Some("x"), &[]).unwrap().key_command.as_deref(), Some("pass x"));
+    assert_eq!(chosen(&by_command, Some("x"), &[]).unwrap().key.command.as_deref(), Some("pass x"));
 }
 
 #[test]
@@ -127,8 +127,11 @@ fn a_key_is_said_to_its_api_and_what_is_said_about_a_model_counts_first() {
     ] {
         let options = chosen(&config, Some(model), &variables).unwrap();
         assert_eq!(options.endpoint.key, key.map(Secret::new), "{model}");
-        assert_eq!(options.key_command.as_deref(), command, "{model}");
-        assert!(options.hidden.contains(&"X_KEY".to_owned()), "{model}: nobody gets another's key");
+        assert_eq!(options.key.command.as_deref(), command, "{model}");
+        assert!(
+            options.key.hidden.contains(&"X_KEY".to_owned()),
+            "{model}: nobody gets another's key"
+        );
     }
     let error = chosen(&config, Some("named"), &ALL).unwrap_err();
     assert!(error.contains("set `X_KEY`"), "what was named and is not there is missed: {error}");

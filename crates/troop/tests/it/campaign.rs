@@ -1,6 +1,6 @@
 //! A small campaign with a fixed seed: a team on every store, disturbed. `cargo xtask campaign` holds hundreds of these.
 
-use troop_campaign::{Backend, Options, Until};
+use troop_campaign::{Backend, CampaignEnd, Options};
 
 const SEED: u64 = 3;
 
@@ -17,7 +17,7 @@ async fn a_team_keeps_its_promises_whatever_goes_wrong() {
         folder: folder.path().to_owned(),
         n_at_once: 3,
         first: 0,
-        until: Until::Trials(3),
+        until: CampaignEnd::Trials(3),
     };
     let tally = troop_campaign::run(options, |_| {}).await.unwrap();
     assert_eq!(tally.n_trials(), 3);

@@ -1,4 +1,4 @@
-//! Starting teammates: one that runs commands without asking anybody needs the leave that a command needs.
+//! Starting teammates. One that runs commands without asking needs the permission that a command needs.
 
 use serde_json::{Map, Value};
 use troop_model::preview;
@@ -8,20 +8,17 @@ use super::Hands;
 use crate::{
     Definition, RegistryError,
     builtin::{team::TeamTools, tools::OwnTool},
+    registry::OwnAgent,
 };
 
-/// Where tools of a team say with which agent somebody is to be started.
+/// The fields of team tools that name the agent to start.
 const KEYS: [&str; 5] = ["subagent_type", "agent_type", "agentType", "type", "agent"];
-/// What others call agents of no kind of ours: then the lead's own is meant.
+/// Agent types of Claude Code that we do not have: the lead's own agent takes their place.
 const OF_OTHERS: [&str; 3] = ["general-purpose", "Explore", "Plan"];
-/// The agent that thinks, and asks before it does what it may not.
-const THINKS: &str = "builtin";
-/// Agents that run what they are told.
-const RUN: [&str; 2] = ["command", "script"];
 
 impl Hands<'_> {
-    /// Whether teammates may be started, as far as that is more than to give them work.
-    pub(super) async fn may_start(
+    /// Refuses to start teammates that the agent has no permission for. Starting one that thinks only gives it work.
+    pub(super) async fn check_start(
         &self,
         team: &TeamTools<'_>,
         name: &str,
@@ -32,19 +29,20 @@ impl Hands<'_> {
             let agent = agent.unwrap_or(&of_lead);
             let described = Definition::read_all(&self.described);
             if !thinks(agent, &described) {
-                // Nobody is asked about what cannot be.
+                // Nobody is asked about an agent that does not exist.
                 check_known(agent, &described)?;
-                // Whatever tasks say is run then, so this is judged as what a person would type.
+                // It will run whatever its tasks say, so this needs the permission for the command that a person
+                // would type.
                 let line = format!("troop member spawn {member}={agent}");
-                let deed = self.deed(OwnTool::Shell.name(), Category::Shell, (&line, &line));
-                self.permitted(&deed, input).await?;
+                let action = self.action(OwnTool::Shell.name(), Category::Shell, &line, &line);
+                self.check_permission(&action, input).await?;
             }
         }
         Ok(())
     }
 }
 
-/// Whom a tool starts, by name, and with which agents, where that is said. An error is for the model.
+/// The members that a tool call starts. The error is for the model.
 fn recruits<'i>(name: &str, input: &'i Map<String, Value>) -> Result<Vec<Recruit<'i>>, String> {
     let several = || {
         let lists = ["members", "teammates"].into_iter().filter_map(|key| input.get(key));
@@ -52,7 +50,7 @@ fn recruits<'i>(name: &str, input: &'i Map<String, Value>) -> Result<Vec<Recruit
     };
     let all: Vec<_> = match name {
         "Agent" | "Task" | "SpawnTeammate" => vec![input],
-        // What is written in another form could say something else to who reads it than to who judges it.
+        // The tool might understand another form differently than this check does.
         "TeamCreate" => several()
             .map(|it| it.as_object().ok_or("each of `members` must be an object with a `name`"))
             .collect::<Result<_, _>>()?,
@@ -72,30 +70,28 @@ struct Recruit<'i> {
     agent: Option<&'i str>,
 }
 
-/// The agent that is to be started, where that is said.
+/// The agent that a tool call names.
 pub(super) fn agent(input: &Map<String, Value>) -> Option<&str> {
     KEYS.into_iter().find_map(|key| input.get(key)?.as_str())
 }
 
-/// Refuses an agent that nobody knows.
+/// Refuses an unknown agent.
 fn check_known(agent: &str, described: &[Definition]) -> Result<(), String> {
     let is_described = described.iter().any(|it| it.key == agent);
-    if is_described || RUN.contains(&agent) || agent.starts_with("script:") {
+    if is_described || OwnAgent::parse(agent).is_some() {
         return Ok(());
     }
     let described = described.iter().map(|it| it.key.clone()).collect();
     Err(RegistryError::Unknown { key: preview(agent, 80), described }.to_string())
 }
 
-/// Whether an agent thinks. One that nobody knows does not.
+/// Whether an agent thinks. Unknown agents do not.
 fn thinks(agent: &str, described: &[Definition]) -> bool {
-    let is_described = || {
-        let found = described.iter().find(|it| it.key == agent);
-        found.is_some_and(|it| {
-            it.program.is_empty() && it.agent.as_deref().is_none_or(|it| it == THINKS)
-        })
-    };
-    agent == THINKS || is_described()
+    let own = OwnAgent::parse(agent).or_else(|| {
+        let definition = described.iter().find(|it| it.key == agent)?;
+        definition.own_agent().filter(|_| definition.program.is_empty())
+    });
+    own == Some(OwnAgent::Builtin)
 }
 
 #[cfg(test)]

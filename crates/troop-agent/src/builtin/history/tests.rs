@@ -1,4 +1,4 @@
-//! Histories that a model can go on with.
+//! Histories that a model can continue.
 
 use serde_json::Map;
 
@@ -25,7 +25,7 @@ fn long(n_rounds: usize, length: usize) -> History {
     history
 }
 
-/// Every call is followed by its result, and both sides take turns.
+/// Whether every call has its result, and both sides alternate.
 fn is_valid(history: &History) -> bool {
     let messages = history.messages();
     let takes_turns = messages

@@ -1,4 +1,4 @@
-//! Connections: to a host, with or without TLS.
+//! Connections to a host, with or without TLS.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::{Http, HttpError, Sender, chain};
+use super::{Http, HttpError, HttpSender, chain};
 
 impl Http {
-    pub(super) async fn connect(&self) -> Result<Sender, HttpError> {
+    pub(super) async fn connect(&self) -> Result<HttpSender, HttpError> {
         let host = &self.target.host;
         let unreachable = |why: String| HttpError::Unreachable { host: host.clone(), why };
         let connect = async {
             let stream = TcpStream::connect((host.as_str(), self.target.port)).await;
             let stream = stream.map_err(|error| unreachable(error.to_string()))?;
-            // Small requests must not wait for more.
+            // Small requests must not wait for more data.
             stream.set_nodelay(true).map_err(|error| unreachable(error.to_string()))?;
             if !self.target.is_secure {
                 return self.handshake(stream).await;
@@ -39,11 +39,11 @@ impl Http {
     async fn handshake(
         &self,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    ) -> Result<Sender, HttpError> {
+    ) -> Result<HttpSender, HttpError> {
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| HttpError::Broken(chain(&error)))?;
-        // It ends when nobody holds its sender or its answer any more. What breaks it is heard there.
+        // It ends when its sender and its response are dropped. They also see its errors.
         self.tracker.spawn(async move { drop(connection.await) });
         Ok(sender)
     }

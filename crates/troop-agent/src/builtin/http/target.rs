@@ -1,10 +1,10 @@
-//! Where an API is.
+//! The address of an API.
 
 use hyper::{Uri, http::uri::Scheme};
 
 use super::HttpError;
 
-/// Where an API is: host, port, and what all its paths begin with.
+/// Host, port, and the prefix of all paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HttpTarget {
     pub(crate) host: String,
@@ -15,7 +15,7 @@ pub(crate) struct HttpTarget {
 }
 
 impl HttpTarget {
-    /// Reads a base URL, such as `http://localhost:11434/v1`.
+    /// Parses a base URL, such as `http://localhost:11434/v1`.
     pub(crate) fn parse(url: &str) -> Result<Self, HttpError> {
         let bad = || HttpError::BadUrl(without_user(url).to_owned());
         let uri: Uri = url.trim().parse().map_err(|_| bad())?;
@@ -28,7 +28,7 @@ impl HttpTarget {
         let port = uri.port_u16();
         let authority = port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         Ok(Self {
-            // An address of the sixth version stands in brackets.
+            // IPv6 addresses are in brackets.
             host: host.trim_matches(['[', ']']).to_owned(),
             port: port.unwrap_or(if is_secure { 443 } else { 80 }),
             is_secure,
@@ -37,19 +37,19 @@ impl HttpTarget {
         })
     }
 
-    /// The whole path of something that is asked for.
+    /// The whole path of a request.
     pub(crate) fn path(&self, path: &str) -> String {
         let path = format!("{}{path}", self.prefix);
         if path.is_empty() { "/".to_owned() } else { path }
     }
 
-    /// Host and port, as the other end wants to hear them.
+    /// Host and port for the `Host` header.
     pub(crate) fn authority(&self) -> &str {
         &self.authority
     }
 }
 
-/// A URL without a name and password in it.
+/// A URL without user name and password.
 fn without_user(url: &str) -> &str {
     url.rsplit_once('@').map_or(url, |(_, rest)| rest)
 }

@@ -1,4 +1,4 @@
-//! Reads a reply as it comes, and tells what is none.
+//! Reads a reply as it arrives, and recognises what is none.
 
 use std::{pin::pin, time::Duration};
 
@@ -17,19 +17,19 @@ use crate::builtin::{
     sse::SseStream,
 };
 
-/// How long nothing comes before who watches hears of it.
+/// How long a pause must be before the observer hears of it.
 const QUIET: Duration = Duration::from_millis(50);
-/// How much is told of an answer that is none.
+/// How much of a wrong response an error shows.
 const MAX_BEGINNING: usize = 200;
 
-/// Reads a reply to its end.
 pub(super) async fn reply(
     api: Api,
     answer: &mut HttpResponse,
     watch: &mut dyn ReplyObserver,
 ) -> Result<Reply, ModelError> {
-    let mut other = Other::than_events(&answer.headers);
-    let (mut events, mut reader) = (SseStream::default(), api.provider().reader());
+    let mut other = OtherResponse::than_events(&answer.headers);
+    let mut events = SseStream::default();
+    let mut reader = api.provider().reader();
     'reading: while let Some(piece) = next_piece(answer, watch).await? {
         other.iter_mut().for_each(|it| it.take(&piece));
         events.push(&piece);
@@ -39,7 +39,7 @@ pub(super) async fn reply(
                 Ok(None) => break,
                 Err(_) => return Err(none(other, "it is no stream of events")),
             };
-            // Whatever it calls itself, it is one.
+            // There was an event, whatever the content type says.
             other = None;
             let taken = reader.take(&event, &mut |shown| watch.shown(shown));
             watch.counted(reader.usage());
@@ -52,7 +52,7 @@ pub(super) async fn reply(
     reader.finish().ok_or_else(|| none(other, "it broke off"))
 }
 
-/// The next piece; who watches hears that none comes.
+/// The next piece. The observer hears of pauses.
 async fn next_piece(
     answer: &mut HttpResponse,
     watch: &mut dyn ReplyObserver,
@@ -67,17 +67,17 @@ async fn next_piece(
 }
 
 /// Why there is no reply.
-fn none(other: Option<Other>, otherwise: &str) -> ModelError {
-    other.and_then(Other::fault).unwrap_or_else(|| ModelError::senseless(otherwise))
+fn none(other: Option<OtherResponse>, otherwise: &str) -> ModelError {
+    other.and_then(OtherResponse::fault).unwrap_or_else(|| ModelError::senseless(otherwise))
 }
 
-/// An answer that says of itself that it is no stream of events, such as a page to log in at, until an event comes.
-struct Other {
+/// A response that is not declared as a stream of events, such as a login page, until an event arrives.
+struct OtherResponse {
     kind: String,
     begun: Vec<u8>,
 }
 
-impl Other {
+impl OtherResponse {
     fn than_events(headers: &HeaderMap) -> Option<Self> {
         let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
         let is_stream = kind.trim().to_ascii_lowercase().starts_with("text/event-stream");
@@ -89,10 +89,10 @@ impl Other {
         self.begun.extend(piece.iter().take(room));
     }
 
-    /// What is wrong with it. Nothing that is known, if nothing came.
+    /// The error in it. None if nothing arrived.
     fn fault(self) -> Option<ModelError> {
         let value: Value = serde_json::from_slice(&self.begun).unwrap_or_default();
-        // Some say by it what went wrong.
+        // Some APIs send their errors this way.
         if let Some(error) = of_error(&value) {
             return Some(error);
         }

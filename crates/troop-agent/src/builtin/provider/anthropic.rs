@@ -14,7 +14,7 @@ use crate::builtin::{
     sse::SseEvent,
 };
 
-/// How many of the last messages are kept at hand by the API: this one, and the one that the next request continues.
+/// How many of the user's last messages the API should cache: this one, and the one that the next request continues.
 const KEPT: usize = 2;
 
 #[derive(Debug)]
@@ -33,9 +33,9 @@ impl Provider for Anthropic {
 
     fn body(&self, options: &RequestOptions<'_>, asked: &ModelRequest<'_>) -> Vec<u8> {
         let mut messages: Vec<_> = asked.messages.iter().map(AnthropicMessage::of).collect();
-        messages.retain(|turn| !turn.content.is_empty());
-        let told = messages.iter_mut().rev().filter(|turn| turn.role == "user");
-        for block in told.take(KEPT).filter_map(|turn| turn.content.last_mut()) {
+        messages.retain(|message| !message.content.is_empty());
+        let told = messages.iter_mut().rev().filter(|message| message.role == "user");
+        for block in told.take(KEPT).filter_map(|message| message.content.last_mut()) {
             block.cache_control = Some(CACHED);
         }
         let mut tools: Vec<_> = asked.tools.iter().map(AnthropicTool::of).collect();
@@ -49,7 +49,7 @@ impl Provider for Anthropic {
             .map(|budget_tokens| AnthropicThinking { kind: "enabled", budget_tokens });
         let body = AnthropicBody {
             model: options.model,
-            // The budget for thinking is a part of it.
+            // The thinking budget is part of it.
             max_tokens: asked.max_tokens.saturating_add(options.thinking.unwrap_or_default()),
             stream: true,
             thinking,
@@ -86,7 +86,7 @@ struct AnthropicThinking {
     budget_tokens: u32,
 }
 
-/// Asks the API to keep at hand what goes before.
+/// Asks the API to cache everything up to here.
 #[derive(Clone, Copy, Serialize)]
 struct CacheControl {
     #[serde(rename = "type")]
@@ -132,7 +132,7 @@ enum AnthropicContent<'a> {
 #[serde(untagged)]
 enum AnthropicInput<'a> {
     Good(&'a Map<String, Value>),
-    /// In place of what was no object.
+    /// In place of an input that was not an object.
     Empty {},
 }
 
@@ -160,7 +160,7 @@ impl<'a> AnthropicMessage<'a> {
 }
 
 impl<'a> AnthropicContent<'a> {
-    /// The API turns empty text away.
+    /// The API refuses empty text.
     fn text(text: &'a str) -> Option<Self> {
         (!text.trim().is_empty()).then_some(Self::Text { text })
     }
@@ -192,7 +192,7 @@ impl<'a> AnthropicContent<'a> {
     }
 }
 
-/// One reply while it comes.
+/// A reply while it arrives.
 #[derive(Default)]
 struct AnthropicReader {
     blocks: Vec<OpenBlock>,
@@ -201,7 +201,7 @@ struct AnthropicReader {
     is_over: bool,
 }
 
-/// A block that has begun; its text grows.
+/// A block whose text still grows.
 struct OpenBlock {
     index: u64,
     block: BlockStart,
@@ -229,7 +229,7 @@ enum AnthropicEvent {
         usage: AnthropicUsage,
     },
     MessageStop {},
-    /// Pings, and what is invented later.
+    /// Pings, and future events.
     #[serde(other)]
     Other,
 }
@@ -342,7 +342,7 @@ impl ReplyReader for AnthropicReader {
 }
 
 impl AnthropicReader {
-    /// Takes the counts that are there: later ones are those of the whole reply.
+    /// Takes the counts that are present. Later ones cover the whole reply.
     fn count(&mut self, counted: &AnthropicUsage) {
         let TokenUsage { input, cache_read, cache_write, output } = &mut self.usage;
         for (place, count) in [

@@ -1,4 +1,4 @@
-//! What an API means that answers with an error.
+//! Error responses of the APIs, and what they mean.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use serde_json::Value;
 
 use crate::builtin::model::ModelError;
 
-/// How much of a message is kept: some answer with whole pages.
+/// How much of a message is kept: some servers answer with whole pages.
 const MAX_MESSAGE: usize = 500;
 
-/// All that the APIs say about an error.
+/// All fields with which the APIs describe an error.
 #[derive(Debug, Default, Deserialize)]
 struct ApiFault {
     #[serde(default)]
     message: String,
     #[serde(default, rename = "type")]
     kind: Value,
-    /// A word, or the status once more.
+    /// A word, or the status again.
     #[serde(default)]
     code: Value,
-    /// Gemini's word.
+    /// Gemini's word for the error.
     #[serde(default)]
     status: Value,
-    /// Where Gemini says how long to wait.
+    /// Gemini's wait time is in here.
     #[serde(default)]
     details: Vec<Value>,
 }
 
-/// What an answer means that is no success.
+/// What an error response means.
 pub(crate) fn of_answer(status: u16, retry_after: Option<Duration>, body: &[u8]) -> ModelError {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let said = said(&value).unwrap_or_else(|| ApiFault {
@@ -39,13 +39,13 @@ pub(crate) fn of_answer(status: u16, retry_after: Option<Duration>, body: &[u8])
     classify(status, retry_after, &said)
 }
 
-/// How long to wait, as Gemini says it: `"37s"`.
+/// How long to wait, as Gemini writes it: `"37s"`.
 fn retry_delay(said: &ApiFault) -> Option<Duration> {
     let delay = said.details.iter().find_map(|it| it.get("retryDelay")?.as_str())?;
     Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
-/// What an error in the middle of a stream means. None if it is no error.
+/// What an error within a stream means. None if it is not an error.
 pub(crate) fn of_error(value: &Value) -> Option<ModelError> {
     let said = said(value)?;
     let word = [&said.kind, &said.status, &said.code].into_iter().find_map(Value::as_str);
@@ -62,11 +62,11 @@ pub(crate) fn of_error(value: &Value) -> Option<ModelError> {
     Some(classify(status, retry_delay(&said), &said))
 }
 
-/// Finds what is said about an error; Gemini puts it in a list.
+/// Finds the description of an error. Gemini puts it in a list.
 fn said(value: &Value) -> Option<ApiFault> {
     let value = value.get(0).unwrap_or(value);
     let error = value.get("error").filter(|error| !error.is_null())?;
-    // Some give the message alone.
+    // Some servers send only a message.
     let message =
         error.as_str().map(|text| ApiFault { message: text.to_owned(), ..ApiFault::default() });
     Some(message.unwrap_or_else(|| ApiFault::deserialize(error).unwrap_or_default()))
@@ -77,7 +77,7 @@ fn classify(status: u16, retry_after: Option<Duration>, said: &ApiFault) -> Mode
     let message = troop_model::preview(message, MAX_MESSAGE);
     match status {
         401 | 403 => ModelError::Key { status, message },
-        // No wait brings back money that is spent.
+        // Waiting does not help if the money is spent.
         429 if said.code == "insufficient_quota" => ModelError::Refused { status, message },
         408 | 409 | 425 | 429 | 500.. => ModelError::Busy { status, message, retry_after },
         413 => ModelError::TooLong { message },
@@ -86,7 +86,7 @@ fn classify(status: u16, retry_after: Option<Duration>, said: &ApiFault) -> Mode
     }
 }
 
-/// Whether more was said than a model can take in.
+/// Whether the request exceeds the model's window.
 fn is_too_long(said: &ApiFault) -> bool {
     let message = said.message.to_lowercase();
     let says = |words: &str| message.contains(words);

@@ -185,13 +185,13 @@ impl<'a> GeminiPart<'a> {
                     GeminiData::FunctionCall { name: &call.name, args: call.input.as_ref().ok() };
                 Some(Self { what, thought_signature: call.signature.as_deref() })
             }
-            // Summaries of thoughts are for people; what the API wants back is the signature of a call.
+            // Thought summaries are for people. The API wants the signature of a call back.
             ReplyPart::Thinking { .. } | ReplyPart::Hidden { .. } => None,
         }
     }
 }
 
-/// One reply while it comes.
+/// A reply while it arrives.
 #[derive(Default)]
 struct GeminiReader {
     parts: Vec<ReplyPart>,
@@ -277,7 +277,7 @@ impl ReplyReader for GeminiReader {
             }
             self.ending = candidate.finish_reason.or(self.ending.take());
         }
-        // Counts may come after the reason, so only the end of the stream is the end.
+        // Counts may come after the reason, so only the end of the stream ends the reply.
         Ok(StreamProgress::More)
     }
 

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, as OpenAI, Ollama, vLLM, OpenRouter and many others speak it.
+//! OpenAI's chat completions, which Ollama, vLLM, OpenRouter and many others offer, too.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::builtin::{
     sse::SseEvent,
 };
 
-/// The name of a thought that is sent back, which is noted as its signature.
+/// The field for thoughts that the API wants back. We keep it as their signature.
 const RETURNED: &str = "reasoning_content";
 
 #[derive(Debug)]
@@ -34,11 +34,11 @@ impl Provider for OpenAi {
     fn body(&self, options: &RequestOptions<'_>, asked: &ModelRequest<'_>) -> Vec<u8> {
         let system =
             (!asked.system.is_empty()).then_some(OpenAiMessage::System { content: asked.system });
-        let turns = system.into_iter().chain(asked.messages.iter().flat_map(OpenAiMessage::of));
-        let turns =
-            turns.map(|turn| if options.is_original { turn.without_thoughts() } else { turn });
-        let messages = turns.fold(Vec::new(), OpenAiMessage::add);
-        // OpenAI does not take the old name any more, most others do not know the new one.
+        let messages = system.into_iter().chain(asked.messages.iter().flat_map(OpenAiMessage::of));
+        let messages = messages
+            .map(|message| if options.is_original { message.without_thoughts() } else { message });
+        let messages = messages.fold(Vec::new(), OpenAiMessage::add);
+        // OpenAI no longer accepts the old name, and most others do not know the new one.
         let max_tokens = Some(asked.max_tokens);
         let is_new = options.is_original || takes_new_name(options.model);
         let (old, new) = if is_new { (None, max_tokens) } else { (max_tokens, None) };
@@ -59,7 +59,7 @@ impl Provider for OpenAi {
     }
 }
 
-/// Whether a model is one of OpenAI that refuses `max_tokens`, also behind a proxy: `gpt-5…`, `o1`, `o3-mini`.
+/// Whether this is an OpenAI model that refuses `max_tokens`, also behind a proxy: `gpt-5…`, `o1`, `o3-mini`.
 fn takes_new_name(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let family = name.split('-').next().unwrap_or(name);
@@ -151,17 +151,17 @@ impl<'a> OpenAiMessage<'a> {
         }
     }
 
-    /// Adds a turn. Templates of many models take no two turns of the user in a row.
-    fn add(mut turns: Vec<Self>, turn: Self) -> Vec<Self> {
-        match (turns.last_mut(), turn) {
+    /// Adds a message. The templates of many models accept no two user messages in a row.
+    fn add(mut messages: Vec<Self>, message: Self) -> Vec<Self> {
+        match (messages.last_mut(), message) {
             (Some(Self::User { content: before }), Self::User { content }) => {
                 let before = before.to_mut();
                 before.push_str("\n\n");
                 before.push_str(&content);
             }
-            (_, turn) => turns.push(turn),
+            (_, message) => messages.push(message),
         }
-        turns
+        messages
     }
 
     fn of_said(said: &'a UserPart) -> Self {
@@ -171,9 +171,11 @@ impl<'a> OpenAiMessage<'a> {
         }
     }
 
-    /// None for who only thought: the API takes no turn that says nothing.
+    /// None if the model only thought: the API accepts no empty message.
     fn of_parts(parts: &'a [ReplyPart]) -> Option<Self> {
-        let (mut text, mut thought, mut tool_calls) = (String::new(), None, Vec::new());
+        let mut text = String::new();
+        let mut thought = None;
+        let mut tool_calls = Vec::new();
         for part in parts {
             match part {
                 ReplyPart::Text(part) => text.push_str(part),
@@ -181,24 +183,24 @@ impl<'a> OpenAiMessage<'a> {
                 ReplyPart::Thinking { text, signature } => {
                     thought = signature.as_deref().filter(|it| *it == RETURNED).map(|_| &**text);
                 }
-                // Nobody wants it back here.
+                // This API does not want it back.
                 ReplyPart::Hidden { .. } => {}
             }
         }
         let content = Some(text).filter(|text| !text.is_empty());
         let says_something = content.is_some() || !tool_calls.is_empty();
-        // DeepSeek takes no calls without the thought behind them, and wants no other thought back.
+        // DeepSeek requires the thought behind calls, and wants no other thought back.
         let reasoning_content = thought.filter(|_| !tool_calls.is_empty());
         says_something.then_some(Self::Assistant { content, reasoning_content, tool_calls })
     }
 
-    /// The same for OpenAI itself, which does not know them.
+    /// Without thoughts, for OpenAI itself, which does not accept them.
     fn without_thoughts(self) -> Self {
         match self {
             Self::Assistant { content, tool_calls, .. } => {
                 Self::Assistant { content, reasoning_content: None, tool_calls }
             }
-            turn @ (Self::System { .. } | Self::User { .. } | Self::Tool { .. }) => turn,
+            message @ (Self::System { .. } | Self::User { .. } | Self::Tool { .. }) => message,
         }
     }
 }
@@ -217,7 +219,7 @@ impl<'a> OpenAiCall<'a> {
     }
 }
 
-/// The API has no place to say that something went wrong, so the text says it.
+/// The API has no field for errors, so the text says it.
 fn content_of<S: serde::Serializer>(
     result: &&ToolResult,
     serializer: S,
@@ -229,19 +231,19 @@ fn content_of<S: serde::Serializer>(
     }
 }
 
-/// One reply while it comes.
+/// A reply while it arrives.
 #[derive(Default)]
 struct OpenAiReader {
     text: String,
     thinking: String,
-    /// Whether the thought came under the name by which it is sent back.
+    /// Whether the thought came in the field in which it is sent back.
     is_returned: bool,
     calls: Vec<OpenCall>,
     usage: TokenUsage,
     ending: Option<String>,
 }
 
-/// A call that has begun; its input grows.
+/// A call whose input still grows.
 struct OpenCall {
     index: u64,
     id: String,
@@ -266,9 +268,9 @@ struct OpenAiChoice {
 #[derive(Default, Deserialize)]
 struct OpenAiDelta {
     content: Option<String>,
-    /// As DeepSeek and vLLM call it.
+    /// The name that DeepSeek and vLLM use.
     reasoning_content: Option<String>,
-    /// As OpenRouter and Ollama call it. Some say both.
+    /// The name that OpenRouter and Ollama use. Some send both.
     reasoning: Option<String>,
     tool_calls: Option<Vec<CallDelta>>,
 }
@@ -315,7 +317,7 @@ impl ReplyReader for OpenAiReader {
         if let Some(counted) = chunk.usage {
             self.count(&counted);
         }
-        // Only one was asked for.
+        // We asked for one choice only.
         if let Some(choice) = chunk.choices.into_iter().next() {
             self.ending = choice.finish_reason.or(self.ending.take());
             self.grow(choice.delta, show);
@@ -328,7 +330,7 @@ impl ReplyReader for OpenAiReader {
     }
 
     fn finish(self: Box<Self>) -> Option<Reply> {
-        // Not everybody says that there are calls.
+        // Not all servers report that there are calls.
         let has_calls = !self.calls.is_empty();
         let ending = match self.ending?.as_str() {
             "stop" | "tool_calls" | "function_call" if has_calls => StopReason::Calls,
@@ -379,7 +381,7 @@ impl OpenAiReader {
         let FunctionDelta { name, arguments } = delta.function;
         let id = delta.id.filter(|id| !id.is_empty());
         let known = self.calls.iter_mut().rev().find(|it| it.index == delta.index);
-        // Some give every call the same index, and send each as a whole under an id of its own.
+        // Some give every call the same index, and send each one whole with its own id.
         let known = known.filter(|it| id.as_ref().is_none_or(|id| *id == it.id));
         let begun = match known {
             Some(begun) => begun,

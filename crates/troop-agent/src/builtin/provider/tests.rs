@@ -1,4 +1,4 @@
-//! Requests and replies of each API, without a wire.
+//! Requests and replies of each API, without I/O.
 
 use serde_json::{Value, json};
 
@@ -173,7 +173,7 @@ fn gemini_hears_all_in_its_own_form() {
     );
 }
 
-/// What a stream says, and what is shown of it.
+/// The reply of a stream, and what is shown of it.
 fn read(api: Api, events: &[Value]) -> Result<(Option<Reply>, String), ModelError> {
     let (mut reader, mut seen) = (api.provider().reader(), String::new());
     for data in events {

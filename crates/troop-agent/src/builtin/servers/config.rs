@@ -1,4 +1,4 @@
-//! `.mcp.json`: which servers a project has.
+//! `.mcp.json`: the MCP servers of a project.
 
 use std::{
     collections::BTreeMap,
@@ -7,36 +7,32 @@ use std::{
 
 use serde::Deserialize;
 
-/// One server.
 #[derive(Clone, Debug)]
 pub struct McpServer {
-    /// What it is called.
     pub name: String,
-    /// How it is reached.
     pub how: McpTransport,
-    /// What a person agreed to, if that was needed. Without it nothing is asked.
+    /// What a person agreed to, if that was needed.
     pub agreed: Option<CommandConsent>,
 }
 
-/// What a person agreed to: files change, and a command is run where others may have changed them.
+/// What a person agreed to. The files that a command names may change, so they are checked where and when it runs.
 #[derive(Clone, Debug)]
 pub struct CommandConsent {
-    /// The project.
     pub project: PathBuf,
-    /// The command, as it was shown.
+    /// The command as it was shown.
     pub command: String,
-    /// The files that it names, with what was in them.
+    /// The files that it names, with their content.
     pub names: Vec<String>,
-    /// Looks which files of the project a command names that is run in a folder, and what is in them now.
+    /// Finds the files of a project that a command names if it runs in a folder, with their present content.
     pub look: fn(&Path, &Path, &str) -> Vec<String>,
 }
 
 impl CommandConsent {
-    /// Says what is another in this folder than what was agreed to, if anything is.
+    /// Checks that the files in this folder are the ones that were agreed to.
     ///
     /// # Errors
     ///
-    /// If anything is.
+    /// Names the files that differ.
     pub fn check(&self, folder: &Path) -> Result<(), String> {
         let now = (self.look)(&self.project, folder, &self.command);
         if now == self.names {
@@ -52,29 +48,23 @@ impl CommandConsent {
     }
 }
 
-/// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpTransport {
-    /// A program that is started, and spoken to over its standard input and output.
+    /// A program that we start and talk to over its standard input and output.
     Stdio {
-        /// The program.
         program: String,
-        /// Its arguments.
         arguments: Vec<String>,
-        /// What it finds in its environment besides what is in ours.
+        /// Environment variables in addition to ours.
         environment: BTreeMap<String, String>,
     },
     /// A server that runs elsewhere.
     Http {
         url: String,
-        /// What it wants to hear with every request.
+        /// Headers of every request.
         headers: BTreeMap<String, String>,
     },
-    /// Not at all.
-    Unclear {
-        /// What is missing.
-        why: String,
-    },
+    /// The server cannot be reached.
+    Unclear { why: String },
 }
 
 #[derive(Deserialize)]
@@ -97,7 +87,7 @@ struct McpEntry {
 }
 
 impl McpServer {
-    /// Reads a file. `${NAME}` and `${NAME:-else}` mean variables of the environment.
+    /// Parses a file. `${NAME}` and `${NAME:-default}` are environment variables.
     pub fn read_all(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -118,17 +108,17 @@ impl McpServer {
         servers.collect()
     }
 
-    /// Whether it is troop's own, for members of teams. Who is a member has these tools already, and by its own name.
+    /// Whether it is troop's own server for team members. Members have these tools already, under their own name.
     #[must_use]
     pub fn is_of_troop(&self) -> bool {
         let McpTransport::Stdio { program, arguments, .. } = &self.how else { return false };
         let mut words = std::iter::once(program).chain(arguments).map(String::as_str);
         let is_troop = |word: &str| word.rsplit('/').next() == Some("troop");
-        // Also where another program starts it, as `npx` or `env` do.
+        // Also if another program starts it, as `npx` or `env` do.
         words.any(is_troop) && words.any(|word| word == "mcp")
     }
 
-    /// What would run or be reached, as people are shown it.
+    /// What would run or be reached, for people.
     #[must_use]
     pub fn shown(&self) -> String {
         match &self.how {
@@ -144,7 +134,7 @@ impl McpServer {
 }
 
 impl McpEntry {
-    /// How the server is reached, or the variable that nobody set.
+    /// The error is the name of a variable that is not set.
     fn how(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<McpTransport, String> {
         let all = |map: BTreeMap<String, String>| -> Result<_, String> {
             map.into_iter().map(|(name, value)| Ok((name, filled(&value, variable)?))).collect()
@@ -167,9 +157,10 @@ impl McpEntry {
     }
 }
 
-/// A text with the variables that it names. An error is the one that is not set, and for which nothing else is said.
+/// Fills in variables. The error is the name of one that is not set and has no default.
 fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
-    let (mut filled, mut rest) = (String::new(), text);
+    let mut filled = String::new();
+    let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let Some((inner, after)) = after.split_once('}') else { break };
         let (name, or_else) = match inner.split_once(":-") {
@@ -185,7 +176,7 @@ fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Strin
 
 #[cfg(test)]
 mod tests {
-    //! Reading `.mcp.json`.
+    //! Parsing `.mcp.json`.
 
     use super::{McpServer, McpTransport};
 

@@ -17,12 +17,10 @@ use crate::builtin::{
     sse::SseStream,
 };
 
-/// How long an answer may be.
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
-/// What names a session, for servers that have them.
+/// The header of a session, for servers that have them.
 const SESSION: &str = "mcp-session-id";
 
-/// A server elsewhere.
 #[derive(Debug)]
 pub(super) struct RemoteServer {
     http: Http,
@@ -43,12 +41,12 @@ impl RemoteServer {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let asked = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         let mut answer = self.post(&asked).await?;
-        let message = read(&mut answer, id).await.map_err(McpFault::Told)?;
+        let message = read(&mut answer, id).await.map_err(McpFault::Failed)?;
         answer.put_back();
         match message.get("error") {
             Some(error) => {
                 let text = error.get("message").and_then(Value::as_str).unwrap_or("it refuses");
-                Err(McpFault::Told(text.to_owned()))
+                Err(McpFault::Failed(text.to_owned()))
             }
             None => Ok(message.get("result").cloned().unwrap_or_default()),
         }
@@ -71,12 +69,12 @@ impl RemoteServer {
         headers.extend(self.headers.iter().map(|(name, value)| (name.as_str(), value.clone())));
         let body = Bytes::from(message.to_string());
         let answer = self.http.post("", &headers, &body).await;
-        let answer = answer.map_err(|error| McpFault::Told(error.to_string()))?;
+        let answer = answer.map_err(|error| McpFault::Failed(error.to_string()))?;
         if answer.status == 404 && has_session {
             return Err(McpFault::Gone("it has forgotten our session".to_owned()));
         }
         if !(200..300).contains(&answer.status) {
-            return Err(McpFault::Told(format!("it answers with the status {}", answer.status)));
+            return Err(McpFault::Failed(format!("it answers with the status {}", answer.status)));
         }
         if let Some(session) = answer.headers.get(SESSION).and_then(|it| it.to_str().ok()) {
             *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.to_owned());
@@ -85,13 +83,14 @@ impl RemoteServer {
     }
 }
 
-/// Reads until there is the answer to a request: a whole body, or an event among others.
+/// Reads until the response to a request: a whole body, or one event among others.
 async fn read(answer: &mut HttpResponse, id: u64) -> Result<Value, String> {
     let kind =
         answer.headers.get("content-type").and_then(|it| it.to_str().ok()).unwrap_or_default();
     let is_stream = kind.starts_with("text/event-stream");
-    let (mut events, mut body) = (SseStream::default(), Vec::new());
-    let senseless = || "what it answers makes no sense".to_owned();
+    let mut events = SseStream::default();
+    let mut body = Vec::new();
+    let senseless = || "its answer is malformed".to_owned();
     while let Some(piece) = answer.piece().await.map_err(|error| error.to_string())? {
         if !is_stream {
             body.extend_from_slice(&piece);

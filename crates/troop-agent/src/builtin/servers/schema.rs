@@ -1,15 +1,15 @@
-//! Schemas of tools as servers tell them. APIs turn a whole request away for one that makes no sense.
+//! Input schemas of tools, as servers send them. One invalid schema makes an API refuse the whole request.
 
 use serde_json::{Map, Value};
 
 const MAX_DEPTH: usize = 32;
-/// How the fields of an input may be called.
+/// The longest field name that APIs accept.
 const MAX_FIELD: usize = 64;
 const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
-/// What APIs do not take of the schema of a whole input.
+/// Keywords that APIs do not accept at the top level.
 const NOT_ON_TOP: [&str; 3] = ["oneOf", "anyOf", "allOf"];
 
-/// A schema of an object that every API takes. What a server says instead is not passed on.
+/// An object schema that every API accepts. An invalid one is replaced.
 pub(super) fn object(schema: Value) -> Map<String, Value> {
     let is_object = schema.get("type").is_some_and(|kind| kind == "object");
     let is_field = |name: &String| {
@@ -37,7 +37,7 @@ fn is_sound(schema: &Value, depth: usize) -> bool {
     schema.is_boolean() || is_deep()
 }
 
-/// Whether all that is said in a schema is what may be said there. What nobody knows is nothing wrong.
+/// Whether all keywords of a schema are valid. Unknown keywords are fine.
 fn are_sound(schema: &Map<String, Value>, depth: usize) -> bool {
     let list = |value: &Value, is: &dyn Fn(&Value) -> bool| {
         value.as_array().is_some_and(|list| list.iter().all(is))
@@ -68,7 +68,7 @@ fn are_sound(schema: &Map<String, Value>, depth: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    //! Sound and unsound schemas.
+    //! Valid and invalid schemas.
 
     use serde_json::{Value, json};
 

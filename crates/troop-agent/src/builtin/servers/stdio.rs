@@ -1,4 +1,4 @@
-//! A server that is a program, spoken to over its standard input and output. It ends with us.
+//! A server that is a program, which we talk to over its standard input and output. It ends with us.
 
 use std::{
     collections::BTreeMap,
@@ -24,22 +24,21 @@ use troop_protocol::{Failure, FailureKind, Incoming, Notification, Peer, PeerErr
 
 use super::{McpFault, McpHost};
 
-/// How much is kept of what it says besides.
+/// How much of its standard error is kept.
 const MAX_SAID: usize = 1_000;
-/// How long one that says no more has to end.
+/// How long a server that closed its output may take to end.
 const END: Duration = Duration::from_secs(2);
-/// How long what it said last may take to come: what it started may hold the pipe open for ever.
+/// How long its last output may take to arrive: its children may keep the pipe open for ever.
 const LAST: Duration = Duration::from_millis(200);
 
-/// A program that serves.
 #[derive(Debug)]
 pub(super) struct LocalServer {
     peer: Peer,
-    /// Ends the process, and all that it started.
+    /// Ends the process, and everything it started.
     _over: DropGuard,
-    /// How it ended.
+    /// Its exit status.
     ended: watch::Receiver<Option<ExitStatus>>,
-    /// The last that it said on its standard error.
+    /// The end of its standard error.
     said: Arc<Mutex<Tail>>,
 }
 
@@ -91,10 +90,10 @@ impl LocalServer {
         self.peer.notify(said).await.map_err(|error| told(&error))
     }
 
-    /// How it ended, and what it said at last.
+    /// How it ended, and what it printed last.
     async fn last_words(&self) -> String {
         let mut ended = self.ended.clone();
-        // It may have closed its output and go on for ever.
+        // It may have closed its output and keep running.
         let ended = timeout(END, ended.wait_for(Option::is_some)).await.ok();
         let status = ended.and_then(Result::ok).and_then(|status| *status);
         let how = match status.map(|status| (status, status.code())) {
@@ -108,10 +107,10 @@ impl LocalServer {
 }
 
 fn told(error: &dyn std::fmt::Display) -> McpFault {
-    McpFault::Told(error.to_string())
+    McpFault::Failed(error.to_string())
 }
 
-/// Keeps the end of what a server says to people. It is read for as long as it speaks, so that it never waits for us.
+/// Keeps the end of its standard error, and reads all of it so that the server never blocks.
 async fn keep(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<Tail>>) {
     let mut piece = [0; 1_024];
     while let Ok(n @ 1..) = errors.read(&mut piece).await {
@@ -120,15 +119,15 @@ async fn keep(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<Tail>>) {
     }
 }
 
-/// A process that serves until nobody wants it any more.
+/// A running server.
 struct ServerProcess {
     child: Child,
     group: Group,
     over: CancellationToken,
 }
 
-/// Hears what a server says to people, and tells how it ended once the last of that has come. What it started ends right
-/// after it.
+/// Reads the standard error of a server, and reports its exit status once the last of that has arrived. Its children
+/// end right after it.
 async fn watch_over(
     ServerProcess { mut child, group, over }: ServerProcess,
     errors: impl AsyncRead + Unpin,
@@ -151,15 +150,15 @@ async fn watch_over(
         Some(status) => status,
         None => child.wait().await,
     };
-    // Nobody may be left to hear it.
+    // There may be no receiver left.
     tell.send_replace(status.ok());
 }
 
-/// Answers what servers ask: whether we are there. Nothing else is offered to them.
+/// Answers the requests of servers: we only offer `ping`.
 async fn hear(mut incoming: Receiver<Incoming>) {
     while let Some(incoming) = incoming.recv().await {
         if let Incoming::Request(request) = incoming {
-            // Who has gone needs no answer.
+            // If the server is gone, nobody needs the answer.
             drop(if request.asked.method == "ping" {
                 request.responder.answer(&json!({}))
             } else {

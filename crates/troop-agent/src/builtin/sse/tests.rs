@@ -8,7 +8,7 @@ fn event(name: &str, data: &str) -> SseEvent {
     SseEvent { name: name.to_owned(), data: data.to_owned() }
 }
 
-/// All events of a stream that comes in pieces of this size.
+/// All events of a stream that arrives in pieces of this size.
 fn read(stream: &[u8], piece: usize) -> Result<Vec<SseEvent>, SseError> {
     let (mut events, mut all) = (SseStream::default(), Vec::new());
     for piece in stream.chunks(piece) {

@@ -1,5 +1,5 @@
-//! The end of a task that a model speaks of in the middle of its turn: it counts when the turn is over, with what the model
-//! says last, so that nothing it still writes or says is lost.
+//! Defers the completion of a task that a model reports in the middle of its turn: it counts at the end of the turn,
+//! with the model's last words, so that nothing it still does or says is lost.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,15 +10,14 @@ use troop_protocol::{Answer, Call, Calls, Change, Failure, FailureKind, NO_RESUL
 
 use crate::Turn;
 
-/// The wire of a member, on which the end of its own work waits for the end of its turn.
+/// A member's wire, on which the completion of its own task waits for the end of its turn.
 #[derive(Debug)]
 pub(super) struct DeferredCompletion<'a> {
     turn: &'a Turn,
-    /// What is done, and what came of it if that was said.
+    /// The completed task, and its result if the model gave one.
     done: Mutex<Option<(TaskRef, Option<String>)>>,
 }
 
-/// A task, as far as it matters here.
 #[derive(Debug, Deserialize)]
 pub(super) struct TaskOverview {
     pub(super) status: Status,
@@ -30,17 +29,15 @@ impl<'a> DeferredCompletion<'a> {
         Self { turn, done: Mutex::new(None) }
     }
 
-    /// Whether something is done when the turn is over.
     pub(super) fn is_kept(&self) -> bool {
         self.done().is_some()
     }
 
-    /// Whether it was said what came of it.
     pub(super) fn has_result(&self) -> bool {
         self.done().as_ref().is_some_and(|(_, result)| result.is_some())
     }
 
-    /// Says now what is done. What came of it are these words, where nothing else was said.
+    /// Completes the task now. These words are its result, unless the model gave one before.
     pub(super) async fn settle(&self, words: &str) -> Result<(), Failure> {
         let Some((task, result)) = self.done().take() else { return Ok(()) };
         let words = if words.is_empty() { NO_RESULT } else { words };
@@ -51,7 +48,7 @@ impl<'a> DeferredCompletion<'a> {
         Ok(())
     }
 
-    /// Whether the member is at work on a task.
+    /// Whether the member works on this task.
     async fn is_at(&self, task: &TaskRef) -> bool {
         let asked = self.turn.query::<TaskOverview>(&Query::Task { task: task.clone() }).await;
         let own = Some(self.turn.place().name.as_str());
@@ -75,7 +72,7 @@ impl Calls for DeferredCompletion<'_> {
         let Call::Change(change) = &call else { return Calls::call(self.turn, call).await };
         match &change.command {
             Command::Task(TaskCommand::Complete { task, result, .. }) if self.is_at(task).await => {
-                // One piece of work at a time: with the next, the one before is over.
+                // A member has one task at a time: completing the next one completes this one.
                 if self.done().as_ref().is_some_and(|(done, _)| done != task) {
                     self.settle("").await?;
                 }

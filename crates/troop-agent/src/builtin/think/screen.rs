@@ -1,4 +1,4 @@
-//! Shows people what a model says while it says it: the first piece of a reply at once, then line by line.
+//! Shows people a reply while it arrives: its first words at once, then line by line.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -17,33 +17,33 @@ use crate::{
     },
 };
 
-/// A line that is longer is shown before it ends.
+/// A longer line is shown before it ends.
 const MAX_LINE: usize = 400;
 /// How long words wait for the end of their line.
 const LATER: Duration = Duration::from_secs(1);
 
-/// Where people see what is said.
+/// Shows a reply in the log.
 #[derive(Debug)]
 pub(super) struct ReplyScreen<'a> {
     turn: &'a Turn,
     key: Option<Secret>,
     line: String,
-    /// Since when something waits to be shown.
+    /// Since when text waits to be shown.
     since: Instant,
-    /// Whether something of this reply was shown.
+    /// Whether a part of this reply was shown.
     has_begun: bool,
     cost: Cost,
-    /// Whether what is said is for people.
+    /// Whether the reply is for people.
     pub(super) is_shown: bool,
 }
 
-/// What replies cost that came to nothing. It outlives who is interrupted.
+/// The cost of replies that failed. It survives an interruption.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cost(Arc<Mutex<Costs>>);
 
 #[derive(Debug, Default)]
 struct Costs {
-    /// The reply that comes now.
+    /// The present reply.
     now: TokenUsage,
     lost: TokenUsage,
 }
@@ -53,12 +53,12 @@ impl Cost {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A whole reply says itself what it cost.
-    pub(super) fn is_whole(&self) {
+    /// Forgets the present reply: a whole one carries its own cost.
+    pub(super) fn forget_reply(&self) {
         self.change(|costs| costs.now = TokenUsage::default());
     }
 
-    /// Takes what came to nothing so far.
+    /// Takes the cost of all failed replies so far.
     pub(super) fn take_lost(&self) -> TokenUsage {
         self.change(|costs| {
             let Costs { now, mut lost } = std::mem::take(costs);
@@ -70,11 +70,18 @@ impl Cost {
 
 impl<'a> ReplyScreen<'a> {
     pub(super) fn new(turn: &'a Turn, key: Option<Secret>, cost: Cost) -> Self {
-        let (line, since) = (String::new(), Instant::now());
-        Self { turn, key, line, since, has_begun: false, cost, is_shown: true }
+        Self {
+            turn,
+            key,
+            line: String::new(),
+            since: Instant::now(),
+            has_begun: false,
+            cost,
+            is_shown: true,
+        }
     }
 
-    /// Shows what has no end yet.
+    /// Shows a line before its end.
     pub(super) fn flush(&mut self) {
         let line = std::mem::take(&mut self.line);
         if !line.trim().is_empty() {
@@ -83,7 +90,7 @@ impl<'a> ReplyScreen<'a> {
         }
     }
 
-    /// Shows what came first of a reply, unless it may be cut within the key.
+    /// Shows the first words of a reply, unless they may end within the key.
     fn flush_first(&mut self) {
         let is_torn = self.key.as_ref().is_some_and(|key| key.may_begin_in(&self.line));
         if !self.has_begun && !is_torn {
@@ -91,17 +98,18 @@ impl<'a> ReplyScreen<'a> {
         }
     }
 
-    /// Shows what has waited long enough for the end of its line, up to the last whole word.
+    /// Shows text that has waited too long for the end of its line, up to the last whole word.
     fn flush_late(&mut self) {
         let words = self.line.rfind(char::is_whitespace).filter(|_| self.since.elapsed() >= LATER);
         if let Some(end) = words {
             let rest = self.line.split_off(end);
             self.flush();
-            (self.line, self.since) = (rest.trim_start().to_owned(), Instant::now());
+            rest.trim_start().clone_into(&mut self.line);
+            self.since = Instant::now();
         }
     }
 
-    /// Tells something. Who does not read fast enough misses it; the model must not wait for people.
+    /// Logs something. If people read too slowly they miss it; the model must not wait for them.
     pub(super) fn tell(&self, text: &str) {
         let text = self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.hidden_in(text));
         self.turn.try_log(Level::Info, text.trim_end());

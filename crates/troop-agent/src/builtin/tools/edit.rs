@@ -1,4 +1,4 @@
-//! Writes files and changes parts of them.
+//! Writes files, and replaces parts of them.
 
 use std::{io::Read as _, path::Path};
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{fault, schema};
 use crate::files::WorkFolder;
 
-/// How long a file may be that is changed in part.
+/// The longest file that can be edited.
 const MAX_EDITED: u64 = 16 * 1024 * 1024;
 
 #[derive(Deserialize)]
@@ -28,22 +28,22 @@ pub(super) struct EditInput {
 }
 
 pub(super) fn about_write() -> (&'static str, Map<String, Value>) {
-    let about = "Writes a whole file in the working folder, in place of what is there. Folders on the way are made.";
+    let about = "Writes a whole file in the working folder. Replaces an existing file, and creates missing folders.";
     let fields = [
-        ("file_path", "string", "The file, from the working folder on"),
-        ("content", "string", "All that is to be in it"),
+        ("file_path", "string", "The file, relative to the working folder"),
+        ("content", "string", "The whole content of the file"),
     ];
     (about, schema(&fields, &["file_path", "content"]))
 }
 
 pub(super) fn about_edit() -> (&'static str, Map<String, Value>) {
-    let about = "Replaces a text in a file. The old text must be there exactly once, with all its spaces and without numbers of \
-                 lines; or say replace_all.";
+    let about = "Replaces a text in a file. The old text must match exactly, white space included and line numbers left out, and \
+                 must occur only once unless you set replace_all.";
     let fields = [
-        ("file_path", "string", "The file, from the working folder on"),
-        ("old_string", "string", "The text as it is now"),
-        ("new_string", "string", "The text as it is to be"),
-        ("replace_all", "boolean", "Whether to replace it everywhere"),
+        ("file_path", "string", "The file, relative to the working folder"),
+        ("old_string", "string", "The present text"),
+        ("new_string", "string", "The new text"),
+        ("replace_all", "boolean", "Replace every occurrence"),
     ];
     (about, schema(&fields, &["file_path", "old_string", "new_string"]))
 }
@@ -54,7 +54,7 @@ pub(super) fn write(input: &WriteInput, files: &WorkFolder) -> Result<String, St
     let was_there = files.dir().exists(&path);
     files.write(&path, &input.content).map_err(wrong)?;
     let n_lines = input.content.lines().count();
-    let how = if was_there { "wrote" } else { "made" };
+    let how = if was_there { "replaced" } else { "created" };
     Ok(format!("{how} `{}`, {n_lines} lines", path.display()))
 }
 
@@ -63,10 +63,7 @@ pub(super) fn edit(input: &EditInput, files: &WorkFolder) -> Result<String, Stri
     let wrong = |error| fault(&path, &error);
     let mut file = files.open_file(&path, OpenOptions::new().read(true)).map_err(wrong)?;
     if file.metadata().map_err(wrong)?.len() > MAX_EDITED {
-        return Err(format!(
-            "`{}` is too long to be edited; change it by a command",
-            path.display()
-        ));
+        return Err(format!("`{}` is too large to edit; change it with a command", path.display()));
     }
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(wrong)?;
@@ -77,21 +74,21 @@ pub(super) fn edit(input: &EditInput, files: &WorkFolder) -> Result<String, Stri
     Ok(format!("changed {places} in `{}`", path.display()))
 }
 
-/// How often the old text is there; as often as it may be.
+/// How often the old text occurs, if that is allowed.
 fn count(text: &str, input: &EditInput, path: &Path) -> Result<usize, String> {
     let path = path.display();
     if input.old_string.is_empty() {
-        return Err("`old_string` is empty; to write a whole file use Write".to_owned());
+        return Err("`old_string` is empty; use Write for a whole file".to_owned());
     }
     if input.old_string == input.new_string {
         return Err("`old_string` and `new_string` are the same".to_owned());
     }
     match text.matches(&input.old_string).count() {
         0 => Err(format!(
-            "`{path}` does not hold that text; read it again and copy the text exactly"
+            "`{path}` does not contain `old_string`; read the file again and copy the text exactly"
         )),
         n_found if n_found > 1 && !input.replace_all => Err(format!(
-            "`{path}` holds that text {n_found} times; give more of what stands around it, or say `replace_all`"
+            "`{path}` contains `old_string` {n_found} times; include more of the surrounding text, or set `replace_all`"
         )),
         n_found => Ok(n_found),
     }

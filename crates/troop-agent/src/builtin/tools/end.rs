@@ -1,4 +1,4 @@
-//! Plans, and ends of a task other than success. Success is the last thing that the model says.
+//! Plans, and ends of a task other than success. Success is the model's last words.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -12,12 +12,13 @@ pub(super) struct EndInput {
 }
 
 pub(super) fn about_plan() -> (&'static str, Map<String, Value>) {
-    let about = "Sends your plan to the lead and waits for the answer. Until a plan of yours is approved you may only read.";
-    (about, schema(&[("plan", "string", "What you want to do, step by step")], &["plan"]))
+    let about = "Sends your plan to the lead and waits for the answer. You may only read until a plan of yours is approved.";
+    (about, schema(&[("plan", "string", "The steps that you want to take")], &["plan"]))
 }
 
 pub(super) fn about_fail() -> (&'static str, Map<String, Value>) {
-    let about = "Ends the task as failed. Use it when the task cannot be done as asked, after you have tried.";
+    let about =
+        "Ends the task as failed. Use it if you have tried and the task cannot be done as asked.";
     (
         about,
         schema(&[("reason", "string", "Why it cannot be done, and what you tried")], &["reason"]),
@@ -25,7 +26,7 @@ pub(super) fn about_fail() -> (&'static str, Map<String, Value>) {
 }
 
 pub(super) fn about_give_back() -> (&'static str, Map<String, Value>) {
-    let about = "Gives the task back unfinished, for somebody else to do. Use it when you are the wrong one for it.";
+    let about = "Returns the task unfinished to the board. Use it if somebody else should do it.";
     (about, schema(&[("reason", "string", "Why somebody else should do it")], &["reason"]))
 }
 

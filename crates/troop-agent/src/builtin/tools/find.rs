@@ -1,4 +1,4 @@
-//! Finds files: what is in a folder, and what is called like something.
+//! Lists folders, and finds files by name.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,8 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{fault, schema};
-use crate::builtin::permit::Veil;
-use crate::files::WorkFolder;
+use crate::{files::WorkFolder, permit::Veil};
 
 const MAX_FOUND: usize = 500;
 
@@ -33,21 +32,15 @@ pub(super) struct GlobInput {
 }
 
 pub(super) fn about_list() -> (&'static str, Map<String, Value>) {
-    let about = "Lists what is in a folder of the working folder. Folders end with a slash.";
-    (
-        about,
-        schema(
-            &[("path", "string", "The folder; the working folder itself if it is left out")],
-            &[],
-        ),
-    )
+    let about = "Lists a folder. The names of subfolders end with a slash.";
+    (about, schema(&[("path", "string", "The folder; the working folder by default")], &[]))
 }
 
 pub(super) fn about_glob() -> (&'static str, Map<String, Value>) {
-    let about = "Finds files by a pattern of their paths, such as `**/*.rs` or `src/{a,b}.ts`. What git ignores is left out.";
+    let about = "Finds files whose paths match a glob, such as `**/*.rs` or `src/{a,b}.ts`. Skips files that git ignores.";
     let fields = [
-        ("pattern", "string", "The pattern, from the folder on"),
-        ("path", "string", "The folder to look in; the working folder if it is left out"),
+        ("pattern", "string", "The glob, relative to the folder"),
+        ("path", "string", "The folder to search; the working folder by default"),
     ];
     (about, schema(&fields, &["pattern"]))
 }
@@ -75,9 +68,11 @@ pub(super) fn glob(
     let glob =
         GlobBuilder::new(input.pattern.trim_start_matches("./")).literal_separator(true).build();
     let glob =
-        glob.map_err(|error| format!("`{}` is no pattern: {}", input.pattern, error.kind()))?;
-    let (glob, root) = (glob.compile_matcher(), folder(&input.path, files)?);
-    let (mut found, mut n_veiled) = (Vec::new(), 0);
+        glob.map_err(|error| format!("`{}` is not a valid glob: {}", input.pattern, error.kind()))?;
+    let glob = glob.compile_matcher();
+    let root = folder(&input.path, files)?;
+    let mut found = Vec::new();
+    let mut n_veiled = 0;
     for path in walk(&root, is_over) {
         let inside = path.strip_prefix(&root).unwrap_or(&path);
         if !glob.is_match(inside) {
@@ -95,25 +90,25 @@ pub(super) fn glob(
     if n_hidden > 0 {
         text.push_str(&format!("\n[{n_hidden} more are not shown; use a narrower pattern]"));
     }
-    let text = if text.is_empty() { "no file is called like that".to_owned() } else { text };
+    let text = if text.is_empty() { "no file matches".to_owned() } else { text };
     Ok(text + &veiled(n_veiled))
 }
 
-/// A path from the working folder on.
+/// A path relative to the working folder.
 pub(super) fn from(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).display().to_string()
 }
 
-/// Says how many files were left out because of a rule.
+/// A note about files that rules hide.
 pub(super) fn veiled(n_veiled: usize) -> String {
     match n_veiled {
         0 => String::new(),
-        1 => "\n[1 file was left out: a rule forbids to look at it]".to_owned(),
-        n => format!("\n[{n} files were left out: rules forbid to look at them]"),
+        1 => "\n[1 file was skipped: a rule forbids reading it]".to_owned(),
+        n => format!("\n[{n} files were skipped: rules forbid reading them]"),
     }
 }
 
-/// A folder that can be walked: it is inside, wherever links lead.
+/// A folder inside the working folder, with its links resolved.
 pub(super) fn folder(path: &str, files: &WorkFolder) -> Result<PathBuf, String> {
     let path = files.inside(path)?;
     let wrong = |error| fault(&path, &error);
@@ -121,7 +116,7 @@ pub(super) fn folder(path: &str, files: &WorkFolder) -> Result<PathBuf, String> 
     Ok(files.root().join(real))
 }
 
-/// All files below a folder that git does not ignore. No link is followed.
+/// All files below a folder that git does not ignore. Links are not followed.
 pub(super) fn walk<'a>(root: &Path, is_over: &'a AtomicBool) -> impl Iterator<Item = PathBuf> + 'a {
     let is_own_of_git = |name: &std::ffi::OsStr| name == ".git";
     let walk = WalkBuilder::new(root)
@@ -135,21 +130,21 @@ pub(super) fn walk<'a>(root: &Path, is_over: &'a AtomicBool) -> impl Iterator<It
     files.take_while(|_| !is_over.load(Ordering::Relaxed)).map(ignore::DirEntry::into_path)
 }
 
-/// Does something that takes a while, beside everything else. It ends soon after this is dropped.
+/// Runs something slow on another thread. It ends soon after this future is dropped.
 pub(super) async fn in_background<T: Send + 'static>(
     act: impl FnOnce(&AtomicBool) -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
-    let over = Over(Arc::default());
+    let over = CancelOnDrop(Arc::default());
     let is_over = Arc::clone(&over.0);
     let done = tokio::task::spawn_blocking(move || act(&is_over)).await;
     drop(over);
     done.map_err(|error| format!("it broke off: {error}"))?
 }
 
-/// Says that it is over when it is dropped.
-struct Over(Arc<AtomicBool>);
+/// Set when it is dropped.
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Over {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Reads a file, with the numbers of its lines.
+//! Reads a file, with line numbers.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -23,11 +23,11 @@ pub(super) struct ReadInput {
 }
 
 pub(super) fn about() -> (&'static str, Map<String, Value>) {
-    let about = "Reads a text file of the working folder. Every line comes with its number and a tab before it. Without a limit \
-                 it reads the first 2000 lines.";
+    let about = "Reads a text file in the working folder. Each line begins with its number and a tab. Without a limit it reads \
+                 2000 lines.";
     let fields = [
-        ("file_path", "string", "The file, from the working folder on"),
-        ("offset", "integer", "The number of the first line to read, from 1"),
+        ("file_path", "string", "The file, relative to the working folder"),
+        ("offset", "integer", "The first line to read; 1 by default"),
         ("limit", "integer", "How many lines to read"),
     ];
     (about, schema(&fields, &["file_path"]))
@@ -44,10 +44,12 @@ pub(super) fn read(
         BufReader::new(files.open_file(&path, OpenOptions::new().read(true)).map_err(wrong)?);
     let first = input.offset.unwrap_or(1).max(1);
     let limit = input.limit.unwrap_or(LINES).min(LINES);
-    let (mut text, mut line, mut number) = (String::new(), Vec::new(), 0_usize);
+    let mut text = String::new();
+    let mut line = Vec::new();
+    let mut number = 0_usize;
     loop {
         line.clear();
-        // A line without end is no reason to take all memory.
+        // A line without end must not take all memory.
         let n_read = reader
             .by_ref()
             .take(16 * MAX_LINE as u64)
@@ -57,14 +59,14 @@ pub(super) fn read(
             break;
         }
         if line.contains(&0) {
-            return Err(format!("`{}` is no text", path.display()));
+            return Err(format!("`{}` is not a text file", path.display()));
         }
         number += 1;
         if number < first {
             continue;
         }
         if number >= first + limit || text.len() > super::MAX_RESULT {
-            text.push_str(&format!("[there is more; go on with offset {number}]\n"));
+            text.push_str(&format!("[there is more; continue with offset {number}]\n"));
             break;
         }
         let shown = String::from_utf8_lossy(&line);

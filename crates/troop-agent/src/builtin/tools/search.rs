@@ -1,4 +1,4 @@
-//! Searches files for a pattern.
+//! Searches files for a regular expression.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,7 +15,7 @@ use super::{
     find::{folder, from, veiled, walk},
     schema,
 };
-use crate::{builtin::permit::Veil, files::WorkFolder};
+use crate::{files::WorkFolder, permit::Veil};
 
 const MAX_LINES: usize = 300;
 const MAX_LINE: usize = 500;
@@ -42,17 +42,18 @@ enum GrepMode {
 }
 
 pub(super) fn about() -> (&'static str, Map<String, Value>) {
-    let about = "Searches the text of files for a regular expression, line by line. What git ignores is left out.";
+    let about =
+        "Searches files for a regular expression, line by line. Skips files that git ignores.";
     let fields = [
-        ("pattern", "string", "The regular expression, in Rust's syntax"),
-        ("path", "string", "A file or folder to search; the working folder if it is left out"),
-        ("glob", "string", "Only files whose paths are like this, such as `*.rs`"),
+        ("pattern", "string", "The regular expression, in the syntax of Rust's regex crate"),
+        ("path", "string", "The file or folder to search; the working folder by default"),
+        ("glob", "string", "Only search files that match this glob, such as `*.rs`"),
         (
             "output_mode",
             "string",
-            "`files_with_matches` (the paths alone, if it is left out), `content` (the lines), or `count`",
+            "`files_with_matches` (only paths; the default), `content` (matching lines), or `count`",
         ),
-        ("-i", "boolean", "Whether large and small letters are the same"),
+        ("-i", "boolean", "Ignore case"),
     ];
     (about, schema(&fields, &["pattern"]))
 }
@@ -67,7 +68,7 @@ pub(super) fn grep(
         .case_insensitive(input.ignores_case)
         .line_terminator(Some(b'\n'))
         .build(&input.pattern)
-        .map_err(|error| format!("`{}` is no pattern: {error}", input.pattern))?;
+        .map_err(|error| format!("`{}` is not a valid pattern: {error}", input.pattern))?;
     let glob = input.glob.as_deref().map(only).transpose()?;
     let root = folder(&input.path, files)?;
     let search = GrepSearch { matcher, glob, root, top: files.root(), mode: input.output_mode };
@@ -77,16 +78,16 @@ pub(super) fn grep(
     if n_hidden > 0 {
         text.push_str("\n[there is more; use a narrower pattern, path or glob]");
     }
-    let text = if text.is_empty() { "nothing was found".to_owned() } else { text };
+    let text = if text.is_empty() { "no matches".to_owned() } else { text };
     Ok(text + &veiled(n_veiled))
 }
 
-/// A glob without a slash is meant in every folder.
+/// A glob without a slash matches in every folder.
 fn only(glob: &str) -> Result<GlobMatcher, String> {
     let anywhere = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
     let built = GlobBuilder::new(&anywhere).literal_separator(true).build();
     Ok(built
-        .map_err(|error| format!("`{glob}` is no pattern: {}", error.kind()))?
+        .map_err(|error| format!("`{glob}` is not a valid glob: {}", error.kind()))?
         .compile_matcher())
 }
 
@@ -99,13 +100,14 @@ struct GrepSearch<'a> {
 }
 
 impl GrepSearch<'_> {
-    /// What is found, and how many files nobody may look at.
+    /// The lines found, and the number of hidden files.
     fn run(&self, veil: &Veil, is_over: &AtomicBool) -> (Vec<String>, usize) {
         let mut searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .line_number(true)
             .build();
-        let (mut lines, mut n_veiled) = (Vec::new(), 0);
+        let mut lines = Vec::new();
+        let mut n_veiled = 0;
         let mut paths: Vec<_> = walk(&self.root, is_over).collect();
         paths.sort();
         for path in paths {
@@ -135,7 +137,7 @@ impl GrepSearch<'_> {
             }
             Ok(self.mode != GrepMode::FilesWithMatches && lines.len() <= MAX_LINES)
         });
-        // What cannot be read has nothing in it that could be found.
+        // Unreadable files match nothing.
         drop(searcher.search_path(&self.matcher, path, sink));
         match self.mode {
             GrepMode::FilesWithMatches if n_found > 0 => lines.push(shown.to_owned()),

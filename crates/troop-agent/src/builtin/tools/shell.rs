@@ -1,4 +1,4 @@
-//! Runs a command. It ends with the turn, after its time, and with all that it started.
+//! Runs a command. It ends with the turn or at its time limit, with everything it started.
 
 use std::{path::Path, time::Duration};
 
@@ -12,21 +12,20 @@ use crate::{
     command::{CommandEnd, CommandLine, CommandRun, run as run_command},
 };
 
-/// How long a command may take, unless it is said.
+/// The default time limit.
 const USUAL: Duration = Duration::from_secs(120);
-/// How long it may take at most.
+/// The longest time limit.
 const MOST: Duration = Duration::from_secs(1_800);
 
-/// Where the shell is that models mean, by the name of the tool.
+/// Where bash may be.
 const BASH: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
-/// The shell that is everywhere.
 const SH: &str = "sh";
-const WITH_BASH: &str = "Runs a command with `bash` in the working folder, and gives what it printed. It has no input and no terminal. \
-                         What it leaves running in the background ends with it.";
-const WITH_SH: &str = "Runs a command with `sh` in the working folder (there is no `bash` here), and gives what it printed. It has no \
-                       input and no terminal. What it leaves running in the background ends with it.";
+const WITH_BASH: &str = "Runs a command with `bash` in the working folder and returns its output. The command has no input and no terminal. \
+                         Background processes end with it.";
+const WITH_SH: &str = "Runs a command with `sh` in the working folder (this machine has no `bash`) and returns its output. The command has \
+                       no input and no terminal. Background processes end with it.";
 
-/// The shell that there is.
+/// The shell of this machine.
 fn program() -> &'static str {
     BASH.into_iter().find(|path| Path::new(path).exists()).unwrap_or(SH)
 }
@@ -36,14 +35,13 @@ fn program() -> &'static str {
 pub(crate) struct Shell<'a> {
     pub(crate) turn: &'a Turn,
     pub(crate) task: Option<&'a WireTask>,
-    /// Variables that no command gets: keys are for the agent alone.
+    /// Environment variables that commands do not get: keys are for the agent alone.
     pub(crate) hidden: &'a [String],
 }
 
 #[derive(Deserialize)]
 pub(super) struct BashInput {
     command: String,
-    /// In milliseconds.
     timeout: Option<u64>,
 }
 
@@ -54,7 +52,7 @@ pub(super) fn about() -> (&'static str, Map<String, Value>) {
         (
             "timeout",
             "integer",
-            "How many milliseconds it may take; 120000 if it is left out, 1800000 at most",
+            "The time limit in milliseconds; 120000 by default, 1800000 at most",
         ),
         ("description", "string", "What it is for, in a few words"),
     ];
@@ -68,9 +66,7 @@ pub(super) async fn run(input: BashInput, shell: Shell<'_>) -> Result<String, St
     let run = CommandRun { task, turn, shows_output: false, limit: Some(limit), hidden };
     match run_command(&line, run).await {
         Err(error) => Err(format!("it cannot be started: {error}")),
-        Ok((CommandEnd::Exited(0), output)) if output.is_empty() => {
-            Ok("[it printed nothing]".to_owned())
-        }
+        Ok((CommandEnd::Exited(0), output)) if output.is_empty() => Ok("[no output]".to_owned()),
         Ok((CommandEnd::Exited(0), output)) => Ok(output),
         Ok((ended, output)) => Err(format!("{ended}\n{output}").trim_end().to_owned()),
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::{OwnTool, Rules, cut, in_background, schema};
-use crate::files::{Spot, WorkFolder};
+use crate::files::{RulePath, WorkFolder};
 
 fn folder(files: &[(&str, &str)]) -> (TempDir, WorkFolder) {
     let folder = TempDir::new().unwrap();
@@ -23,12 +23,12 @@ fn object(value: &Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-/// Uses a tool that needs no turn.
+/// Runs a tool that needs no turn.
 async fn used(tool: OwnTool, input: Value, files: &WorkFolder) -> Result<String, String> {
     used_under(&[], tool, input, files).await
 }
 
-/// The same, where rules deny something.
+/// The same, with rules that deny something.
 async fn used_under(
     deny: &[&str],
     tool: OwnTool,
@@ -49,13 +49,13 @@ async fn a_file_is_read_with_the_numbers_of_its_lines() {
     let whole = read(json!({"file_path": "a.txt"})).await;
     assert_eq!(whole, Ok("     1\tone\n     2\ttwo\n     3\tthree\n".to_owned()));
     let part = read(json!({"file_path": "./a.txt", "offset": 2, "limit": 1})).await;
-    assert_eq!(part, Ok("     2\ttwo\n[there is more; go on with offset 3]\n".to_owned()));
+    assert_eq!(part, Ok("     2\ttwo\n[there is more; continue with offset 3]\n".to_owned()));
     assert_eq!(read(json!({"file_path": "empty"})).await, Ok("[the file is empty]".to_owned()));
     for (input, wrong) in [
-        (json!({"file_path": "bin"}), "`bin` is no text"),
+        (json!({"file_path": "bin"}), "`bin` is not a text file"),
         (json!({"file_path": "a.txt", "offset": 9}), "`a.txt` has only 3 lines"),
-        (json!({"file_path": "b"}), "there is no `b`; look with LS or Glob what there is"),
-        (json!({"file_path": "."}), "`.` is a folder; look into it with LS"),
+        (json!({"file_path": "b"}), "`b` does not exist; find files with LS or Glob"),
+        (json!({"file_path": "."}), "`.` is a folder; list it with LS"),
         (
             json!({"path": "a.txt"}),
             "missing field `file_path`; the input of `Read` is an object with: file_path, offset, limit",
@@ -89,8 +89,8 @@ async fn a_text_is_changed_where_it_is_clear_which_is_meant() {
         used(OwnTool::Edit, input, &files).await
     };
     assert_eq!(edit("x = 1", "x = 2", false).await, Ok("changed 1 place in `a`".to_owned()));
-    assert!(edit("z", "q", false).await.unwrap_err().contains("does not hold that text"));
-    assert!(edit(" = ", "=", false).await.unwrap_err().contains("holds that text 2 times"));
+    assert!(edit("z", "q", false).await.unwrap_err().contains("does not contain `old_string`"));
+    assert!(edit(" = ", "=", false).await.unwrap_err().contains("contains `old_string` 2 times"));
     assert!(edit("", "q", false).await.unwrap_err().contains("is empty"));
     assert!(edit("x", "x", false).await.unwrap_err().contains("are the same"));
     assert_eq!(edit(" = ", "=", true).await, Ok("changed 2 places in `a`".to_owned()));
@@ -103,8 +103,8 @@ async fn a_file_is_written_with_the_folders_on_its_way() {
     let write = async |content: &str| {
         used(OwnTool::Write, json!({"file_path": "d/e/f.txt", "content": content}), &files).await
     };
-    assert_eq!(write("hi\nyou\n").await, Ok("made `d/e/f.txt`, 2 lines".to_owned()));
-    assert_eq!(write("").await, Ok("wrote `d/e/f.txt`, 0 lines".to_owned()));
+    assert_eq!(write("hi\nyou\n").await, Ok("created `d/e/f.txt`, 2 lines".to_owned()));
+    assert_eq!(write("").await, Ok("replaced `d/e/f.txt`, 0 lines".to_owned()));
     assert_eq!(fs::read_to_string(folder.path().join("d/e/f.txt")).unwrap(), "");
 }
 
@@ -129,12 +129,12 @@ async fn no_path_and_no_link_leads_out() {
         ] {
             let used = used(tool, input, &files).await;
             let why = used.unwrap_err();
-            assert!(why.contains("is not in your working folder"), "{tool:?} {path}: {why}");
+            assert!(why.contains("is outside your working folder"), "{tool:?} {path}: {why}");
         }
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing was made");
     let found = used(OwnTool::Grep, json!({"pattern": "needle"}), &files).await;
-    assert_eq!(found, Ok("nothing was found".to_owned()), "no link is followed");
+    assert_eq!(found, Ok("no matches".to_owned()), "no link is followed");
     assert_eq!(fs::read_to_string(outside.path().join("secret")).unwrap(), "needle");
     let own = files.root().join("in/a").display().to_string();
     assert!(
@@ -157,7 +157,7 @@ async fn files_are_found_by_name_and_by_what_is_in_them() {
     for (tool, input, expected) in [
         (OwnTool::Glob, json!({"pattern": "**/*.rs"}), "src/a.rs\nsrc/deep/b.rs"),
         (OwnTool::Glob, json!({"pattern": "*.rs", "path": "src"}), "a.rs"),
-        (OwnTool::Glob, json!({"pattern": "*.py"}), "no file is called like that"),
+        (OwnTool::Glob, json!({"pattern": "*.py"}), "no file matches"),
         (OwnTool::Grep, json!({"pattern": "one"}), "notes.md\nsrc/a.rs"),
         (
             OwnTool::Grep,
@@ -198,7 +198,7 @@ async fn what_a_rule_hides_is_not_found_by_looking_elsewhere() {
     symlink(".env", folder.path().join("link.txt")).unwrap();
     symlink("secrets", folder.path().join("folder")).unwrap();
     let deny = ["Read(.env)", "Read(secrets/**)"];
-    let left_out = "\n[3 files were left out: rules forbid to look at them]";
+    let left_out = "\n[3 files were skipped: rules forbid reading them]";
     for (tool, input, expected) in [
         (
             OwnTool::Grep,
@@ -214,12 +214,12 @@ async fn what_a_rule_hides_is_not_found_by_looking_elsewhere() {
         (
             OwnTool::Grep,
             json!({"pattern": ".", "path": "folder", "output_mode": "content"}),
-            "nothing was found\n[1 file was left out: a rule forbids to look at it]".to_owned(),
+            "no matches\n[1 file was skipped: a rule forbids reading it]".to_owned(),
         ),
         (
             OwnTool::Grep,
             json!({"pattern": ".", "glob": ".env", "output_mode": "content"}),
-            "nothing was found\n[2 files were left out: rules forbid to look at them]".to_owned(),
+            "no matches\n[2 files were skipped: rules forbid reading them]".to_owned(),
         ),
         (OwnTool::Glob, json!({"pattern": "**"}), format!("plain{left_out}")),
     ] {
@@ -252,11 +252,11 @@ fn a_path_is_judged_by_where_its_links_lead() {
         ("whole", ".env"),
         ("dangling", ".git/hooks/new"),
         ("", "."),
-        // These lead nowhere or out, which is found when they are used.
+        // These lead nowhere or out, which is noticed when they are used.
         ("loop", "loop"),
         ("out/passwd", "out/passwd"),
     ] {
-        let Spot { real: found, .. } = files.spot(given);
+        let RulePath { real: found, .. } = files.rule_path(given);
         assert_eq!(found, real, "{given}");
     }
 }
@@ -273,14 +273,14 @@ async fn what_is_no_file_keeps_nobody_waiting() {
         0,
     )
     .unwrap();
-    let no_file = "`pipe` is no file, but a pipe, a socket or a device";
+    let no_file = "`pipe` is not a file, but a pipe, a socket or a device";
     for (tool, input) in [
         (OwnTool::Read, json!({"file_path": "pipe"})),
         (OwnTool::Edit, json!({"file_path": "pipe", "old_string": "a", "new_string": "b"})),
     ] {
         assert_eq!(used(tool, input, &files).await, Err(no_file.to_owned()));
     }
-    // Nobody reads from it, so that it cannot even be opened; and if somebody did, it would still be no file.
+    // Nobody reads from it, so it cannot even be opened; and if somebody did, it would still not be a file.
     let write = || used(OwnTool::Write, json!({"file_path": "pipe", "content": "x"}), &files);
     assert!(write().await.unwrap_err().starts_with("`pipe`: "));
     let mut reader = fs::OpenOptions::new();
@@ -288,7 +288,7 @@ async fn what_is_no_file_keeps_nobody_waiting() {
     assert_eq!(write().await, Err(no_file.to_owned()));
     drop(reader);
     let found = used(OwnTool::Grep, json!({"pattern": "x"}), &files).await;
-    assert_eq!(found, Ok("nothing was found".to_owned()));
+    assert_eq!(found, Ok("no matches".to_owned()));
     fs::File::options()
         .write(true)
         .open(folder.path().join("big"))
@@ -296,9 +296,7 @@ async fn what_is_no_file_keeps_nobody_waiting() {
         .set_len(1 << 32)
         .unwrap();
     let edit = json!({"file_path": "big", "old_string": "a", "new_string": "b"});
-    assert!(
-        used(OwnTool::Edit, edit, &files).await.unwrap_err().contains("is too long to be edited")
-    );
+    assert!(used(OwnTool::Edit, edit, &files).await.unwrap_err().contains("is too large to edit"));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Reads the steps of a handler.
+//! Parses the steps of a handler.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) fn steps(block: ScriptBlock<'_>) -> Result<Vec<ScriptStep>, ScriptPro
     Ok(steps)
 }
 
-/// The steps below a line, of which there must be some.
+/// The steps below a line; there must be at least one.
 fn inner(line: &ScriptLine<'_>) -> Result<Vec<ScriptStep>, ScriptProblem> {
     let steps = steps(line.block)?;
     if steps.is_empty() {
@@ -81,7 +81,7 @@ fn act(line: &ScriptLine<'_>, text: &str) -> Result<Act, ScriptProblem> {
     })
 }
 
-/// Steps of one line.
+/// Steps without a block.
 fn short(line: &ScriptLine<'_>, word: &str, rest: &str) -> Result<Act, ScriptProblem> {
     let whole = format!("{word} {rest}");
     let whole = whole.trim();
@@ -175,7 +175,7 @@ fn replace(line: &ScriptLine<'_>, rest: &str) -> Result<Act, ScriptProblem> {
     read().ok_or_else(|| line.problem("write `replace \"OLD\" with \"NEW\" in FILE`"))
 }
 
-/// A text in quotation marks, written as in JSON, and what is behind it.
+/// A JSON string at the beginning of a text, and the rest.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
     let first = values.next()?.ok()?;
@@ -192,7 +192,7 @@ fn delegate(line: &ScriptLine<'_>, rest: &str) -> Result<Act, ScriptProblem> {
     }
 }
 
-/// What is before `as NAME`, and the name.
+/// The text before `as NAME`, and the name.
 fn named(rest: &str) -> (&str, Option<String>) {
     match rest.rsplit_once("as ") {
         Some((before, name)) if is_word(name) && before.ends_with(' ') => {
@@ -250,7 +250,7 @@ fn flood(line: &ScriptLine<'_>, rest: &str) -> Result<Mischief, ScriptProblem> {
     }
 }
 
-/// Reads `200ms`, `2s`, `1m`.
+/// Parses `200ms`, `2s`, `1m`.
 fn duration(text: &str) -> Option<Duration> {
     let n_digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at_checked(n_digits)?;

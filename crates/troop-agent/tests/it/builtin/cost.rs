@@ -1,4 +1,4 @@
-//! What thinking costs, and what happens when a team can spend no more.
+//! The cost of thinking, and what happens when a team can spend no more.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -10,13 +10,13 @@ use crate::lead::Lead;
 
 const PRICE: Price = Price { input: 3.0, cache_read: 0.3, cache_write: 3.75, output: 15.0 };
 
-/// A reply that cost so many tokens: read, read from what is at hand, said.
+/// A reply with these token counts: read, read from the cache, written.
 fn costing(answer: Answer, tokens: (u64, u64, u64)) -> Answer {
     let Answer::Reply(reply) = answer else { panic!("only a reply costs something") };
     Answer::Reply(Reply { tokens, ..reply })
 }
 
-/// What is said about costs before the task is over, and how it ended.
+/// The cost reports before the end of a task, and its report.
 async fn costs(lead: &mut Lead) -> (Vec<Value>, Value) {
     let mut costs = Vec::new();
     loop {
@@ -58,7 +58,7 @@ async fn every_reply_is_told_with_its_task_and_its_price_where_that_is_known() {
     }
 }
 
-/// Says that nothing more may be spent, or that more may.
+/// Tells the teammate that the team may spend nothing more, or that it may again.
 async fn is_spent(lead: &mut Lead, why: Option<&str>) {
     let context = json!({"tasks": [], "mode": "bypass", "spent": why});
     lead.say("team.updateContext", context).await;
@@ -75,7 +75,7 @@ async fn who_can_spend_no_more_gives_its_task_back_at_the_next_safe_point_and_re
     lead.assign("task-1", "look").await;
     mock.is_asked(1).await;
     is_spent(&mut lead, Some("the budget is spent")).await;
-    // It hears that before the command ends.
+    // It hears of the budget before the command ends.
     lead.mails_and_knows("go").await;
     std::fs::write(folder.path().join("go"), "").unwrap();
     let given_back = ("pending".to_owned(), "the budget is spent".to_owned());

@@ -1,17 +1,17 @@
-//! Asking a model by each API: good replies, and all that goes wrong with real ones.
+//! Asking a model by each API: good replies, and everything that goes wrong with real ones.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use troop_agent::builtin::{
     Api, ChatMessage, Endpoint, HttpTimeouts, Model, ModelError, ModelRequest, Reply,
-    ReplyObserver, ReplyPart, Retries, Secret, StopReason, StreamUpdate, TokenUsage, ToolCall,
-    ToolSpec, UserPart,
+    ReplyObserver, ReplyPart, RequestPolicy, Retries, Secret, StopReason, StreamUpdate, TokenUsage,
+    ToolCall, ToolSpec, UserPart,
 };
 use troop_testkit::mock::{self, Answer, Break, MockModel, Way};
 
 const APIS: [Api; 3] = [Api::Anthropic, Api::OpenAi, Api::Gemini];
-/// No real time is lost in tests.
+/// Tests must not wait.
 const QUICK: Retries = Retries {
     most: 3,
     first: Duration::from_millis(1),
@@ -19,7 +19,7 @@ const QUICK: Retries = Retries {
     longest_asked: Duration::from_secs(2),
 };
 
-/// Notes what is shown.
+/// Records what is shown.
 #[derive(Debug, Default)]
 struct Seen {
     text: String,
@@ -57,7 +57,7 @@ fn model_with(api: Api, mock: &MockModel, patience: HttpTimeouts) -> Model {
         key: Some(Secret::new("sk-very-secret")),
         thinking: None,
     };
-    Model::new(endpoint, QUICK, patience, 7).unwrap()
+    Model::new(endpoint, RequestPolicy { retries: QUICK, timeouts: patience, seed: 7 }).unwrap()
 }
 
 fn model(api: Api, mock: &MockModel) -> Model {
@@ -294,7 +294,7 @@ async fn one_connection_serves_many_requests_and_a_closed_one_is_replaced() {
     for nth in 1..=4 {
         ask(&model, &mut Seen::default()).await.unwrap();
         if nth < 3 {
-            // The connection is free when the end of the answer was read.
+            // The connection is free once the end of the response was read.
             troop_testkit::wait_for("a free connection", async || {
                 model.is_connected().then_some(())
             })

@@ -1,10 +1,13 @@
-//! What the agent may do: modes, rules, and asking for leave.
+//! Modes, rules, and asking for permission.
 
 use std::fs;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use troop_agent::builtin::{Api, BuiltinOptions, Rules};
+use troop_agent::{
+    Rules,
+    builtin::{Api, BuiltinOptions, ToolRights},
+};
 use troop_testkit::mock::{Answer, MockModel};
 
 use super::{ann, completed, does, ended, options, set_mode};
@@ -13,7 +16,8 @@ use crate::lead::Lead;
 const REQUEST: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 async fn writer(folder: &TempDir, mock: &MockModel, mode: &str, rules: Rules) -> Lead {
-    let options = BuiltinOptions { rules, ..options(Api::Anthropic, mock) };
+    let mut options = options(Api::Anthropic, mock);
+    options.rights.rules = rules;
     let mut lead = ann(options, folder.path()).await;
     set_mode(&mut lead, mode).await;
     lead
@@ -50,7 +54,7 @@ async fn what_a_rule_forbids_is_not_done_in_any_mode() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// Hears the question, and puts it on a board that knows only this.
+/// Waits for the question, and answers as a board that stores it.
 async fn is_asked(lead: &mut Lead, kind: &str) -> Value {
     loop {
         let sent = json!({"version": 7, "events": [{
@@ -77,7 +81,7 @@ async fn what_needs_leave_is_asked_for_and_the_answer_holds() {
         asked["content"].as_str().unwrap().starts_with("may I use Bash `touch b.txt`?"),
         "{asked}"
     );
-    // Somebody else's yes, and a yes to something else, are none.
+    // Plain mail, and a yes to another question, are not the answer.
     lead.mail("yes, do it").await;
     let other = "01890a5d-ac96-774b-bcce-b302099a8058";
     lead.say("team.message", json!({"from": "lead", "content": "", "kind": "permission_response", "request_id": other, "approve": true})).await;
@@ -111,7 +115,7 @@ async fn who_waits_for_leave_goes_on_when_it_needs_none_any_more_and_asks_again_
     lead.assign("task-1", "write").await;
     let asked = is_asked(&mut lead, "permission_request").await;
     assert!(asked["content"].as_str().unwrap().starts_with("may I use Write"), "{asked}");
-    // It may edit now, and still runs no command without leave.
+    // It may edit now, but runs no command without permission.
     set_mode(&mut lead, "accept-edits").await;
     let asked = is_asked(&mut lead, "permission_request").await;
     assert!(asked["content"].as_str().unwrap().starts_with("may I use Bash"), "{asked}");
@@ -238,7 +242,10 @@ async fn an_agent_knows_its_project_and_what_it_is_and_has_only_its_tools() {
     .await;
     let options = BuiltinOptions {
         about: "You review code.".to_owned(),
-        tools: Some(vec!["Read".parse().unwrap(), "Grep".parse().unwrap()]),
+        rights: ToolRights {
+            only: Some(vec!["Read".parse().unwrap(), "Grep".parse().unwrap()]),
+            ..ToolRights::default()
+        },
         ..options(Api::Anthropic, &mock)
     };
     let mut lead = ann(options, folder.path()).await;
@@ -262,8 +269,10 @@ async fn an_agent_uses_a_tool_only_for_what_it_was_given_it_and_is_not_offered_w
     let deny = vec!["Write".parse().unwrap()];
     let tools = ["Bash(echo:*)", "Write", "Read"].map(|rule| rule.parse().unwrap());
     let options = BuiltinOptions {
-        tools: Some(tools.to_vec()),
-        rules: Rules { deny, ..Rules::default() },
+        rights: ToolRights {
+            only: Some(tools.to_vec()),
+            rules: Rules { deny, ..Rules::default() },
+        },
         ..options(Api::Anthropic, &mock)
     };
     let mut lead = ann(options, folder.path()).await;
@@ -271,7 +280,7 @@ async fn an_agent_uses_a_tool_only_for_what_it_was_given_it_and_is_not_offered_w
     let asked = mock.requests();
     assert_eq!(asked[0].tools(), ["Read", "Bash", "FailTask", "GiveBackTask"]);
     let told = asked[1].last();
-    let why = "that is not what your tools are for; they are: `Bash(echo:*)`, `Write`, `Read`";
+    let why = "your tools are not for that; you may use: `Bash(echo:*)`, `Write`, `Read`";
     assert!(told.contains(why) && told.contains("hi"), "{told}");
     assert!(!folder.path().join("x").exists());
 }

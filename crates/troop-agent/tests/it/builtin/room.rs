@@ -1,17 +1,17 @@
-//! Conversations that grow longer than a model can take in.
+//! Conversations that grow beyond the model's window.
 
 use std::fs;
 
 use serde_json::json;
 use tempfile::TempDir;
-use troop_agent::builtin::{Api, BuiltinOptions};
+use troop_agent::builtin::{Api, BuiltinOptions, ModelSize};
 use troop_testkit::mock::{Answer, MockModel, Reply, Seen};
 
 use super::{ann, completed, does, ended, options};
 
 const SUMMARY: &str = "I have read big.txt thrice; it is full of words";
 
-/// The same, with as many tokens as were really read.
+/// The same answer, with the real number of tokens.
 fn counted(answer: Answer, seen: &Seen) -> Answer {
     let n_tokens = serde_json::to_string(&seen.body).unwrap().len() as u64 / 4;
     match answer {
@@ -22,7 +22,7 @@ fn counted(answer: Answer, seen: &Seen) -> Answer {
     }
 }
 
-/// Reads a big file this many times, and is done.
+/// A model that reads a big file this many times, and is done.
 fn reader(n_times: u32, summary: &'static str) -> impl FnMut(&Seen) -> Answer + Send + 'static {
     let mut n_rounds = 0;
     move |seen| {
@@ -36,9 +36,9 @@ fn reader(n_times: u32, summary: &'static str) -> impl FnMut(&Seen) -> Answer + 
     }
 }
 
-/// Whether the model is asked to say what went before.
+/// Whether the model is asked for a summary.
 fn is_asked_for_summary(seen: &Seen) -> bool {
-    seen.last().contains("is about to be cut")
+    seen.last().contains("is about to be shortened")
 }
 
 #[tokio::test]
@@ -47,7 +47,10 @@ async fn a_long_conversation_is_cut_and_keeps_the_task_and_what_the_model_wrote_
         let folder = TempDir::new().unwrap();
         fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
         let mock = MockModel::start(reader(6, SUMMARY)).await;
-        let options = BuiltinOptions { window: 12_000, max_tokens: 1_000, ..options(api, &mock) };
+        let options = BuiltinOptions {
+            size: ModelSize { window: 12_000, max_tokens: 1_000 },
+            ..options(api, &mock)
+        };
         let mut lead = ann(options, folder.path()).await;
         assert_eq!(
             does(&mut lead, "count all words, and mind the unicorn").await,
@@ -78,8 +81,10 @@ async fn mail_outlives_a_cut() {
         if n_asked == 1 { Answer::call("Bash", &waits) } else { read(seen) }
     })
     .await;
-    let options =
-        BuiltinOptions { window: 12_000, max_tokens: 1_000, ..options(Api::Anthropic, &mock) };
+    let options = BuiltinOptions {
+        size: ModelSize { window: 12_000, max_tokens: 1_000 },
+        ..options(Api::Anthropic, &mock)
+    };
     let mut lead = ann(options, folder.path()).await;
     lead.assign("task-1", "count").await;
     mock.is_asked(1).await;
@@ -135,8 +140,10 @@ async fn the_team_outlives_a_cut() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
     let mock = MockModel::start(reader(6, "I forgot my team")).await;
-    let options =
-        BuiltinOptions { window: 12_000, max_tokens: 1_000, ..options(Api::Anthropic, &mock) };
+    let options = BuiltinOptions {
+        size: ModelSize { window: 12_000, max_tokens: 1_000 },
+        ..options(Api::Anthropic, &mock)
+    };
     let mut lead = ann(options, folder.path()).await;
     let context = json!({"tasks": [], "mode": "bypass", "teamMd": "# Team of herons\n"});
     lead.say("team.updateContext", context).await;
@@ -168,7 +175,10 @@ async fn what_every_api_and_server_says_about_length_is_understood() {
 async fn a_window_that_instructions_and_tools_fill_is_refused_in_words() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([]).await;
-    let options = BuiltinOptions { window: 2_000, max_tokens: 500, ..options(Api::OpenAi, &mock) };
+    let options = BuiltinOptions {
+        size: ModelSize { window: 2_000, max_tokens: 500 },
+        ..options(Api::OpenAi, &mock)
+    };
     let mut lead = ann(options, folder.path()).await;
     let (status, reason) = does(&mut lead, "look").await;
     assert_eq!(status, "failed");
@@ -190,8 +200,10 @@ async fn a_model_that_writes_no_summary_goes_on_with_what_it_did_in_short() {
         false => read(seen),
     })
     .await;
-    let options =
-        BuiltinOptions { window: 12_000, max_tokens: 1_000, ..options(Api::OpenAi, &mock) };
+    let options = BuiltinOptions {
+        size: ModelSize { window: 12_000, max_tokens: 1_000 },
+        ..options(Api::OpenAi, &mock)
+    };
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "mind the unicorn").await, completed("done"));
     let asked = mock.requests();
@@ -202,7 +214,7 @@ async fn a_model_that_writes_no_summary_goes_on_with_what_it_did_in_short() {
         assert!(seen.last().contains("[what came of Read]"), "{}", seen.last());
     }
     let last = asked.last().unwrap().body.to_string();
-    for part in ["mind the unicorn", "What you did before, in short", "came to: ", "words and"] {
+    for part in ["mind the unicorn", "Your last steps before, in short", "came to: ", "words and"] {
         assert!(last.contains(part), "`{part}` is not in {last}");
     }
 }
@@ -212,8 +224,10 @@ async fn a_small_window_holds_several_pages_of_a_big_file() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("big.txt"), "words and words\n".repeat(5_000)).unwrap();
     let mock = MockModel::start(reader(7, SUMMARY)).await;
-    let options =
-        BuiltinOptions { window: 32_000, max_tokens: 8_000, ..options(Api::OpenAi, &mock) };
+    let options = BuiltinOptions {
+        size: ModelSize { window: 32_000, max_tokens: 8_000 },
+        ..options(Api::OpenAi, &mock)
+    };
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "count all words").await, completed("done"));
     let asked = mock.requests();

@@ -1,4 +1,4 @@
-//! MCP servers: good ones, and all that is wrong with bad ones.
+//! MCP servers: good ones, and everything that is wrong with bad ones.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
@@ -15,7 +15,7 @@ use troop_testkit::{
 use super::{ann, completed, does, ended, options, set_mode};
 use crate::lead::Lead;
 
-/// A server in a few lines: one good tool, one that lies about its input, one that goes wrong.
+/// A small server: one good tool, one with a wrong schema, one that fails.
 const SERVER: &str = r#"
 echo $$ >> pids
 while read -r line; do
@@ -83,7 +83,7 @@ async fn the_tools_of_a_server_are_offered_and_used_and_bad_servers_are_left_out
     wait_until_gone(&pid).await;
 }
 
-/// The next warning that people are given.
+/// The next warning for people.
 async fn warning(lead: &mut Lead) -> String {
     loop {
         let said = lead.waits_for("team.log").await;
@@ -93,7 +93,7 @@ async fn warning(lead: &mut Lead) -> String {
     }
 }
 
-/// A variable that every test finds in its environment, as an agent does a key.
+/// A variable that every test has in its environment, in place of a key.
 const KEY: &str = "CARGO_MANIFEST_DIR";
 
 #[tokio::test]
@@ -108,7 +108,8 @@ async fn a_server_gets_no_key_but_the_one_that_its_entry_names() {
         environment.insert(KEY.to_owned(), "named".to_owned());
     }
     let hidden = vec![KEY.to_owned()];
-    let options = BuiltinOptions { servers, hidden, ..options(Api::Anthropic, &mock) };
+    let mut options = BuiltinOptions { servers, ..options(Api::Anthropic, &mock) };
+    options.key.hidden = hidden;
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "look").await, completed("fine"));
     let has = |file: &str, wanted: &str| {
@@ -151,13 +152,13 @@ async fn a_server_that_ends_says_why_and_is_begun_again() {
     let asked = mock.requests();
     let told = asked[1].last();
     assert!(
-        told.contains("it ended with exit code 4; it said: lost the db; it was started anew"),
+        told.contains("it ended with exit code 4; it said: lost the db; it was restarted"),
         "{told}"
     );
     assert_eq!(asked[2].last(), "[nothing]", "it works again");
 }
 
-/// What is in the file that a server's command names.
+/// The content of the file that a server's command names.
 fn look(_project: &Path, folder: &Path, command: &str) -> Vec<String> {
     vec![format!("{command} ({})", fs::read_to_string(folder.join(command)).unwrap())]
 }
@@ -192,10 +193,10 @@ async fn a_server_that_is_not_what_was_agreed_to_is_not_started_and_not_started_
     let why = "`serve.sh` is not what a person agreed to with `troop trust`";
     let left_out = format!("the MCP server `bad` is left out: {why}");
     assert_eq!(warning(&mut lead).await, left_out);
-    let not_again = format!("the MCP server `good` is not started anew: {why}");
+    let not_again = format!("the MCP server `good` is not restarted: {why}");
     assert_eq!(warning(&mut lead).await, not_again);
     assert_eq!(ended(&mut lead).await, completed("fine"));
-    assert!(mock.requests()[1].last().contains("it cannot be started anew"));
+    assert!(mock.requests()[1].last().contains("it cannot be restarted"));
     assert!(!folder.path().join("evil").exists());
 }
 
@@ -245,7 +246,7 @@ async fn what_a_server_does_nobody_knows_so_it_needs_leave() {
     assert!(mock.requests()[1].last().contains("in plan mode you may only read"));
 }
 
-/// A server elsewhere, which answers with JSON.
+/// A remote server that answers with JSON.
 fn serves(seen: &Seen) -> Answer {
     let (status, result) = match seen.body["method"].as_str().unwrap_or_default() {
         "initialize" => (200, json!({"protocolVersion": "2025-06-18", "capabilities": {}})),
@@ -303,7 +304,7 @@ async fn a_server_elsewhere_is_asked_with_its_headers_and_its_session() {
 #[tokio::test]
 async fn a_server_that_hangs_is_left_out_or_given_up_and_the_work_goes_on() {
     let folder = TempDir::new().unwrap();
-    // One never answers at all, one answers until it is used.
+    // One never answers, the other answers until it is used.
     let remote = MockModel::start(|seen| match seen.body["method"].as_str() {
         Some("tools/call") => Answer::Hang,
         _ => serves(seen),
@@ -322,7 +323,7 @@ async fn a_server_that_hangs_is_left_out_or_given_up_and_the_work_goes_on() {
     let start = Duration::from_secs(2);
     let options = BuiltinOptions {
         servers: vec![mute, slow],
-        waits: McpTimeouts { start, call: Duration::from_millis(100) },
+        server_timeouts: McpTimeouts { start, call: Duration::from_millis(100) },
         ..options(Api::Anthropic, &mock)
     };
     let mut lead = ann(options, folder.path()).await;
@@ -379,7 +380,7 @@ async fn a_server_that_lies_about_its_tools_harms_nobody() {
         ["mcp__liar__Write", "mcp__liar__twice", "mcp__liar__wild___name", "mcp__liar__odd"];
     assert_eq!(foreign, names, "each once, by a name that APIs take");
     assert_eq!(fs::read_to_string(folder.path().join("a.txt")).unwrap(), "mine", "ours is ours");
-    assert!(asked[1].last().contains("what it answers makes no sense"), "{}", asked[1].last());
+    assert!(asked[1].last().contains("its answer is malformed"), "{}", asked[1].last());
     for tool in asked[0].body["tools"].as_array().unwrap() {
         assert_eq!(tool["input_schema"]["type"], "object", "{tool}");
         assert!(tool["description"].as_str().unwrap_or_default().len() < 5_000);

@@ -57,7 +57,7 @@ async fn a_model_that_calls_what_does_not_exist_or_makes_no_sense_is_told_and_go
     assert_eq!(does(&mut lead, "fly").await, completed("I give up flying"));
     let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::Seen::last).collect();
     assert!(told[1].contains("there is no tool `Fly`; there is: Read, LS, Glob"), "{}", told[1]);
-    assert!(told[2].contains("the input is no JSON object"), "{}", told[2]);
+    assert!(told[2].contains("the input is not a JSON object"), "{}", told[2]);
     assert!(told[3].contains("missing field `file_path`"), "{}", told[3]);
 }
 
@@ -299,7 +299,7 @@ async fn an_interruption_while_tools_run_gives_every_call_a_result_and_kills_com
     assert_eq!(ended(&mut lead).await, completed("stopped"));
     let told = mock.requests().pop().unwrap().last();
     assert!(told.contains("interrupted\nbegun"), "{told}");
-    assert!(told.contains("you were interrupted before this was done"), "{told}");
+    assert!(told.contains("you were interrupted before this ran"), "{told}");
     assert!(!folder.path().join("late").exists());
 }
 
@@ -317,18 +317,18 @@ async fn a_key_that_holds_no_longer_is_asked_for_again_and_shown_to_nobody() {
     .await;
     let mut options = options(Api::Anthropic, &mock);
     options.endpoint.key = None;
-    options.key_command = Some("cat key; echo sk-new-key > key".to_owned());
+    options.key.command = Some("cat key; echo sk-new-key > key".to_owned());
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "show the key").await, completed("fine"));
     let asked = mock.requests();
     assert_eq!(asked.len(), 3, "once with the old key");
     assert_eq!(asked[2].last(), "[key]");
-    // One that is refused all the same is no reason to ask for ever.
+    // A key that is refused again must not be renewed for ever.
     fs::write(folder.path().join("key"), "sk-old-key").unwrap();
     let mock = MockModel::start(|_| Answer::status(401, "never")).await;
     let mut options = super::options(Api::Anthropic, &mock);
     options.endpoint.key = None;
-    options.key_command = Some("cat key; echo x >> key".to_owned());
+    options.key.command = Some("cat key; echo x >> key".to_owned());
     let mut lead = ann(options, folder.path()).await;
     let (status, why) = does(&mut lead, "look").await;
     assert_eq!(status, "failed");
@@ -350,8 +350,8 @@ async fn a_command_has_its_time_and_no_key() {
     ])
     .await;
     let mut options = options(Api::Anthropic, &mock);
-    // The environment of tests is what it is, so what is surely in it stands for the key.
-    options.hidden = vec!["PATH".to_owned()];
+    // Tests cannot change their environment, so `PATH` stands for the key.
+    options.key.hidden = vec!["PATH".to_owned()];
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "run").await, completed("the key is [key]"));
     let told = mock.requests().pop().unwrap().last();

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 use troop_model::{Command, EVERYBODY, Fact, MessageKind, Outgoing};
 
-use super::super::{Calls, Category, Seat, TeamTool, desk::Desk, input, seen::MessagesSeen};
+use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input, seen::MessageBatch};
 use super::view;
 use crate::{call::Query, code::Failure};
 
@@ -54,7 +54,7 @@ impl TeamTool for TeamMessage {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         match self.action.trim() {
             "send" => self.send(desk).await,
             "broadcast" => {
@@ -70,7 +70,7 @@ impl TeamTool for TeamMessage {
 }
 
 impl TeamMessage {
-    async fn send<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn send<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let kind = match &self.kind {
             None => MessageKind::Message,
             Some(word) => input::message_kind(Self::NAME, "kind", word)?,
@@ -95,7 +95,7 @@ fn needs(action: &str, field: &str) -> Failure {
 }
 
 async fn post<C: Calls>(
-    desk: &Desk<'_, C>,
+    desk: &ToolDesk<'_, C>,
     kind: MessageKind,
     message: TeamMessage,
 ) -> Result<String, Failure> {
@@ -122,8 +122,8 @@ async fn post<C: Calls>(
     .to_string())
 }
 
-async fn read<C: Calls>(desk: &Desk<'_, C>) -> Result<String, Failure> {
-    let MessagesSeen { messages } = desk.query(Query::Messages { all: false }).await?;
+async fn read<C: Calls>(desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
+    let MessageBatch { messages } = desk.query(Query::Messages { all: false }).await?;
     if !messages.is_empty() {
         // Only what is shown here counts as read, not what comes meanwhile.
         let ids = messages.iter().map(|message| message.id).collect();

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use troop_model::{Command, Fact, MemberName, MessageKind, Outgoing, TaskRef};
+use troop_model::{Command, Fact, MemberName, Outgoing, TaskRef};
 use uuid::Uuid;
 
-use super::super::{Calls, Category, For, Seat, TeamTool, desk::Desk, input};
+use super::super::{Calls, Category, Seat, TeamTool, ToolAudience, desk::ToolDesk, input};
 use crate::code::{Failure, FailureKind};
 
 /// Input of `spawn`.
@@ -37,7 +37,7 @@ pub(super) struct SpawnMember {
 impl TeamTool for SpawnMember {
     const NAME: &'static str = "spawn";
     const CATEGORY: Category = Category::Coordination;
-    const FOR: For = For::Lead;
+    const FOR: ToolAudience = ToolAudience::Lead;
     const EXAMPLE: &'static str = r#"{"agent": "ann", "team_task_id": "7"}"#;
 
     fn about(_: &Seat) -> String {
@@ -56,18 +56,20 @@ impl TeamTool for SpawnMember {
         }
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let to: MemberName =
             self.agent.parse().map_err(|error| Failure::new(FailureKind::Invalid, &error))?;
         let is_new = self.team_task_id.is_none();
         let subject = self.task.clone().filter(|_| is_new);
-        let (task, trace_id) = (self.team_task_id, self.trace_id);
-        let delegate = Command::Delegate { to: to.clone(), task, subject, trace_id };
+        let delegate = Command::Delegate {
+            to: to.clone(),
+            task: self.team_task_id,
+            subject,
+            trace_id: self.trace_id,
+        };
         let answer = desk.change(delegate).await.map_err(with_example)?;
         if let Some(content) = self.task.filter(|_| !is_new) {
-            let (kind, to) = (MessageKind::Message, to.to_string());
-            let more = Outgoing::new(to, kind, content);
-            desk.change(Command::Send(more)).await?;
+            desk.change(Command::Send(Outgoing::message(to.to_string(), content))).await?;
         }
         let started = answer.events.iter().find_map(|event| {
             if let Fact::DelegationStarted { delegation, task, .. } = &event.fact {

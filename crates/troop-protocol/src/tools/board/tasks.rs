@@ -10,11 +10,11 @@ use troop_model::{
 
 use super::super::{
     Calls, Category, Seat, TeamTool,
-    desk::{Desk, read},
+    desk::{ToolDesk, read},
     input,
-    seen::{TaskSeen, TasksSeen},
+    seen::{TaskInFull, TaskPageLines},
 };
-use super::view::{Brief, Full, Hit, Page};
+use super::view::{BoardTask, BoardTaskInFull, SearchHit, TaskPageText};
 use crate::{
     call::{Answer, Query},
     code::{Failure, FailureKind},
@@ -137,14 +137,14 @@ impl TeamTool for TeamTasks {
         schema
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let action = self.read_action(desk.seat)?;
         match action {
             TaskAction::List => self.list(desk).await,
             TaskAction::Search => self.search(desk).await,
             TaskAction::Get => {
                 let task = desk.task(self.task(action)?).await?;
-                Ok(json!(Full::from(&task)).to_string())
+                Ok(json!(BoardTaskInFull::from(&task)).to_string())
             }
             TaskAction::Create => self.create(desk).await,
             TaskAction::Claim => self.claim(desk).await,
@@ -171,7 +171,7 @@ impl TeamTool for TeamTasks {
     }
 }
 
-/// What somebody in this seat is offered. What it may do in the end is for the board to say.
+/// The actions that the member sees. The board decides what it may do.
 fn actions(seat: &Seat) -> Vec<TaskAction> {
     let is_lead = seat.role == Role::Lead;
     let is_offered = |action: &TaskAction| match action {
@@ -232,7 +232,7 @@ fn about(action: TaskAction) -> &'static str {
 impl TeamTasks {
     fn read_action(&self, seat: &Seat) -> Result<TaskAction, Failure> {
         let word = self.action.trim();
-        // That a task passed its checks is for those to say who ran them.
+        // Members cannot prove their own results.
         let action = word.parse().ok().filter(|action| *action != TaskAction::Prove);
         action.ok_or_else(|| {
             let known: Vec<_> = actions(seat).into_iter().map(TaskAction::as_str).collect();
@@ -249,7 +249,7 @@ impl TeamTasks {
         name.parse().map_err(|error| Failure::new(FailureKind::Invalid, &error))
     }
 
-    async fn list<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn list<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let status = match self.status.as_deref().map(TaskFilter::parse) {
             None => TaskFilter::Active,
             Some(Ok(filter)) => filter,
@@ -260,24 +260,24 @@ impl TeamTasks {
         };
         let query = Query::Tasks { status, page: self.page.unwrap_or(1) };
         let answer = desk.page(query).await?;
-        let TasksSeen { tasks, page, pages, version } = read(&answer)?;
-        desk.has_listed(version);
-        Page { tasks: tasks.iter().map(Brief::from).collect(), page, pages }.told()
+        let TaskPageLines { tasks, page, pages, version } = read(&answer)?;
+        desk.note_listing(version);
+        TaskPageText { tasks: tasks.iter().map(BoardTask::from).collect(), page, pages }.told()
     }
 
-    async fn search<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn search<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let Some(text) = self.query.or(self.text) else {
             return Err(needs(TaskAction::Search, "query"));
         };
         let query = Query::Search { text, page: self.page.unwrap_or(1) };
         let answer = desk.page(query).await?;
-        let TasksSeen { tasks, page, pages, version } = read(&answer)?;
-        desk.has_listed(version);
-        Page { tasks: tasks.iter().map(Hit::from).collect(), page, pages }.told()
+        let TaskPageLines { tasks, page, pages, version } = read(&answer)?;
+        desk.note_listing(version);
+        TaskPageText { tasks: tasks.iter().map(SearchHit::from).collect(), page, pages }.told()
     }
 
-    /// Takes a task. Who asks for any and was given one already gets that: it may not have heard of it.
-    async fn claim<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    /// Takes a task. A member that asks for any task and holds one already gets that one: it may not know of it.
+    async fn claim<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let action = TaskAction::Claim;
         let is_any = self.task_id.is_none();
         match desk.change_task(TaskCommand::Claim { task: self.task_id }).await {
@@ -288,7 +288,7 @@ impl TeamTasks {
         }
     }
 
-    async fn create<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn create<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let action = TaskAction::Create;
         if self.assignee.is_none() {
             let hint = format!("for example: team_tasks {}", example(action));
@@ -313,7 +313,7 @@ impl TeamTasks {
         }
     }
 
-    /// What an action that changes a task asks of the board.
+    /// The command of an action that changes a task.
     fn command(self, action: TaskAction) -> Result<TaskCommand, Failure> {
         let task = self.task(action)?;
         let words = |text: Option<String>, field| text.ok_or_else(|| needs(action, field));
@@ -387,7 +387,7 @@ fn needs(action: TaskAction, field: &str) -> Failure {
     input::missing(&format!("`team_tasks` with action `{action}`"), field, &example(action))
 }
 
-/// An input that works for an action.
+/// A valid input for an action.
 fn example(action: TaskAction) -> String {
     let rest = match action {
         TaskAction::Create => {
@@ -417,13 +417,13 @@ fn example(action: TaskAction) -> String {
     format!(r#"{{"action": "{action}", {rest}}}"#)
 }
 
-/// What is said about a change.
+/// The answer to a change.
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct ChangeReport<'a> {
     action: TaskAction,
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<Brief<'a>>,
+    task: Option<BoardTask<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -431,15 +431,15 @@ struct Told<'a> {
 }
 
 /// The task that the member works on, if it has one.
-async fn own_task<C: Calls>(desk: &Desk<'_, C>) -> Result<Option<String>, Failure> {
+async fn own_task<C: Calls>(desk: &ToolDesk<'_, C>) -> Result<Option<String>, Failure> {
     for page in 1.. {
         let status = TaskFilter::Only(Status::InProgress);
         let answer = desk.page(Query::Tasks { status, page }).await?;
-        let TasksSeen { tasks, pages, .. } = read(&answer)?;
+        let TaskPageLines { tasks, pages, .. } = read(&answer)?;
         let own = tasks.iter().find(|task| task.owner.as_ref() == Some(&desk.seat.member));
-        if let Some(task) = own.map(Brief::from) {
+        if let Some(task) = own.map(BoardTask::from) {
             let note = Some("it is yours already, and nothing else is available to you now");
-            let told = Told {
+            let told = ChangeReport {
                 action: TaskAction::Claim,
                 success: true,
                 task: Some(task),
@@ -455,16 +455,16 @@ async fn own_task<C: Calls>(desk: &Desk<'_, C>) -> Result<Option<String>, Failur
     Ok(None)
 }
 
-/// What became of a task, and what comes next.
+/// The answer to a change, with the next step.
 fn told(action: TaskAction, answer: &Answer) -> String {
-    let task: Option<TaskSeen> =
+    let task: Option<TaskInFull> =
         answer.task.as_ref().and_then(|task| serde_json::from_str(task.get()).ok());
     let created = task.as_ref().filter(|_| action == TaskAction::Create);
     let next = created.map(|task| {
-        let (agent, id) = (task.assignee.as_deref().unwrap_or_default(), task.number.0);
-        format!("spawn(agent='{agent}', team_task_id='{id}')")
+        let agent = task.assignee.as_deref().unwrap_or_default();
+        format!("spawn(agent='{agent}', team_task_id='{}')", task.number.0)
     });
     let note = answer.events.is_empty().then_some("it was already so");
-    let task = task.as_ref().map(Brief::from);
-    json!(Told { action, success: true, task, next, note }).to_string()
+    let task = task.as_ref().map(BoardTask::from);
+    json!(ChangeReport { action, success: true, task, next, note }).to_string()
 }

@@ -1,4 +1,4 @@
-//! Tasks and messages in the words of this dialect.
+//! Tasks and messages with the field names of this dialect.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -6,14 +6,14 @@ use troop_model::{MAX_SNIPPET, MemberName, Status, TaskNumber, Time, preview};
 use uuid::Uuid;
 
 use super::super::{
-    proof::{Said, in_short, merged},
-    seen::{MessageSeen, TaskLine, TaskSeen},
+    proof::{CheckReport, in_short, merged},
+    seen::{MessageBrief, TaskInFull, TaskLine},
 };
 use crate::code::{Failure, FailureKind};
 
 /// A task in a list.
 #[derive(Debug, Serialize)]
-pub(super) struct Brief<'a> {
+pub(super) struct BoardTask<'a> {
     task_number: TaskNumber,
     id: Uuid,
     subject: &'a str,
@@ -37,9 +37,9 @@ pub(super) struct Brief<'a> {
 
 /// A task with everything that belongs to it.
 #[derive(Debug, Serialize)]
-pub(super) struct Full<'a> {
+pub(super) struct BoardTaskInFull<'a> {
     #[serde(flatten)]
-    brief: Brief<'a>,
+    brief: BoardTask<'a>,
     description: &'a str,
     task_type: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -56,7 +56,7 @@ pub(super) struct Full<'a> {
     events: Vec<Value>,
     attachments: Vec<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    evidence: Vec<Said>,
+    evidence: Vec<CheckReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     checks_waived: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ fn is_zero(priority: &i32) -> bool {
     *priority == 0
 }
 
-impl<'a> From<&'a TaskLine<'_>> for Brief<'a> {
+impl<'a> From<&'a TaskLine<'_>> for BoardTask<'a> {
     fn from(task: &'a TaskLine<'_>) -> Self {
         Self {
             task_number: task.number,
@@ -85,8 +85,8 @@ impl<'a> From<&'a TaskLine<'_>> for Brief<'a> {
     }
 }
 
-impl<'a> From<&'a TaskSeen> for Brief<'a> {
-    fn from(task: &'a TaskSeen) -> Self {
+impl<'a> From<&'a TaskInFull> for BoardTask<'a> {
+    fn from(task: &'a TaskInFull) -> Self {
         Self {
             task_number: task.number,
             id: task.id,
@@ -103,8 +103,8 @@ impl<'a> From<&'a TaskSeen> for Brief<'a> {
     }
 }
 
-impl<'a> From<&'a TaskSeen> for Full<'a> {
-    fn from(task: &'a TaskSeen) -> Self {
+impl<'a> From<&'a TaskInFull> for BoardTaskInFull<'a> {
+    fn from(task: &'a TaskInFull) -> Self {
         let detail = || task.detail.iter();
         let comments = detail().flat_map(|detail| &detail.comments);
         let attachments = detail().flat_map(|detail| &detail.attachments);
@@ -128,7 +128,7 @@ impl<'a> From<&'a TaskSeen> for Full<'a> {
             attachments: attachments
                 .map(|it| json!({"path": it.path, "by": it.by.name, "at": it.at}))
                 .collect(),
-            evidence: detail().flat_map(|detail| &detail.evidence).map(Said::from).collect(),
+            evidence: detail().flat_map(|detail| &detail.evidence).map(CheckReport::from).collect(),
             checks_waived: detail().find_map(|detail| detail.checks_waived.as_deref()),
             merged: task.merged.as_ref().map(merged),
         }
@@ -137,7 +137,7 @@ impl<'a> From<&'a TaskSeen> for Full<'a> {
 
 /// A task that a search found.
 #[derive(Debug, Serialize)]
-pub(super) struct Hit<'a> {
+pub(super) struct SearchHit<'a> {
     task_number: TaskNumber,
     id: Uuid,
     subject: &'a str,
@@ -145,7 +145,7 @@ pub(super) struct Hit<'a> {
     snippet: String,
 }
 
-impl<'a> From<&'a TaskLine<'_>> for Hit<'a> {
+impl<'a> From<&'a TaskLine<'_>> for SearchHit<'a> {
     fn from(task: &'a TaskLine<'_>) -> Self {
         Self {
             task_number: task.number,
@@ -159,20 +159,20 @@ impl<'a> From<&'a TaskLine<'_>> for Hit<'a> {
 
 /// A page of tasks.
 #[derive(Debug, Serialize)]
-pub(super) struct Page<T> {
+pub(super) struct TaskPageText<T> {
     pub(super) tasks: Vec<T>,
     pub(super) page: usize,
     pub(super) pages: usize,
 }
 
-impl<T: Serialize> Page<T> {
+impl<T: Serialize> TaskPageText<T> {
     pub(super) fn told(&self) -> Result<String, Failure> {
         serde_json::to_string(self).map_err(|error| Failure::new(FailureKind::Bug, &error))
     }
 }
 
 /// A message as its reader gets it: who says it is stamped before what is said.
-pub(super) fn message(message: &MessageSeen) -> Value {
+pub(super) fn message(message: &MessageBrief) -> Value {
     let text = format!("[Team message from {}]: {}", message.from, message.content);
     let mut shown = json!({
         "from": message.from, "kind": message.kind, "text": text, "sent_at": message.sent_at,

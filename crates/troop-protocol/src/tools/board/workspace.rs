@@ -6,7 +6,7 @@ use serde_json::json;
 use troop_model::{HintCommand, OperationId, TaskRef};
 use uuid::Uuid;
 
-use super::super::{Calls, Category, Seat, TeamTool, desk::Desk, input};
+use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input};
 use crate::{
     call::{FileCall, FileChanged, FileContent, FileList},
     code::Failure,
@@ -51,7 +51,7 @@ impl TeamTool for TeamWorkspace {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let outcome = match self.action.trim() {
             "list" => self.list(desk).await,
             "read" => self.read(desk).await,
@@ -68,7 +68,7 @@ impl TeamWorkspace {
         self.path.clone().ok_or_else(|| needs(&self.action, "path"))
     }
 
-    async fn list<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn list<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let list: FileList = desk.file(FileCall::List { chat: None, task: self.task_id }).await?;
         let files = list.files.iter().map(|file| {
             let by = file.by.as_ref().map(|by| &by.name);
@@ -78,7 +78,7 @@ impl TeamWorkspace {
         Ok(json!({"files": files, "size": list.size, "folder": list.path}).to_string())
     }
 
-    async fn read<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn read<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let path = self.path()?;
         let file: FileContent =
             desk.file(FileCall::Read { path, chat: None, task: self.task_id }).await?;
@@ -96,18 +96,26 @@ impl TeamWorkspace {
         Ok(said.to_string())
     }
 
-    async fn write<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn write<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let path = self.path()?;
-        let Some(content) = self.content else { return Err(needs("write", "content")) };
-        let (content, operation) = (Some(content), Some(OperationId(Uuid::now_v7())));
-        let (base64, chat, task) = (None, None, self.task_id);
-        let write = FileCall::Write { path, content, base64, chat, task, operation };
+        if self.content.is_none() {
+            return Err(needs("write", "content"));
+        }
+        let write = FileCall::Write {
+            path,
+            content: self.content,
+            base64: None,
+            chat: None,
+            task: self.task_id,
+            operation: Some(OperationId(Uuid::now_v7())),
+        };
         let FileChanged { path, size, task } = desk.file(write).await?;
         Ok(json!({"success": true, "path": path, "size": size, "task_number": task}).to_string())
     }
 
-    async fn delete<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
-        let (path, operation) = (self.path()?, Some(OperationId(Uuid::now_v7())));
+    async fn delete<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
+        let path = self.path()?;
+        let operation = Some(OperationId(Uuid::now_v7()));
         let delete = FileCall::Delete { path, chat: None, task: self.task_id, operation };
         let FileChanged { path, .. } = desk.file(delete).await?;
         Ok(json!({"success": true, "path": path}).to_string())
@@ -122,7 +130,7 @@ fn needs(action: &str, field: &str) -> Failure {
     input::missing(&format!("`team_workspace` with action `{action}`"), field, &example)
 }
 
-/// What a person would type is another thing to a model.
+/// Replaces commands that a person would type by calls of this tool.
 fn in_own_words(failure: Failure) -> Failure {
     let hint = failure.hint.map(|hint| hint.respell(as_tool_call));
     Failure { hint, ..failure }

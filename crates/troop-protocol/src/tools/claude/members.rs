@@ -1,4 +1,4 @@
-//! Starting teammates, and asking them to stop.
+//! Starting and stopping teammates.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,19 +7,19 @@ use troop_model::{
     Command, EXTERNAL, Hint, HintCommand, MemberName, MessageKind, NewMember, Permissions, Spawn,
 };
 
-use super::super::{Calls, Category, For, Seat, TeamTool, desk::Desk, input};
+use super::super::{Calls, Category, Seat, TeamTool, ToolAudience, desk::ToolDesk, input};
 use super::{member_name, message, short_name};
 use crate::code::{Failure, FailureKind};
 
-/// What other programs call an agent of no particular kind.
+/// The name of other programs for the default agent.
 const ANY_AGENT: &str = "general-purpose";
-/// Their agents that only look and think: here whoever does not say otherwise, in plan mode.
+/// Read-only agents of other programs: here the default agent in plan mode, unless a mode is given.
 const LOOKERS: [&str; 2] = ["Explore", "Plan"];
 
 /// A teammate that is to be started.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Newcomer {
+pub(super) struct NewTeammate {
     /// Its name in the team: lower-case letters, digits, `-`, `_` and `.`
     name: String,
     /// What it is told first. It knows nothing of your conversation, so say all that it needs
@@ -49,8 +49,8 @@ pub(super) struct Newcomer {
 
 /// Starts a teammate.
 pub(super) async fn spawn<C: Calls>(
-    desk: &Desk<'_, C>,
-    new: Newcomer,
+    desk: &ToolDesk<'_, C>,
+    new: NewTeammate,
 ) -> Result<MemberName, Failure> {
     let name = member_name(&new.name)?;
     let only_looks = new.agent_type.as_deref().is_some_and(|agent| LOOKERS.contains(&agent));
@@ -85,9 +85,9 @@ pub(super) async fn spawn<C: Calls>(
     }
 }
 
-/// What thinks for a member of which nobody says that: what did before, and the lead's own agent for a new one.
+/// The agent of a member for which none is given: the one it had before, or the lead's agent for a new member.
 async fn usual_agent<C: Calls>(
-    desk: &Desk<'_, C>,
+    desk: &ToolDesk<'_, C>,
     name: &MemberName,
 ) -> Result<smol_str::SmolStr, Failure> {
     let team = desk.team().await?;
@@ -96,12 +96,12 @@ async fn usual_agent<C: Calls>(
     usual.ok_or_else(|| Failure::new(FailureKind::NotFound, "the team has no lead"))
 }
 
-/// Modes as both programs write them. Those that are not ours become one that allows no more than they do.
+/// Permission modes of troop and Claude Code. Unknown modes map to one that allows no more.
 fn permissions(word: &str) -> Result<Permissions, Failure> {
     match word {
         "acceptEdits" => Ok(Permissions::AcceptEdits),
         "bypassPermissions" => Ok(Permissions::Bypass),
-        // Who is not to ask is not to do it either; and who decides by itself what is safe is asked about here.
+        // `dontAsk` denies instead of asking, and `auto` lets the agent decide: neither may allow more than the default.
         "dontAsk" | "auto" | "delegate" => Ok(Permissions::Default),
         word => word.parse().map_err(|error: troop_model::UnknownWord| {
             let message = format!("`mode`: {error}");
@@ -110,7 +110,7 @@ fn permissions(word: &str) -> Result<Permissions, Failure> {
     }
 }
 
-async fn spawned<C: Calls>(desk: &Desk<'_, C>, new: Newcomer) -> Result<String, Failure> {
+async fn spawned<C: Calls>(desk: &ToolDesk<'_, C>, new: NewTeammate) -> Result<String, Failure> {
     let has_prompt = new.prompt.is_some();
     let name = spawn(desk, new).await?;
     let team = desk.team().await?;
@@ -132,12 +132,12 @@ async fn spawned<C: Calls>(desk: &Desk<'_, C>, new: Newcomer) -> Result<String, 
 /// Input of `SpawnTeammate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct SpawnTeammate(Newcomer);
+pub(super) struct SpawnTeammate(NewTeammate);
 
 impl TeamTool for SpawnTeammate {
     const NAME: &'static str = "SpawnTeammate";
     const CATEGORY: Category = Category::Coordination;
-    const FOR: For = For::Lead;
+    const FOR: ToolAudience = ToolAudience::Lead;
     const EXAMPLE: &'static str = r#"{"name": "ann", "prompt": "You work on the API. Claim tasks from the board.", "mode": "plan"}"#;
 
     fn about(_: &Seat) -> String {
@@ -147,7 +147,7 @@ impl TeamTool for SpawnTeammate {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         spawned(desk, self.0).await
     }
 }
@@ -155,7 +155,7 @@ impl TeamTool for SpawnTeammate {
 /// Input of `Agent`, which older clients call `Task`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Agent {
+pub(super) struct AgentTool {
     /// The teammate's name
     #[serde(default, deserialize_with = "input::said")]
     name: Option<String>,
@@ -185,11 +185,11 @@ pub(super) struct Agent {
     _run_in_background: Option<Value>,
 }
 
-impl TeamTool for Agent {
+impl TeamTool for AgentTool {
     const NAME: &'static str = "Agent";
     const ALSO: &'static [&'static str] = &["Task"];
     const CATEGORY: Category = Category::Coordination;
-    const FOR: For = For::Lead;
+    const FOR: ToolAudience = ToolAudience::Lead;
     const EXAMPLE: &'static str =
         r#"{"name": "ann", "description": "Write the API", "prompt": "You work on …"}"#;
 
@@ -201,11 +201,11 @@ impl TeamTool for Agent {
         input::requiring("name", input::schema::<Self>())
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let Some(name) = self.name else {
             return Err(input::missing("`Agent`", "name", Self::EXAMPLE));
         };
-        let new = Newcomer {
+        let new = NewTeammate {
             name,
             prompt: Some(self.prompt),
             agent_type: self.subagent_type,
@@ -232,7 +232,7 @@ pub(super) struct ShutdownTeammate {
 impl TeamTool for ShutdownTeammate {
     const NAME: &'static str = "ShutdownTeammate";
     const CATEGORY: Category = Category::Coordination;
-    const FOR: For = For::Lead;
+    const FOR: ToolAudience = ToolAudience::Lead;
     const EXAMPLE: &'static str = r#"{"name": "ann", "reason": "the work is done"}"#;
 
     fn about(_: &Seat) -> String {
@@ -240,10 +240,11 @@ impl TeamTool for ShutdownTeammate {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let to = short_name(&self.name).to_owned();
         let content = self.reason.unwrap_or_default();
-        message::send(desk, MessageKind::ShutdownRequest, message::Words::new(to, content)).await
+        message::send(desk, MessageKind::ShutdownRequest, message::DraftMessage::new(to, content))
+            .await
     }
 }
 

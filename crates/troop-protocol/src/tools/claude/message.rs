@@ -1,11 +1,11 @@
-//! Saying something to others.
+//! Sending messages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use troop_model::{Command, EVERYBODY, Fact, MessageKind, Outgoing};
 
-use super::super::{Calls, Category, Seat, TeamTool, desk::Desk, input};
+use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input};
 use super::short_name;
 use crate::{
     call::Answer,
@@ -23,7 +23,7 @@ pub(super) struct SendMessage {
     /// "approve": true}`
     #[serde(default, deserialize_with = "words")]
     #[schemars(schema_with = "text_or_object")]
-    message: Option<Message>,
+    message: Option<MessageBody>,
     /// What it is for, if `message` is text; `message` if not given
     #[serde(default, rename = "type", alias = "kind", deserialize_with = "input::said")]
     #[schemars(extend("enum" = [
@@ -48,17 +48,17 @@ pub(super) struct SendMessage {
     reason: Option<String>,
 }
 
-/// What is said: text, or an object that asks or answers.
+/// The content of a message: text, or an object that makes or answers a request.
 #[derive(Debug)]
-enum Message {
+enum MessageBody {
     Text(String),
-    Object(Box<Structured>),
+    Object(Box<MessageObject>),
 }
 
 /// A message as an object.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Structured {
+struct MessageObject {
     #[serde(rename = "type")]
     kind: String,
     #[serde(alias = "requestId")]
@@ -69,13 +69,13 @@ struct Structured {
     reason: Option<String>,
 }
 
-fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Message>, D::Error> {
+fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MessageBody>, D::Error> {
     match Option::<Value>::deserialize(deserializer)? {
         None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(Message::Text(text))),
+        Some(Value::String(text)) => Ok(Some(MessageBody::Text(text))),
         Some(object @ Value::Object(_)) => {
-            let object = Structured::deserialize(object).map_err(serde::de::Error::custom)?;
-            Ok(Some(Message::Object(Box::new(object))))
+            let object = MessageObject::deserialize(object).map_err(serde::de::Error::custom)?;
+            Ok(Some(MessageBody::Object(Box::new(object))))
         }
         Some(other) => {
             Err(serde::de::Error::custom(format!("expected text or an object, not {other}")))
@@ -105,9 +105,9 @@ fn text_or_object(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     ]})
 }
 
-/// A message that is ready to go.
+/// A message that can be sent.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct DraftMessage {
     to: String,
     content: String,
     summary: Option<String>,
@@ -115,7 +115,7 @@ pub(super) struct Words {
     approve: Option<bool>,
 }
 
-impl Words {
+impl DraftMessage {
     pub(super) fn new(to: String, content: String) -> Self {
         Self { to, content, summary: None, request_id: None, approve: None }
     }
@@ -135,22 +135,22 @@ impl TeamTool for SendMessage {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let (kind, words) = self.sorted()?;
         send(desk, kind, words).await
     }
 }
 
 impl SendMessage {
-    /// Both shapes as one.
-    fn sorted(self) -> Result<(MessageKind, Words), Failure> {
+    /// Converts both shapes into one.
+    fn sorted(self) -> Result<(MessageKind, DraftMessage), Failure> {
         let (word, content, request_id, approve) = match self.message {
-            Some(Message::Object(object)) => {
-                let Structured { kind, request_id, approve, reason } = *object;
+            Some(MessageBody::Object(object)) => {
+                let MessageObject { kind, request_id, approve, reason } = *object;
                 let content = reason.or(self.content).or(self.reason);
                 (Some(kind), content, request_id.or(self.request_id), approve.or(self.approve))
             }
-            Some(Message::Text(text)) => (self.kind, Some(text), self.request_id, self.approve),
+            Some(MessageBody::Text(text)) => (self.kind, Some(text), self.request_id, self.approve),
             None => (self.kind, self.content.or(self.reason), self.request_id, self.approve),
         };
         let is_to_all = self.to.as_deref() == Some(EVERYBODY);
@@ -162,7 +162,7 @@ impl SendMessage {
         let to = match (self.to, kind) {
             (Some(to), _) => short_name(&to).to_owned(),
             (None, MessageKind::Broadcast) => EVERYBODY.to_owned(),
-            // Whoever asked is found by the request's id.
+            // The board finds the asker by the id of the request.
             (None, MessageKind::ShutdownResponse | MessageKind::PlanApprovalRequest) => {
                 "lead".to_owned()
             }
@@ -176,15 +176,15 @@ impl SendMessage {
             return Err(input::missing("`SendMessage`", "message", Self::EXAMPLE));
         }
         let content = content.unwrap_or_default();
-        Ok((kind, Words { to, content, summary: self.summary, request_id, approve }))
+        Ok((kind, DraftMessage { to, content, summary: self.summary, request_id, approve }))
     }
 }
 
-/// Sends a message and says what became of it.
+/// Sends a message and describes the effect.
 pub(super) async fn send<C: Calls>(
-    desk: &Desk<'_, C>,
+    desk: &ToolDesk<'_, C>,
     kind: MessageKind,
-    words: Words,
+    words: DraftMessage,
 ) -> Result<String, Failure> {
     let request_id = words.request_id.as_deref().map(input::request_id).transpose()?;
     let mut outgoing = Outgoing {
@@ -203,7 +203,7 @@ pub(super) async fn send<C: Calls>(
 
 /// The lead asks members to stop; so may the person, and troop itself.
 async fn answer_whoever_asked<C: Calls>(
-    desk: &Desk<'_, C>,
+    desk: &ToolDesk<'_, C>,
     outgoing: &mut Outgoing,
 ) -> Result<Answer, Failure> {
     let first = desk.change(Command::Send(outgoing.clone())).await;
@@ -293,8 +293,8 @@ impl TeamTool for Broadcast {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
-        let mut words = Words::new(EVERYBODY.to_owned(), self.message);
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
+        let mut words = DraftMessage::new(EVERYBODY.to_owned(), self.message);
         words.summary = self.summary;
         send(desk, MessageKind::Broadcast, words).await
     }

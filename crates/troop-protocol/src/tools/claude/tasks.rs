@@ -1,4 +1,4 @@
-//! Creating tasks, and looking at them.
+//! Creating and reading tasks.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,18 +9,18 @@ use troop_model::{
 
 use super::super::{
     Calls, Category, Seat, TeamTool,
-    desk::{Desk, read},
+    desk::{ToolDesk, read},
     input,
-    proof::{Said, in_short, merged_in_words},
-    seen::{TaskLine, TaskSeen, TasksSeen},
+    proof::{CheckReport, in_short, merged_in_words},
+    seen::{TaskInFull, TaskLine, TaskPageLines},
 };
-use super::{TaskId, hash, hashes, member_name, not_found};
+use super::{TaskText, hash, hashes, member_name, not_found};
 use crate::{
     call::Query,
     code::{Failure, FailureKind},
 };
 
-/// Where the present continuous form of a subject is kept, as the client that made it up keeps it.
+/// The metadata key for the subject in the present continuous, as in Claude Code.
 pub(super) const ACTIVE_FORM: &str = "activeForm";
 
 /// Input of `TaskCreate`.
@@ -55,7 +55,7 @@ pub(super) struct TaskCreate {
         alias = "depends_on",
         deserialize_with = "input::several"
     )]
-    blocked_by: Vec<TaskId>,
+    blocked_by: Vec<TaskText>,
     /// Higher goes first; 0 if not given
     #[serde(default, deserialize_with = "input::number")]
     priority: Option<i32>,
@@ -80,7 +80,7 @@ impl TeamTool for TaskCreate {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let mut metadata = self.metadata;
         if let Some(form) = self.active_form {
             metadata.insert(ACTIVE_FORM.to_owned(), form.into());
@@ -90,12 +90,12 @@ impl TeamTool for TaskCreate {
             description: self.description,
             priority: self.priority.unwrap_or_default(),
             assignee: self.owner.as_deref().map(member_name).transpose()?,
-            blocked_by: self.blocked_by.into_iter().map(|TaskId(task)| task).collect(),
+            blocked_by: self.blocked_by.into_iter().map(|TaskText(task)| task).collect(),
             metadata: Metadata(metadata),
             ..NewTask::default()
         };
         let answer = desk.change_task(TaskCommand::Create(new)).await?;
-        let task = answer.task.and_then(|task| serde_json::from_str::<TaskSeen>(task.get()).ok());
+        let task = answer.task.and_then(|task| serde_json::from_str::<TaskInFull>(task.get()).ok());
         let task = task.ok_or_else(|| Failure::new(FailureKind::Bug, "the task is not shown"))?;
         Ok(format!("Task {} created successfully: {}", hash(task.number), task.subject))
     }
@@ -104,7 +104,7 @@ impl TeamTool for TaskCreate {
 /// Input of `TaskList`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TaskList {
+pub(super) struct TaskListTool {
     /// `active`, `completed`, `all`, or a status; the whole board if not given, or what is active where that is too long
     #[serde(default, deserialize_with = "input::said")]
     status: Option<String>,
@@ -113,7 +113,7 @@ pub(super) struct TaskList {
     page: Option<u32>,
 }
 
-impl TeamTool for TaskList {
+impl TeamTool for TaskListTool {
     const NAME: &'static str = "TaskList";
     const CATEGORY: Category = Category::Coordination;
     const EXAMPLE: &'static str = r#"{"status": "active", "page": 1}"#;
@@ -124,7 +124,7 @@ impl TeamTool for TaskList {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let filter = match self.status.as_deref().map(TaskFilter::parse) {
             Some(Err(unknown)) => {
                 let message = format!("`TaskList`, `status`: {unknown}");
@@ -136,9 +136,9 @@ impl TeamTool for TaskList {
         let number = self.page.unwrap_or(1);
         let status = filter.unwrap_or(TaskFilter::All);
         let answer = desk.page(Query::Tasks { status, page: number }).await?;
-        let page: TasksSeen<'_> = read(&answer)?;
+        let page: TaskPageLines<'_> = read(&answer)?;
         if filter.is_none() && page.pages > 1 {
-            // What is to be done next must not be behind all that is done.
+            // Finished tasks must not hide the next open ones.
             let status = TaskFilter::Active;
             let answer = desk.page(Query::Tasks { status, page: number }).await?;
             return Ok(listed(read(&answer)?));
@@ -147,7 +147,7 @@ impl TeamTool for TaskList {
     }
 }
 
-fn listed(mut page: TasksSeen<'_>) -> String {
+fn listed(mut page: TaskPageLines<'_>) -> String {
     if page.tasks.is_empty() {
         return "No tasks found".to_owned();
     }
@@ -162,7 +162,7 @@ fn listed(mut page: TasksSeen<'_>) -> String {
     lines.join("\n")
 }
 
-/// A task in one line, as the client that this dialect is of writes it: what is blocked is pending, and says by what.
+/// A task in one line, as Claude Code writes it: a blocked task is pending, with what blocks it.
 fn line(task: &TaskLine<'_>, is_over: impl Fn(&TaskNumber) -> bool) -> String {
     let mut line = format!("{} [{}] {}", hash(task.number), status(task.status), task.subject);
     if let Some(owner) = task.owner.as_ref().or(task.assignee.as_ref()) {
@@ -189,7 +189,7 @@ fn status(status: Status) -> &'static str {
 pub(super) struct TaskGet {
     /// The task's number
     #[serde(rename = "taskId", alias = "task_id", alias = "id")]
-    task: TaskId,
+    task: TaskText,
 }
 
 impl TeamTool for TaskGet {
@@ -202,12 +202,12 @@ impl TeamTool for TaskGet {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         Ok(shown(&desk.task(self.task.0).await.map_err(not_found)?))
     }
 }
 
-fn shown(task: &TaskSeen) -> String {
+fn shown(task: &TaskInFull) -> String {
     let mut lines = vec![
         format!("Task {}: {}", hash(task.number), task.subject),
         format!("Status: {}", task.status),
@@ -225,7 +225,7 @@ fn shown(task: &TaskSeen) -> String {
     add("Merged", task.merged.as_ref().map(merged_in_words));
     if let Some(detail) = &task.detail {
         for evidence in &detail.evidence {
-            add("Check", Some(Said::from(evidence).in_words()));
+            add("Check", Some(CheckReport::from(evidence).in_words()));
         }
         add("Not checked", detail.checks_waived.clone());
     }

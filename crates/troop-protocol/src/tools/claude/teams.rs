@@ -1,4 +1,4 @@
-//! Making a team, and taking it away.
+//! Creating and deleting teams.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use troop_model::{Command, TaskFilter, TeamName, TeamStatus};
 
 use super::super::{
-    Calls, Category, For, Seat, TeamTool,
-    desk::{Desk, read},
-    seen::{TasksSeen, TeamSeen},
+    Calls, Category, Seat, TeamTool, ToolAudience,
+    desk::{ToolDesk, read},
+    seen::{TaskPageLines, TeamOverview},
 };
-use super::members::{Newcomer, spawn};
+use super::members::{NewTeammate, spawn};
 use crate::{
     call::Query,
     code::{Failure, FailureKind},
@@ -31,13 +31,13 @@ pub(super) struct TeamCreate {
     _agent_type: Option<String>,
     /// Teammates to start at once; more can be started later
     #[serde(default, alias = "teammates")]
-    members: Vec<Newcomer>,
+    members: Vec<NewTeammate>,
 }
 
 impl TeamTool for TeamCreate {
     const NAME: &'static str = "TeamCreate";
     const CATEGORY: Category = Category::Coordination;
-    const FOR: For = For::Lead;
+    const FOR: ToolAudience = ToolAudience::Lead;
     const EXAMPLE: &'static str =
         r#"{"team_name": "shop", "description": "Build the checkout page"}"#;
 
@@ -47,12 +47,12 @@ impl TeamTool for TeamCreate {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let name: TeamName = self
             .team_name
             .parse()
             .map_err(|error: troop_model::NameError| Failure::new(FailureKind::Invalid, &error))?;
-        let team: Option<TeamSeen> = desk.query(Query::Team {}).await?;
+        let team: Option<TeamOverview> = desk.query(Query::Team {}).await?;
         let team = team.filter(|team| team.status != TeamStatus::Deleted);
         let description = self.description.unwrap_or_default();
         match team {
@@ -76,21 +76,21 @@ impl TeamTool for TeamCreate {
     }
 }
 
-/// Whether nothing has happened in a team yet, so that it is as good as just made.
-async fn is_fresh<C: Calls>(desk: &Desk<'_, C>, team: &TeamSeen) -> Result<bool, Failure> {
+/// Whether nothing has happened in a team yet, so that it counts as new.
+async fn is_fresh<C: Calls>(desk: &ToolDesk<'_, C>, team: &TeamOverview) -> Result<bool, Failure> {
     let answer = desk.page(Query::Tasks { status: TaskFilter::All, page: 1 }).await?;
-    let TasksSeen { tasks, .. } = read(&answer)?;
+    let TaskPageLines { tasks, .. } = read(&answer)?;
     Ok(team.members.len() == 1 && tasks.is_empty())
 }
 
-fn already_active(team: &TeamSeen) -> Failure {
+fn already_active(team: &TeamOverview) -> Failure {
     let message = format!("a team is already active: `{}`; a session has one at a time", team.name);
     let hint =
         "work with it (TaskList, TaskCreate, SpawnTeammate), or clean it up first: CleanupTeam {}";
     Failure::new(FailureKind::Conflict, &message).with_hint(hint)
 }
 
-/// What to do about teammates that keep a team from being taken away.
+/// The hint when running teammates prevent the deletion of a team.
 const STOP_FIRST: &str =
     "ask each to stop (ShutdownTeammate), wait until it has, then call this again";
 
@@ -112,14 +112,14 @@ pub(super) struct CleanupTeam(TeamDelete);
 impl TeamTool for TeamDelete {
     const NAME: &'static str = "TeamDelete";
     const CATEGORY: Category = Category::Coordination;
-    const FOR: For = For::Lead;
+    const FOR: ToolAudience = ToolAudience::Lead;
     const EXAMPLE: &'static str = "{}";
 
     fn about(_: &Seat) -> String {
         "The same as CleanupTeam.".to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let team = desk.team().await?;
         desk.change(Command::DeleteTeam).await.map_err(|failure| match &failure.hint {
             None if failure.kind == FailureKind::Conflict => failure.with_hint(STOP_FIRST),
@@ -133,7 +133,7 @@ impl TeamTool for TeamDelete {
 impl TeamTool for CleanupTeam {
     const NAME: &'static str = "CleanupTeam";
     const CATEGORY: Category = Category::Coordination;
-    const FOR: For = For::Lead;
+    const FOR: ToolAudience = ToolAudience::Lead;
     const EXAMPLE: &'static str = "{}";
 
     fn about(_: &Seat) -> String {
@@ -142,7 +142,7 @@ impl TeamTool for CleanupTeam {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         self.0.run(desk).await
     }
 }

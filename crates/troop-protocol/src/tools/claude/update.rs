@@ -1,32 +1,33 @@
-//! `TaskUpdate`: one tool for all that can become of a task.
+//! `TaskUpdate`: the one tool that changes a task.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
 use troop_model::{Metadata, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate as Change};
 
-use super::super::{Calls, Category, Seat, TeamTool, desk::Desk, input, seen::TaskSeen};
-use super::{TaskId, hash, member_name, not_found, tasks::ACTIVE_FORM};
+use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input, seen::TaskInFull};
+use super::{TaskText, hash, member_name, not_found, tasks::ACTIVE_FORM};
 use crate::code::{Failure, FailureKind};
 
-/// The result of a task that was called completed without one.
+/// The result of a task that was completed without one.
 pub const NO_RESULT: &str = "completed; no result was given";
 
-/// What a member can do that may not change what is said about a task.
+/// The hint for a member that may not change the description of a task.
 const INSTEAD: &str = "Say how your own task stands by `status` alone, what came of it by `result`, and tell the lead by SendMessage what else is to be known";
 
 /// Input of `TaskUpdate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TaskUpdate {
+pub(super) struct TaskUpdateTool {
     /// The task's number
     #[serde(rename = "taskId", alias = "task_id", alias = "id")]
-    task: TaskId,
+    task: TaskText,
     /// `in_progress` takes the task, `completed` says that it is done, `pending` gives it back, `deleted` takes it off the
     /// board
-    #[serde(default, deserialize_with = "input::said")]
+    #[serde(default, deserialize_with = "wanted")]
+    #[schemars(with = "Option<String>")]
     #[schemars(extend("enum" = ["pending", "in_progress", "completed", "deleted"]))]
-    status: Option<String>,
+    status: Option<WantedStatus>,
     /// Who is to have it: your own name takes it, the lead gives it to another; empty for nobody
     #[serde(
         default,
@@ -55,7 +56,7 @@ pub(super) struct TaskUpdate {
         alias = "add_blocks",
         deserialize_with = "input::several"
     )]
-    add_blocks: Vec<TaskId>,
+    add_blocks: Vec<TaskText>,
     /// Tasks that this one must wait for
     #[serde(
         default,
@@ -64,17 +65,80 @@ pub(super) struct TaskUpdate {
         alias = "dependsOn",
         deserialize_with = "input::several"
     )]
-    add_blocked_by: Vec<TaskId>,
+    add_blocked_by: Vec<TaskText>,
     /// Free data to merge in; null takes a key away
     metadata: Option<Map<String, Value>>,
 }
 
-/// Null and an empty text mean nobody; only what is left out means no change.
+/// The status that the caller wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WantedStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+    Deleted,
+}
+
+/// A field that an update changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UpdatedField {
+    Subject,
+    Description,
+    ActiveForm,
+    Metadata,
+    BlockedBy,
+    Blocks,
+    Owner,
+    Status,
+    Deleted,
+}
+
+impl UpdatedField {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Subject => "subject",
+            Self::Description => "description",
+            Self::ActiveForm => "activeForm",
+            Self::Metadata => "metadata",
+            Self::BlockedBy => "blockedBy",
+            Self::Blocks => "blocks",
+            Self::Owner => "owner",
+            Self::Status => "status",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+fn joined(fields: &[UpdatedField], between: &str) -> String {
+    fields.iter().map(|field| field.as_str()).collect::<Vec<_>>().join(between)
+}
+
+/// A status by any name that models use.
+fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<WantedStatus>, D::Error> {
+    let Some(word) = input::said(deserializer)? else { return Ok(None) };
+    Ok(Some(match word.as_str() {
+        "pending" => WantedStatus::Pending,
+        "in_progress" | "claimed" => WantedStatus::InProgress,
+        "completed" | "done" => WantedStatus::Completed,
+        "failed" => WantedStatus::Failed,
+        "deleted" => WantedStatus::Deleted,
+        other => {
+            let other = troop_model::preview(other, 40);
+            return Err(D::Error::custom(format!(
+                "`{}` is none of: pending, in_progress, completed, failed, deleted",
+                other.escape_debug()
+            )));
+        }
+    }))
+}
+
+/// Null and an empty text mean nobody; a missing field means no change.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     input::said(deserializer).map(Some)
 }
 
-impl TeamTool for TaskUpdate {
+impl TeamTool for TaskUpdateTool {
     const NAME: &'static str = "TaskUpdate";
     const CATEGORY: Category = Category::Coordination;
     const EXAMPLE: &'static str =
@@ -87,49 +151,49 @@ impl TeamTool for TaskUpdate {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let task = desk.task(self.task.0.clone()).await.map_err(not_found)?;
-        let mut update = Update { desk, task, changed: Vec::new(), notes: Vec::new() };
-        let status = self.status.clone();
+        let mut update = UpdateRun { desk, task, changed: Vec::new(), notes: Vec::new() };
+        let status = self.status;
         let owner = self.owner.clone();
         let result = self.result.clone();
         let says_more = status.is_some() || owner.is_some();
         update.describe(self, says_more).await?;
-        // Who takes a task says so in either field, and often in both.
+        // Models take a task with either field, and often with both.
         if let Some(owner) = owner {
-            update.own(owner.as_deref(), status.as_deref()).await?;
+            update.own(owner.as_deref(), status).await?;
         }
         if let Some(status) = status {
-            update.stand(&status, result).await?;
+            update.stand(status, result).await?;
         }
         update.told()
     }
 }
 
-impl TaskUpdate {
-    /// What is said about the task itself, by the names that are shown.
-    fn named(&self) -> Vec<&'static str> {
+impl TaskUpdateTool {
+    /// The fields of the description that are given.
+    fn named(&self) -> Vec<UpdatedField> {
         let named = [
-            ("subject", self.subject.is_some()),
-            ("description", self.description.is_some()),
-            ("activeForm", self.active_form.is_some()),
-            ("metadata", self.metadata.as_ref().is_some_and(|it| !it.is_empty())),
-            ("blockedBy", !self.add_blocked_by.is_empty()),
-            ("blocks", !self.add_blocks.is_empty()),
+            (UpdatedField::Subject, self.subject.is_some()),
+            (UpdatedField::Description, self.description.is_some()),
+            (UpdatedField::ActiveForm, self.active_form.is_some()),
+            (UpdatedField::Metadata, self.metadata.as_ref().is_some_and(|it| !it.is_empty())),
+            (UpdatedField::BlockedBy, !self.add_blocked_by.is_empty()),
+            (UpdatedField::Blocks, !self.add_blocks.is_empty()),
         ];
-        named.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect()
+        named.into_iter().filter(|(_, is)| *is).map(|(field, _)| field).collect()
     }
 }
 
-/// An update under way: what it did so far is said even if it is refused half-way.
-struct Update<'a, 'b, C> {
-    desk: &'a Desk<'b, C>,
-    task: TaskSeen,
-    changed: Vec<&'static str>,
+/// An update in progress: if a later step is refused, the answer names the earlier ones.
+struct UpdateRun<'a, 'b, C> {
+    desk: &'a ToolDesk<'b, C>,
+    task: TaskInFull,
+    changed: Vec<UpdatedField>,
     notes: Vec<String>,
 }
 
-impl<C: Calls> Update<'_, '_, C> {
+impl<C: Calls> UpdateRun<'_, '_, C> {
     fn task(&self) -> TaskRef {
         self.task.number.into()
     }
@@ -138,7 +202,7 @@ impl<C: Calls> Update<'_, '_, C> {
         name == Some(self.desk.seat.member.as_str())
     }
 
-    async fn change(&mut self, what: &'static str, command: TaskCommand) -> Result<(), Failure> {
+    async fn change(&mut self, what: UpdatedField, command: TaskCommand) -> Result<(), Failure> {
         match self.desk.change_task(command).await {
             Ok(_) => {
                 if !self.changed.contains(&what) {
@@ -154,19 +218,19 @@ impl<C: Calls> Update<'_, '_, C> {
         }
     }
 
-    /// What is known about the task, and what waits for what. Who may not say that may still say how it stands.
-    async fn describe(&mut self, input: TaskUpdate, says_more: bool) -> Result<(), Failure> {
+    /// Changes the description and the dependencies. A member that may not do so may still set the status.
+    async fn describe(&mut self, input: TaskUpdateTool, says_more: bool) -> Result<(), Failure> {
         let named = input.named();
         match self.describe_all(input).await {
             Err(failure) if failure.kind == FailureKind::Forbidden && self.changed.is_empty() => {
-                let named = named.join("`, `");
+                let shown = joined(&named, "`, `");
                 if !says_more {
-                    let message = format!("{}: `{named}`", failure.message);
+                    let message = format!("{}: `{shown}`", failure.message);
                     return Err(Failure { message, ..failure }.with_hint(INSTEAD));
                 }
-                // It is only shown while it lasts, and nobody misses it.
-                if named != "activeForm" {
-                    self.notes.push(format!("Not changed: `{named}` ({failure}). {INSTEAD}."));
+                // It only shows while the task is in progress; nobody misses it.
+                if named != [UpdatedField::ActiveForm] {
+                    self.notes.push(format!("Not changed: `{shown}` ({failure}). {INSTEAD}."));
                 }
                 Ok(())
             }
@@ -174,38 +238,45 @@ impl<C: Calls> Update<'_, '_, C> {
         }
     }
 
-    async fn describe_all(&mut self, input: TaskUpdate) -> Result<(), Failure> {
+    async fn describe_all(&mut self, input: TaskUpdateTool) -> Result<(), Failure> {
         let named = input.named();
         let mut metadata = input.metadata;
         if let Some(form) = &input.active_form {
             let metadata = metadata.get_or_insert_default();
             metadata.insert(ACTIVE_FORM.to_owned(), form.clone().into());
         }
-        if let Some(first) = named.first().filter(|it| **it != "blocks") {
+        if let Some(first) = named.first().copied().filter(|it| *it != UpdatedField::Blocks) {
             let change = Change {
                 subject: input.subject,
                 description: input.description,
-                add_blocked_by: input.add_blocked_by.into_iter().map(|TaskId(it)| it).collect(),
+                add_blocked_by: input.add_blocked_by.into_iter().map(|TaskText(it)| it).collect(),
                 metadata: metadata.map(Metadata),
                 ..Change::default()
             };
             let task = self.task();
             self.change(first, TaskCommand::Update { task, change: Box::new(change) }).await?;
-            self.changed = named.into_iter().filter(|it| *it != "blocks").collect();
+            self.changed = named.into_iter().filter(|it| *it != UpdatedField::Blocks).collect();
         }
-        for TaskId(task) in input.add_blocks {
+        for TaskText(task) in input.add_blocks {
             let change = Change { add_blocked_by: vec![self.task()], ..Change::default() };
-            self.change("blocks", TaskCommand::Update { task, change: Box::new(change) }).await?;
+            let update = TaskCommand::Update { task, change: Box::new(change) };
+            self.change(UpdatedField::Blocks, update).await?;
         }
         Ok(())
     }
 
-    async fn own(&mut self, owner: Option<&str>, status: Option<&str>) -> Result<(), Failure> {
+    async fn own(
+        &mut self,
+        owner: Option<&str>,
+        status: Option<WantedStatus>,
+    ) -> Result<(), Failure> {
         let holder = self.task.owner.clone();
         match owner {
-            // Said again with the status, which says what becomes of it.
-            Some(_) if matches!(status, Some("completed" | "deleted")) => Ok(()),
-            None if holder.is_some() => self.release("owner").await,
+            // The status decides what becomes of the task.
+            Some(_) if matches!(status, Some(WantedStatus::Completed | WantedStatus::Deleted)) => {
+                Ok(())
+            }
+            None if holder.is_some() => self.release(UpdatedField::Owner).await,
             None => self.reserve(None).await,
             Some(owner) => {
                 let to = member_name(owner)?;
@@ -214,15 +285,15 @@ impl<C: Calls> Update<'_, '_, C> {
                     return Ok(());
                 }
                 if self.is_own(Some(to.as_str())) {
-                    self.claim("owner").await
-                } else if status == Some("pending") {
+                    self.claim(UpdatedField::Owner).await
+                } else if status == Some(WantedStatus::Pending) {
                     self.reserve(Some(to)).await
                 } else if self.task.status == Status::Blocked {
                     self.notes.push(format!("It is reserved for {to} until it can start."));
                     self.reserve(Some(to)).await
                 } else {
                     let task = Some(self.task());
-                    self.change("owner", TaskCommand::Assign { task, to }).await
+                    self.change(UpdatedField::Owner, TaskCommand::Assign { task, to }).await
                 }
             }
         }
@@ -231,73 +302,64 @@ impl<C: Calls> Update<'_, '_, C> {
     async fn reserve(&mut self, to: Option<troop_model::MemberName>) -> Result<(), Failure> {
         let change = Box::new(Change { assignee: Some(to), ..Change::default() });
         let task = self.task();
-        self.change("owner", TaskCommand::Update { task, change }).await
+        self.change(UpdatedField::Owner, TaskCommand::Update { task, change }).await
     }
 
-    async fn claim(&mut self, what: &'static str) -> Result<(), Failure> {
+    async fn claim(&mut self, what: UpdatedField) -> Result<(), Failure> {
         let task = Some(self.task());
         self.change(what, TaskCommand::Claim { task }).await
     }
 
-    async fn release(&mut self, what: &'static str) -> Result<(), Failure> {
+    async fn release(&mut self, what: UpdatedField) -> Result<(), Failure> {
         let reason = format!("given back by {}", self.desk.seat.member);
         let task = self.task();
         self.change(what, TaskCommand::Release { task, reason }).await
     }
 
-    async fn stand(&mut self, status: &str, result: Option<String>) -> Result<(), Failure> {
-        let is_taken = self.changed.contains(&"owner");
+    async fn stand(&mut self, status: WantedStatus, result: Option<String>) -> Result<(), Failure> {
+        let is_taken = self.changed.contains(&UpdatedField::Owner);
+        let task = self.task();
         match status {
-            "in_progress" | "claimed" => {
+            WantedStatus::InProgress => {
                 let is_held = self.task.status == Status::InProgress;
                 if is_taken || is_held && self.is_own(self.task.owner.as_deref()) {
-                    self.changed.push("status");
+                    self.changed.push(UpdatedField::Status);
                     return Ok(());
                 }
-                self.claim("status").await
+                self.claim(UpdatedField::Status).await
             }
-            "completed" | "done" => {
-                let (task, result) = (self.task(), result.unwrap_or_else(|| NO_RESULT.to_owned()));
+            WantedStatus::Completed => {
+                let result = result.unwrap_or_else(|| NO_RESULT.to_owned());
                 let complete = TaskCommand::Complete { task, result, summary: None, attempt: None };
-                self.change("status", complete).await?;
+                self.change(UpdatedField::Status, complete).await?;
                 self.notes.push("Call TaskList for your next task.".to_owned());
                 Ok(())
             }
-            "pending" if is_taken || self.task.owner.is_none() => {
-                self.changed.push("status");
+            WantedStatus::Pending if is_taken || self.task.owner.is_none() => {
+                self.changed.push(UpdatedField::Status);
                 Ok(())
             }
-            "pending" => self.release("status").await,
-            "failed" => {
-                let (task, reason) =
-                    (self.task(), result.unwrap_or_else(|| "it failed".to_owned()));
-                self.change(
-                    "status",
-                    TaskCommand::Fail { task, reason, attempt: None, for_good: false },
-                )
-                .await
+            WantedStatus::Pending => self.release(UpdatedField::Status).await,
+            WantedStatus::Failed => {
+                let reason = result.unwrap_or_else(|| "it failed".to_owned());
+                let fail = TaskCommand::Fail { task, reason, attempt: None, for_good: false };
+                self.change(UpdatedField::Status, fail).await
             }
-            "deleted" => self.delete().await,
-            other => {
-                let message = format!(
-                    "`TaskUpdate`, `status`: `{}` is none of: pending, in_progress, completed, failed, deleted",
-                    troop_model::preview(other, 40).escape_debug()
-                );
-                Err(Failure::new(FailureKind::BadParams, &message))
-            }
+            WantedStatus::Deleted => self.delete().await,
         }
     }
 
-    /// What is not over is called off first. What others wait for stays on the board, so that they say what for.
+    /// Cancels an open task first. A task that others depend on stays on the board, so that they can name it.
     async fn delete(&mut self) -> Result<(), Failure> {
         let task = self.task();
         if !self.task.status.is_terminal() {
             let reason = format!("deleted by {}", self.desk.seat.member);
-            self.change("status", TaskCommand::Cancel { task: task.clone(), reason }).await?;
+            let cancel = TaskCommand::Cancel { task: task.clone(), reason };
+            self.change(UpdatedField::Status, cancel).await?;
         }
         match self.desk.change_task(TaskCommand::Delete { task }).await {
             Ok(_) => {
-                self.changed = vec!["deleted"];
+                self.changed = vec![UpdatedField::Deleted];
                 Ok(())
             }
             Err(failure) if self.changed.is_empty() => Err(failure),
@@ -310,7 +372,7 @@ impl<C: Calls> Update<'_, '_, C> {
 
     fn line(&self) -> String {
         let number: TaskNumber = self.task.number;
-        format!("Updated task {} {}", hash(number), self.changed.join(", "))
+        format!("Updated task {} {}", hash(number), joined(&self.changed, ", "))
     }
 
     fn told(self) -> Result<String, Failure> {

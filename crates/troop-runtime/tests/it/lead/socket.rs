@@ -2,9 +2,15 @@
 
 use serde_json::json;
 use tokio_util::task::TaskTracker;
-use troop_model::{Actor, Command, MemberName, NewTask, OperationId, Origin, TaskCommand};
-use troop_protocol::{Client, ClientError, FailureKind, Query, Session};
-use troop_runtime::find_lead;
+use troop_model::{
+    Actor, Command, Event, MemberName, NeedAnswer, NeedKind, NewTask, OperationId, Origin,
+    TaskCommand, Version,
+};
+use troop_protocol::{
+    Call, Client, ClientError, EventFeed, FailureKind, FollowCall, NeedList, Query, Session,
+    SubscriptionTicket, TeamList, TeamStanding, TranscriptEdge, TranscriptPage,
+};
+use troop_runtime::{LeadClient, find_lead};
 use uuid::Uuid;
 
 use super::stage::{Setting, Stage};
@@ -74,4 +80,158 @@ async fn a_socket_ends_with_its_lead() {
     assert!(!socket.exists());
     let late = client.call(create("x"), OperationId(Uuid::now_v7())).await.unwrap_err();
     assert!(matches!(late, ClientError::Gone), "{late}");
+}
+
+async fn follow(stage: &Stage, since: Version) -> EventFeed {
+    let tracker = TaskTracker::new();
+    LeadClient::subscribe(stage.folder.path(), &person(), since, &tracker).await.unwrap()
+}
+
+async fn log_of(stage: &Stage) -> Vec<Event> {
+    let mut log = stage.board.subscribe(Version::ZERO);
+    let mut events = Vec::new();
+    while let Some(event) = log.next_stored().await.unwrap() {
+        events.push(event.as_ref().clone());
+    }
+    events
+}
+
+async fn take(feed: &mut EventFeed, until: Version) -> Vec<Event> {
+    let mut events = Vec::new();
+    while feed.version() < until {
+        events.push(feed.next().await.unwrap());
+    }
+    events
+}
+
+#[tokio::test]
+async fn a_subscriber_gets_every_event_once_and_in_order_and_can_resume() {
+    let stage = Stage::new(Setting::default()).await;
+    let client = connect(&stage).await;
+    client.open(&person()).await.unwrap();
+    let mut feed = follow(&stage, Version::ZERO).await;
+    let mut last = Version::ZERO;
+    for nth in 0..20 {
+        let operation = OperationId(Uuid::now_v7());
+        last = client.call(create(&format!("t{nth}")), operation).await.unwrap().version;
+    }
+    let all = take(&mut feed, last).await;
+    let log: Vec<_> = log_of(&stage).await.into_iter().filter(|it| it.version <= last).collect();
+    assert_eq!(all, log);
+    let since = all[3].version;
+    let mut again = follow(&stage, since).await;
+    assert_eq!(take(&mut again, last).await, all[4..]);
+}
+
+#[tokio::test]
+async fn a_subscriber_that_does_not_read_holds_up_nobody_and_misses_nothing() {
+    let stage = Stage::new(Setting::default()).await;
+    let client = connect(&stage).await;
+    client.open(&person()).await.unwrap();
+    let mut feed = follow(&stage, Version::ZERO).await;
+    let mut last = Version::ZERO;
+    for nth in 0..200 {
+        let new = NewTask {
+            subject: format!("t{nth}"),
+            description: "x".repeat(60_000),
+            ..NewTask::default()
+        };
+        let command = Command::Task(TaskCommand::Create(new));
+        last = client.call(command, OperationId(Uuid::now_v7())).await.unwrap().version;
+    }
+    let versions: Vec<_> = take(&mut feed, last).await.into_iter().map(|it| it.version).collect();
+    assert_eq!(versions, (1..=last.0).map(Version).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_subscription_ends_with_its_lead_and_goes_on_at_the_board() {
+    let mut stage = Stage::new(Setting::default()).await;
+    let mut feed = follow(&stage, Version::ZERO).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("enough").await.unwrap();
+    lead.ended().await;
+    let ended = loop {
+        match feed.next().await {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(ended, ClientError::Gone), "{ended}");
+    let rest = stage.board.subscribe(feed.version()).next_stored().await.unwrap();
+    let log = log_of(&stage).await;
+    assert_eq!(rest.as_deref(), log.iter().find(|it| it.version > feed.version()));
+}
+
+#[tokio::test]
+async fn a_subscription_can_be_cancelled_and_there_is_a_limit() {
+    let stage = Stage::new(Setting::default()).await;
+    let client = connect(&stage).await;
+    client.open(&person()).await.unwrap();
+    let subscribe = Call::Follow(FollowCall::Events { since: Version::ZERO });
+    for nth in 1..=16 {
+        let ticket: SubscriptionTicket =
+            serde_json::from_str(client.ask_any(&subscribe).await.unwrap().get()).unwrap();
+        assert_eq!(ticket.subscription, nth);
+    }
+    let kind_of = |error| {
+        let ClientError::Failed(failure) = error else { panic!("{error}") };
+        failure.kind
+    };
+    let refused = client.ask_any(&subscribe).await.unwrap_err();
+    assert_eq!(kind_of(refused), FailureKind::Limit);
+    let cancel = Call::Follow(FollowCall::Cancel { subscription: 3 });
+    client.ask_any(&cancel).await.unwrap();
+    assert_eq!(kind_of(client.ask_any(&cancel).await.unwrap_err()), FailureKind::NotFound);
+    client.ask_any(&subscribe).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_needs_a_person_is_one_list_at_the_socket() {
+    let stage = Stage::new(Setting::default()).await;
+    let client = connect(&stage).await;
+    client.open(&person()).await.unwrap();
+    let new =
+        NewTask { subject: "deploy".to_owned(), approve_start: Some(true), ..NewTask::default() };
+    let command = Command::Task(TaskCommand::Create(new));
+    client.call(command, OperationId(Uuid::now_v7())).await.unwrap();
+    let list: NeedList = client.query(&Query::Needs {}).await.unwrap();
+    let [need] = list.needs.as_slice() else { panic!("{list:?}") };
+    assert_eq!((need.kind, need.text.as_str()), (NeedKind::Start, "deploy"));
+    for command in need.commands(NeedAnswer::Approve, "").unwrap() {
+        client.call(command, OperationId(Uuid::now_v7())).await.unwrap();
+    }
+    let list: NeedList = client.query(&Query::Needs {}).await.unwrap();
+    assert_eq!(list.needs, []);
+}
+
+#[tokio::test]
+async fn the_teams_of_the_store_are_listed_with_their_standing() {
+    let stage = Stage::new(Setting::default()).await;
+    let client = connect(&stage).await;
+    client.open(&person()).await.unwrap();
+    let list: TeamList = client.query(&Query::Teams { all: false }).await.unwrap();
+    let [team] = list.teams.as_slice() else { panic!("{list:?}") };
+    assert_eq!((team.name.as_str(), team.state), ("crew", TeamStanding::Running));
+}
+
+#[tokio::test]
+async fn a_transcript_is_read_and_followed_over_the_socket() {
+    let stage = Stage::new(Setting::default()).await;
+    let client = connect(&stage).await;
+    client.open(&person()).await.unwrap();
+    let read = |member: &str| Query::Transcript {
+        member: member.to_owned(),
+        from: TranscriptEdge::End,
+        cursor: None,
+        limit: 10,
+    };
+    let path = stage.folder.path().join("transcripts");
+    std::fs::create_dir_all(&path).unwrap();
+    let line = r#"{"at":"2026-01-01T10:00:00Z","source":"troop","level":"info","text":"seen"}"#;
+    std::fs::write(path.join("zed.jsonl"), format!("{line}\n")).unwrap();
+    let page: TranscriptPage = client.query(&read("zed")).await.unwrap();
+    assert_eq!(page.entries[0].line.text, "seen");
+    let missing = client.query::<TranscriptPage>(&read("nobody")).await.unwrap_err();
+    let ClientError::Failed(failure) = missing else { panic!("{missing}") };
+    assert_eq!(failure.kind, FailureKind::NotFound);
 }

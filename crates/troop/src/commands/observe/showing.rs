@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::{Serialize, de::IgnoredAny};
 use tokio::time::Instant;
 use troop_model::Time;
-use troop_observe::{Counts, Lines, Observer, Output, Session};
+use troop_observe::{LineSplitter, ObservedSession, Observer, ObserverCounts, ObserverOutput};
 
 use crate::{
     cli::ObserveArgs,
@@ -49,7 +49,7 @@ impl Form {
 #[derive(Debug)]
 pub(super) struct Showing<'a> {
     observer: Observer,
-    lines: Lines,
+    lines: LineSplitter,
     /// How many lines there were, and whether any of them can be JSON.
     n_lines: u64,
     has_objects: bool,
@@ -71,8 +71,8 @@ struct Drawn {
 #[derive(Serialize)]
 struct State<'a> {
     #[serde(flatten)]
-    session: &'a Session,
-    counts: &'a Counts,
+    session: &'a ObservedSession,
+    counts: &'a ObserverCounts,
 }
 
 /// What waits to be shown.
@@ -96,7 +96,7 @@ impl<'a> Showing<'a> {
         };
         Self {
             observer,
-            lines: Lines::default(),
+            lines: LineSplitter::default(),
             n_lines: 0,
             has_objects: false,
             page,
@@ -129,7 +129,7 @@ impl<'a> Showing<'a> {
                 self.page.add(self.observer.line(line, now))?;
             }
         }
-        self.has_changed |= self.observer.has_changed();
+        self.has_changed |= self.observer.take_changed();
         self.page.print(self.printer)
     }
 
@@ -239,25 +239,25 @@ impl Page {
         }
     }
 
-    fn add(&mut self, said: impl Iterator<Item = Output>) -> Result<()> {
+    fn add(&mut self, said: impl Iterator<Item = ObserverOutput>) -> Result<()> {
         for output in said {
             match (output, self.form) {
-                (Output::Supplement(added), Form::PassThrough) => {
+                (ObserverOutput::Supplement(added), Form::PassThrough) => {
                     serde_json::to_writer(&mut self.out, &added)?;
                     self.out.push(b'\n');
                 }
-                (Output::Event(event), Form::Events) => {
+                (ObserverOutput::Event(event), Form::Events) => {
                     serde_json::to_writer(&mut self.out, &event)?;
                     self.out.push(b'\n');
                 }
-                (Output::Event(event), Form::Story) => {
+                (ObserverOutput::Event(event), Form::Story) => {
                     self.out.extend_from_slice(self.told.line(&event, self.width).as_bytes());
                     self.out.push(b'\n');
                 }
-                (Output::Event(event), Form::Screen) => {
+                (ObserverOutput::Event(event), Form::Screen) => {
                     self.recent.push(self.told.line(&event, self.width));
                 }
-                (Output::Supplement(_) | Output::Event(_), _) => {}
+                (ObserverOutput::Supplement(_) | ObserverOutput::Event(_), _) => {}
             }
         }
         Ok(())

@@ -1,12 +1,12 @@
 //! How an observed team looks.
 
 use troop_model::Time;
-use troop_observe::{Observer, Output};
+use troop_observe::{Observer, ObserverOutput};
 
 use super::*;
 
 /// A team at work, as its lead's session says it.
-fn seen() -> (Session, Vec<String>) {
+fn seen() -> (ObservedSession, Vec<String>) {
     let used = |id: &str, tool: &str, input: &str| {
         format!(
             r#"{{"type":"assistant","message":{{"id":"m{id}","content":[{{"type":"tool_use","id":"{id}","name":"{tool}","input":{input}}}]}}}}"#
@@ -44,7 +44,7 @@ fn seen() -> (Session, Vec<String>) {
     let (mut told, mut teller) = (Vec::new(), Told::default());
     for line in lines {
         for output in observer.line(line.as_bytes(), Time::from_micros(0)) {
-            if let Output::Event(event) = output {
+            if let ObserverOutput::Event(event) = output {
                 told.push(anstream::adapter::strip_str(&teller.line(&event, 60)).to_string());
             }
         }
@@ -81,7 +81,7 @@ blue  0 of 3 tasks done
   ○ …  ship  not confirmed
 ";
     assert_eq!(text, expected);
-    assert_eq!(observed(&Session::default(), 60), "", "no team is nothing");
+    assert_eq!(observed(&ObservedSession::default(), 60), "", "no team is nothing");
 }
 
 #[test]

@@ -56,7 +56,7 @@ async fn who_ends_its_task_by_its_tool_has_what_it_says_and_writes_after_it_in_i
     }
     assert!(run.out.contains("Both are done."), "{}", run.out);
     let told = mock.requests().iter().map(Seen::last).find(|it| it.contains("Updated task #1"));
-    assert!(told.unwrap().contains("It counts as done when your turn ends."));
+    assert!(told.unwrap().contains("The task is completed when your turn ends."));
 }
 
 #[tokio::test]

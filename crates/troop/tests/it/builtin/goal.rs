@@ -185,7 +185,7 @@ async fn a_goal_and_the_team_outlive_a_conversation_that_is_cut() {
         n_asked += 1;
         let answer = match n_asked {
             1 => return Answer::Hang,
-            _ if seen.last().contains("is about to be cut") => Answer::text("I forgot all"),
+            _ if seen.last().contains("is about to be shortened") => Answer::text("I forgot all"),
             2..20 => Answer::call("Read", &json!({"file_path": "big.txt"})),
             _ => Answer::text("Here it is."),
         };

@@ -53,7 +53,7 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
     let mock = MockModel::start(|seen| match member(seen).as_str() {
         "lead" => decides(seen),
         _ if seen.last().contains("write the file ") => works(seen),
-        _ if seen.last().contains("made `") => {
+        _ if seen.last().contains("created `") => {
             Answer::call("Bash", &json!({"command": "touch two.txt"}))
         }
         _ => Answer::text("It is written."),
@@ -136,7 +136,7 @@ async fn an_injection_gets_nobody_the_rights_of_another() {
         mock.requests().iter().map(Seen::last).find(|it| it.contains("`Agent` is for the lead"));
     let told = told.unwrap_or_else(|| panic!("{} {}", run.out, run.err));
     for refused in
-        ["there is no open request", "ask members to stop", "is not in your working folder"]
+        ["there is no open request", "ask members to stop", "is outside your working folder"]
     {
         assert!(told.contains(refused), "`{refused}` is not in {told}");
     }

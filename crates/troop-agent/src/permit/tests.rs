@@ -16,16 +16,16 @@ fn check(rules: &Rules, mode: Permissions, tool: &str, what: &str) -> &'static s
     check_link(rules, mode, tool, (what, what))
 }
 
-/// The same for a path whose links lead elsewhere.
+/// The same for a path with links.
 fn check_link(
     rules: &Rules,
     mode: Permissions,
     tool: &str,
     (what, real): (&str, &str),
 ) -> &'static str {
-    let deed =
+    let action =
         ToolAction { tool, category: Category::of(tool), what, real, root: Path::new("/home/p") };
-    match rules.check(mode, &deed) {
+    match rules.check(mode, &action) {
         Permit::Yes => "yes",
         Permit::Ask => "ask",
         Permit::No(_) => "no",
@@ -140,7 +140,7 @@ fn a_rule_that_allows_a_program_allows_nothing_else_that_is_written_like_it() {
         ("ls 'a b' \"c\"", "yes"),
         ("rustc --version", "yes"),
         ("A=1 make all", "yes"),
-        // What is set before a program decides which one runs, and what it does.
+        // An assignment before a program decides which one runs, and what it does.
         ("PATH=. ls", "ask"),
         ("LD_PRELOAD=./x.so ls", "ask"),
         ("TROOP_AS= TROOP_MEMBER= troop member mode ann bypass", "ask"),
@@ -150,13 +150,13 @@ fn a_rule_that_allows_a_program_allows_nothing_else_that_is_written_like_it() {
         ("export PATH=.; ls", "ask"),
         ("PATH=. rustc --version", "ask"),
         ("B=1 make all", "ask"),
-        // A word is no two words, and other space is no space.
+        // One word is not two, and other white space does not separate words.
         ("'cargo test'", "ask"),
         ("'ls -l'", "ask"),
         ("./run\u{a0}evil", "ask"),
         ("./run\u{c}evil; ls", "ask"),
         ("ls\revil", "ask"),
-        // Nothing is read, written or put in.
+        // Redirections and substitutions need permission.
         ("ls > x", "ask"),
         ("ls <(rm x)", "ask"),
         ("ls \"$(rm x)\"", "ask"),
@@ -489,8 +489,8 @@ fn what_a_rule_hides_is_not_shown_by_links_patterns_other_folders_or_as_part_of_
         ("ls -la", "yes"),
     ] {
         let (tool, category) = ("Bash", Category::Shell);
-        let deed = ToolAction { tool, category, what: line, real: line, root };
-        let permit = match rules.check(Bypass, &deed) {
+        let action = ToolAction { tool, category, what: line, real: line, root };
+        let permit = match rules.check(Bypass, &action) {
             Permit::Yes => "yes",
             Permit::Ask => "ask",
             Permit::No(_) => "no",

@@ -1,4 +1,4 @@
-//! Reads a script as a shell does. Where it cannot be sure of that, it also guesses: nothing that may run is left out.
+//! Parses a script as a shell does. Where shells differ, it also guesses, so that nothing that may run is missed.
 
 mod guess;
 mod here;
@@ -9,13 +9,13 @@ use super::{ShellCommand, ShellLine};
 use guess::guess;
 use here::HereDocument;
 
-/// How deep commands are looked for in commands. Nobody writes more.
+/// How deeply commands may be nested. Nobody writes more.
 const MAX_DEPTH: usize = 16;
 
-/// Takes a script apart.
+/// Parses a script.
 pub(super) fn read(text: &str, depth: usize) -> ShellLine {
     ShellReader::read(text, depth, |reader| {
-        // What closes something that was not opened ends nothing.
+        // A closing bracket without an opening one ends nothing.
         while reader.rest.peek().is_some() {
             reader.commands(None);
         }
@@ -28,29 +28,28 @@ struct ShellReader<'a> {
     depth: usize,
     /// Here-documents whose text begins after this line.
     awaited: Vec<HereDocument>,
-    /// Whether shells may take it for something else than was read. Then commands may be where only text was seen.
+    /// Whether some shell may read it differently. Then text may turn out to be commands.
     is_unsure: bool,
 }
 
-/// A command that is being read.
+/// A command while it is read.
 #[derive(Default)]
 struct CommandDraft {
     words: Vec<String>,
-    /// The word that is being read; an empty one in quotes is one, too.
+    /// The word that is being read. An empty one in quotes counts.
     word: Option<String>,
-    /// Whether a word has begun, also if nothing can be seen of it yet.
+    /// Whether a word has begun, even if it has no visible characters yet.
     is_begun: bool,
     has_brace: bool,
     next: NextWord,
 }
 
-/// What the next word is.
 #[derive(Default)]
 enum NextWord {
     #[default]
     Word,
     File,
-    /// What a program gets as its input, which may be a shell.
+    /// The standard input of a program, which may be a shell.
     Input,
 }
 
@@ -77,7 +76,7 @@ impl<'a> ShellReader<'a> {
         reader.line
     }
 
-    /// Reads commands to the end, or to what closes them.
+    /// Reads commands up to the end, or up to the closing character.
     fn commands(&mut self, close: Option<char>) {
         let mut draft = CommandDraft::default();
         let mut is_open = close.is_some();
@@ -88,7 +87,7 @@ impl<'a> ShellReader<'a> {
             }
             match c {
                 ' ' | '\t' => self.end_word(&mut draft),
-                // Some take these for space and some do not.
+                // Shells differ about these as white space.
                 '\r' | '\x0b' | '\x0c' => {
                     self.line.is_clear = false;
                     self.end_word(&mut draft);
@@ -118,7 +117,8 @@ impl<'a> ShellReader<'a> {
     }
 
     fn end_word(&mut self, draft: &mut CommandDraft) {
-        (draft.is_begun, draft.has_brace) = (false, false);
+        draft.is_begun = false;
+        draft.has_brace = false;
         let Some(word) = draft.word.take() else { return };
         match std::mem::take(&mut draft.next) {
             NextWord::Word => draft.words.push(word),
@@ -143,7 +143,7 @@ impl<'a> ShellReader<'a> {
     }
 
     fn bracket(&mut self, draft: &mut CommandDraft) {
-        // In `!(a)`, `a=(b)` and behind `=~` they are part of a word, and what follows may be, too.
+        // In `!(a)`, `a=(b)` and after `=~` they are part of a word, and so may be what follows.
         let is_function = self.rest.peek() == Some(&')');
         self.is_unsure |= draft.is_begun && !is_function || draft.words.iter().any(|it| it == "=~");
         self.end(draft);
@@ -167,7 +167,7 @@ impl<'a> ShellReader<'a> {
         self.is_unsure |= !self.awaited.is_empty();
     }
 
-    /// Adds what else may run: a text that is read by itself.
+    /// Adds what else may run: a text that is parsed by itself.
     fn also(&mut self, text: &str, read: fn(&str, usize) -> ShellLine) {
         self.line.is_clear = false;
         if self.depth >= MAX_DEPTH {
@@ -213,7 +213,7 @@ impl<'a> ShellReader<'a> {
         }
     }
 
-    /// Leaves out line ends that a backslash takes away.
+    /// Skips escaped line breaks.
     fn join(&mut self) {
         loop {
             let mut ahead = self.rest.clone();
@@ -224,7 +224,7 @@ impl<'a> ShellReader<'a> {
         }
     }
 
-    /// A dollar outside of quotes, where it may stand before some.
+    /// A dollar outside of quotes, where quotes may follow it.
     fn dollar(&mut self, draft: &mut CommandDraft) {
         self.join();
         match self.rest.peek() {
@@ -238,7 +238,7 @@ impl<'a> ShellReader<'a> {
         }
     }
 
-    /// `$'…'`, in which not all shells know escapes.
+    /// `$'…'`, in which some shells know escapes.
     fn quoted_with_escapes(&mut self, draft: &mut CommandDraft) {
         draft.begin();
         while let Some(c) = self.rest.next() {
@@ -254,7 +254,7 @@ impl<'a> ShellReader<'a> {
         self.is_unsure = true;
     }
 
-    /// What is put in from elsewhere: it is nothing as far as one can see, but what prints it is a command.
+    /// A substitution: its value is unknown, but the command that prints it runs.
     fn put_in(&mut self, mark: char, draft: &mut CommandDraft) {
         draft.is_begun = true;
         if mark == '`' {
@@ -275,7 +275,7 @@ impl<'a> ShellReader<'a> {
         }
     }
 
-    /// Shells look for the end of these first, and then at what is in them.
+    /// Shells first look for the end of these, and then at their content.
     fn backticks(&mut self) {
         let mut text = String::new();
         while let Some(c) = self.rest.next() {
@@ -284,7 +284,7 @@ impl<'a> ShellReader<'a> {
                 '\\' => match self.rest.next() {
                     Some(c @ ('`' | '\\' | '$')) => text.push(c),
                     next => {
-                        // Whether the backslash stays depends on the quotes around all of it.
+                        // Whether the backslash stays depends on the quotes around the whole.
                         self.is_unsure |= next == Some('"');
                         text.push('\\');
                         text.extend(next);
@@ -296,7 +296,7 @@ impl<'a> ShellReader<'a> {
         self.is_unsure = true;
     }
 
-    /// `${NAME}`, or more than that: anything can be in there, with quotes by rules of their own.
+    /// `${NAME}`, or a longer form with its own rules for quotes.
     fn variable(&mut self, draft: &mut CommandDraft) {
         draft.push('$');
         let is_end = |c: &char| *c == '}';
@@ -312,7 +312,7 @@ impl<'a> ShellReader<'a> {
 
     fn redirected(&mut self, mark: char, draft: &mut CommandDraft) {
         self.line.is_clear = false;
-        // `2>` is no word.
+        // `2>` is not a word.
         draft.word.take_if(|word| word.chars().all(|c| c.is_ascii_digit()));
         self.end_word(draft);
         self.join();

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::text_pattern::TextPattern;
 
-/// A rule about what may be done.
+/// A rule about the use of tools.
 #[derive(Clone, Debug)]
 pub struct Rule {
     text: String,
@@ -25,33 +25,30 @@ pub struct Rule {
 #[derive(Clone, Debug)]
 enum RuleScope {
     Anything,
-    /// Commands, in which `*` is any text.
+    /// Commands, in which `*` matches any text.
     Command(CommandPattern),
-    /// Paths in the working folder.
+    /// Paths relative to the working folder.
     Paths(GlobMatcher),
-    /// Paths from the root of the file system on.
+    /// Absolute paths.
     Absolute(GlobMatcher),
 }
 
-/// How commands are written that a rule is about.
+/// The commands that a rule is about.
 #[derive(Clone, Debug)]
 struct CommandPattern {
     written: String,
-    /// Its words, each as the shell takes it.
+    /// Its words as a shell splits them.
     words: Vec<String>,
     /// Whether more words may follow.
     is_prefix: bool,
 }
 
-/// Why a text is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "`{text}` is no rule: {why}; write it like `Bash(git status:*)`, `Edit(src/**)` or `Read(.env)`"
 )]
 pub struct BadRule {
-    /// As it was written.
     pub text: String,
-    /// What is wrong with it.
     pub why: String,
 }
 
@@ -81,8 +78,8 @@ impl FromStr for Rule {
     }
 }
 
-/// A pattern of paths, as in `.gitignore`: one without a slash is meant in every folder, a folder with all that is in it. Two
-/// slashes begin a path from the root on.
+/// A path pattern as in `.gitignore`: without a slash it matches in every folder; a folder matches with its content.
+/// Two slashes begin an absolute path.
 fn paths(pattern: &str) -> Result<RuleScope, String> {
     let (is_absolute, pattern) = match pattern.strip_prefix("//") {
         Some(rest) => (true, format!("/{}", rest.trim_start_matches('/'))),
@@ -110,49 +107,52 @@ impl CommandPattern {
         Self { written: written.to_owned(), words, is_prefix: front.is_some() }
     }
 
-    /// Whether words are like this, each shown in the same way.
+    /// Whether words match, with the words of both sides written in the same way.
     fn is_like(&self, words: &[String], shown: fn(&str) -> String) -> bool {
         let all = |words: &[String]| words.iter().map(|it| shown(it)).collect::<Vec<_>>().join(" ");
-        let (pattern, text) = (all(&self.words), all(words));
+        let pattern = all(&self.words);
+        let text = all(words);
         let goes_on =
             || self.is_prefix && TextPattern::of_stars(&format!("{pattern} *")).is_match(&text);
         TextPattern::of_stars(&pattern).is_match(&text) || goes_on()
     }
 
-    /// Whether it lets a command run. What sets variables is only meant where the rule says so.
+    /// Whether it allows a command. Commands with assignments must be allowed with them.
     fn allows(&self, command: &ShellCommand) -> bool {
         let says_so = || ShellCommand { words: self.words.clone() }.assigns();
         (!command.assigns() || says_so()) && self.is_like(&command.words, marked)
     }
 }
 
-/// A word with its borders, so that none passes for two.
+/// A word in quotes where it could pass for two.
 fn marked(word: &str) -> String {
     let is_plain = !word.is_empty() && !word.contains([' ', '\t', '\n', '\'', '"']);
     if is_plain { word.to_owned() } else { format!("{word:?}") }
 }
 
 impl Rule {
-    /// Whether it is about all that a tool can do.
+    /// Whether it covers every use of a tool.
     pub(super) fn is_about_all_of(&self, tool: &str) -> bool {
         matches!(self.what, RuleScope::Anything) && self.is_about(tool)
     }
 
-    /// Whether it lets this be done, as it is written. Of commands, see [`Self::allows_command`].
-    pub(super) fn allows(&self, deed: &ToolAction<'_>) -> bool {
-        self.is_about(deed.tool)
+    /// Whether it allows an action as written. For single commands see [`Self::allows_command`].
+    pub(super) fn allows(&self, action: &ToolAction<'_>) -> bool {
+        self.is_about(action.tool)
             && match &self.what {
                 RuleScope::Anything => true,
-                RuleScope::Command(pattern) => deed.what.trim() == pattern.written,
-                // Both the path and where its links lead.
-                RuleScope::Paths(paths) => paths.is_match(deed.what) && paths.is_match(deed.real),
+                RuleScope::Command(pattern) => action.what.trim() == pattern.written,
+                // Both the path and what its links lead to.
+                RuleScope::Paths(paths) => {
+                    paths.is_match(action.what) && paths.is_match(action.real)
+                }
                 RuleScope::Absolute(paths) => {
-                    on_both(deed).into_iter().all(|it| paths.is_match(it))
+                    on_both(action).into_iter().all(|it| paths.is_match(it))
                 }
             }
     }
 
-    /// Whether it lets one command of a line run, on which nothing is hidden.
+    /// Whether it allows one command of a line in which nothing is hidden.
     pub(super) fn allows_command(&self, tool: &str, command: &ShellCommand) -> bool {
         match &self.what {
             RuleScope::Command(pattern) => self.is_about(tool) && pattern.allows(command),
@@ -162,7 +162,7 @@ impl Rule {
     }
 
     /// Whether it is about a file that a command names.
-    fn forbids_file_of(&self, deed: &ToolAction<'_>) -> bool {
+    fn forbids_file_of(&self, action: &ToolAction<'_>) -> bool {
         let how = match self.tool.as_str() {
             "Read" => FileUse::Look,
             "Edit" => FileUse::Change,
@@ -170,33 +170,33 @@ impl Rule {
         };
         let is_meant = |path: String| match &self.what {
             RuleScope::Paths(paths) => paths.is_match(&path),
-            RuleScope::Absolute(paths) => paths.is_match(deed.root.join(&path)),
+            RuleScope::Absolute(paths) => paths.is_match(action.root.join(&path)),
             RuleScope::Anything | RuleScope::Command(_) => false,
         };
-        deed.category == Category::Shell && named::files(deed, how).into_iter().any(is_meant)
+        action.category == Category::Shell && named::files(action, how).into_iter().any(is_meant)
     }
 
-    /// Whether it is about this, or about any part of it.
-    pub(super) fn forbids(&self, deed: &ToolAction<'_>) -> bool {
-        self.forbids_file_of(deed)
-            || self.is_about(deed.tool)
+    /// Whether it is about this action, or any part of it.
+    pub(super) fn forbids(&self, action: &ToolAction<'_>) -> bool {
+        self.forbids_file_of(action)
+            || self.is_about(action.tool)
                 && match &self.what {
                     RuleScope::Anything => true,
                     RuleScope::Command(pattern) => {
-                        let ways = ShellLine::read(deed.what).all_ways();
-                        deed.what.trim() == pattern.written
+                        let ways = ShellLine::read(action.what).all_ways();
+                        action.what.trim() == pattern.written
                             || ways.iter().any(|words| pattern.is_like(words, str::to_owned))
                     }
                     RuleScope::Paths(paths) => {
-                        paths.is_match(deed.what) || paths.is_match(deed.real)
+                        paths.is_match(action.what) || paths.is_match(action.real)
                     }
                     RuleScope::Absolute(paths) => {
-                        on_both(deed).into_iter().any(|it| paths.is_match(it))
+                        on_both(action).into_iter().any(|it| paths.is_match(it))
                     }
                 }
     }
 
-    /// Whether it says the name of a tool, or of its server.
+    /// Whether it names a tool, or the MCP server of the tool.
     pub(crate) fn names(&self, tool: &str) -> bool {
         let is_all = self.tool.strip_suffix('*').is_some_and(|front| tool.starts_with(front));
         // `mcp__server` means all tools of that server.
@@ -205,12 +205,12 @@ impl Rule {
         self.tool == tool || is_all || is_server
     }
 
-    /// A rule about edits is about all tools that change files, one about reading about all that look at them.
+    /// A rule about `Edit` covers all tools that change files, and one about `Read` all tools that read them.
     fn is_about(&self, tool: &str) -> bool {
         let family = match tool {
             "Write" | "Edit" => "Edit",
             "Read" | "Glob" | "Grep" | "LS" => "Read",
-            // Claude Code has had both names for it.
+            // Claude Code has used both names.
             "Task" => "Agent",
             "Agent" => "Task",
             other => other,
@@ -219,9 +219,9 @@ impl Rule {
     }
 }
 
-/// The path of a deed and where its links lead, from the root on.
-fn on_both(deed: &ToolAction<'_>) -> [std::path::PathBuf; 2] {
-    [deed.what, deed.real].map(|path| deed.root.join(Path::new(path)))
+/// The absolute path of an action, as given and with links resolved.
+fn on_both(action: &ToolAction<'_>) -> [std::path::PathBuf; 2] {
+    [action.what, action.real].map(|path| action.root.join(Path::new(path)))
 }
 
 impl fmt::Display for Rule {

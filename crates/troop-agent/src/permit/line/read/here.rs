@@ -1,12 +1,11 @@
-//! Here-documents: text for a program, which may be a shell, and in which commands may be put in.
+//! Here-documents: text for a program, which may be a shell, with substitutions in it.
 
 use super::{CommandDraft, ShellReader, read};
 
-/// A here-document.
 pub(super) struct HereDocument {
     /// The line that ends it.
     delimiter: String,
-    /// Whether nothing is put into it.
+    /// Whether it has no substitutions.
     is_literal: bool,
     strips_tabs: bool,
 }
@@ -18,7 +17,8 @@ impl ShellReader<'_> {
         while self.rest.next_if(|c| " \t".contains(*c)).is_some() {
             self.join();
         }
-        let (mut word, mut is_literal) = (CommandDraft::default(), false);
+        let mut word = CommandDraft::default();
+        let mut is_literal = false;
         while let Some(c) = self.next_of_delimiter() {
             is_literal |= "'\"\\".contains(c);
             match c {
@@ -56,7 +56,8 @@ impl ShellReader<'_> {
     fn here_document(&mut self, here: &HereDocument) -> String {
         let mut text = String::new();
         while self.rest.peek().is_some() {
-            let (mut line, mut is_joined) = (self.rest_of_line(), false);
+            let mut line = self.rest_of_line();
+            let mut is_joined = false;
             while !here.is_literal && goes_on(&line) && self.rest.peek().is_some() {
                 line.pop();
                 line.push_str(&self.rest_of_line());
@@ -64,7 +65,7 @@ impl ShellReader<'_> {
             }
             let bare = if here.strips_tabs { line.trim_start_matches('\t') } else { &line };
             if bare == here.delimiter {
-                // Some shells look for the end in what is written, and some in what is joined.
+                // Some shells look for the end in the lines as written, others in the joined lines.
                 self.is_unsure |= is_joined;
                 return text;
             }
@@ -79,7 +80,7 @@ impl ShellReader<'_> {
         self.rest.by_ref().take_while(|c| *c != '\n').collect()
     }
 
-    /// Reads text in which nothing runs but what is put in.
+    /// Reads text in which only substitutions run.
     fn put_ins(&mut self) {
         let mut draft = CommandDraft::default();
         while let Some(c) = self.rest.next() {
@@ -92,7 +93,7 @@ impl ShellReader<'_> {
     }
 }
 
-/// Whether a line is joined with the next: the backslash at its end is not escaped itself.
+/// Whether the next line belongs to this one: it ends with a backslash that is not escaped.
 fn goes_on(line: &str) -> bool {
     line.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1
 }

@@ -1,4 +1,5 @@
-//! Skills: what a project knows how to do. Agents are told what there is, and read it when they need it.
+//! Skills: instructions of a project for certain kinds of work. Agents get a list, and read a skill when they need
+//! it.
 
 use std::{fs, path::Path};
 
@@ -8,16 +9,15 @@ use crate::definition::FrontMatter;
 const FOLDER: &str = ".claude/skills";
 const MAX_SKILLS: usize = 100;
 
-/// What there is, for an agent that can read it. None if there is nothing.
+/// The list of skills, for an agent that can read their files. None if there are none.
 pub(super) fn listed(folder: &Path) -> Option<String> {
     let line = |skill: Skill| format!("- {}: {} (in `{}`)\n", skill.title, skill.about, skill.file);
     let skills: String = all(folder)?.into_iter().map(line).collect();
-    let head = "\n# Skills of this project\n\nHow some things are done here. When one fits your work, read its file before you \
-                begin.\n\n";
+    let head = "\n# Skills of this project\n\nHow some things are done here. If one fits your work, read its file before you begin.\n\n";
     (!skills.is_empty()).then(|| format!("{head}{skills}"))
 }
 
-/// All of it, for an agent that cannot. None if there is nothing.
+/// The skills in full, for an agent that cannot read their files. None if there are none.
 pub(super) fn told(folder: &Path) -> Option<String> {
     let text = |skill: Skill| format!("## {}\n\n{}\n\n", skill.title, skill.text.trim());
     let skills: String = all(folder)?.into_iter().map(text).collect();
@@ -25,7 +25,6 @@ pub(super) fn told(folder: &Path) -> Option<String> {
     (!skills.is_empty()).then(|| format!("{head}{skills}"))
 }
 
-/// One skill.
 struct Skill {
     title: String,
     about: String,

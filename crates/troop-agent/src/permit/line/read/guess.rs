@@ -1,10 +1,10 @@
-//! What may run in a script that cannot be read for sure.
+//! Guesses what may run in a script that cannot be parsed reliably.
 
 use super::super::{ShellCommand, ShellLine};
 
 const QUOTES: [char; 3] = ['\'', '"', '\\'];
 
-/// Adds all that could be a command, whatever the quotes in it mean.
+/// Adds everything that could be a command, whatever its quotes mean.
 pub(super) fn guess(text: &str, line: &mut ShellLine) {
     line.is_clear = false;
     let joined = text.replace("\\\n", "");

@@ -1,4 +1,4 @@
-//! What a project tells its agents, as people already keep it: `AGENTS.md`, `CLAUDE.md`, and skills.
+//! What a project tells its agents, in the files that people already have: `AGENTS.md`, `CLAUDE.md`, and skills.
 
 mod skills;
 
@@ -8,27 +8,32 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::{permit::Veil, prompt::of_others};
+use crate::{Definition, permit::Veil, prompt::of_others};
 
-/// How much of all that is told.
+/// How long the whole context may be.
 const MAX_CONTEXT: usize = 96 * 1024;
-/// How far a file may go on in another.
+/// How deeply files may import each other.
 const MAX_DEPTH: usize = 4;
-/// Files that a project has for agents, and a person for all projects.
+/// Files for agents, in a project and in a person's own folder.
 const NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
 
-/// Where to look.
+/// Where to look for context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextSources {
-    /// The project, where its files are not all in the working folder.
+    /// The project, if its files are not all in the working folder.
     pub project: Option<PathBuf>,
     /// The person's own folder.
     pub home: Option<PathBuf>,
 }
 
 impl ContextSources {
-    /// All that an agent in this folder is to know, as text. Empty if nobody wrote anything.
-    /// What may not be looked at is not told either.
+    /// The folders in which agents are described, for an agent that works in this folder.
+    pub(crate) fn definitions(&self, folder: &Path) -> Vec<PathBuf> {
+        Definition::folders(self.project.as_deref().unwrap_or(folder), self.home.as_deref())
+    }
+
+    /// The context for an agent in this folder; empty if there is none. Files that the agent may not read are left
+    /// out.
     pub(crate) fn read(&self, folder: &Path, veil: &Veil) -> String {
         let mut told = ContextCollector {
             veil,
@@ -42,16 +47,17 @@ impl ContextSources {
                 fs::read_to_string(home.join(path)).ok()
             });
         }
-        // What is not kept with the files is only in the project itself.
+        // Files that git does not track are only in the project itself.
         let other = self.project.as_deref().filter(|project| *project != folder);
         let other = other.map(up_to_top).unwrap_or_default();
-        let (above, here) = (up_to_top(folder), skills::listed(folder));
+        let above = up_to_top(folder);
+        let here = skills::listed(folder);
         for folder in above.iter().chain(&other) {
             told.folder(folder, "of this project", |path| {
                 fs::read_to_string(real_inside(folder, path)?).ok()
             });
         }
-        // Nobody can read from here what is above, or not kept with the files.
+        // The agent cannot read skills above its folder, or untracked ones.
         let above =
             above.iter().filter(|it| **it != folder).chain(other.iter().filter(|_| here.is_none()));
         let far: Vec<_> = above.filter_map(|folder| skills::told(folder)).collect();
@@ -60,7 +66,7 @@ impl ContextSources {
     }
 }
 
-/// A folder and those above it, up to the top of the repository that it is in, outermost first.
+/// A folder and its parents up to the top of its repository, outermost first.
 fn up_to_top(folder: &Path) -> Vec<&Path> {
     let n_up = folder.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
     let mut folders: Vec<_> = folder.ancestors().take(n_up + 1).collect();
@@ -71,7 +77,7 @@ fn up_to_top(folder: &Path) -> Vec<&Path> {
 struct ContextCollector<'a> {
     veil: &'a Veil,
     text: String,
-    /// What was told already. The same text under two names is told once.
+    /// The texts so far. The same text under two names is included once.
     texts: BTreeSet<String>,
     files: BTreeSet<PathBuf>,
 }
@@ -88,7 +94,7 @@ impl ContextCollector<'_> {
         }
     }
 
-    /// A text, and after it the files of the folder that it names as `@path`.
+    /// A text, followed by the files of the folder that it names as `@path`.
     fn with_imports(&mut self, text: &str, folder: &Path, file: &Path, depth: usize) -> String {
         let mut whole = text.to_owned();
         if depth >= MAX_DEPTH {
@@ -100,7 +106,7 @@ impl ContextCollector<'_> {
             if !self.files.insert(folder.join(&path)) {
                 continue;
             }
-            // A name with an @ before it may be anything.
+            // An `@` before a word does not always mean a file.
             let Some(text) = read_inside(folder, &path).filter(|_| !self.is_veiled(folder, &path))
             else {
                 continue;
@@ -111,7 +117,7 @@ impl ContextCollector<'_> {
         whole
     }
 
-    /// Whether nobody may look at a file, by its path or by where its links lead.
+    /// Whether a file is hidden, by its path or by what its links lead to.
     fn is_veiled(&self, folder: &Path, path: &Path) -> bool {
         let real = fs::canonicalize(folder.join(path)).unwrap_or_default();
         let root = fs::canonicalize(folder).unwrap_or_default();
@@ -126,14 +132,15 @@ impl ContextCollector<'_> {
         } else {
             let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             self.text.push_str(text.get(..end).unwrap_or_default());
-            self.text.push_str("\n[the rest is not told, because it is too long]\n");
+            self.text.push_str("\n[the rest is left out because it is too long]\n");
         }
     }
 }
 
-/// The words that name a file: those with an @ before them, outside of code.
+/// The files that a text names with an `@`, outside of code.
 fn imports(text: &str) -> Vec<PathBuf> {
-    let (mut found, mut is_code) = (Vec::new(), false);
+    let mut found = Vec::new();
+    let mut is_code = false;
     for line in text.lines() {
         if line.trim_start().starts_with("```") {
             is_code = !is_code;
@@ -150,7 +157,7 @@ fn imports(text: &str) -> Vec<PathBuf> {
     found
 }
 
-/// A path without steps back; none if it leads out.
+/// A path without `..`; none if it leads out.
 fn inside(path: &Path) -> Option<PathBuf> {
     let mut inside = PathBuf::new();
     for part in path.components() {
@@ -164,14 +171,14 @@ fn inside(path: &Path) -> Option<PathBuf> {
     Some(inside)
 }
 
-/// A file of a folder that is not too long, through no link that leads out.
+/// The content of a file that is not too long and not behind a link that leads out.
 fn read_inside(folder: &Path, path: &Path) -> Option<String> {
     let real = real_inside(folder, path)?;
     let is_small = fs::metadata(&real).ok()?.len() <= MAX_CONTEXT as u64;
     is_small.then(|| fs::read_to_string(&real).ok()).flatten()
 }
 
-/// Where a file of a folder is, if no link leads out. What is no file is none.
+/// The real path of a file, unless a link leads out or it is not a file.
 fn real_inside(folder: &Path, path: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(folder.join(path)).ok()?;
     let is_inside = real.starts_with(fs::canonicalize(folder).ok()?);

@@ -1,4 +1,4 @@
-//! Files that a command names: what nobody may look at with a tool for files is not shown by the usual programs either.
+//! The files that a command names: rules about reading and editing hold for the usual programs, too.
 
 use std::{
     fs,
@@ -9,40 +9,41 @@ use globset::Glob;
 
 use super::{ToolAction, line::ShellLine};
 
-/// Programs that show what is in the files that they are given.
+/// Programs that show the content of their files.
 const SHOW: [&str; 33] = [
     "cat", "head", "tail", "less", "more", "tac", "nl", "bat", "grep", "egrep", "fgrep", "rg",
     "sed", "awk", "cut", "sort", "uniq", "diff", "cmp", "strings", "xxd", "od", "hexdump",
     "base64", "cp", "mv", "ln", "tar", "zip", "source", ".", "curl", "dd",
 ];
-/// What git shows of files.
+/// The subcommands of git that show files.
 const GIT_SHOWS: [&str; 7] = ["show", "diff", "grep", "log", "blame", "cat-file", "archive"];
-/// Programs that change the files that they are given.
+/// Programs that change their files.
 const CHANGE: [&str; 13] = [
     "sed", "tee", "cp", "mv", "ln", "rm", "rmdir", "unlink", "touch", "truncate", "dd", "chmod",
     "install",
 ];
-/// Programs that take folders with all that is in them, and those that do so if they are told to.
+/// Programs that take whole folders, and those that do so with an option.
 const TAKE_ALL: [&str; 3] = ["mv", "tar", "zip"];
 const TAKE_ALL_IF_TOLD: [&str; 7] = ["grep", "egrep", "fgrep", "cp", "rm", "diff", "chmod"];
-/// What stands for several names.
+/// Wildcards in file names.
 const WILD: [char; 3] = ['*', '?', '['];
-/// How many files are looked at. Who has more has been shown much already.
+/// How many files are checked at most.
 const MAX_FILES: usize = 5_000;
 
-/// What rules about files are about.
+/// What a rule about files is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileUse {
     Look,
     Change,
 }
 
-/// The files that a line names and would use so, from the working folder on: by their names, behind links, by patterns, and
-/// in folders that are taken as a whole.
-pub(super) fn files(deed: &ToolAction<'_>, how: FileUse) -> Vec<String> {
-    let line = ShellLine::read(deed.what);
+/// The files that a line would use in this way, relative to the working folder: by name, behind links, by wildcards,
+/// and in folders that are taken whole.
+pub(super) fn files(action: &ToolAction<'_>, how: FileUse) -> Vec<String> {
+    let line = ShellLine::read(action.what);
     let ways = line.all_ways();
-    let (mut words, mut folders) = (line.files.clone(), Vec::new());
+    let mut words = line.files.clone();
+    let mut folders = Vec::new();
     for (program, rest) in ways.iter().filter_map(|words| words.split_first()) {
         if !uses(program, rest, how) {
             continue;
@@ -52,7 +53,7 @@ pub(super) fn files(deed: &ToolAction<'_>, how: FileUse) -> Vec<String> {
         words.extend(parts.map(str::to_owned).chain(rest.iter().cloned()));
         if takes_all(program, rest) {
             folders.extend(rest.iter().cloned());
-            // Without a path it searches where it is.
+            // Without a path, grep searches the present folder.
             let n_said = rest.iter().filter(|word| !word.starts_with('-')).count();
             let is_here = program.ends_with("grep") && n_said < 2;
             folders.extend(is_here.then(|| ".".to_owned()));
@@ -62,18 +63,19 @@ pub(super) fn files(deed: &ToolAction<'_>, how: FileUse) -> Vec<String> {
     let named = |words: &[String]| {
         let words = words.iter().filter(|word| !word.is_empty());
         let all = words.flat_map(|word| places.iter().map(move |place| place.join(word)));
-        all.map(|path| from_folder(deed.root, &path))
-            .flat_map(|path| expanded(deed.root, &path))
+        all.map(|path| from_folder(action.root, &path))
+            .flat_map(|path| expanded(action.root, &path))
             .collect::<Vec<_>>()
     };
-    let (files, folders) = (named(&words), named(&folders));
-    let inside = folders.iter().flat_map(|folder| all_in(deed.root, folder));
+    let files = named(&words);
+    let folders = named(&folders);
+    let inside = folders.iter().flat_map(|folder| all_in(action.root, folder));
     let all: Vec<_> = files.into_iter().chain(inside).collect();
-    let real: Vec<_> = all.iter().filter_map(|path| real(deed.root, path)).collect();
+    let real: Vec<_> = all.iter().filter_map(|path| real(action.root, path)).collect();
     all.into_iter().chain(real).map(|path| path.display().to_string()).collect()
 }
 
-/// Whether a program uses the files so that it is given.
+/// Whether a program uses its files in this way.
 fn uses(program: &str, rest: &[String], how: FileUse) -> bool {
     let is_shown_by_git = || {
         let does = rest.first().map(String::as_str);
@@ -85,7 +87,7 @@ fn uses(program: &str, rest: &[String], how: FileUse) -> bool {
     }
 }
 
-/// Whether a program takes folders with all that is in them.
+/// Whether a program takes whole folders.
 fn takes_all(program: &str, rest: &[String]) -> bool {
     let is_told = |word: &String| {
         let is_short = word.starts_with('-') && !word.starts_with("--");
@@ -94,7 +96,7 @@ fn takes_all(program: &str, rest: &[String]) -> bool {
     TAKE_ALL.contains(&program) || TAKE_ALL_IF_TOLD.contains(&program) && rest.iter().any(is_told)
 }
 
-/// Where commands of a line may run: in the working folder, and in those that it goes to.
+/// The folders in which commands of a line may run: the working folder, and those that it changes to.
 fn places(ways: &[Vec<String>]) -> Vec<PathBuf> {
     let mut places = vec![PathBuf::new()];
     for words in ways {
@@ -122,7 +124,7 @@ fn from_folder(root: &Path, path: &Path) -> PathBuf {
     plain
 }
 
-/// The files that a pattern means. What is none means itself.
+/// The files that match a path with wildcards. A path without wildcards stands for itself.
 fn expanded(root: &Path, path: &Path) -> Vec<PathBuf> {
     let mut all = vec![PathBuf::new()];
     for part in path.components() {
@@ -149,9 +151,10 @@ fn names_in(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// All files in a folder, and in those in it. Links are not followed, as the programs do not either.
+/// All files in a folder and its subfolders. Links are not followed, as the programs do not follow them either.
 fn all_in(root: &Path, folder: &Path) -> Vec<PathBuf> {
-    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         if !root.join(&folder).is_dir() || files.len() >= MAX_FILES {
             continue;
@@ -166,7 +169,7 @@ fn all_in(root: &Path, folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Where the links of a path lead, from the working folder on, if that is elsewhere.
+/// A path with its links resolved, relative to the working folder, if that is another path.
 fn real(root: &Path, path: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(root.join(path)).ok()?;
     let real = real.strip_prefix(fs::canonicalize(root).ok()?).map(Path::to_owned).unwrap_or(real);

@@ -1,36 +1,36 @@
-//! The one place where a command line is taken apart as a shell would: into the commands that it runs, and their words.
+//! Takes a command line apart as a shell would: into the commands that it runs, and their words.
 
 mod read;
 
-/// How deep commands are looked for in what shells are told. Nobody writes more.
+/// How deeply shells may be nested in arguments. Nobody writes more.
 const MAX_DEPTH: usize = 16;
-/// How many words of a command are looked at for another command that they start.
+/// How many words of a command are checked for another command that they start.
 const MAX_STARTED: usize = 32;
 
-/// What stands before a command and is none.
+/// Words that may stand before a command.
 const KEYWORDS: [&str; 11] =
     ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "coproc"];
-/// Programs that start what their arguments name.
+/// Programs that start the program in their arguments.
 const STARTERS: [&str; 20] = [
     "env", "command", "builtin", "exec", "nohup", "sudo", "doas", "xargs", "nice", "ionice",
     "timeout", "stdbuf", "setsid", "busybox", "find", "watch", "strace", "parallel", "flock",
     "time",
 ];
-/// Programs that read a whole line from an argument.
+/// Programs that run a command line from an argument.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "eval", "trap"];
 
-/// A line, taken apart.
+/// A command line, parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShellLine {
-    /// All commands that run, also those in the middle of others.
+    /// All commands that run, including nested ones.
     pub(super) commands: Vec<ShellCommand>,
-    /// Whether one sees by its words alone what it does: nothing is put in from elsewhere, no file is written or read.
+    /// Whether its words alone show what it does: there is no substitution and no redirection.
     pub(super) is_clear: bool,
-    /// The files that it is told to read from or to write to.
+    /// The files of its redirections.
     pub(super) files: Vec<String>,
 }
 
-/// One command: its words, without quotes.
+/// The words of one command, without quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShellCommand {
     pub(super) words: Vec<String>,
@@ -41,8 +41,8 @@ impl ShellLine {
         read::read(text, 0)
     }
 
-    /// All commands that run as far as one can see, in every way that they can be said: also what programs start, what
-    /// shells are told, and without options, which can stand before what a program is to do.
+    /// All commands that may run, in every form that a rule could name: what other programs start, what shells run,
+    /// and each command without its options, which may stand before the subcommand.
     pub(super) fn all_ways(&self) -> Vec<Vec<String>> {
         let mut all = Vec::new();
         self.add_ways(&mut all, 0);
@@ -68,13 +68,13 @@ impl ShellLine {
 }
 
 impl ShellCommand {
-    /// Whether it begins by setting a variable, which can make any program do anything.
+    /// Whether it begins with a variable assignment, which can make any program do anything.
     pub(super) fn assigns(&self) -> bool {
         self.words.first().is_some_and(|word| is_assignment(word))
     }
 
-    /// Its words, and those that may be a command by themselves: behind what stands before commands, as in
-    /// `function f { git push`.
+    /// Its words, and all parts that may be commands themselves because a keyword stands before them, as in `function
+    /// f { git push`.
     fn parts(&self) -> Vec<&[String]> {
         let mut parts = vec![self.words.as_slice(), self.without_front()];
         for (n, word) in self.words.iter().enumerate().take(MAX_STARTED) {
@@ -85,7 +85,7 @@ impl ShellCommand {
         parts
     }
 
-    /// The words of what runs, without what assigns variables and what stands before commands.
+    /// The words without leading assignments and keywords.
     fn without_front(&self) -> &[String] {
         let is_front = |word: &&String| is_assignment(word) || KEYWORDS.contains(&word.as_str());
         let n_front = self.words.iter().take_while(is_front).count();
@@ -93,13 +93,13 @@ impl ShellCommand {
     }
 }
 
-/// A command, with its program as it is written and by its name alone, and the same without the options before what it is to
-/// do.
+/// Adds a command with its program as written and by name alone, each with and without the options before the
+/// subcommand.
 fn add_without_options(words: &[String], all: &mut Vec<Vec<String>>) {
     let Some((program, rest)) = words.split_first() else { return };
     let mut froms = vec![0];
     for from in 0..rest.len().min(MAX_STARTED) {
-        // An option may have a value, which is the next word.
+        // An option may take the next word as its value.
         if froms.contains(&from) && rest.get(from).is_some_and(|word| word.starts_with('-')) {
             froms.extend([from + 1, from + 2]);
         }
@@ -113,7 +113,7 @@ fn add_without_options(words: &[String], all: &mut Vec<Vec<String>>) {
     }
 }
 
-/// What a program is called, wherever it is.
+/// The name of a program without its folder.
 fn name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }

@@ -1,11 +1,11 @@
-//! What projects tell.
+//! The context that projects give their agents.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use tempfile::TempDir;
 
 use super::{ContextSources, MAX_CONTEXT};
-use crate::builtin::permit::{Rules, Veil};
+use crate::permit::{Rules, Veil};
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = TempDir::new().unwrap();
@@ -139,7 +139,7 @@ fn very_much_is_cut() {
     let project = folder(&[("AGENTS.md", &"ä".repeat(MAX_CONTEXT))]);
     let text = read(project.path());
     assert!(
-        text.len() < MAX_CONTEXT + 200 && text.contains("the rest is not told"),
+        text.len() < MAX_CONTEXT + 200 && text.contains("the rest is left out"),
         "{}",
         text.len()
     );

@@ -1,0 +1,206 @@
+//! What needs a person: everything in a team that waits for somebody's word, as one list.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+use uuid::Uuid;
+
+use crate::{
+    Command, Member, MemberName, MemberState, MessageKind, Outgoing, Party, RejectMode, Request,
+    StartGate, State, Status, Task, TaskCommand, TaskNumber, Time,
+};
+
+/// Something that waits for a person's word. The lead may be allowed to give it, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Need {
+    /// The request's id, or the task's. Together with the kind it names the need for as long as it waits.
+    pub id: Uuid,
+    pub kind: NeedKind,
+    /// Who asks.
+    pub from: SmolStr,
+    /// Whom they ask. A person may answer for the lead.
+    pub to: SmolStr,
+    /// The task that it is about.
+    pub task: Option<TaskNumber>,
+    pub since: Time,
+    /// What is asked: the plan, the question, the subject of the task.
+    pub text: String,
+    /// The answers that are possible.
+    pub answers: Vec<NeedAnswer>,
+}
+
+/// What kind of word something waits for.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum NeedKind {
+    /// A member asks whether it may do something.
+    Permission,
+    /// A member asks for approval of its plan.
+    Plan,
+    /// A member asks the user something.
+    Question,
+    /// The result of a task waits for approval.
+    Review,
+    /// A task waits for approval to start.
+    Start,
+}
+
+/// What a person can answer.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum NeedAnswer {
+    Approve,
+    /// The result goes back to the member that made it, with what is to be changed.
+    Revise,
+    /// A task that is rejected is cancelled.
+    Reject,
+    /// In words.
+    Reply,
+}
+
+impl NeedKind {
+    /// The answers that are possible, the good one first.
+    #[must_use]
+    pub fn answers(self) -> &'static [NeedAnswer] {
+        match self {
+            Self::Permission | Self::Plan | Self::Start => {
+                &[NeedAnswer::Approve, NeedAnswer::Reject]
+            }
+            Self::Review => &[NeedAnswer::Approve, NeedAnswer::Revise, NeedAnswer::Reject],
+            Self::Question => &[NeedAnswer::Reply],
+        }
+    }
+
+    /// What a member that asks for this waits for, in a few words. None if the member goes on meanwhile.
+    #[must_use]
+    pub fn wait_in_words(self) -> Option<&'static str> {
+        match self {
+            Self::Plan => Some("waits for approval of its plan"),
+            Self::Permission => Some("waits for an answer"),
+            Self::Question | Self::Review | Self::Start => None,
+        }
+    }
+}
+
+impl Need {
+    /// The commands that give an answer, in their order. `text` is what the person says; only a reply must have one. None if
+    /// this is no answer to it.
+    #[must_use]
+    pub fn commands(&self, answer: NeedAnswer, text: &str) -> Option<Vec<Command>> {
+        if !self.kind.answers().contains(&answer) {
+            return None;
+        }
+        Some(match self.kind {
+            NeedKind::Permission => {
+                vec![self.respond(MessageKind::PermissionResponse, answer, text)]
+            }
+            NeedKind::Plan => vec![self.respond(MessageKind::PlanApprovalResponse, answer, text)],
+            NeedKind::Question => {
+                let reply = Command::Send(Outgoing::message(self.from.as_str(), text));
+                let clear = self.task.map(|task| TaskCommand::ClearAskUser { task: task.into() });
+                [reply].into_iter().chain(clear.map(Command::Task)).collect()
+            }
+            NeedKind::Review | NeedKind::Start => {
+                vec![Command::Task(judgement(self.task?, answer, text))]
+            }
+        })
+    }
+
+    fn respond(&self, kind: MessageKind, answer: NeedAnswer, text: &str) -> Command {
+        let is_approved = answer == NeedAnswer::Approve;
+        let content = match text {
+            "" if is_approved => "yes",
+            "" => "no",
+            text => text,
+        };
+        Command::Send(
+            Outgoing::new(self.from.as_str(), kind, content).answering(self.id, is_approved),
+        )
+    }
+}
+
+fn judgement(task: TaskNumber, answer: NeedAnswer, text: &str) -> TaskCommand {
+    let task = task.into();
+    let text = Some(text.to_owned()).filter(|text| !text.is_empty());
+    let mode = if answer == NeedAnswer::Revise { RejectMode::Revise } else { RejectMode::Cancel };
+    match answer {
+        NeedAnswer::Approve => TaskCommand::Approve { task, comment: text },
+        NeedAnswer::Revise | NeedAnswer::Reject | NeedAnswer::Reply => {
+            let reason = text.unwrap_or_else(|| "rejected".to_owned());
+            TaskCommand::Reject { task, reason, mode }
+        }
+    }
+}
+
+impl State {
+    /// Everything that waits for a person's word: first what members ask, then what tasks wait for. `members` are the members
+    /// as they are now, where more is known of them than the log says: who has crashed waits for nothing.
+    #[must_use]
+    pub fn needs(&self, members: &[Member]) -> Vec<Need> {
+        let has_crashed = |from: &Party| {
+            let mut members = members.iter();
+            members.any(|it| *from == it.name && it.state == MemberState::Crashed)
+        };
+        let requests = self.requests().filter(|(_, request)| !has_crashed(&request.from));
+        let asked = requests.filter_map(|(id, request)| of_request(self, *id, request));
+        asked.chain(self.tasks().iter().filter_map(|task| of_task(self, task))).collect()
+    }
+}
+
+fn of_request(state: &State, id: Uuid, request: &Request) -> Option<Need> {
+    let kind = match request.kind {
+        MessageKind::PermissionRequest => NeedKind::Permission,
+        MessageKind::PlanApprovalRequest => NeedKind::Plan,
+        // Only a request to stop is left; the member answers it itself.
+        MessageKind::Message
+        | MessageKind::Broadcast
+        | MessageKind::ShutdownRequest
+        | MessageKind::ShutdownResponse
+        | MessageKind::PlanApprovalResponse
+        | MessageKind::PermissionResponse
+        | MessageKind::Idle
+        | MessageKind::TaskAssignment
+        | MessageKind::System => return None,
+    };
+    let message = state.mailbox().iter().find(|message| message.id == id);
+    Some(Need {
+        id,
+        kind,
+        from: request.from.as_str().into(),
+        to: request.to.as_str().into(),
+        task: message.and_then(|message| message.task),
+        since: request.at,
+        text: message.map(|message| message.content.clone()).unwrap_or_default(),
+        answers: kind.answers().to_vec(),
+    })
+}
+
+fn of_task(state: &State, task: &Task) -> Option<Need> {
+    let status = state.tasks().status(task.number).unwrap_or(task.status);
+    let creator = task.created_by.name.as_str();
+    let holder = task.owner.as_ref().map_or(creator, MemberName::as_str);
+    let (kind, from, text) = match &task.question {
+        Some(question) if !status.is_finished() => {
+            (NeedKind::Question, question.asked_by.as_str(), &question.text)
+        }
+        _ if status == Status::InReview => (NeedKind::Review, holder, &task.subject),
+        _ if status == Status::Pending && task.start == StartGate::Waiting => {
+            (NeedKind::Start, creator, &task.subject)
+        }
+        _ => return None,
+    };
+    Some(Need {
+        id: task.id,
+        kind,
+        from: from.into(),
+        to: Party::user().as_str().into(),
+        task: Some(task.number),
+        since: task.moved_at,
+        text: text.clone(),
+        answers: kind.answers().to_vec(),
+    })
+}
