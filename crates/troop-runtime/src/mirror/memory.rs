@@ -11,7 +11,7 @@ use super::{
 };
 
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct MirrorMemory {
     pub(super) ids: Arc<Ids>,
     /// The files of tasks as they were last written or taken.
     pub(super) tasks: BTreeMap<FileId, KnownFile>,
@@ -25,7 +25,7 @@ pub(super) struct Memory {
     pub(super) awaited: Awaited,
 }
 
-impl Memory {
+impl MirrorMemory {
     pub(super) fn new(ids: Ids) -> Self {
         Self {
             ids: Arc::new(ids),

@@ -13,7 +13,7 @@ use crate::mirror::{
 
 /// Somebody whom another program wrote into the config.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::mirror) struct Newcomer {
+pub(in crate::mirror) struct ConfigNewcomer {
     /// The name as it is written.
     pub(in crate::mirror) name: String,
     /// The member; the reason, if nobody can have that name.
@@ -21,7 +21,10 @@ pub(in crate::mirror) struct Newcomer {
 }
 
 /// Those who are in the config and whom the board never knew. A member with an id was removed on the board.
-pub(in crate::mirror) fn newcomers(theirs: &Map<String, Value>, names: &Names) -> Vec<Newcomer> {
+pub(in crate::mirror) fn newcomers(
+    theirs: &Map<String, Value>,
+    names: &Names,
+) -> Vec<ConfigNewcomer> {
     let is_new = |entry: &&Map<String, Value>| {
         names.of_entry(entry).is_none() && !entry.contains_key(MEMBER_ID)
     };
@@ -30,7 +33,7 @@ pub(in crate::mirror) fn newcomers(theirs: &Map<String, Value>, names: &Names) -
         .map(|entry| {
             let name = entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
             let parsed = name.parse::<MemberName>().map_err(|error| error.to_string());
-            Newcomer { name, member: parsed.map(|name| new_member(name, entry)) }
+            ConfigNewcomer { name, member: parsed.map(|name| new_member(name, entry)) }
         })
         .collect()
 }

@@ -148,7 +148,7 @@ pub(in crate::mirror) struct ChangeFacts<'a> {
 
 /// What somebody wants who changed a file.
 #[derive(Debug)]
-pub(in crate::mirror) struct Change {
+pub(in crate::mirror) struct WantedChange {
     pub(in crate::mirror) before: TaskFile,
     pub(in crate::mirror) now: TaskFile,
     pub(in crate::mirror) reading: DiffReading,
@@ -157,7 +157,7 @@ pub(in crate::mirror) struct Change {
     pub(in crate::mirror) renews: bool,
 }
 
-pub(in crate::mirror) fn change(facts: &ChangeFacts<'_>) -> Result<Change, Unreadable> {
+pub(in crate::mirror) fn change(facts: &ChangeFacts<'_>) -> Result<WantedChange, Unreadable> {
     let ChangeFacts { layout, names, known, ours, stamp, raw } = *facts;
     let is_later = stamp.at > ours.task.updated_at;
     let reading =
@@ -179,7 +179,7 @@ pub(in crate::mirror) fn change(facts: &ChangeFacts<'_>) -> Result<Change, Unrea
         steps.clear();
     }
     let renews = steps.is_empty() && is_touched && ours.wants_renewal;
-    Ok(Change { before, now, reading, steps, renews })
+    Ok(WantedChange { before, now, reading, steps, renews })
 }
 
 /// The command for a task that a file makes.

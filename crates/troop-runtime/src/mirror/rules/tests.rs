@@ -13,7 +13,7 @@ use troop_model::{
 };
 use uuid::Uuid;
 
-use super::{task::Change, *};
+use super::{task::WantedChange, *};
 use crate::{
     disk::{DiskFile, Stamp},
     mirror::{
@@ -217,7 +217,7 @@ fn wanted(
     written: Option<&KnownFile>,
     stamp: Stamp,
     theirs: &Map<String, Value>,
-) -> Change {
+) -> WantedChange {
     let BoardTask::Live(ours) = bench.ours(1) else { panic!("task 1 is not live") };
     let names = bench.names();
     let facts = ChangeFacts {
