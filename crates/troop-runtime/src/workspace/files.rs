@@ -57,7 +57,8 @@ impl WorkspaceFiles {
     /// All files.
     pub async fn list(&self, asker: Asker) -> Result<FileList, WorkspaceError> {
         let WorkspacePlace { folder, .. } = self.place(asker).await?;
-        let (workspace, meant) = (self.workspace.clone(), folder.clone());
+        let workspace = self.workspace.clone();
+        let meant = folder.clone();
         let (listing, path) =
             blocking(move || Ok((workspace.list(&meant)?, workspace.path_of(&meant)))).await?;
         let meant = folder.clone();
@@ -90,7 +91,8 @@ impl WorkspaceFiles {
     ) -> Result<FileRecord, WorkspaceError> {
         let path = FilePath::new(path)?;
         let place = self.place(asker.clone()).await?;
-        let (folder, task) = (place.folder, place.task);
+        let folder = place.folder;
+        let task = place.task;
         let record = |folder: WorkspaceFolder, size: u64| Command::RecordFile {
             folder,
             path: path.to_string(),
@@ -98,7 +100,8 @@ impl WorkspaceFiles {
             task: task.map(Into::into),
         };
         self.check(asker, record(folder.clone(), bytes.len() as u64)).await?;
-        let (workspace, meant) = (self.workspace.clone(), (folder.clone(), path.clone()));
+        let workspace = self.workspace.clone();
+        let meant = (folder.clone(), path.clone());
         let stat =
             blocking(move || workspace.write(&meant.0, &meant.1, &bytes, place.quota)).await?;
         let changed = FileChanged { path: path.to_string(), size: stat.size, task };
@@ -111,7 +114,8 @@ impl WorkspaceFiles {
         let WorkspacePlace { folder, .. } = self.place(asker.clone()).await?;
         let command = Command::ForgetFile { folder: folder.clone(), path: path.to_string() };
         self.check(asker, command.clone()).await?;
-        let (workspace, meant) = (self.workspace.clone(), path.clone());
+        let workspace = self.workspace.clone();
+        let meant = path.clone();
         let known = folder.clone();
         let size = blocking(move || workspace.delete(&folder, &meant)).await?;
         let name = path.to_string();
@@ -135,7 +139,8 @@ impl WorkspaceFiles {
     async fn check(&self, asker: Asker, command: Command) -> Result<(), WorkspaceError> {
         let look = move |state: &State| {
             let Asker { actor, origin, .. } = asker;
-            let (now, operation) = (state.latest(), OperationId(Uuid::now_v7()));
+            let now = state.latest();
+            let operation = OperationId(Uuid::now_v7());
             decide(state, &command, &Context { now, actor, operation, origin, fence: None })
         };
         self.board.look(look).await?.map_err(BoardError::Refused)?;
