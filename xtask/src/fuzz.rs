@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::run;
 
-/// How long each target is run unless somebody says otherwise.
+/// How long each target runs by default.
 const SECONDS: &str = "60";
 
 pub(crate) fn run() -> Result<()> {

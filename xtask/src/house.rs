@@ -8,13 +8,13 @@ use std::{
 
 use crate::measure::{self, MAX_FIELDS, MAX_METHODS, Measurements, is_test};
 
-/// A file longer than this should be two; tests apart.
+/// A longer file should be two; tests may be longer.
 const MAX_LINES: usize = 800;
 
-/// Documents are wrapped at 120; a path or a command that is not broken may stick out.
+/// Documents are wrapped at 120 columns; an unbroken path or command may be longer.
 const MAX_COLUMNS: usize = 130;
 
-/// Which crates each crate may use. What is not here is forbidden.
+/// Which crates each crate may use. Everything else is forbidden.
 const MAY_USE: [(&str, &[&str]); 13] = [
     ("troop-model", &[]),
     ("troop-process", &[]),
@@ -90,7 +90,7 @@ const ONLY_IN: [(&str, &[&str]); 17] = [
     ("notify", &["troop-runtime", "troop-store", "troop", "troop-bench"]),
     ("rmcp", &["troop", "troop-bench"]),
     ("toml_edit", &["troop"]),
-    ("schemars", &["troop-model", "troop-protocol", "troop"]),
+    ("schemars", &["troop-model", "troop-protocol", "troop-app", "troop"]),
     ("tokio-tungstenite", &["troop"]),
     (
         "tokio",
@@ -124,8 +124,9 @@ const SURFACE_LIBRARIES: [&str; 11] = [
     "tokio-tungstenite",
 ];
 
-// How much there still is of what should not be. Each ceiling was the number of its day; lower it when the code gets better,
-// and never raise it.
+// Ceilings for what the code still has and should not have. Each was the number of its day; lower it when the code
+// gets
+// better, and never raise it.
 
 /// Types with more than [`MAX_FIELDS`] fields. The aim is none.
 const LARGE_RECORDS: f64 = 7.0;
@@ -359,7 +360,7 @@ struct Test {
 }
 
 impl Test {
-    /// Whether a path as the test runner prints it means this test: its modules are part of the file's path.
+    /// Whether a path, as the test runner prints it, names this test: its modules are part of the file's path.
     fn is(&self, path: &str) -> bool {
         let mut parts: Vec<_> = path.split("::").collect();
         let name = parts.pop().unwrap();
@@ -369,7 +370,7 @@ impl Test {
     }
 }
 
-/// All tests: functions with an attribute that says so, and cases that a macro stamps.
+/// All tests: functions with a test attribute, and cases that a macro stamps.
 fn tests() -> Vec<Test> {
     let mut tests = Vec::new();
     for file in sources() {
@@ -406,7 +407,7 @@ fn packages() -> Vec<serde_json::Value> {
     metadata["packages"].as_array().unwrap().clone()
 }
 
-/// What a crate needs to run; what only its tests need may be anything.
+/// The dependencies of a crate without those of its tests, which may be anything.
 fn dependencies(package: &serde_json::Value) -> Vec<String> {
     let all = package["dependencies"].as_array().unwrap().iter();
     all.filter(|it| it["kind"].is_null())

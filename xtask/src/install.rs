@@ -8,9 +8,9 @@ use crate::run;
 
 const PYTHON_SDK: &str = "mcp==2.3.0";
 const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12.0";
-/// The first that know the protocol of 2026-07-28. They need a newer Node than Debian has.
+/// The first versions with the protocol of 2026-07-28. They need a newer Node than Debian's.
 const CONFORMANCE: [&str; 2] = ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22.23.3"];
-/// The last one whose teams are made by tools, and have names.
+/// The last version whose teams are created by tools, and have names.
 const CLAUDE_CODE: &str = "@anthropic-ai/claude-code@2.1.177";
 
 /// Installs what is missing.
@@ -55,8 +55,9 @@ fn package(tool: &str) -> &str {
     }
 }
 
-/// Clients of other people for the tests of the MCP server: the official Python SDK, the inspector and the conformance tests.
-/// They are kept in the target folder, and fetched once.
+/// Third-party clients for the tests of the MCP server: the official Python SDK, the inspector and the conformance
+/// tests.
+/// They are fetched once and kept in the target folder.
 fn mcp_clients() -> Result<()> {
     let venv = "target/mcp-venv";
     if !Path::new(venv).join("bin/mcp").exists() {
@@ -70,7 +71,7 @@ fn mcp_clients() -> Result<()> {
     node_packages("mcp-conformance", "conformance", &CONFORMANCE)
 }
 
-/// A program from npm and what it needs, kept in a folder of the target folder, and fetched once.
+/// A program from npm with its dependencies, fetched once and kept in the target folder.
 fn node_packages(folder: &str, program: &str, packages: &[&str]) -> Result<()> {
     let folder = format!("target/{folder}");
     if Path::new(&folder).join("node_modules/.bin").join(program).exists() {
@@ -83,7 +84,7 @@ fn node_packages(folder: &str, program: &str, packages: &[&str]) -> Result<()> {
     run::program("npm", &[install.as_slice(), packages].concat())
 }
 
-/// Debian's Python cannot make environments without a package of its own.
+/// Debian's Python needs a separate package for virtual environments.
 fn has_venv() -> bool {
     let imported = Command::new("python3").args(["-c", "import ensurepip, venv"]).output();
     imported.is_ok_and(|output| output.status.success())
@@ -95,7 +96,7 @@ fn has_cargo_command(command: &str) -> bool {
     version.is_ok_and(|output| output.status.success())
 }
 
-/// Debian keeps the server's programs out of the path, one folder for each version.
+/// Debian keeps the server's programs out of the PATH, in one folder per version.
 fn has_postgres() -> bool {
     let folders = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let on_debian =

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Holds trials with programs as people use them.
+/// Runs a campaign with release programs.
 fn campaign() -> anyhow::Result<()> {
     install::all()?;
     run::cargo(&["build", "--release", "--locked", "--package", "troop"])?;

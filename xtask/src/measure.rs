@@ -13,7 +13,8 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::run;
 
-/// Type names that may stand for more than one type: every crate has its own, and it is known which one is meant.
+/// Type names that may stand for more than one type: a crate may have its own, and the context tells which one is
+/// meant.
 pub(crate) const MAY_REPEAT: [&str; 2] = ["Error", "Options"];
 
 /// A type with more fields than this should be grouped by what belongs together.
@@ -46,7 +47,7 @@ pub(crate) struct Members {
     pub(crate) count: usize,
 }
 
-/// What was found in the product's code; tests apart.
+/// What was found in the product's code, without tests.
 #[derive(Debug, Default)]
 pub(crate) struct Measurements {
     /// Lines of each crate.
@@ -84,7 +85,7 @@ impl Measurements {
         self.lines.values().sum()
     }
 
-    /// Names that stand for more than one type and may not.
+    /// Names that wrongly stand for more than one type.
     pub(crate) fn repeated_names(&self) -> Vec<(&String, &Vec<SourceLine>)> {
         let repeated = self.types.iter().filter(|(_, at)| at.len() > 1);
         repeated.filter(|(name, _)| !MAY_REPEAT.contains(&name.as_str())).collect()
@@ -139,7 +140,7 @@ pub(crate) fn sources(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(found.into_iter().collect())
 }
 
-/// Whether a file is only there for tests.
+/// Whether a file belongs to tests.
 pub(crate) fn is_test(path: &Path) -> bool {
     let is_of_tests = |part: &str| {
         matches!(part, "tests" | "tests.rs" | "house.rs") || TEST_CRATES.contains(&part)
@@ -147,7 +148,7 @@ pub(crate) fn is_test(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str().to_str().is_some_and(is_of_tests))
 }
 
-/// Prints the numbers, and on request where each comes from.
+/// Prints the numbers, and the places of each on request.
 pub(crate) fn run() -> Result<()> {
     let mut with_places = false;
     let mut part = String::new();

@@ -1,4 +1,4 @@
-//! Running other programs, with their output in view.
+//! Runs other programs, with their output visible.
 
 use std::{
     ffi::OsStr,
@@ -14,7 +14,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
     program("cargo", arguments)
 }
 
-/// Runs cargo with something more in its environment.
+/// Runs cargo with additional environment variables.
 pub(crate) fn cargo_with(environment: &[(&str, &str)], arguments: &[&str]) -> Result<()> {
     let mut command = Command::new("cargo");
     command.envs(environment.iter().copied());
@@ -47,7 +47,7 @@ pub(crate) fn exists(name: impl AsRef<OsStr>) -> bool {
     accepts(name, "--version")
 }
 
-/// Whether a program can be run and takes this argument.
+/// Whether a program runs and accepts this argument.
 pub(crate) fn accepts(name: impl AsRef<OsStr>, argument: &str) -> bool {
     Command::new(name).arg(argument).output().is_ok_and(|output| output.status.success())
 }

@@ -3,7 +3,7 @@
 use std::{fmt, io, path::PathBuf};
 
 use troop_model::Hint;
-use troop_protocol::Failure;
+use troop_protocol::{ClientError, Failure};
 use troop_runtime::BoardError;
 use troop_store::StoreError;
 
@@ -44,6 +44,9 @@ pub enum Error {
     /// The lead did not do it.
     #[error(transparent)]
     Lead(#[from] Failure),
+    /// The connection to the lead failed.
+    #[error(transparent)]
+    Connection(#[from] ClientError),
 }
 
 /// The class of a refusal.

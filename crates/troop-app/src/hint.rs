@@ -35,6 +35,12 @@ pub fn some_of(teams: &[impl AsRef<str>]) -> Hint {
     }
 }
 
+/// How to see and allow what a project would run.
+#[must_use]
+pub fn review_trust() -> Hint {
+    Hint::to("review it", HintCommand::troop("trust"))
+}
+
 /// How to move a file out of the way.
 #[must_use]
 pub fn move_away(path: &Path) -> Hint {

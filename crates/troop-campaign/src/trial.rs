@@ -294,7 +294,7 @@ fn unrest(state: &State) -> String {
     let tasks = state.tasks();
     let will_move = |number: &TaskNumber| match tasks.status(*number) {
         Some(Status::Completed | Status::Cancelled) | None => false,
-        Some(Status::Failed) => tasks.get(*number).is_some_and(|it| it.not_before.is_some()),
+        Some(Status::Failed) => tasks.get(*number).is_some_and(|it| it.start.not_before.is_some()),
         Some(_) => true,
     };
     let open = tasks.numbers().filter(will_move).map(|it| {

@@ -1,4 +1,4 @@
-//! Who may set a team, or one delegation, to work.
+//! Access lists: who may give a team, or one delegation, work.
 
 use smol_str::SmolStr;
 
@@ -18,7 +18,7 @@ pub(crate) fn check_team(settings: &Settings, origin: &Origin) -> Result<(), Ref
     Ok(())
 }
 
-/// Deny beats allow; an empty allow list admits everyone; nobody in particular is only admitted by an empty one.
+/// Deny beats allow, and an empty allow list admits everyone. A caller without a user id passes only an empty allow list.
 pub(crate) fn admits(allow: &[SmolStr], deny: &[SmolStr], who: Option<&SmolStr>) -> bool {
     match who {
         Some(who) => !deny.contains(who) && (allow.is_empty() || allow.contains(who)),

@@ -56,7 +56,7 @@ impl fmt::Display for Actor {
     }
 }
 
-/// The conversation that set something off. Empty fields mean "not from a conversation".
+/// The conversation that something comes from. Empty fields mean "not from a conversation".
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -86,15 +86,37 @@ impl Origin {
     }
 }
 
+/// Who asks for something, and from which conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Asker {
+    pub actor: Actor,
+    /// From which conversation.
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+impl Asker {
+    /// troop itself, outside any conversation.
+    #[must_use]
+    pub fn system() -> Self {
+        Actor::system().into()
+    }
+}
+
+/// An actor outside any conversation.
+impl From<Actor> for Asker {
+    fn from(actor: Actor) -> Self {
+        Self { actor, origin: Origin::default() }
+    }
+}
+
 /// Everything a decision may depend on besides the state and the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
     pub now: Time,
-    pub actor: Actor,
+    pub asker: Asker,
     /// Which attempt; also the source of new ids.
     pub operation: OperationId,
-    /// From which conversation.
-    pub origin: Origin,
     /// The fencing number of the supervisor that passes this on, if one does.
     pub fence: Option<u64>,
 }

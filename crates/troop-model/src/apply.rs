@@ -1,4 +1,4 @@
-//! How facts change a state. No rule is checked here: what is in the log has happened.
+//! How facts change a state. No rules here: what is in the log has happened.
 
 mod delegation;
 mod task;
@@ -6,12 +6,12 @@ mod task;
 use std::sync::Arc;
 
 use crate::{
-    Event, Fact, LeadLease, Member, MemberName, MemberState, Message, MessageKind, Party, Receipt,
-    Role, State, Team, TeamStatus, Time, Usage, WorkspaceFile, state::Request,
+    Event, Fact, LeadLease, MemberName, MemberState, Message, MessageKind, Party, Receipt, Role,
+    State, Team, TeamStatus, Usage, WorkspaceFile, state::Request,
 };
 
 impl State {
-    /// Takes one fact into account. Facts must come in the order of their versions.
+    /// Applies one event. Events must come in the order of their versions.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "the rest is about tasks, and has its own table"
@@ -31,28 +31,26 @@ impl State {
             Fact::LeadTaken { .. } | Fact::LeadRenewed { .. } | Fact::LeadReleased {} => {
                 self.apply_lead(event);
             }
-            Fact::MemberAdded { .. } => self.apply_member_added(event),
+            Fact::MemberAdded { member, role, .. } => {
+                if *role == Role::Lead {
+                    self.update_team(|team| team.lead = Some(member.clone()));
+                }
+                self.roster.add(event);
+            }
             Fact::MemberRemoved { member, .. } => self.apply_member_removed(member),
             Fact::MemberStateChanged { .. } => self.apply_member_state(event),
-            // It waits for nothing any more; if it still wants something, it asks again.
-            Fact::MemberInterrupted { member, .. } => self.withdraw_requests(member),
+            // An interrupted member waits for nothing; if it still wants something, it asks again.
+            Fact::MemberInterrupted { member, .. } => {
+                self.requests.withdraw_all(&Party::member(member));
+            }
             Fact::MemberModeChanged { member, permissions } => {
                 self.roster.update(member, |member| member.permissions = *permissions);
-                // It may not need leave any more; if it does, it asks again.
-                self.withdraw(member, |kind| kind == MessageKind::PermissionRequest);
+                // It may not need permission any more; if it does, it asks again.
+                self.requests.withdraw(&Party::member(member), MessageKind::PermissionRequest);
             }
-            Fact::UsageReported { member, task, usage, .. } => {
-                self.update_team(|team| team.usage += *usage);
-                self.roster.update(member, |member| member.usage += *usage);
-                if let Some(task) = task {
-                    let n_finished = self.limits.finished;
-                    self.tasks.update(*task, event.version, n_finished, |it| it.usage += *usage);
-                }
-            }
-            Fact::LinkSet { link } => {
-                self.links.insert((link.from.clone(), link.to.clone()), link.clone());
-            }
-            Fact::LinkPurged { from, to } => self.links.remove(&(from.clone(), to.clone())),
+            Fact::UsageReported { .. } => self.apply_usage(event),
+            Fact::LinkSet { link } => self.links.set(link),
+            Fact::LinkPurged { from, to } => self.links.purge(from, to),
             Fact::MessageSent { .. } => self.apply_message_sent(event),
             Fact::MessageDelivered { reader, messages } => {
                 self.mailbox.get_mut().mark_delivered(reader, messages, event.at);
@@ -67,8 +65,12 @@ impl State {
             | Fact::DelegationCancelled { .. }
             | Fact::DelegationsAnnounced { .. } => self.apply_delegation(event),
             Fact::FileWritten { folder, path, size, task } => {
-                let (by, at) = (event.actor.clone(), event.at);
-                let file = WorkspaceFile { by, at, size: *size, task: *task };
+                let file = WorkspaceFile {
+                    by: event.actor.clone(),
+                    at: event.at,
+                    size: *size,
+                    task: *task,
+                };
                 self.files.get_mut().note(folder, path, file);
                 task.iter().for_each(|task| self.apply_task(*task, event));
             }
@@ -127,93 +129,41 @@ impl State {
             _ => team.lead_lease = None,
         });
         if matches!(event.fact, Fact::LeadTaken { .. }) {
-            let lead = self.lead().map(|lead| lead.name.clone());
-            lead.iter().for_each(|lead| self.withdraw_requests(lead));
+            let lead = self.lead().map(|lead| Party::member(&lead.name));
+            lead.iter().for_each(|lead| self.requests.withdraw_all(lead));
         }
     }
 
     fn apply_team_deleted(&mut self) {
         self.update_team(|team| team.status = TeamStatus::Deleted);
-        let keys: Vec<_> = self.links.entries().keys().cloned().collect();
-        keys.iter().for_each(|key| self.links.update(key, |link| link.team = None));
-    }
-
-    fn apply_member_added(&mut self, event: &Event) {
-        let Fact::MemberAdded { member, id, role, agent, expertise, model, permissions } =
-            &event.fact
-        else {
-            return;
-        };
-        if *role == Role::Lead {
-            self.update_team(|team| team.lead = Some(member.clone()));
-        }
-        let member = Member {
-            name: member.clone(),
-            id: *id,
-            role: *role,
-            agent: agent.clone(),
-            expertise: expertise.clone(),
-            model: model.clone(),
-            permissions: *permissions,
-            state: MemberState::Stopped,
-            state_since: event.at,
-            state_reason: None,
-            state_cause: None,
-            pid: None,
-            joined_at: event.at,
-            usage: Usage::default(),
-        };
-        self.roster.insert(member.name.clone(), member);
+        self.links.leave_team();
     }
 
     fn apply_member_state(&mut self, event: &Event) {
-        let Fact::MemberStateChanged { member, state, reason, cause, pid } = &event.fact else {
-            return;
-        };
-        self.roster.update(member, |member| {
-            member.state = *state;
-            member.state_since = event.at;
-            member.state_reason.clone_from(reason);
-            member.state_cause = *cause;
-            member.pid = *pid;
-        });
+        let Fact::MemberStateChanged { member, state, .. } = &event.fact else { return };
+        self.roster.note_state(event);
         if matches!(state, MemberState::Stopped | MemberState::Crashed) {
-            self.withdraw_requests(member);
+            self.requests.withdraw_all(&Party::member(member));
+        }
+    }
+
+    fn apply_usage(&mut self, event: &Event) {
+        let Fact::UsageReported { member, task, usage, .. } = &event.fact else { return };
+        self.update_team(|team| team.usage += *usage);
+        self.roster.update(member, |member| member.usage += *usage);
+        if let Some(task) = task {
+            let n_finished = self.limits.finished;
+            self.tasks.update(*task, event.version, n_finished, |it| it.usage += *usage);
         }
     }
 
     fn apply_member_removed(&mut self, member: &MemberName) {
+        let party = Party::member(member);
         self.roster.remove(member);
-        self.mailbox.get_mut().drop_reader(&Party::member(member));
+        self.mailbox.get_mut().drop_reader(&party);
         self.forget_settled();
-        let keys: Vec<_> = self
-            .links
-            .entries()
-            .keys()
-            .filter(|(from, to)| from == member || to == member)
-            .cloned()
-            .collect();
-        keys.iter().for_each(|key| self.links.update(key, |link| link.enabled = false));
-        let party = Party::member(member);
-        let open: Vec<_> = self
-            .requests()
-            .filter(|(_, request)| request.from == party || request.to == party)
-            .map(|(id, _)| *id)
-            .collect();
-        open.iter().for_each(|id| self.requests.remove(id));
-    }
-
-    /// Who has ended waits for nothing any more, and would not know what an answer is about.
-    fn withdraw_requests(&mut self, member: &MemberName) {
-        self.withdraw(member, |kind| kind != MessageKind::ShutdownRequest);
-    }
-
-    fn withdraw(&mut self, member: &MemberName, is_meant: impl Fn(MessageKind) -> bool) {
-        let party = Party::member(member);
-        let is_its = |request: &Request| request.from == party && is_meant(request.kind);
-        let open: Vec<_> =
-            self.requests().filter(|(_, request)| is_its(request)).map(|(id, _)| *id).collect();
-        open.iter().for_each(|id| self.requests.remove(id));
+        self.links.disable(member);
+        self.requests.forget(&party);
     }
 
     fn apply_message_sent(&mut self, event: &Event) {
@@ -269,12 +219,12 @@ impl State {
                         to: to.clone(),
                         at: event.at,
                     };
-                    self.requests.insert(*request_id, request);
+                    self.requests.open(*request_id, request);
                 }
                 MessageKind::ShutdownResponse
                 | MessageKind::PlanApprovalResponse
                 | MessageKind::PermissionResponse => {
-                    self.requests.remove(request_id);
+                    self.requests.close(request_id);
                 }
                 MessageKind::Message
                 | MessageKind::Broadcast
@@ -287,37 +237,5 @@ impl State {
 
     fn forget_settled(&mut self) {
         self.mailbox.get_mut().forget_settled(self.limits.settled);
-    }
-
-    /// A member that takes a task works. The supervisor may know better and says so in its own events.
-    fn note_taken(&mut self, member: &MemberName, at: Time) {
-        use MemberState::{Crashed, Idle, Stopped};
-        self.move_state(member, MemberState::Working, at, |it| {
-            matches!(it, Idle | Stopped | Crashed)
-        });
-    }
-
-    /// A member that works and has given back its last task is idle.
-    fn note_given_back(&mut self, member: &MemberName, at: Time) {
-        if self.tasks.held_by(member).next().is_none() {
-            self.move_state(member, MemberState::Idle, at, |it| it == MemberState::Working);
-        }
-    }
-
-    fn move_state(
-        &mut self,
-        member: &MemberName,
-        to: MemberState,
-        at: Time,
-        from: impl FnOnce(MemberState) -> bool,
-    ) {
-        if self.member(member).is_some_and(|member| from(member.state)) {
-            self.roster.update(member, |member| {
-                member.state = to;
-                member.state_since = at;
-                member.state_reason = None;
-                member.state_cause = None;
-            });
-        }
     }
 }

@@ -22,7 +22,7 @@ const USUAL_LINE: usize = 384;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CodecError {
-    /// It was written by a program that knows more.
+    /// A newer program wrote it.
     #[error("event {version} has form {schema}; this troop knows forms up to {SCHEMA}")]
     NewerSchema {
         /// The event's position.
@@ -52,7 +52,7 @@ impl CodecError {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     version: Version,
     schema: u32,
     at: Time,
@@ -63,7 +63,7 @@ struct Line<'a> {
 }
 
 #[derive(Deserialize)]
-struct Head<'a> {
+struct EventHead<'a> {
     version: Version,
     schema: u32,
     at: Time,
@@ -76,7 +76,7 @@ struct Head<'a> {
 /// Writes an event as one line of JSON.
 #[must_use]
 pub fn encode(event: &Event) -> String {
-    let line = Line {
+    let line = LogLine {
         version: event.version,
         schema: SCHEMA,
         at: event.at,
@@ -99,7 +99,7 @@ pub(crate) fn decode_with(
     schema: u32,
     upgrades: &[Upgrade],
 ) -> Result<Event, CodecError> {
-    let head: Head<'_> = serde_json::from_str(line)?;
+    let head: EventHead<'_> = serde_json::from_str(line)?;
     if head.schema > schema {
         return Err(CodecError::NewerSchema { version: head.version, schema: head.schema });
     }
@@ -116,7 +116,7 @@ pub(crate) fn decode_with(
         serde_json::from_value(Value::Object(fields))
     };
     let fact = fact.map_err(|error| {
-        // A word inside the event can be unknown too; only the kind itself says that a newer program wrote it.
+        // A value inside the event can be unknown too, but only an unknown kind means that a newer program wrote it.
         if error.to_string().starts_with(&format!("unknown variant `{kind}`")) {
             CodecError::UnknownKind { version: head.version, kind }
         } else {

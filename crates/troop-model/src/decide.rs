@@ -18,12 +18,14 @@ pub use proof::checks as named_checks;
 
 use smol_str::SmolStr;
 
+use work::RetryRule;
+
 use crate::{
     Actor, ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Origin, Party,
     Refusal, Role, State, Task, TaskCommand, TaskNumber, TaskRef, Team, access,
 };
 
-/// Decides a command: the facts that it makes, or why it is refused. No facts means that things are so already.
+/// Decides a command: the events that it causes, or why it is refused. No events means that nothing had to change.
 pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Event>, Refusal> {
     let mut draft = Draft::new(state, ctx);
     if let Command::CreateTeam(new) = command {
@@ -34,7 +36,7 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
     draft.who = draft.standing()?;
     lead::check_fence(&draft)?;
     if triggers_work(command) {
-        access::check_team(&draft.team()?.settings, &ctx.origin)?;
+        access::check_team(&draft.team()?.settings, &ctx.asker.origin)?;
     }
     carry_out(&mut draft, command)?;
     delegation::settle(&mut draft);
@@ -75,8 +77,7 @@ fn carry_out(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal> {
         Command::PurgeLink { from, to } => team::purge_link(draft, from, to),
         Command::Task(command) => decide_task(draft, command),
         Command::RecordRefusal { task, subject, who, by, reason } => {
-            let (task, subject) = (task.as_ref(), subject.as_deref());
-            proof::refused(draft, (task, subject), who, *by, reason)
+            proof::refused(draft, task.as_ref(), subject.as_deref(), who, *by, reason)
         }
         Command::Send(outgoing) => mail::send(draft, outgoing),
         Command::MarkDelivered { reader, messages } => {
@@ -122,8 +123,8 @@ fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refus
             work::complete(draft, task, result, summary.as_deref(), *attempt)
         }
         TaskCommand::Fail { task, reason, attempt, for_good } => {
-            let again = if *for_good { work::Again::Never } else { work::Again::AsConfigured };
-            work::fail(draft, task, (reason, again), *attempt)
+            let retry = if *for_good { RetryRule::Never } else { RetryRule::AsConfigured };
+            work::fail(draft, task, reason, retry, *attempt)
         }
         TaskCommand::Progress { task, percent, step } => {
             work::progress(draft, task, *percent, step)
@@ -143,7 +144,7 @@ fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refus
     }
 }
 
-/// Whether a command sets the team to work, so that access lists apply to it.
+/// Whether a command gives the team work, so that access lists apply.
 fn triggers_work(command: &Command) -> bool {
     matches!(
         command,
@@ -191,7 +192,8 @@ impl<'a> Draft<'a> {
     }
 
     fn stamped(&self, facts: Vec<Fact>) -> Vec<Event> {
-        let (after, actor) = (self.state.version(), self.actor());
+        let after = self.state.version();
+        let actor = self.actor();
         let stamp = |(nth, fact)| Event {
             version: after.plus(nth + 1),
             at: self.ctx.now,
@@ -203,8 +205,8 @@ impl<'a> Draft<'a> {
     }
 
     fn standing(&self) -> Result<Standing, Refusal> {
-        let name = &self.ctx.actor.name;
-        match self.ctx.actor.kind {
+        let name = &self.ctx.asker.actor.name;
+        match self.ctx.asker.actor.kind {
             ActorKind::Human => Ok(Standing::Person),
             ActorKind::System => Ok(Standing::System),
             ActorKind::Agent => match self.state.find_member(name) {
@@ -228,12 +230,12 @@ impl<'a> Draft<'a> {
         self.ctx.new_id(self.n_ids)
     }
 
-    /// Who acts, by its own name even if it came under another, such as `lead`.
+    /// The actor under its own name, even if the caller used an alias such as `lead`.
     pub(crate) fn actor(&self) -> Actor {
-        self.member().map_or_else(|| self.ctx.actor.clone(), Actor::agent)
+        self.member().map_or_else(|| self.ctx.asker.actor.clone(), Actor::agent)
     }
 
-    /// The member that acts; people and troop itself are none.
+    /// The member that acts; none if the actor is a person or troop itself.
     pub(crate) fn member(&self) -> Option<&MemberName> {
         match &self.who {
             Standing::Lead(name) | Standing::Member(name) => Some(name),
@@ -241,7 +243,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Lets through everybody but ordinary members.
+    /// Refuses ordinary members.
     pub(crate) fn only_lead(&self, what: &'static str) -> Result<(), Refusal> {
         match &self.who {
             Standing::Member(name) => Err(Refusal::Forbidden {
@@ -253,31 +255,30 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The live task that is meant.
+    /// The live task with this name.
     pub(crate) fn live(&self, task: &TaskRef) -> Result<&'a Task, Refusal> {
         let number = self.state.resolve(task)?;
         self.state.tasks.get(number).ok_or(Refusal::TaskArchived { task: number })
     }
 
-    /// The conversation that the actor's work belongs to: its own, or that of the task which it holds. Where an answer is
-    /// sent; it gives no rights.
+    /// The conversation that the actor works for: its own, or that of the task it holds. Answers go there; it gives no rights.
     pub(crate) fn conversation(&self) -> Origin {
-        let own = &self.ctx.origin;
+        let own = &self.ctx.asker.origin;
         let tasks = &self.state.tasks;
         let held = self.member().filter(|_| own.is_internal()).and_then(|member| {
             let mut held = tasks.held_by(member).filter_map(|number| tasks.get(number));
-            held.find(|task| !task.origin.is_internal())
+            held.find(|task| !task.provenance.origin.is_internal())
         });
-        held.map_or_else(|| own.clone(), |task| task.origin.clone())
+        held.map_or_else(|| own.clone(), |task| task.provenance.origin.clone())
     }
 
-    /// The status that everybody sees.
+    /// The task's status, including `Blocked`.
     pub(crate) fn status(&self, task: &Task) -> crate::Status {
         self.state.tasks.status(task.number).unwrap_or(task.status)
     }
 
-    /// Whether somebody's mailbox takes a message that troop sends by itself. Beyond the bound the facts are in the log
-    /// alone, so that one who never reads does not fill the team.
+    /// Whether a mailbox has room for one more message from troop. Without room, the events are in the log only, so that a
+    /// member that never reads cannot fill the state.
     pub(crate) fn has_room(&self, reader: &Party) -> bool {
         self.state.mailbox().n_unread(reader) < self.state.limits.unread
     }
@@ -294,7 +295,7 @@ impl<'a> Draft<'a> {
             return;
         }
         let about = task.and_then(|number| self.state.tasks.get(number));
-        let origin = about.map(|task| task.origin.clone()).unwrap_or_default();
+        let origin = about.map(|task| task.provenance.origin.clone()).unwrap_or_default();
         let id = self.new_id();
         self.push(Fact::MessageSent {
             id,
@@ -313,7 +314,7 @@ impl<'a> Draft<'a> {
         });
     }
 
-    /// Tells the lead, unless it is the lead who acts.
+    /// Tells the lead, unless the lead is the actor.
     pub(crate) fn tell_lead(&mut self, content: String, task: TaskNumber) {
         let lead = self.state.lead().map(|lead| lead.name.clone());
         if let Some(lead) = lead

@@ -46,28 +46,28 @@ pub struct Delegation {
     pub ended_at: Option<Time>,
     /// What came of it, or why nothing did; as much of it as is shown.
     pub result: Option<String>,
-    /// Whether who delegated has been told what came of it.
+    /// Whether the lead was told the result.
     pub is_announced: bool,
     /// The trace that it runs under.
     pub trace_id: Uuid,
-    /// The trace of who delegated.
+    /// The trace of the delegating member.
     pub parent_trace_id: Option<Uuid>,
     /// The conversation that it began in, where its result belongs.
     pub origin: Origin,
 }
 
-/// In which session a member works on something. A session is what an agent remembers; no two share any of it, and none is
-/// that of a person's own chat with the agent.
+/// The session in which a member works. A session is what an agent remembers; sessions share nothing, not even with a person's
+/// own chat with the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionKey {
-    /// A delegation has one of its own, which ends with it.
+    /// A delegation's own session, which ends with it.
     Delegate(Uuid),
     /// Mail, and work that was not delegated.
     Teammate(MemberName),
 }
 
 impl SessionKey {
-    /// The lane that all of them run in, apart from people's own chats.
+    /// The lane of all these sessions, apart from people's own chats.
     pub const LANE: &'static str = "team";
 }
 
@@ -87,7 +87,7 @@ impl Delegation {
         SessionKey::Delegate(self.id)
     }
 
-    /// Whether the two belong together: what came of them is told at once, when the last has ended.
+    /// Whether the two are announced together, when the last has ended.
     pub(crate) fn is_sibling(&self, other: &Self) -> bool {
         self.from == other.from && self.origin == other.origin
     }

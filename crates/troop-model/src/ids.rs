@@ -59,7 +59,7 @@ pub struct Version(pub u64);
 pub struct TaskNumber(pub u32);
 
 impl OperationId {
-    /// When it was made, to the millisecond, if it is a UUID v7; others are older than everything.
+    /// When it was made, to the millisecond, if it is a UUID v7; otherwise the earliest time.
     #[must_use]
     pub fn made_at(self) -> Time {
         let millis =
@@ -94,13 +94,13 @@ impl IdPrefix {
         Some(Self { digits: u128::from_str_radix(&digits, 16).ok()?, n_open })
     }
 
-    /// Whether it leaves nothing open.
+    /// Whether it is a whole id.
     #[must_use]
     pub fn is_whole(self) -> bool {
         self.n_open == 0
     }
 
-    /// Whether this id begins like that.
+    /// Whether an id begins like this.
     #[must_use]
     pub fn begins(self, id: Uuid) -> bool {
         id.as_u128().checked_shr(self.n_open) == Some(self.digits)

@@ -1,17 +1,17 @@
-//! A map whose changes can be taken back until they are durable.
+//! A map whose changes can be undone until they are durable.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A sorted map that remembers what it was since `begin`.
+/// A sorted map that can go back to what it was at `begin`.
 #[derive(Clone, Debug)]
-pub(crate) struct Journaled<K, V> {
+pub(crate) struct JournaledMap<K, V> {
     map: BTreeMap<K, V>,
     undo: Vec<(K, Option<V>)>,
 }
 
-impl<K: Ord + Clone, V: Clone> Journaled<K, V> {
+impl<K: Ord + Clone, V: Clone> JournaledMap<K, V> {
     /// What the map holds.
     pub(crate) fn entries(&self) -> &BTreeMap<K, V> {
         &self.map
@@ -50,31 +50,31 @@ impl<K: Ord + Clone, V: Clone> Journaled<K, V> {
     }
 }
 
-impl<K, V> Default for Journaled<K, V> {
+impl<K, V> Default for JournaledMap<K, V> {
     fn default() -> Self {
         Self { map: BTreeMap::new(), undo: Vec::new() }
     }
 }
 
-impl<K, V> From<BTreeMap<K, V>> for Journaled<K, V> {
+impl<K, V> From<BTreeMap<K, V>> for JournaledMap<K, V> {
     fn from(map: BTreeMap<K, V>) -> Self {
         Self { map, undo: Vec::new() }
     }
 }
 
-impl<K: PartialEq, V: PartialEq> PartialEq for Journaled<K, V> {
+impl<K: PartialEq, V: PartialEq> PartialEq for JournaledMap<K, V> {
     fn eq(&self, other: &Self) -> bool {
         self.map == other.map
     }
 }
 
-impl<K: Serialize, V: Serialize> Serialize for Journaled<K, V> {
+impl<K: Serialize, V: Serialize> Serialize for JournaledMap<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.map.serialize(serializer)
     }
 }
 
-impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Deserialize<'de> for Journaled<K, V> {
+impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Deserialize<'de> for JournaledMap<K, V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self { map: BTreeMap::deserialize(deserializer)?, undo: Vec::new() })
     }

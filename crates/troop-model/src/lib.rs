@@ -1,7 +1,7 @@
 //! The rules of a team. Pure: the same state and the same command always give the same events.
 //!
 //! Read in this order: [`Command`] is what can be asked, [`decide`] answers with [`Event`]s or a [`Refusal`],
-//! [`State::apply`] takes events into account. Everything else is what these three speak about.
+//! [`State::apply`] applies events. Everything else is the data that these three use.
 
 mod command;
 mod decide;
@@ -13,6 +13,7 @@ mod state;
 
 mod access;
 mod actor;
+mod agent_kind;
 mod delegation;
 mod hint;
 mod ids;
@@ -42,7 +43,8 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub use actor::{Actor, ActorKind, Context, Origin};
+pub use actor::{Actor, ActorKind, Asker, Context, Origin};
+pub use agent_kind::{AgentKind, AgentStart, AgentTraits, can_repair};
 pub use codec::{CodecError, SCHEMA, decode, encode};
 pub use command::{
     Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,
@@ -68,8 +70,8 @@ pub use settings::{
 pub use snapshot::{SNAPSHOT_FORMAT, SnapshotError};
 pub use state::{LeadLease, Request, Span, State, Team, TeamStatus};
 pub use task::{
-    Attachment, Comment, Dependency, Finished, Metadata, Progress, Question, StartGate, Status,
-    Task, TaskRef, TaskTable, TrailEntry,
+    Attachment, Comment, Dependency, Hold, Metadata, Progress, Provenance, Question, Start,
+    StartGate, Status, Talk, Task, TaskEnd, TaskProof, TaskRef, TaskTable, TrailEntry, TrailKind,
 };
 pub use team_md::{BOARD_ACTIONS, NO_TEAM, WITHOUT_TASK, team_md};
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview, quoted, quoted_path};
@@ -81,4 +83,4 @@ pub use view::{
 pub use word::{UnknownWord, did_you_mean, nearest};
 pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder};
 
-use journaled::Journaled;
+use journaled::JournaledMap;

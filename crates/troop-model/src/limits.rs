@@ -1,9 +1,9 @@
-//! How much a team keeps at hand, how much it lets wait, and how long it waits for its lead.
+//! Limits of the rules: how much a team keeps in memory, and how long it waits for its lead.
 
 use std::time::Duration;
 
-/// The limits of the rules. A state has them from the start, like the time they are handed in; its log and its snapshots do
-/// not hold them, so everybody who opens a team must have the same.
+/// The limits of the rules. Like time, they are handed in: logs and snapshots do not hold them, so every process that opens a
+/// team must use the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// How many messages a reader may leave unread before senders are told to wait.
@@ -14,16 +14,16 @@ pub struct Limits {
     pub finished: usize,
     /// How many ended delegations stay at hand; older ones are in the log alone.
     pub delegations: usize,
-    /// A repeated operation has one effect. For this, a team remembers so many operations at least, however old they are ...
+    /// A repeated operation has one effect. For this, a team remembers at least this many operations, however old ...
     pub min_operations: usize,
-    /// ... and so many at most, so that snapshots stay small. Beyond that a repetition is refused, not done again.
+    /// ... and at most this many, so that snapshots stay small. A repetition of a forgotten operation is refused.
     pub max_operations: usize,
-    /// How long a session supervises without saying that it still does.
+    /// How long a lead lease holds without being renewed.
     pub lead_lease: Duration,
 }
 
 impl Limits {
-    /// What every team has.
+    /// The limits of every real team.
     pub const SHIPPED: Self = Self {
         unread: 20_000,
         settled: 1_000,

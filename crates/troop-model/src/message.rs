@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Journaled, MemberName, Origin, TaskNumber, Time, Version, name, roster::shown_as_word,
+    JournaledMap, MemberName, Origin, TaskNumber, Time, Version, name, roster::shown_as_word,
 };
 
 /// What a message is for.
@@ -31,7 +31,7 @@ pub enum MessageKind {
     PlanApprovalResponse,
     /// A member asks whether it may do something.
     PermissionRequest,
-    /// The answer of who was asked.
+    /// The lead's or a person's answer.
     PermissionResponse,
     /// A member has nothing to do.
     Idle,
@@ -98,8 +98,11 @@ pub enum Notice {
 }
 
 /// Who speaks or is spoken to: a member, the person, or troop itself.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Party(SmolStr);
 
 impl Party {
@@ -187,12 +190,12 @@ pub struct Receipt {
 /// All messages that somebody may still ask about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mailbox {
-    messages: Journaled<Version, Message>,
-    unread: Journaled<(Party, Version), ()>,
-    /// How many of those each reader has, so that nobody need count them. None is no entry.
-    n_unread: Journaled<Party, usize>,
+    messages: JournaledMap<Version, Message>,
+    unread: JournaledMap<(Party, Version), ()>,
+    /// How many unread messages each reader has; no entry means none.
+    n_unread: JournaledMap<Party, usize>,
     /// Messages that all have read, oldest first.
-    settled: Journaled<Version, ()>,
+    settled: JournaledMap<Version, ()>,
 }
 
 impl Mailbox {
@@ -238,7 +241,7 @@ impl Mailbox {
 
     pub(crate) fn mark_read(&mut self, reader: &Party, ids: &[Uuid], at: Time) {
         for version in self.find_unread(reader, ids) {
-            self.forget_unread(&(reader.clone(), version));
+            self.forget_unread(reader, version);
             let mut all_read = false;
             self.messages.update(&version, |message| {
                 for receipt in
@@ -255,28 +258,28 @@ impl Mailbox {
         }
     }
 
-    /// Forgets what somebody who left has not read, so that nobody gets it who takes the name later.
+    /// Forgets the unread messages of a member that left, so that a later member of that name does not get them.
     pub(crate) fn drop_reader(&mut self, reader: &Party) {
-        let left: Vec<_> = self.unread_range(reader).cloned().collect();
-        left.iter().for_each(|key| self.drop_unread(key));
+        let left: Vec<_> = self.unread_range(reader).map(|(_, version)| *version).collect();
+        left.into_iter().for_each(|version| self.drop_unread(reader, version));
     }
 
-    /// Forgets that a reader is to read a message.
+    /// Removes a reader from a message.
     pub(crate) fn drop_message(&mut self, reader: &Party, id: Uuid) {
         for version in self.find_unread(reader, &[id]) {
-            self.drop_unread(&(reader.clone(), version));
+            self.drop_unread(reader, version);
         }
     }
 
-    fn drop_unread(&mut self, key: &(Party, Version)) {
-        self.forget_unread(key);
+    fn drop_unread(&mut self, reader: &Party, version: Version) {
+        self.forget_unread(reader, version);
         let mut all_read = false;
-        self.messages.update(&key.1, |message| {
-            message.receipts.retain(|receipt| receipt.reader != key.0);
+        self.messages.update(&version, |message| {
+            message.receipts.retain(|receipt| receipt.reader != *reader);
             all_read = message.receipts.iter().all(|receipt| receipt.read_at.is_some());
         });
         if all_read {
-            self.settled.insert(key.1, ());
+            self.settled.insert(version, ());
         }
     }
 
@@ -294,7 +297,7 @@ impl Mailbox {
         self.settled.rollback();
     }
 
-    /// Forgets the oldest messages that all have read, but for so many.
+    /// Forgets the oldest messages that everybody has read, except the last `n_kept`.
     pub(crate) fn forget_settled(&mut self, n_kept: usize) {
         while self.settled.entries().len() > n_kept {
             let Some(oldest) = self.settled.entries().keys().next().copied() else { return };
@@ -303,11 +306,11 @@ impl Mailbox {
         }
     }
 
-    fn forget_unread(&mut self, key: &(Party, Version)) {
-        self.unread.remove(key);
-        match self.n_unread(&key.0) {
-            0 | 1 => self.n_unread.remove(&key.0),
-            n_unread => self.n_unread.insert(key.0.clone(), n_unread - 1),
+    fn forget_unread(&mut self, reader: &Party, version: Version) {
+        self.unread.remove(&(reader.clone(), version));
+        match self.n_unread(reader) {
+            0 | 1 => self.n_unread.remove(reader),
+            n_unread => self.n_unread.insert(reader.clone(), n_unread - 1),
         }
     }
 
@@ -331,7 +334,7 @@ impl Mailbox {
 
 #[cfg(test)]
 impl Mailbox {
-    /// Holds what is kept about the messages against what the messages themselves say.
+    /// Checks the derived indexes against the messages.
     pub(crate) fn check(&self, n_settled: usize) {
         let mut unread = BTreeSet::new();
         let mut settled = BTreeSet::new();

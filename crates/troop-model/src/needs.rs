@@ -181,14 +181,14 @@ fn of_request(state: &State, id: Uuid, request: &Request) -> Option<Need> {
 
 fn of_task(state: &State, task: &Task) -> Option<Need> {
     let status = state.tasks().status(task.number).unwrap_or(task.status);
-    let creator = task.created_by.name.as_str();
+    let creator = task.provenance.created_by.name.as_str();
     let holder = task.owner.as_ref().map_or(creator, MemberName::as_str);
-    let (kind, from, text) = match &task.question {
+    let (kind, from, text) = match &task.talk.question {
         Some(question) if !status.is_finished() => {
             (NeedKind::Question, question.asked_by.as_str(), &question.text)
         }
         _ if status == Status::InReview => (NeedKind::Review, holder, &task.subject),
-        _ if status == Status::Pending && task.start == StartGate::Waiting => {
+        _ if status == Status::Pending && task.start.gate == StartGate::Waiting => {
             (NeedKind::Start, creator, &task.subject)
         }
         _ => return None,
@@ -199,7 +199,7 @@ fn of_task(state: &State, task: &Task) -> Option<Need> {
         from: from.into(),
         to: Party::user().as_str().into(),
         task: Some(task.number),
-        since: task.moved_at,
+        since: task.provenance.moved_at,
         text: text.clone(),
         answers: kind.answers().to_vec(),
     })

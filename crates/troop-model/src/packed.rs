@@ -1,4 +1,4 @@
-//! A part of the state that stays packed until somebody looks at it.
+//! A part of the state that stays packed until it is used.
 
 use std::sync::OnceLock;
 
@@ -9,12 +9,12 @@ use crate::SnapshotError;
 
 /// A value, or the bytes of a snapshot that hold it.
 #[derive(Clone, Debug)]
-pub(crate) struct Packed<T> {
+pub(crate) struct PackedPart<T> {
     value: OnceLock<T>,
     bytes: Option<Bytes>,
 }
 
-impl<T: Serialize + DeserializeOwned + Default> Packed<T> {
+impl<T: Serialize + DeserializeOwned + Default> PackedPart<T> {
     pub(crate) fn get(&self) -> &T {
         self.value.get_or_init(|| match &self.bytes {
             Some(bytes) => postcard::from_bytes(bytes).expect(
@@ -29,7 +29,7 @@ impl<T: Serialize + DeserializeOwned + Default> Packed<T> {
         self.value.get_mut().expect("`get` has just filled it")
     }
 
-    /// The value if somebody looked at it: what nobody looked at has not changed.
+    /// The value, if it was used. An unused part has not changed.
     pub(crate) fn get_mut_if_used(&mut self) -> Option<&mut T> {
         self.value.get_mut()
     }
@@ -49,15 +49,15 @@ impl<T: Serialize + DeserializeOwned + Default> Packed<T> {
 
 /// The packed parts of a snapshot, one after the other.
 #[derive(Debug)]
-pub(crate) struct Parts(pub(crate) Bytes);
+pub(crate) struct SnapshotParts(pub(crate) Bytes);
 
-impl Parts {
-    /// The next part, which is so long.
-    pub(crate) fn next<T>(&mut self, len: usize) -> Result<Packed<T>, SnapshotError> {
+impl SnapshotParts {
+    /// The next part, of length `len`.
+    pub(crate) fn next<T>(&mut self, len: usize) -> Result<PackedPart<T>, SnapshotError> {
         if len > self.0.len() {
             return Err(SnapshotError);
         }
-        Ok(Packed { value: OnceLock::new(), bytes: Some(self.0.split_to(len)) })
+        Ok(PackedPart { value: OnceLock::new(), bytes: Some(self.0.split_to(len)) })
     }
 
     /// Makes sure that nothing is left.
@@ -66,13 +66,13 @@ impl Parts {
     }
 }
 
-impl<T> Default for Packed<T> {
+impl<T> Default for PackedPart<T> {
     fn default() -> Self {
         Self { value: OnceLock::new(), bytes: None }
     }
 }
 
-impl<T: Serialize + DeserializeOwned + Default + PartialEq> PartialEq for Packed<T> {
+impl<T: Serialize + DeserializeOwned + Default + PartialEq> PartialEq for PackedPart<T> {
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()
     }

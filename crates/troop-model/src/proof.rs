@@ -10,7 +10,7 @@ pub const MAX_CHECKS: usize = 20;
 /// How many characters of the end of a check's output are kept.
 pub const MAX_TAIL: usize = 4_096;
 
-/// What is known about whether a task is done. Given by whoever ran its checks, which is never the member that did it.
+/// Whether a task is done, as far as known. Comes from whoever ran its checks, never from the member that did the work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
@@ -25,13 +25,13 @@ pub struct Proof {
     pub waived: Option<String>,
 }
 
-/// What one check said.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// What ran.
     pub command: String,
-    /// How it ended; 0 is good. As in shells: 124 if it took too long, 127 if it could not be run, 128 and more for signals.
+    /// Its exit code; 0 is good. As in shells: 124 after a timeout, 127 if it could not run, 128 and more for signals.
     pub exit_code: i32,
     /// The end of what it printed.
     #[serde(default)]
@@ -65,13 +65,13 @@ pub struct Merged {
 }
 
 impl Evidence {
-    /// Whether the check is content.
+    /// Whether the check passed.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.exit_code == 0
     }
 
-    /// As it is kept: with the end of what was printed, and nothing in it that acts on a screen.
+    /// The evidence as stored: the end of the output, without control characters.
     pub(crate) fn kept(&self) -> Self {
         let is_kept = |c: &char| matches!(c, '\n' | '\t') || !is_unprintable(*c);
         let n_chars = self.tail.chars().count();
@@ -81,18 +81,18 @@ impl Evidence {
 }
 
 impl Task {
-    /// The checks that must pass before this task is done, each once: the team's, those of who leads it, then its own. None,
-    /// if a person does without them.
+    /// The checks that must pass before this task is done, each once: the team's, the lead's, then its own. None if a person
+    /// waived them.
     pub fn required_checks<'a>(&'a self, team: &'a Team) -> Vec<&'a str> {
-        if self.waived.is_some() { Vec::new() } else { self.named_checks(team) }
+        if self.proof.waived.is_some() { Vec::new() } else { self.named_checks(team) }
     }
 
-    /// All that names themselves checks of the task, also if a person did without them.
+    /// All checks of the task, even if a person waived them.
     #[must_use]
     pub fn named_checks<'a>(&'a self, team: &'a Team) -> Vec<&'a str> {
         let mut all: Vec<&str> = Vec::new();
         let of_lead = team.lead_lease.iter().flat_map(|lease| &lease.checks);
-        for check in team.settings.checks.iter().chain(of_lead).chain(&self.checks) {
+        for check in team.settings.checks.iter().chain(of_lead).chain(&self.proof.checks) {
             if !all.contains(&check.as_str()) {
                 all.push(check);
             }

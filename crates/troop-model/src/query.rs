@@ -22,7 +22,7 @@ pub enum TaskFilter {
     Finished,
     /// Everything.
     All,
-    /// What stands there.
+    /// Tasks with this status.
     Only(Status),
 }
 
@@ -40,7 +40,7 @@ impl TaskFilter {
         }
     }
 
-    /// Whether a task that stands there is meant.
+    /// Whether a task with this status matches.
     #[must_use]
     pub fn admits(self, status: Status) -> bool {
         match self {
@@ -51,20 +51,20 @@ impl TaskFilter {
         }
     }
 
-    /// Whether tasks that left the live board can be meant.
+    /// Whether archived tasks can match.
     #[must_use]
     pub fn includes_archived(self) -> bool {
         self.admits(Status::Completed) || self.admits(Status::Cancelled)
     }
 }
 
-/// Whether somebody in this conversation sees a task: on a channel of their own, users see what they set off.
+/// Whether a caller in this conversation sees a task: users of a channel see the tasks that they caused.
 #[must_use]
 pub fn is_visible(task: &Task, viewer: &Origin) -> bool {
-    let origin = &task.origin;
+    let origin = &task.provenance.origin;
     let is_same_chat = origin.channel == viewer.channel && origin.chat_id == viewer.chat_id;
     let is_same_user = origin.user_id == viewer.user_id;
-    // Who gives no name sees what was set off in the same chat without one.
+    // A caller without a user id sees the tasks of the same chat that have none either.
     let is_any_chat = viewer.chat_id.is_none() && viewer.user_id.is_some();
     viewer.is_internal() || is_same_user && (is_any_chat || is_same_chat)
 }
@@ -85,7 +85,8 @@ impl Search {
     /// The part of a task to show as a hit, if it is one.
     #[must_use]
     pub fn snippet(&self, task: &Task) -> Option<String> {
-        let (subject, description) = (task.subject.to_lowercase(), task.description.to_lowercase());
+        let subject = task.subject.to_lowercase();
+        let description = task.description.to_lowercase();
         let is_there = |word: &String| subject.contains(word) || description.contains(word);
         let is_hit = !self.words.is_empty() && self.words.iter().all(is_there);
         is_hit.then(|| text::preview(&task.description, MAX_SNIPPET))

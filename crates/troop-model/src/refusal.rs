@@ -16,13 +16,13 @@ use crate::{
 pub enum RefusalKind {
     /// What was named does not exist.
     NotFound,
-    /// Somebody else was first, or things stand otherwise than the caller believes.
+    /// Somebody else was first, or the caller's view is outdated.
     Conflict,
     /// The actor may not do that.
     Forbidden,
-    /// What was given makes no sense.
+    /// The input is invalid.
     Invalid,
-    /// A limit is reached; later it may work.
+    /// A limit is reached; it may work later.
     Limit,
     /// There is no work to take now.
     NoWork,
@@ -347,7 +347,7 @@ fn holder(owner: Option<&MemberName>) -> String {
     owner.map_or_else(String::new, |owner| format!(" but by `{owner}`"))
 }
 
-/// A long way round is told by its beginning and its end.
+/// Shortens a long cycle to its beginning and end.
 fn arrows(cycle: &[TaskNumber]) -> String {
     let names = |tasks: &[TaskNumber]| {
         tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ")

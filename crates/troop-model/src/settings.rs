@@ -1,4 +1,4 @@
-//! What a team lets be chosen about itself.
+//! The settings of a team.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub struct Settings {
     pub task_creation: TaskCreation,
     /// How work reaches members.
     pub assignment: Assignment,
-    /// What a dependency waits for when the task does not say.
+    /// What a dependency waits for unless the task names something else.
     pub unblock: Condition,
     /// Whether a task may start only after somebody approved it.
     pub approve_start: bool,
@@ -61,7 +61,7 @@ pub struct Settings {
     pub progress_notifications: bool,
     /// Where teammates work in a git repository.
     pub isolation: Isolation,
-    /// How often is looked whether what teammates are doing fits together; 0 means never.
+    /// How often troop checks whether the work of teammates fits together; 0 means never.
     pub isolation_watch_seconds: u32,
     /// Commands that must pass before any task is done.
     pub checks: Vec<String>,
@@ -77,8 +77,8 @@ pub struct Settings {
 pub struct DelegationSettings {
     /// Whether a delegation must name a task that exists; otherwise one is created for it.
     pub require_task: bool,
-    /// Whether the lead only coordinates and holds no task itself. Binds the lead alone: teammates do what they always do. Where
-    /// nobody says so, the built-in agent does so while it has teammates, and the board lets others do as they like.
+    /// Whether the lead only coordinates and holds no task itself. It does not bind teammates. By default the built-in agent does
+    /// so while it has teammates, and the board leaves it to other agents.
     pub delegate_mode: Option<bool>,
     /// How many delegations a new link carries at once.
     pub max_per_link: u32,
@@ -134,7 +134,7 @@ pub enum Condition {
     OnFinish,
 }
 
-/// What happens when nobody moves.
+/// What happens to a task that does not move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Escalation {
@@ -173,7 +173,7 @@ pub enum WorkspaceScope {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// Each in a folder and on a branch of its own; what is finished is merged.
+    /// Each in its own folder and on its own branch; troop merges finished work.
     #[default]
     Worktree,
     /// All in the project's folder.
@@ -242,8 +242,8 @@ impl Settings {
         }
     }
 
-    /// These settings with some of them changed, each by its full name, or what is wrong with one of the changes.
-    /// Whether the values go together is for [`check`](Self::check) to say.
+    /// Changes some settings, each by its full name, or says what is wrong with one of them. [`check`](Self::check) then says
+    /// whether the values go together.
     pub fn changed(&self, changes: &[(String, Value)]) -> Result<Self, String> {
         let mut all = serde_json::to_value(self).expect("settings have no part JSON cannot hold");
         let mut changed = self.clone();
@@ -303,7 +303,7 @@ impl Settings {
         Duration::from_secs(self.lease_seconds.into())
     }
 
-    /// How long a task rests after its `attempt`-th failure.
+    /// The back-off after the `attempt`-th failure.
     pub(crate) fn backoff(&self, attempt: u32) -> Duration {
         let doublings = attempt.saturating_sub(1).min(16);
         Duration::from_secs(u64::from(self.retry_backoff_seconds) << doublings)

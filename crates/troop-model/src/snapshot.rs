@@ -1,4 +1,4 @@
-//! A state as bytes, so that opening a team need not replay its log.
+//! A state as bytes, so that opening a team does not replay its log.
 //!
 //! Layout: format, length of the front, the front (all that is small, and how long the parts are), then the parts that
 //! stay packed: tasks, indexes, mailbox, delegations, operations, files. A snapshot is a cache: one of another format is ignored
@@ -13,13 +13,13 @@ use uuid::Uuid;
 
 use crate::{
     Limits, Link, Member, MemberName, Origin, State, TaskNumber, TaskTable,
-    packed::Parts,
-    state::{Head, Request},
+    packed::SnapshotParts,
+    state::{Request, StateHead},
     task::PackedTable,
 };
 
 /// Changes whenever anything that a snapshot holds changes its shape.
-pub const SNAPSHOT_FORMAT: u32 = 11;
+pub const SNAPSHOT_FORMAT: u32 = 12;
 
 /// Why bytes are not a snapshot that this program can use.
 #[derive(Debug, Error)]
@@ -27,8 +27,8 @@ pub const SNAPSHOT_FORMAT: u32 = 11;
 pub struct SnapshotError;
 
 #[derive(Serialize, Deserialize)]
-struct Front {
-    head: Head,
+struct SnapshotFront {
+    head: StateHead,
     roster: BTreeMap<MemberName, Member>,
     links: BTreeMap<(MemberName, MemberName), Link>,
     requests: BTreeMap<Uuid, Request>,
@@ -47,7 +47,7 @@ impl State {
     pub fn to_snapshot(&self) -> Vec<u8> {
         let mut parts = Vec::new();
         let tasks = self.tasks.pack(&mut parts);
-        let front = Front {
+        let front = SnapshotFront {
             head: self.head.clone(),
             roster: self.roster.entries().clone(),
             links: self.links.entries().clone(),
@@ -80,8 +80,8 @@ impl State {
         }
         let start = 8 + number(4).ok_or(SnapshotError)? as usize;
         let front = bytes.get(8..start).ok_or(SnapshotError)?;
-        let front: Front = postcard::from_bytes(front).map_err(|_| SnapshotError)?;
-        let mut parts = Parts(bytes.slice(start..));
+        let front: SnapshotFront = postcard::from_bytes(front).map_err(|_| SnapshotError)?;
+        let mut parts = SnapshotParts(bytes.slice(start..));
         let state = Self {
             limits: Limits::SHIPPED,
             before: front.head.clone(),

@@ -1,23 +1,32 @@
-//! What a team is now: all that its log amounts to.
+//! What a team is now: the sum of its log.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+mod delegations;
+mod links;
+mod operations;
+mod requests;
+mod roster;
+
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use uuid::Uuid;
 
-use crate::{
-    Actor, Delegation, Journaled, Limits, Link, Mailbox, Member, MemberName, MessageKind,
-    OperationId, Origin, Party, Refusal, Role, Settings, Spending, TaskNumber, TaskRef, TaskTable,
-    TeamId, TeamName, Time, Usage, Version, name, packed::Packed, workspace::Files,
-};
+pub use operations::Span;
+pub use requests::Request;
 
-/// How old an operation is, in the time of its log, that a team may forget; see also [`Limits`].
-const REMEMBERED_SPAN: Duration = Duration::from_secs(600);
-/// What was made this recently, by the clock of who decides, is no repetition of what was forgotten. Without this, one
-/// machine whose clock is far ahead would keep all others from working.
-const FRESH: Duration = Duration::from_secs(2);
+pub(crate) use delegations::Delegations;
+pub(crate) use links::Links;
+pub(crate) use operations::Operations;
+pub(crate) use requests::Requests;
+pub(crate) use roster::Roster;
+
+use crate::{
+    Actor, Delegation, JournaledMap, Limits, Link, Mailbox, Member, MemberName, OperationId,
+    Origin, Refusal, Role, Settings, Spending, TaskNumber, TaskRef, TaskTable, TeamId, TeamName,
+    Time, Usage, Version, name, packed::PackedPart, workspace::FileIndex,
+};
 
 /// Whether a team is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +40,7 @@ pub enum TeamStatus {
     Deleted,
 }
 
-/// What a team is, apart from what it has.
+/// The team itself, without its members, tasks and messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Team {
     /// Its identity.
@@ -51,9 +60,9 @@ pub struct Team {
     pub created_at: Time,
     /// Who supervises it, if somebody does.
     pub lead_lease: Option<LeadLease>,
-    /// How often somebody began to supervise it.
+    /// How many leads it has had.
     pub n_leads: u64,
-    /// What all its members, also those who left, have used so far.
+    /// What all members, including former ones, have used so far.
     pub usage: Usage,
 }
 
@@ -64,109 +73,52 @@ pub struct LeadLease {
     pub session: Uuid,
     /// Who that is, for people.
     pub holder: String,
-    /// Grows with every holder; what a former one passes on is refused by it.
+    /// Grows with every holder, so that commands of a former one can be refused.
     pub fence: u64,
     pub since: Time,
     /// Until when, unless it is renewed.
     pub until: Time,
-    /// What must pass before a task is done, because its holder has configured that.
+    /// The checks that its holder's configuration adds.
     #[serde(default)]
     pub checks: Vec<String>,
 }
 
 impl LeadLease {
-    /// Whether it still holds. Who was killed gives none back.
+    /// Whether it still holds. A killed lead leaves its lease behind.
     #[must_use]
     pub fn is_held(&self, now: Time) -> bool {
         self.until > now
     }
 }
 
-/// A question between members that waits for its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
-    /// What kind of question.
-    pub kind: MessageKind,
-    /// Who asked.
-    pub from: Party,
-    /// Who is to answer.
-    pub to: Party,
-    /// When it was asked.
-    pub at: Time,
-}
-
-/// Where an operation's events are in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Span {
-    /// The version before its first event.
-    pub after: Version,
-    /// How many events it has.
-    pub n_events: u32,
-}
-
-/// All that a team's log amounts to.
+/// The sum of a team's log.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// No part of what the log amounts to, and in no snapshot.
+    /// Handed in: not part of the log or of snapshots.
     pub(crate) limits: Limits,
-    pub(crate) head: Head,
-    pub(crate) roster: Journaled<MemberName, Member>,
-    pub(crate) links: Journaled<(MemberName, MemberName), Link>,
-    pub(crate) requests: Journaled<Uuid, Request>,
-    /// The users that ever set the team to work, and from where.
-    pub(crate) origins: Journaled<Origin, ()>,
-    /// The tasks that are delegated now, and in which delegation.
-    pub(crate) delegated: Journaled<TaskNumber, Uuid>,
+    pub(crate) head: StateHead,
+    pub(crate) roster: Roster,
+    pub(crate) links: Links,
+    pub(crate) requests: Requests,
+    /// The conversations that ever gave the team work.
+    pub(crate) origins: JournaledMap<Origin, ()>,
+    /// The tasks that are delegated now, with their delegations.
+    pub(crate) delegated: JournaledMap<TaskNumber, Uuid>,
     pub(crate) tasks: TaskTable,
-    pub(crate) mailbox: Packed<Mailbox>,
-    pub(crate) delegations: Packed<Delegations>,
-    pub(crate) operations: Packed<Operations>,
-    pub(crate) files: Packed<Files>,
+    pub(crate) mailbox: PackedPart<Mailbox>,
+    pub(crate) delegations: PackedPart<Delegations>,
+    pub(crate) operations: PackedPart<Operations>,
+    pub(crate) files: PackedPart<FileIndex>,
     /// What `rollback` goes back to.
-    pub(crate) before: Head,
+    pub(crate) before: StateHead,
 }
 
 /// The part of a state that is small enough to be copied before a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Head {
+pub(crate) struct StateHead {
     pub(crate) version: Version,
     pub(crate) latest: Time,
     pub(crate) team: Option<Arc<Team>>,
-}
-
-/// Running delegations, and the last ones that ended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Delegations {
-    pub(crate) all: Journaled<Uuid, Delegation>,
-    /// In the order in which they ended.
-    ended: Journaled<(Version, Uuid), ()>,
-}
-
-/// The last operations, by id and by age.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "PackedOperations")]
-pub(crate) struct Operations {
-    /// By the version before its first event.
-    by_age: Journaled<Version, Remembered>,
-    /// The latest moment at which one was made that is no longer remembered.
-    forgotten: Journaled<(), Time>,
-    #[serde(skip_serializing)]
-    by_id: Journaled<OperationId, Version>,
-}
-
-/// The same as a snapshot holds it.
-#[derive(Deserialize)]
-struct PackedOperations {
-    by_age: BTreeMap<Version, Remembered>,
-    forgotten: BTreeMap<(), Time>,
-}
-
-/// An operation that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Remembered {
-    operation: OperationId,
-    n_events: u32,
-    at: Time,
 }
 
 impl State {
@@ -177,7 +129,7 @@ impl State {
         self
     }
 
-    /// How many events this state amounts to.
+    /// The number of events in this state.
     #[must_use]
     pub fn version(&self) -> Version {
         self.head.version
@@ -195,7 +147,7 @@ impl State {
         self.head.team.as_deref()
     }
 
-    /// The team, or the refusal that every command gets that needs one.
+    /// The team, or a refusal if there is none or it is deleted.
     pub(crate) fn existing_team(&self) -> Result<&Team, Refusal> {
         match self.team() {
             None => Err(Refusal::NoTeam),
@@ -248,7 +200,7 @@ impl State {
     }
 
     pub(crate) fn link(&self, from: &MemberName, to: &MemberName) -> Option<&Link> {
-        self.links.entries().get(&(from.clone(), to.clone()))
+        self.links.get(from, to)
     }
 
     /// The tasks.
@@ -279,18 +231,18 @@ impl State {
         self.delegations.get().all.entries().get(&id)
     }
 
-    /// The delegation that a task is worked on in now.
+    /// The running delegation of a task.
     #[must_use]
     pub fn delegation_of(&self, task: TaskNumber) -> Option<&Delegation> {
         self.delegation(*self.delegated.entries().get(&task)?)
     }
 
-    /// The distinct conversations that set the team to work.
+    /// The distinct conversations that gave the team work.
     pub fn origins(&self) -> impl Iterator<Item = &Origin> {
         self.origins.entries().keys()
     }
 
-    /// The distinct users that set the team to work.
+    /// The distinct users that gave the team work.
     #[must_use]
     pub fn known_users(&self) -> Vec<SmolStr> {
         let mut users: Vec<_> =
@@ -303,25 +255,16 @@ impl State {
     /// Where the events of a recent operation are, if it happened.
     #[must_use]
     pub fn operation(&self, operation: OperationId) -> Option<Span> {
-        let operations = self.operations.get();
-        let after = *operations.by_id.entries().get(&operation)?;
-        let n_events = operations.by_age.entries().get(&after)?.n_events;
-        Some(Span { after, n_events })
+        self.operations.get().span(operation)
     }
 
-    /// Refuses an operation that is not remembered but may have happened: it was made before one that is forgotten.
-    /// `now` is the time of who decides, not that of the log.
+    /// Refuses an operation that may have happened and been forgotten. `now` is the clock of the process that decides, not the
+    /// time of the log.
     pub fn check_age(&self, operation: OperationId, now: Time) -> Result<(), Refusal> {
-        let made_at = operation.made_at();
-        let may_be_forgotten = self.operations.get().forgotten.entries().values();
-        if may_be_forgotten.copied().any(|forgotten| made_at <= forgotten) && made_at + FRESH < now
-        {
-            return Err(Refusal::ForgottenOperation { operation });
-        }
-        Ok(())
+        self.operations.get().check_age(operation, now)
     }
 
-    /// The number of the task that is meant. It may be archived; it is not deleted.
+    /// The number of the task with this name. It may be archived, but not deleted.
     pub fn resolve(&self, task: &TaskRef) -> Result<TaskNumber, Refusal> {
         let unknown =
             || Refusal::UnknownTask { task: task.to_string(), pending: self.some_pending() };
@@ -344,12 +287,12 @@ impl State {
         }
     }
 
-    /// A few tasks that could be done, to help somebody who named none.
+    /// A few available tasks, for refusals that suggest some.
     pub(crate) fn some_pending(&self) -> Vec<TaskNumber> {
         self.tasks.some_ready(10)
     }
 
-    /// From here on, changes can be taken back.
+    /// From here on, changes can be undone.
     pub fn begin(&mut self) {
         self.before = self.head.clone();
         self.roster.begin();
@@ -362,8 +305,7 @@ impl State {
             mailbox.begin();
         }
         if let Some(delegations) = self.delegations.get_mut_if_used() {
-            delegations.all.begin();
-            delegations.ended.begin();
+            delegations.begin();
         }
         if let Some(operations) = self.operations.get_mut_if_used() {
             operations.begin();
@@ -373,7 +315,7 @@ impl State {
         }
     }
 
-    /// Takes back all changes since `begin`.
+    /// Undoes all changes since `begin`.
     pub fn rollback(&mut self) {
         self.head = self.before.clone();
         self.roster.rollback();
@@ -386,8 +328,7 @@ impl State {
             mailbox.rollback();
         }
         if let Some(delegations) = self.delegations.get_mut_if_used() {
-            delegations.all.rollback();
-            delegations.ended.rollback();
+            delegations.rollback();
         }
         if let Some(operations) = self.operations.get_mut_if_used() {
             operations.rollback();
@@ -397,10 +338,10 @@ impl State {
         }
     }
 
-    /// Forgets the first tasks that left the board: they are archived now. What was not durable then never will be.
+    /// Forgets the first tasks that left the board, because they are archived now.
     pub fn forget_departed(&mut self, n_departed: usize) {
         self.tasks.forget_departed(n_departed);
-        // What left cannot come back, so there is nothing to go back to.
+        // Archived tasks cannot come back, so there is nothing to roll back to.
         self.begin();
     }
 
@@ -417,7 +358,7 @@ impl State {
 }
 
 impl PartialEq for State {
-    /// Compares what the states stand for, not what they could go back to.
+    /// Compares what the states mean, not their undo journals.
     fn eq(&self, other: &Self) -> bool {
         self.head == other.head
             && self.roster == other.roster
@@ -433,84 +374,9 @@ impl PartialEq for State {
     }
 }
 
-impl Delegations {
-    pub(crate) fn end(
-        &mut self,
-        id: Uuid,
-        at: Version,
-        n_kept: usize,
-        change: impl FnOnce(&mut Delegation),
-    ) {
-        self.all.update(&id, change);
-        self.ended.insert((at, id), ());
-        while self.ended.entries().len() > n_kept {
-            let Some(oldest) = self.ended.entries().keys().next().copied() else { return };
-            self.ended.remove(&oldest);
-            self.all.remove(&oldest.1);
-        }
-    }
-}
-
-impl Operations {
-    /// Remembers that an event of this operation is at `version`.
-    pub(crate) fn note(
-        &mut self,
-        operation: OperationId,
-        version: Version,
-        at: Time,
-        limits: &Limits,
-    ) {
-        if let Some(after) = self.by_id.entries().get(&operation) {
-            self.by_age.update(after, |it| it.n_events += 1);
-            return;
-        }
-        let after = Version(version.0.saturating_sub(1));
-        self.by_id.insert(operation, after);
-        self.by_age.insert(after, Remembered { operation, n_events: 1, at });
-        while let Some((oldest, it)) = self.by_age.entries().first_key_value()
-            && is_forgettable(self.by_age.entries().len(), at.since(it.at), limits)
-        {
-            let (oldest, operation) = (*oldest, it.operation);
-            let before = self.forgotten.entries().get(&()).copied().unwrap_or_default();
-            self.forgotten.insert((), before.max(operation.made_at()));
-            self.by_age.remove(&oldest);
-            self.by_id.remove(&operation);
-        }
-    }
-
-    fn begin(&mut self) {
-        self.by_age.begin();
-        self.forgotten.begin();
-        self.by_id.begin();
-    }
-
-    fn rollback(&mut self) {
-        self.by_age.rollback();
-        self.forgotten.rollback();
-        self.by_id.rollback();
-    }
-}
-
-/// Whether the oldest of so many operations, which is so old, need not be remembered.
-fn is_forgettable(n_operations: usize, age: Duration, limits: &Limits) -> bool {
-    n_operations > limits.max_operations
-        || (n_operations > limits.min_operations && age > REMEMBERED_SPAN)
-}
-
-impl From<PackedOperations> for Operations {
-    fn from(packed: PackedOperations) -> Self {
-        let by_id = packed.by_age.iter().map(|(after, it)| (it.operation, *after));
-        Self {
-            by_id: by_id.collect::<BTreeMap<_, _>>().into(),
-            by_age: packed.by_age.into(),
-            forgotten: packed.forgotten.into(),
-        }
-    }
-}
-
 #[cfg(test)]
 impl State {
-    /// Holds what is kept about tasks and messages against what these themselves say.
+    /// Checks the derived indexes against the tasks and messages.
     pub(crate) fn check(&self) {
         self.tasks.check();
         self.mailbox().check(self.limits.settled);

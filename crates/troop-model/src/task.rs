@@ -1,6 +1,8 @@
 //! A unit of work, and the words for where it stands.
 
+mod record;
 mod table;
+mod trail;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
@@ -10,14 +12,15 @@ use std::fmt;
 use uuid::Uuid;
 
 pub(crate) use table::PackedTable;
-pub use table::{Finished, TaskTable};
+pub use table::{TaskEnd, TaskTable};
+pub use trail::{TrailEntry, TrailKind};
 
 use crate::{
-    Actor, Condition, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Usage, Version,
+    Actor, Condition, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Usage,
     WorkspaceFolder, roster::shown_as_word,
 };
 
-/// Where a task stands.
+/// The status of a task.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -64,7 +67,7 @@ impl Status {
 }
 
 /// One unit of work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// Its number in the team.
     pub number: TaskNumber,
@@ -74,75 +77,99 @@ pub struct Task {
     pub subject: String,
     /// What is to be done.
     pub description: String,
-    /// Where it stands. Never `Blocked`: ask the table, which knows the other tasks.
+    /// Its status, but never `Blocked`: that depends on other tasks, so ask the table.
     pub status: Status,
     /// Higher goes first.
     pub priority: i32,
     /// A label; `general` unless given.
     pub task_type: SmolStr,
-    /// For whom it is reserved.
+    /// The member that it is reserved for.
     pub assignee: Option<MemberName>,
-    /// Who holds it.
+    /// The member that holds it, or held it when it was finished.
     pub owner: Option<MemberName>,
-    /// Since when it is held.
-    pub held_since: Option<Time>,
-    /// Until when the holder need not say that it is alive.
-    pub lease_until: Option<Time>,
-    /// What must be over before it can start.
-    pub blocked_by: Vec<Dependency>,
-    /// How far the holder has come.
-    pub progress: Option<Progress>,
-    /// What came of it; for a cancelled or failed task, why.
-    pub result: Option<String>,
-    /// How often it was taken. Never counted back, so that a late holder can be told from the one that came after it.
+    /// How often somebody took it. Never counted back, so that a late holder differs from the next one.
     pub attempts: u32,
-    /// How many of those do not wear it out: they came before it was last retried by hand, or the task was not what ended them.
-    pub forgiven: u32,
-    /// Not to be started before this moment; for a failed task, when it is tried again.
-    pub not_before: Option<Time>,
-    /// Whether somebody must approve, or has approved, that it starts.
-    pub start: StartGate,
-    /// What it asks the user.
-    pub question: Option<Question>,
-    /// Who created it.
-    pub created_by: Actor,
-    /// When it was created.
-    pub created_at: Time,
-    /// When anything about it changed last.
-    pub updated_at: Time,
-    /// When its work moved last; heartbeats do not count.
-    pub moved_at: Time,
-    /// When it was completed.
-    pub completed_at: Option<Time>,
-    /// The conversation that set it off.
-    pub origin: Origin,
+    pub hold: Hold,
+    /// The tasks that must end before it can start.
+    pub blocked_by: Vec<Dependency>,
+    pub start: Start,
+    /// Its result; for a cancelled or failed task, the reason.
+    pub result: Option<String>,
+    pub proof: TaskProof,
+    pub talk: Talk,
+    pub provenance: Provenance,
     /// Free data.
     pub metadata: Metadata,
-    /// What was said about it.
-    pub comments: Vec<Comment>,
-    /// Files that belong to it.
-    pub attachments: Vec<Attachment>,
-    /// Commands that must pass before it is done, besides the team's.
-    pub checks: Vec<String>,
-    /// What the checks said when they ran last in this attempt.
-    pub evidence: Vec<Evidence>,
-    /// How often they ran and were not content.
-    pub n_failed_checks: u32,
-    /// Why a person does without them.
-    pub waived: Option<String>,
-    /// Where its work is, if it was merged.
-    pub merged: Option<Merged>,
-    /// What was used for it.
+    /// What members used for it.
     pub usage: Usage,
     /// What happened to it.
     pub trail: Vec<TrailEntry>,
 }
 
+/// How the owner holds a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hold {
+    pub since: Option<Time>,
+    /// When the claim ends unless the owner gives a sign of life.
+    pub lease_until: Option<Time>,
+    pub progress: Option<Progress>,
+    /// How many attempts do not count towards the team's limit: those before a retry by hand, and those that ended for
+    /// reasons that have nothing to do with the task.
+    pub forgiven: u32,
+}
+
+/// When a task may start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    pub gate: StartGate,
+    /// Nobody may take it before this moment; for a failed task, when troop retries it.
+    pub not_before: Option<Time>,
+}
+
+/// What must show that a task is done, and what has shown it in this attempt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskProof {
+    /// Commands that must pass before it is done, besides the team's.
+    pub checks: Vec<String>,
+    /// What the checks said when they ran last.
+    pub evidence: Vec<Evidence>,
+    /// How often they ran and failed.
+    pub n_failed: u32,
+    /// Why a person does without them.
+    pub waived: Option<String>,
+    /// Where its work is, if it was merged.
+    pub merged: Option<Merged>,
+}
+
+/// What was said about a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Talk {
+    /// What it asks the user.
+    pub question: Option<Question>,
+    pub comments: Vec<Comment>,
+    /// Files that belong to it.
+    pub attachments: Vec<Attachment>,
+}
+
+/// Where a task comes from, and when it changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Provenance {
+    pub created_by: Actor,
+    /// The conversation that set it off.
+    pub origin: Origin,
+    pub created_at: Time,
+    /// When anything about it changed last.
+    pub updated_at: Time,
+    /// When its work moved last; heartbeats do not count.
+    pub moved_at: Time,
+    pub completed_at: Option<Time>,
+}
+
 impl Task {
-    /// How many attempts have gone towards the limit of the team.
+    /// How many attempts count towards the team's limit.
     #[must_use]
     pub fn attempts_used(&self) -> u32 {
-        self.attempts.saturating_sub(self.forgiven)
+        self.attempts.saturating_sub(self.hold.forgiven)
     }
 }
 
@@ -216,20 +243,6 @@ pub struct Attachment {
     pub folder: Option<WorkspaceFolder>,
 }
 
-/// One line of a task's audit trail.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TrailEntry {
-    /// The event's version in the team's log, where the rest of it is.
-    pub version: Version,
-    /// What happened: the last word of the event's kind, for example `claimed`.
-    pub what: SmolStr,
-    /// Who did it.
-    pub actor: Actor,
-    pub at: Time,
-    /// Why, or with what, where that was said.
-    pub note: Option<String>,
-}
-
 /// Free data of a task: a JSON object. Text in snapshots, because those cannot hold a value of unknown shape.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
 pub struct Metadata(pub Map<String, Value>);
@@ -264,7 +277,7 @@ const MIN_ID: usize = 4;
 
 /// How somebody names a task: by number, by id, or by the beginning of an id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Written", into = "String")]
+#[serde(try_from = "TaskRefForm", into = "String")]
 pub enum TaskRef {
     /// `7` or `task-7`.
     Number(TaskNumber),
@@ -283,7 +296,7 @@ impl std::str::FromStr for TaskRef {
             .or_else(|| text.strip_prefix('#'))
             .unwrap_or(text);
         let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-        // Nobody writes a number with a leading zero, but ids of our age begin with one.
+        // Nobody writes a number with a leading zero, but today's UUIDs begin with one.
         let is_id_of_digits = digits.len() >= MIN_ID && text.starts_with('0');
         if let (true, false, Ok(number)) = (is_plain, is_id_of_digits, digits.parse()) {
             return Ok(Self::Number(TaskNumber(number)));
@@ -302,18 +315,18 @@ impl std::str::FromStr for TaskRef {
 /// How a task is named in JSON.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a task is named by its number, as `7` or `task-7`, or by its id")]
-enum Written {
+enum TaskRefForm {
     Number(u32),
     Text(String),
 }
 
-impl TryFrom<Written> for TaskRef {
+impl TryFrom<TaskRefForm> for TaskRef {
     type Error = crate::Refusal;
 
-    fn try_from(written: Written) -> Result<Self, Self::Error> {
+    fn try_from(written: TaskRefForm) -> Result<Self, Self::Error> {
         match written {
-            Written::Number(number) => Ok(Self::Number(TaskNumber(number))),
-            Written::Text(text) => text.parse(),
+            TaskRefForm::Number(number) => Ok(Self::Number(TaskNumber(number))),
+            TaskRefForm::Text(text) => text.parse(),
         }
     }
 }

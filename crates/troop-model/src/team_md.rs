@@ -1,14 +1,14 @@
-//! TEAM.md: what an agent should know about its team. Made from what the team is now, whenever it is asked for; kept nowhere.
+//! TEAM.md: what an agent should know about its team. Generated from the current state on demand, never stored.
 
 use crate::{Member, MemberName, Role, State, TaskAction, TaskCreation, Team, TeamStatus, text};
 
 /// How many characters of what is said about a teammate are passed on.
 const EXPERTISE: usize = 500;
 
-/// What stands above the names of what can be done with the board.
+/// The heading above the actions of the board.
 pub const BOARD_ACTIONS: &str = "## What you can do with the board";
 
-/// How what becomes of a delegation without a task begins.
+/// The beginning of the notice about a delegation without a task.
 pub const WITHOUT_TASK: &str = "A delegation without the id of a task";
 
 /// For an agent that is in no team and can delegate to nobody, so that it does not try.
@@ -17,8 +17,8 @@ pub const NO_TEAM: &str =
 You have NO delegation targets. Do not use spawn with agent parameter.
 ";
 
-/// TEAM.md for whoever bears this name, marked as context from troop: all about leading for the lead, little for a member, and
-/// that there is no team for anybody else.
+/// TEAM.md for this reader, marked as context from troop: everything about leading for the lead, little for a member, and for
+/// anybody else that there is no team.
 #[must_use]
 pub fn team_md(state: &State, reader: &str) -> String {
     let team = state.team().filter(|team| team.status != TeamStatus::Deleted);
@@ -59,7 +59,7 @@ fn for_lead(state: &State, team: &Team, lead: &Member) -> String {
     text.push_str(&checks(team));
     text.push_str(&budget(team));
     let version = team.settings.version;
-    // Nobody in the team proves anything by its own word.
+    // No member can record proof itself.
     let is_its = |it: &&TaskAction| it.needs_version() <= version && **it != TaskAction::Prove;
     let actions = TaskAction::ALL.iter().filter(is_its);
     text.push_str(&actions_section(actions));
@@ -95,7 +95,7 @@ fn checks(team: &Team) -> String {
     format!("\n## Before a task is done\n\ntroop runs these, and all must pass:\n\n{lines}")
 }
 
-/// What the team may spend, for who decides what is done.
+/// The budget, for the lead, which decides what to do.
 fn budget(team: &Team) -> String {
     let Some(told) = team.settings.budget.told(&team.usage) else { return String::new() };
     let percent = team.settings.budget.warn_percent;
@@ -127,7 +127,7 @@ fn actions_section<'a>(actions: impl Iterator<Item = &'a TaskAction>) -> String 
     format!("\n{BOARD_ACTIONS}\n\n{}\n", names.join(", "))
 }
 
-/// What people wrote cannot end what troop says, nor begin to speak in its place.
+/// Escapes text that people wrote, so that it can neither end troop's text nor pass for it.
 fn harmless(text: &str) -> String {
     let mut pieces = text.split('<');
     let mut harmless = pieces.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! What people and agents write: how long it may be and what it must not contain.
+//! Text from people and agents: how long it may be and what it must not contain.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ pub const MAX_LINE: usize = 1_000;
 /// The longest text of several lines: a description, a comment, a message, a result.
 pub const MAX_TEXT: usize = 262_144;
 
-/// Takes a text for one line: not empty, not long, and nothing that moves a terminal's cursor or its reading direction.
+/// Checks a one-line text: not empty, not too long, and nothing that moves a terminal's cursor or changes the reading direction.
 pub(crate) fn line(field: &'static str, text: &str) -> Result<String, Refusal> {
     let text = text.trim();
     if let Some(found) = text.chars().find(|c| is_unprintable(*c)) {
@@ -18,12 +18,12 @@ pub(crate) fn line(field: &'static str, text: &str) -> Result<String, Refusal> {
     sized(field, text, MAX_LINE)
 }
 
-/// Takes a text of any number of lines: not empty, not long.
+/// Checks a text of several lines: not empty, not too long.
 pub(crate) fn block(field: &'static str, text: &str) -> Result<String, Refusal> {
     sized(field, text, MAX_TEXT)
 }
 
-/// Takes a text that may be empty.
+/// Checks a text that may be empty.
 pub(crate) fn optional_block(field: &'static str, text: &str) -> Result<String, Refusal> {
     if text.is_empty() { Ok(String::new()) } else { block(field, text) }
 }
@@ -34,7 +34,7 @@ pub fn preview(text: &str, n_chars: usize) -> String {
     text.chars().take(n_chars).collect()
 }
 
-/// A word as a shell takes it, for commands that people paste.
+/// A word quoted for a shell, for commands that people paste.
 #[must_use]
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,+%=".contains(c);
@@ -44,13 +44,13 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// A path as a shell takes it.
+/// A path quoted for a shell.
 #[must_use]
 pub fn quoted_path(path: &Path) -> String {
     quoted(&path.to_string_lossy())
 }
 
-/// Whether a character acts on the screen instead of standing on it: controls, and overrides of reading direction.
+/// Whether a character changes the screen instead of being shown: controls, and overrides of the reading direction.
 #[must_use]
 pub fn is_unprintable(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

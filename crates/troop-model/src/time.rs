@@ -1,4 +1,4 @@
-//! A moment, as the rules see it: a number that is handed in, never read from a clock.
+//! A moment. The rules get it from outside and never read a clock.
 
 use std::{fmt, ops::Add, str::FromStr, time::Duration};
 

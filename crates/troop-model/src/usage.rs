@@ -102,7 +102,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// How a team stands that has used so much.
+    /// How a team with this usage stands.
     #[must_use]
     pub fn standing(&self, used: &Usage) -> Spending {
         let money = self.dollars.map(|most| (used.dollars.0, most.0));
@@ -121,7 +121,7 @@ impl Budget {
         all.max().unwrap_or(Spending::Within)
     }
 
-    /// The settings with which a team can go on that has used so much: twice of that, where it is too much.
+    /// The settings that let a team with this usage continue: twice the usage, for each limit that is reached.
     #[must_use]
     pub fn more(&self, used: &Usage) -> String {
         let money = self.dollars.filter(|most| used.dollars >= *most);
@@ -133,13 +133,13 @@ impl Budget {
         money.into_iter().chain(tokens).collect::<Vec<_>>().join(" ")
     }
 
-    /// How much of it is used, in words. None if there is no limit.
+    /// How much of the budget is used, in words. None without a limit.
     #[must_use]
     pub fn told(&self, used: &Usage) -> Option<String> {
         let money = self.dollars.map(|most| format!("{} of {most}", used.dollars));
-        let tokens = self
-            .tokens
-            .map(|most| format!("{} of {} tokens", Grouped(used.tokens()), Grouped(most)));
+        let tokens = self.tokens.map(|most| {
+            format!("{} of {} tokens", GroupedDigits(used.tokens()), GroupedDigits(most))
+        });
         let told: Vec<_> = money.into_iter().chain(tokens).collect();
         (!told.is_empty()).then(|| told.join(", "))
     }
@@ -179,22 +179,22 @@ impl fmt::Display for Dollars {
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tokens = self.tokens();
-        write!(f, "{} {}", Grouped(tokens), if tokens == 1 { "token" } else { "tokens" })?;
+        write!(f, "{} {}", GroupedDigits(tokens), if tokens == 1 { "token" } else { "tokens" })?;
         let is_known = self.dollars != Dollars::default();
         match self.unpriced {
             0 => write!(f, ", {}", self.dollars),
             n if is_known => {
-                write!(f, ", {}, of {} the price is unknown", self.dollars, Grouped(n))
+                write!(f, ", {}, of {} the price is unknown", self.dollars, GroupedDigits(n))
             }
             _ => f.write_str(", price unknown"),
         }
     }
 }
 
-/// A number that is easy to read.
-struct Grouped(u64);
+/// A number with separators between groups of digits.
+struct GroupedDigits(u64);
 
-impl fmt::Display for Grouped {
+impl fmt::Display for GroupedDigits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.0.to_string();
         for (nth, digit) in digits.chars().enumerate() {

@@ -1,219 +1,220 @@
-//! The JSON that people's programs see: the same on the command line, on REST and in streams.
+//! The JSON that other programs see: the same on the command line, on REST and in streams.
 
 use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Attachment, Comment, Delegation, DelegationStatus, Evidence, Link, Member, Merged,
-    Message, Origin, Party, Progress, Question, Settings, Spending, State, Status, Task,
-    TaskNumber, Team, TeamStatus, Time, TrailEntry, Usage, Version, WorkspaceFolder,
-    query::MAX_SHOWN_RESULT, text,
+    Actor, Attachment, Comment, Delegation, DelegationStatus, Evidence, LeadLease, Link, Member,
+    MemberName, Merged, Message, MessageKind, Metadata, Origin, Party, Progress, Question, Receipt,
+    Settings, Spending, State, Status, Task, TaskNumber, Team, TeamId, TeamName, TeamStatus, Time,
+    TrailEntry, Usage, Version, WorkspaceFolder, query::MAX_SHOWN_RESULT, text,
 };
 
 /// A task as programs see it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct TaskView<'a> {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskView {
     pub id: Uuid,
     pub number: TaskNumber,
-    pub subject: &'a str,
-    pub description: &'a str,
+    pub subject: String,
+    pub description: String,
     pub status: Status,
     pub priority: i32,
     #[serde(rename = "type")]
-    pub task_type: &'a str,
-    pub assignee: Option<&'a str>,
-    pub owner: Option<&'a str>,
+    pub task_type: SmolStr,
+    pub assignee: Option<MemberName>,
+    pub owner: Option<MemberName>,
     pub blocked_by: Vec<TaskNumber>,
     pub blocks: Vec<TaskNumber>,
-    pub progress: Option<&'a Progress>,
+    pub progress: Option<Progress>,
     pub result: Option<String>,
     pub attempts: u32,
     pub lease_until: Option<Time>,
     pub not_before: Option<Time>,
-    pub question: Option<&'a Question>,
-    pub created_by: &'a str,
+    pub question: Option<Question>,
+    pub created_by: SmolStr,
     pub created_at: Time,
     pub updated_at: Time,
     pub completed_at: Option<Time>,
-    pub user_id: Option<&'a str>,
-    pub channel: Option<&'a str>,
-    pub chat_id: Option<&'a str>,
-    pub peer_kind: Option<&'a str>,
-    pub local_key: Option<&'a str>,
-    pub checks: &'a [String],
+    pub user_id: Option<SmolStr>,
+    pub channel: Option<SmolStr>,
+    pub chat_id: Option<SmolStr>,
+    pub peer_kind: Option<SmolStr>,
+    pub local_key: Option<SmolStr>,
+    pub checks: Vec<String>,
     /// What its checks said, in short; all of it is in the detail.
-    pub evidence: Vec<EvidenceView<'a>>,
-    pub merged: Option<&'a Merged>,
+    pub evidence: Vec<EvidenceView>,
+    pub merged: Option<Merged>,
     /// What was used for it.
-    pub usage: &'a Usage,
-    pub metadata: &'a Map<String, Value>,
+    pub usage: Usage,
+    pub metadata: Metadata,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub detail: Option<TaskDetail<'a>>,
+    pub detail: Option<TaskDetail>,
 }
 
 /// What belongs to a task but not to a list of tasks.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct TaskDetail<'a> {
-    pub comments: &'a [Comment],
-    pub attachments: Vec<AttachmentView<'a>>,
-    pub evidence: &'a [Evidence],
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskDetail {
+    pub comments: Vec<Comment>,
+    pub attachments: Vec<AttachmentView>,
+    pub evidence: Vec<Evidence>,
     pub failed_checks: u32,
-    pub checks_waived: Option<&'a str>,
-    pub events: &'a [TrailEntry],
+    pub checks_waived: Option<String>,
+    pub events: Vec<TrailEntry>,
 }
 
 /// What one check said, in short.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct EvidenceView<'a> {
-    pub command: &'a str,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EvidenceView {
+    pub command: String,
     pub exit_code: i32,
-    pub commit: Option<&'a str>,
+    pub commit: Option<String>,
 }
 
-impl<'a> EvidenceView<'a> {
-    /// Without what was printed.
+impl EvidenceView {
+    /// The evidence without its output.
     #[must_use]
-    pub fn new(evidence: &'a Evidence) -> Self {
-        let Evidence { command, exit_code, commit, .. } = evidence;
-        Self { command, exit_code: *exit_code, commit: commit.as_deref() }
+    pub fn new(evidence: &Evidence) -> Self {
+        Self {
+            command: evidence.command.clone(),
+            exit_code: evidence.exit_code,
+            commit: evidence.commit.clone(),
+        }
     }
 }
 
 /// A file of a task as programs see it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct AttachmentView<'a> {
-    pub path: &'a str,
-    pub by: &'a Actor,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AttachmentView {
+    pub path: String,
+    pub by: Actor,
     pub at: Time,
     pub size: Option<u64>,
-    pub folder: Option<&'a WorkspaceFolder>,
+    pub folder: Option<WorkspaceFolder>,
     /// Whether it was deleted since.
     pub gone: bool,
 }
 
-impl<'a> TaskView<'a> {
+impl TaskView {
     /// A task as a list shows it.
     #[must_use]
-    pub fn brief(state: &State, task: &'a Task) -> Self {
-        let names =
-            |name: &'a Option<crate::MemberName>| name.as_ref().map(crate::MemberName::as_str);
+    pub fn brief(state: &State, task: &Task) -> Self {
         Self {
             id: task.id,
             number: task.number,
-            subject: &task.subject,
-            description: &task.description,
+            subject: task.subject.clone(),
+            description: task.description.clone(),
             status: state.tasks().status(task.number).unwrap_or(task.status),
             priority: task.priority,
-            task_type: &task.task_type,
-            assignee: names(&task.assignee),
-            owner: names(&task.owner),
+            task_type: task.task_type.clone(),
+            assignee: task.assignee.clone(),
+            owner: task.owner.clone(),
             blocked_by: task.blocked_by.iter().map(|dependency| dependency.task).collect(),
             blocks: state.tasks().dependents(task.number).collect(),
-            progress: task.progress.as_ref(),
+            progress: task.hold.progress.clone(),
             result: task.result.as_deref().map(|result| text::preview(result, MAX_SHOWN_RESULT)),
             attempts: task.attempts,
-            lease_until: task.lease_until,
-            not_before: task.not_before,
-            question: task.question.as_ref(),
-            created_by: &task.created_by.name,
-            created_at: task.created_at,
-            updated_at: task.updated_at,
-            completed_at: task.completed_at,
-            user_id: task.origin.user_id.as_deref(),
-            channel: task.origin.channel.as_deref(),
-            chat_id: task.origin.chat_id.as_deref(),
-            peer_kind: task.origin.peer_kind.as_deref(),
-            local_key: task.origin.local_key.as_deref(),
-            checks: &task.checks,
-            evidence: task.evidence.iter().map(EvidenceView::new).collect(),
-            merged: task.merged.as_ref(),
-            usage: &task.usage,
-            metadata: &task.metadata.0,
+            lease_until: task.hold.lease_until,
+            not_before: task.start.not_before,
+            question: task.talk.question.clone(),
+            created_by: task.provenance.created_by.name.clone(),
+            created_at: task.provenance.created_at,
+            updated_at: task.provenance.updated_at,
+            completed_at: task.provenance.completed_at,
+            user_id: task.provenance.origin.user_id.clone(),
+            channel: task.provenance.origin.channel.clone(),
+            chat_id: task.provenance.origin.chat_id.clone(),
+            peer_kind: task.provenance.origin.peer_kind.clone(),
+            local_key: task.provenance.origin.local_key.clone(),
+            checks: task.proof.checks.clone(),
+            evidence: task.proof.evidence.iter().map(EvidenceView::new).collect(),
+            merged: task.proof.merged.clone(),
+            usage: task.usage,
+            metadata: task.metadata.clone(),
             detail: None,
         }
     }
 
     /// A task with everything that belongs to it.
     #[must_use]
-    pub fn full(state: &State, task: &'a Task) -> Self {
+    pub fn full(state: &State, task: &Task) -> Self {
         let detail = TaskDetail {
-            comments: &task.comments,
-            evidence: &task.evidence,
-            failed_checks: task.n_failed_checks,
-            checks_waived: task.waived.as_deref(),
-            attachments: task.attachments.iter().map(|it| attachment(state, it)).collect(),
-            events: &task.trail,
+            comments: task.talk.comments.clone(),
+            evidence: task.proof.evidence.clone(),
+            failed_checks: task.proof.n_failed,
+            checks_waived: task.proof.waived.clone(),
+            attachments: task.talk.attachments.iter().map(|it| attachment(state, it)).collect(),
+            events: task.trail.clone(),
         };
         Self { detail: Some(detail), ..Self::brief(state, task) }
     }
 }
 
-fn attachment<'a>(state: &State, it: &'a Attachment) -> AttachmentView<'a> {
+fn attachment(state: &State, it: &Attachment) -> AttachmentView {
     AttachmentView {
-        path: &it.path,
-        by: &it.by,
+        path: it.path.clone(),
+        by: it.by.clone(),
         at: it.at,
         size: it.size,
-        folder: it.folder.as_ref(),
+        folder: it.folder.clone(),
         gone: state.is_gone(it),
     }
 }
 
 /// A message as one reader's programs see it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MessageView<'a> {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageView {
     pub id: Uuid,
-    pub from: &'a str,
-    pub to: &'a str,
-    pub kind: crate::MessageKind,
-    pub content: &'a str,
-    pub summary: Option<&'a str>,
+    pub from: Party,
+    pub to: Party,
+    pub kind: MessageKind,
+    pub content: String,
+    pub summary: Option<String>,
     pub sent_at: Time,
     pub delivered_at: Option<Time>,
     pub read_at: Option<Time>,
     pub request_id: Option<Uuid>,
     pub approve: Option<bool>,
     pub task: Option<TaskNumber>,
-    pub origin: &'a Origin,
+    pub origin: Origin,
 }
 
-impl<'a> MessageView<'a> {
+impl MessageView {
     /// A message as this reader has it; without a reader, as its slowest reader has it.
     #[must_use]
-    pub fn new(message: &'a Message, reader: Option<&Party>) -> Self {
+    pub fn new(message: &Message, reader: Option<&Party>) -> Self {
         let receipts = || {
             message.receipts.iter().filter(|it| reader.is_none_or(|reader| it.reader == *reader))
         };
-        let all_have = |moment: fn(&crate::Receipt) -> Option<Time>| {
+        let all_have = |moment: fn(&Receipt) -> Option<Time>| {
             receipts().map(moment).collect::<Option<Vec<_>>>()?.into_iter().max()
         };
         Self {
             id: message.id,
-            from: message.from.as_str(),
-            to: message.to.as_str(),
+            from: message.from.clone(),
+            to: message.to.clone(),
             kind: message.kind,
-            content: &message.content,
-            summary: message.summary.as_deref(),
+            content: message.content.clone(),
+            summary: message.summary.clone(),
             sent_at: message.sent_at,
             delivered_at: all_have(|receipt| receipt.delivered_at),
             read_at: all_have(|receipt| receipt.read_at),
             request_id: message.request_id,
             approve: message.approve,
             task: message.task,
-            origin: &message.origin,
+            origin: message.origin.clone(),
         }
     }
 }
 
 /// A delegation as programs see it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct DelegationView<'a> {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DelegationView {
     pub id: Uuid,
-    pub team: Option<crate::TeamId>,
-    pub from: &'a str,
-    pub to: &'a str,
+    pub team: Option<TeamId>,
+    pub from: MemberName,
+    pub to: MemberName,
     pub task: TaskNumber,
     /// The identity of that task, as long as it is on the board.
     pub task_id: Option<Uuid>,
@@ -223,20 +224,20 @@ pub struct DelegationView<'a> {
     pub parent_trace_id: Option<Uuid>,
     pub started_at: Time,
     pub ended_at: Option<Time>,
-    pub result: Option<&'a str>,
+    pub result: Option<String>,
     pub announced: bool,
-    pub origin: &'a Origin,
+    pub origin: Origin,
 }
 
-impl<'a> DelegationView<'a> {
+impl DelegationView {
     /// A delegation of the team that a state is about.
     #[must_use]
-    pub fn new(state: &State, delegation: &'a Delegation) -> Self {
+    pub fn new(state: &State, delegation: &Delegation) -> Self {
         Self {
             id: delegation.id,
             team: state.team().map(|team| team.id),
-            from: delegation.from.as_str(),
-            to: delegation.to.as_str(),
+            from: delegation.from.clone(),
+            to: delegation.to.clone(),
             task: delegation.task,
             task_id: state.tasks().get(delegation.task).map(|task| task.id),
             status: delegation.status,
@@ -245,52 +246,52 @@ impl<'a> DelegationView<'a> {
             parent_trace_id: delegation.parent_trace_id,
             started_at: delegation.started_at,
             ended_at: delegation.ended_at,
-            result: delegation.result.as_deref(),
+            result: delegation.result.clone(),
             announced: delegation.is_announced,
-            origin: &delegation.origin,
+            origin: delegation.origin.clone(),
         }
     }
 }
 
 /// A team as programs see it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct TeamView<'a> {
-    pub id: crate::TeamId,
-    pub name: &'a str,
-    pub description: &'a str,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TeamView {
+    pub id: TeamId,
+    pub name: TeamName,
+    pub description: String,
     pub status: TeamStatus,
-    pub lead: Option<&'a str>,
+    pub lead: Option<MemberName>,
     pub version: Version,
-    pub created_by: &'a str,
+    pub created_by: SmolStr,
     pub created_at: Time,
-    pub lead_lease: Option<&'a crate::LeadLease>,
-    pub settings: &'a Settings,
+    pub lead_lease: Option<LeadLease>,
+    pub settings: Settings,
     /// What all its members have used so far, and how it stands with its budget.
-    pub usage: &'a Usage,
+    pub usage: Usage,
     pub spending: Spending,
-    pub members: Vec<&'a Member>,
-    pub links: Vec<&'a Link>,
+    pub members: Vec<Member>,
+    pub links: Vec<Link>,
 }
 
-impl<'a> TeamView<'a> {
+impl TeamView {
     /// The team that a state is about.
     #[must_use]
-    pub fn new(state: &'a State, team: &'a Team) -> Self {
+    pub fn new(state: &State, team: &Team) -> Self {
         Self {
             id: team.id,
-            name: team.name.as_str(),
-            description: &team.description,
+            name: team.name.clone(),
+            description: team.description.clone(),
             status: team.status,
-            lead: team.lead.as_ref().map(crate::MemberName::as_str),
+            lead: team.lead.clone(),
             version: state.version(),
-            created_by: &team.created_by.name,
+            created_by: team.created_by.name.clone(),
             created_at: team.created_at,
-            lead_lease: team.lead_lease.as_ref(),
-            settings: &team.settings,
-            usage: &team.usage,
+            lead_lease: team.lead_lease.clone(),
+            settings: team.settings.clone(),
+            usage: team.usage,
             spending: state.spending(),
-            members: state.members().collect(),
-            links: state.links().collect(),
+            members: state.members().cloned().collect(),
+            links: state.links().cloned().collect(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A word that was meant to be one of a few.
+//! Misspelt words: which known word somebody meant.
 
 use thiserror::Error;
 
@@ -12,10 +12,10 @@ pub struct UnknownWord {
     pub known: Vec<&'static str>,
 }
 
-/// How alike two words must be for one to be a misspelt other. Another program's word is not.
+/// How similar two words must be for one to be a misspelling of the other.
 const ALIKE: f64 = 0.6;
 
-/// The known word that is most like this one, if any is: of equals the first. Case and `_`, `-` and spaces do not count.
+/// The known word that is most similar, if any is similar enough; the first of equals. Ignores case, `_`, `-` and spaces.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['_', '-', ' '], "");

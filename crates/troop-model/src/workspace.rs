@@ -1,4 +1,4 @@
-//! Files of a team's workspace, as far as the board knows them: where they are, who wrote them, when, and for which task.
+//! The files of a team's workspace that the board knows: where they are, who wrote them, when, and for which task.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::{
-    Actor, ActorKind, Attachment, Journaled, MemberName, Origin, Refusal, Role, State, Status,
-    Task, TaskNumber, TaskRef, Time, WorkspaceScope,
+    Actor, ActorKind, Asker, Attachment, JournaledMap, MemberName, Refusal, Role, State, Status,
+    Task, TaskNumber, TaskRef, Time, TrailKind, WorkspaceScope,
 };
 
-/// How many files of one folder are remembered. A folder holds fewer; what was taken away behind our back may count too.
+/// How many files of one folder are remembered. A folder holds fewer; files deleted behind troop's back may count too.
 const MAX_REMEMBERED: usize = 1_000;
 
-/// How far the times that disks note lie behind those of the board.
+/// How far a disk's timestamps may lag behind the board's.
 const DISK_LAG: Duration = Duration::from_millis(10);
 
 /// A folder of a team's workspace: the one that all share, or that of one conversation.
@@ -59,9 +59,9 @@ pub struct WorkspaceFile {
 
 /// All files that are known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Files(Journaled<(WorkspaceFolder, String), WorkspaceFile>);
+pub(crate) struct FileIndex(JournaledMap<(WorkspaceFolder, String), WorkspaceFile>);
 
-impl Files {
+impl FileIndex {
     pub(crate) fn note(&mut self, folder: &WorkspaceFolder, path: &str, file: WorkspaceFile) {
         self.0.insert((folder.clone(), path.to_owned()), file);
         let known = || self.of(folder);
@@ -115,23 +115,25 @@ impl State {
         files.of(folder).map(|(path, file)| (path.to_owned(), file.clone())).collect()
     }
 
-    /// Whether a file of a task was deleted since. Of one that was not written through the workspace nobody knows.
+    /// Whether a task's file was deleted since. Unknown, so false, for files that were not written through the workspace.
     #[must_use]
     pub fn is_gone(&self, attachment: &Attachment) -> bool {
         let folder = attachment.folder.as_ref();
         folder.is_some_and(|folder| self.file(folder, &attachment.path).is_none())
     }
 
-    /// The folder that a task's files belong into.
+    /// The folder for a task's files.
     #[must_use]
     pub fn folder_of(&self, task: &Task) -> WorkspaceFolder {
         match self.team().map(|team| team.settings.workspace_scope).unwrap_or_default() {
             WorkspaceScope::Shared => WorkspaceFolder::shared(),
-            WorkspaceScope::Isolated => WorkspaceFolder::of_chat(task.origin.chat_id.clone()),
+            WorkspaceScope::Isolated => {
+                WorkspaceFolder::of_chat(task.provenance.origin.chat_id.clone())
+            }
         }
     }
 
-    /// The only task that somebody worked on when something was written in a folder; none if it can have been for several.
+    /// The only task that somebody worked on when a file was written in a folder; none if there were several.
     #[must_use]
     pub fn only_task_then(&self, folder: &WorkspaceFolder, at: Time) -> Option<TaskNumber> {
         let is_then = |task: &&Task| was_worked_on(task, at) && self.folder_of(task) == *folder;
@@ -139,19 +141,18 @@ impl State {
         then.next().filter(|_| then.next().is_none()).map(|task| task.number)
     }
 
-    /// The folder that somebody means, and the task that what it writes there belongs to. Refused to who is not of the
-    /// team, and to members that ask for a conversation which they do not work for.
+    /// The folder that a caller means, and the task that its files belong to. Refuses callers outside the team, and members
+    /// that do not work for the conversation.
     pub fn workspace_of(
         &self,
-        actor: &Actor,
-        origin: &Origin,
+        asker: &Asker,
         question: &FileQuestion,
     ) -> Result<(WorkspaceFolder, Option<TaskNumber>), Refusal> {
         let scope = self.existing_team()?.settings.workspace_scope;
-        let member = match actor.kind {
+        let member = match asker.actor.kind {
             ActorKind::Agent => Some(
-                self.find_member(&actor.name)
-                    .map_err(|_| Refusal::NotAMember { name: actor.name.to_string() })?,
+                self.find_member(&asker.actor.name)
+                    .map_err(|_| Refusal::NotAMember { name: asker.actor.name.to_string() })?,
             ),
             ActorKind::Human | ActorKind::System => None,
         };
@@ -174,8 +175,8 @@ impl State {
             });
         }
         let origin = match task.and_then(|task| self.tasks.get(task)) {
-            Some(task) => &task.origin,
-            None => origin,
+            Some(task) => &task.provenance.origin,
+            None => &asker.origin,
         };
         let chat = question.chat.clone().or_else(|| origin.chat_id.clone());
         Ok((WorkspaceFolder::of_chat(chat), task))
@@ -195,28 +196,33 @@ impl State {
     /// Of the tasks that a member holds, the one that moved last.
     fn works_on(&self, member: &MemberName) -> Option<TaskNumber> {
         let held = self.tasks.held_by(member).filter_map(|number| self.tasks.get(number));
-        held.max_by_key(|task| (task.moved_at, task.number)).map(|task| task.number)
+        held.max_by_key(|task| (task.provenance.moved_at, task.number)).map(|task| task.number)
     }
 
     fn works_for(&self, member: &MemberName, chat: &SmolStr) -> bool {
         let mut held = self.tasks.held_by(member).filter_map(|number| self.tasks.get(number));
-        held.any(|task| task.origin.chat_id.as_ref() == Some(chat))
+        held.any(|task| task.provenance.origin.chat_id.as_ref() == Some(chat))
     }
 }
 
-/// Whether somebody worked on a task at a moment that a disk noted.
+/// Whether somebody worked on a task at the time of a disk's timestamp.
 fn was_worked_on(task: &Task, at: Time) -> bool {
+    use TrailKind::{
+        Assigned, Cancelled, Claimed, Completed, Failed, Rejected, Released, Submitted,
+    };
     let mut since = None;
     for entry in &task.trail {
-        match (entry.what.as_str(), since) {
-            ("claimed" | "assigned" | "rejected", None) => since = Some(entry.at),
-            ("released" | "failed" | "completed" | "submitted" | "cancelled", Some(begin)) => {
+        let is_begin = matches!(entry.what, Claimed | Assigned | Rejected);
+        let is_end = matches!(entry.what, Released | Failed | Completed | Submitted | Cancelled);
+        match since {
+            None if is_begin => since = Some(entry.at),
+            Some(begin) if is_end => {
                 if begin <= at + DISK_LAG && at + DISK_LAG < entry.at {
                     return true;
                 }
                 since = None;
             }
-            _ => {}
+            None | Some(_) => {}
         }
     }
     let is_worked_on = matches!(task.status, Status::InProgress | Status::Stale);

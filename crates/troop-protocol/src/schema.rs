@@ -153,19 +153,19 @@ fn method(variant: &Value) -> Option<Method> {
 fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
     let schema = match name {
         "session/open" => generator.subschema_for::<SessionInfo>(),
-        "task/list" | "task/search" => generator.subschema_for::<TaskList<'_>>(),
-        "member/list" => generator.subschema_for::<MemberList<'_>>(),
-        "message/list" => generator.subschema_for::<MessageList<'_>>(),
+        "task/list" | "task/search" => generator.subschema_for::<TaskList>(),
+        "member/list" => generator.subschema_for::<MemberList>(),
+        "message/list" => generator.subschema_for::<MessageList>(),
         "workspace/list" => generator.subschema_for::<FileList>(),
         "workspace/read" => generator.subschema_for::<FileContent>(),
         "workspace/write" | "workspace/delete" => generator.subschema_for::<FileChanged>(),
-        "delegation/list" => generator.subschema_for::<DelegationList<'_>>(),
+        "delegation/list" => generator.subschema_for::<DelegationList>(),
         "team/context" => generator.subschema_for::<ContextText>(),
-        "team/show" => generator.subschema_for::<TeamView<'_>>(),
+        "team/show" => generator.subschema_for::<TeamView>(),
         "team/list" => generator.subschema_for::<TeamList>(),
         "need/list" => generator.subschema_for::<NeedList>(),
         "transcript/read" => generator.subschema_for::<TranscriptPage>(),
-        _ => generator.subschema_for::<TaskView<'_>>(),
+        _ => generator.subschema_for::<TaskView>(),
     };
     schema.to_value()
 }

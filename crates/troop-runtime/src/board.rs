@@ -22,8 +22,8 @@ use std::{
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Command, Event, NewTeamCommand, OperationId, Origin, State, TaskNumber, TeamId, Time,
-    Version,
+    Actor, Asker, Command, Event, NewTeamCommand, OperationId, Origin, State, TaskNumber, TeamId,
+    Time, Version,
 };
 use troop_store::Store;
 use uuid::Uuid;
@@ -78,6 +78,11 @@ impl Signature {
         Self { operation: OperationId(Uuid::now_v7()), actor, origin: Origin::default() }
     }
 
+    #[must_use]
+    pub fn asker(&self) -> Asker {
+        Asker { actor: self.actor.clone(), origin: self.origin.clone() }
+    }
+
     /// A command, signed.
     #[must_use]
     pub fn on(self, command: Command) -> CommandRequest {
@@ -91,6 +96,11 @@ impl CommandRequest {
     #[must_use]
     pub fn new(actor: Actor, command: Command) -> Self {
         Signature::new(actor).on(command)
+    }
+
+    #[must_use]
+    pub fn asker(&self) -> Asker {
+        Asker { actor: self.actor.clone(), origin: self.origin.clone() }
     }
 }
 

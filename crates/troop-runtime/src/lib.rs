@@ -1,6 +1,6 @@
 //! Runs teams: the board, which is the only writer of a team's log in a process, and the lead, which runs its members.
 //!
-//! Read in this order: the [`Board`] of a team, the [`Session`] of who works with it, and [`relay`] by way of a lead; then the
+//! Read in this order: the [`Board`] of a team, the [`StoreSession`] of who works with it, and [`relay`] by way of a lead; then the
 //! [`Lead`] itself with what it runs, the git work behind [`Worktrees`], the [`Mirror`] of a team in files; then what stands alone.
 
 mod answers;
@@ -57,10 +57,10 @@ pub use lead::{
 pub use mirror::{Layout, Mirror, MirrorError, MirrorNotice, MirrorOptions, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
 pub use relay::{LeadClient, relay};
-pub use session::{Session, TeamSummary};
+pub use session::{StoreSession, TeamSummary};
 pub use workspace::{
-    Asker, FilePath, FileRecord, FileStat, Listing, MAX_FILE, MAX_FILES, Workspace, WorkspaceError,
-    WorkspaceFiles,
+    FilePath, FileRecord, FileRequest, FileStat, Listing, MAX_FILE, MAX_FILES, Workspace,
+    WorkspaceError, WorkspaceFiles,
 };
 
 /// A future that can be passed around.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use troop_model::{
-    Actor, Command, Context, Event, Fact, MemberState, NewTeamCommand, OperationId, Origin,
-    Refusal, Role, State, StateCause, TeamId, TeamName, TeamStatus, Time, Version, decide, encode,
+    Asker, Command, Context, Event, Fact, MemberState, NewTeamCommand, OperationId, Refusal, Role,
+    State, StateCause, TeamId, TeamName, TeamStatus, Time, Version, decide, encode,
 };
 use troop_store::{Batch, NewTeam, Store, TeamEntry};
 use uuid::Uuid;
@@ -22,14 +22,14 @@ pub struct TeamSummary {
 
 /// A store, and the one team of it that is active.
 #[derive(Debug)]
-pub struct Session {
+pub struct StoreSession {
     store: Arc<dyn Store>,
     clock: Clock,
     following: Following,
     active: Option<Board>,
 }
 
-impl Session {
+impl StoreSession {
     /// A session without a team.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Clock, following: Following) -> Self {
@@ -197,9 +197,8 @@ fn set_at_rest(state: &mut State, now: Time) -> BoardResult<Vec<Event>> {
     for command in commands {
         let ctx = Context {
             now: now.max(state.latest()),
-            actor: Actor::system(),
+            asker: Asker::system(),
             operation: OperationId(Uuid::now_v7()),
-            origin: Origin::default(),
             fence: None,
         };
         let events = decide(state, &command, &ctx)?;

@@ -26,7 +26,7 @@ use troop_model::WorkspaceFolder;
 use uuid::Uuid;
 
 pub use error::WorkspaceError;
-pub use files::{Asker, FileRecord, WorkspaceFiles};
+pub use files::{FileRecord, FileRequest, WorkspaceFiles};
 pub use path::FilePath;
 pub use walk::Listing;
 

@@ -1,21 +1,21 @@
-//! Files that are made from the code and kept in the repository, so that people can read them without running it.
+//! Generated files that are committed, so that people can read them without running the code.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// The folder that holds the whole repository.
+/// The root of the repository.
 #[must_use]
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Checks that a committed file is what the code makes now. With `BLESS=1` in the environment it is written instead.
+/// Checks that a committed file is up to date. With `BLESS=1` in the environment it is written instead.
 ///
 /// # Panics
 ///
-/// If the file is not what the code makes.
+/// If the file is out of date.
 #[track_caller]
 pub fn assert_current(path: &str, made: &str) {
     let file = repository().join(path);

@@ -8,17 +8,17 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// How long every target goes on, in seconds, if it is to do more than its few cases.
+/// How many seconds every target runs, instead of its few cases.
 const SECONDS: &str = "TROOP_FUZZ_SECONDS";
-/// The seed to begin with; without [`SECONDS`] it is the only one.
+/// The first seed; without [`SECONDS`] it is the only one.
 const SEED: &str = "TROOP_FUZZ_SEED";
 
-/// How much more memory than before a target may ever have needed, in bytes.
+/// How much more memory a target may need than was used before it, in bytes.
 const MEMORY: u64 = 256 << 20;
-/// No case is longer than this and its example.
+/// A case is at most this much longer than its example.
 const MAX_GROWTH: usize = 1 << 20;
 
-/// Words that mean something to whoever reads JSON.
+/// Words that mean something to a JSON parser.
 const WORDS: [&str; 12] = [
     "\"",
     "\\",
@@ -34,8 +34,8 @@ const WORDS: [&str; 12] = [
     "-1e999",
 ];
 
-/// Runs a target on changed copies of examples: so many, or for as long as was asked for. What the target holds to be always
-/// so, it asserts; that it does not panic and does not need much memory is asserted here.
+/// Runs a target on mutated examples: a few, or for the requested time. The target asserts its own invariants; this function
+/// asserts that it neither panics nor needs much memory.
 ///
 /// # Panics
 ///
@@ -66,15 +66,15 @@ pub fn fuzz(words: &[&str], examples: &[Vec<u8>], n_runs: u64, target: impl Fn(&
     }
 }
 
-/// What a target is given for a seed; the same for the same seed.
+/// The input for a seed; the same seed gives the same input.
 fn case(words: &[&str], examples: &[Vec<u8>], seed: u64) -> Vec<u8> {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).max(1));
     let mut bytes = examples[dice.roll(examples.len())].clone();
     let limit = bytes.len() + MAX_GROWTH;
     match dice.roll(8) {
-        // Nothing that anybody would write.
+        // Random bytes.
         0 => bytes = (0..dice.roll(2_000)).map(|_| dice.roll(256) as u8).collect(),
-        // Good JSON that says something else.
+        // Valid JSON with other contents.
         1..4 => bytes = dice.restate(&bytes),
         _ => {}
     }
@@ -83,7 +83,7 @@ fn case(words: &[&str], examples: &[Vec<u8>], seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Numbers that look random and are the same for the same seed.
+/// Pseudo-random numbers from a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -94,7 +94,7 @@ impl Dice {
         (self.0 % below.max(1) as u64) as usize
     }
 
-    /// Changes some bytes, as fuzzers do: flips, holes, copies, cuts, and words that mean something.
+    /// Mutates bytes, as fuzzers do: flips, holes, copies, cuts, and words that mean something.
     fn mutate(&mut self, bytes: &mut Vec<u8>, words: &[&str]) {
         for _ in 0..self.roll(7) {
             let at = self.roll(bytes.len() + 1).min(bytes.len());
@@ -117,7 +117,7 @@ impl Dice {
         }
     }
 
-    /// Changes what the lines say that are JSON, and leaves the others.
+    /// Mutates the values in lines that are JSON, and leaves the others.
     fn restate(&mut self, bytes: &[u8]) -> Vec<u8> {
         if let Ok(mut value) = serde_json::from_slice(bytes) {
             self.change(&mut value);
@@ -161,7 +161,7 @@ impl Dice {
         }
     }
 
-    /// Something else in the place of a value.
+    /// Another value in place of this one.
     fn odd(&mut self, value: &Value) -> Value {
         match self.roll(14) {
             0 => Value::Null,
@@ -187,7 +187,7 @@ fn number(name: &str) -> Option<u64> {
     Some(value.parse().unwrap_or_else(|_| panic!("{name} is not a number: {value}")))
 }
 
-/// The most memory that this process ever had, in bytes; 0 where that is not told.
+/// The peak memory of this process, in bytes; 0 if the system does not tell.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

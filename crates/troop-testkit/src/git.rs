@@ -1,22 +1,22 @@
-//! git as a person would run it, whatever the machine's own git is told.
+//! git as a person would run it, independent of the machine's configuration.
 
 use std::{
     path::Path,
     process::{Command, Output},
 };
 
-/// What git prints in a folder.
+/// Runs git in a folder and returns its output.
 ///
 /// # Panics
 ///
-/// If git is not content: nothing that it did not say can be compared with anything.
+/// If git fails.
 pub fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = git_may_fail(folder, arguments);
     assert!(output.status.success(), "git {arguments:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
-/// The same where git may refuse, as with a merge that conflicts.
+/// The same for commands that may fail, such as a merge with conflicts.
 ///
 /// # Panics
 ///

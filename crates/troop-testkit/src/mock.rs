@@ -1,7 +1,7 @@
-//! A model's API on loopback that says what a test tells it to, in the form of whichever API it is asked by.
+//! A model's API on loopback that gives scripted replies, in the form of the API that the client uses.
 //!
-//! One script serves Anthropic's Messages, OpenAI's chat completions and Gemini. What goes wrong with real ones can be
-//! told too: see [`Answer`] and [`Way`].
+//! One script serves Anthropic's Messages, OpenAI's chat completions and Gemini. It can also imitate
+//! the faults of real ones: see [`Answer`] and [`Way`].
 
 mod form;
 mod request;
@@ -21,7 +21,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::wait_for;
 pub use request::{Api, Seen};
 
-/// What is answered to one request.
+/// The answer to one request.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A reply.
@@ -32,27 +32,27 @@ pub enum Answer {
         status: u16,
         /// Such as `retry-after`.
         headers: Vec<(String, String)>,
-        /// What it says.
+        /// The message.
         body: String,
     },
     /// These bytes instead of a stream of events.
     Garbage(Vec<u8>),
-    /// The connection is closed without a word.
+    /// The connection is closed without an answer.
     Close,
-    /// Nothing, for ever.
+    /// No answer, for ever.
     Hang,
 }
 
-/// A reply: what is said, and how it comes.
+/// A reply: its parts, and how it is sent.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
-    /// What is said, in order.
+    /// The parts, in order.
     pub said: Vec<Said>,
     /// How many tokens were read, read from the cache, and written.
     pub tokens: (u64, u64, u64),
-    /// The reason to stop, if it is not the one that fits.
+    /// The stop reason, if it is not the usual one.
     pub ending: Option<String>,
-    /// How it comes.
+    /// How it is sent.
     pub way: Way,
 }
 
@@ -72,25 +72,25 @@ pub enum Said {
     },
 }
 
-/// How a reply comes.
+/// How a reply is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Way {
     /// Cut into pieces of this many bytes; in the middle of characters, lines and words.
     pub pieces: Option<usize>,
     /// How long to wait between pieces.
     pub pause: Option<Duration>,
-    /// After how many bytes it breaks off, and how.
+    /// After how many bytes it is cut off, and how.
     pub broken: Option<(usize, Break)>,
 }
 
-/// How a reply breaks off.
+/// How a reply is cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Break {
     /// The connection is cut.
     Cut,
-    /// The answer ends as if it were whole.
+    /// The response ends as if it were complete.
     End,
-    /// Nothing more comes, for ever.
+    /// Nothing more is sent, for ever.
     Hang,
 }
 
@@ -110,7 +110,7 @@ struct Told {
 }
 
 impl MockModel {
-    /// Answers as the function says, request by request.
+    /// Answers each request with the function's result.
     pub async fn start(script: impl FnMut(&Seen) -> Answer + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -122,7 +122,7 @@ impl MockModel {
         Self { address, told, stopped }
     }
 
-    /// Gives these answers, one after another. Who asks more often is refused, which is seen.
+    /// Gives these answers, one after another. More requests get an error, which tests notice.
     pub async fn with(answers: impl IntoIterator<Item = Answer>) -> Self {
         let mut answers: VecDeque<_> = answers.into_iter().collect();
         Self::start(move |_| {
@@ -133,7 +133,7 @@ impl MockModel {
         .await
     }
 
-    /// Where it is, as the base URL of any of the APIs.
+    /// The base URL, for any of the APIs.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
@@ -145,7 +145,7 @@ impl MockModel {
         self.told.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until there were so many requests.
+    /// Waits until there were this many requests.
     pub async fn is_asked(&self, n_times: usize) {
         let what = format!("request {n_times} to the model");
         wait_for(&what, async || (self.requests().len() >= n_times).then_some(())).await;
@@ -193,7 +193,7 @@ impl Answer {
         Self::Status { status, headers: Vec::new(), body: body.to_string() }
     }
 
-    /// The same, coming in another way.
+    /// The same reply, sent in another way.
     #[must_use]
     pub fn by(self, way: Way) -> Self {
         match self {

@@ -26,7 +26,7 @@ const SOCKET: &str = ".s.PGSQL.5432";
 
 /// Waits until nobody uses the server and nobody new has come for half a minute, then stops it and removes its folder.
 ///
-/// Between two tests there may be nobody for a moment; a start costs seconds.
+/// Between two tests there may be no user for a moment, and starting costs seconds.
 const REAPER: &str = r#"
 (cd / && while :; do
     flock --exclusive "$FOLDER/users" true
@@ -41,14 +41,14 @@ const REAPER: &str = r#"
 done) >/dev/null 2>&1 &
 "#;
 
-/// A database of a test's own.
+/// A database for one test.
 #[derive(Debug)]
 pub struct Database {
     url: String,
 }
 
 impl Database {
-    /// The URL under which any process on this machine reaches it.
+    /// Its URL, for any process on this machine.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
@@ -67,7 +67,7 @@ pub async fn database() -> Database {
     Database { url: server.url(&name) }
 }
 
-/// Runs statements, as an administrator who works beside the store does.
+/// Runs statements, as an administrator beside the store would.
 ///
 /// # Panics
 ///
@@ -84,7 +84,7 @@ pub async fn execute(url: &str, sql: &str) {
     done.unwrap();
 }
 
-/// The server as long as this process uses it.
+/// The server, while this process uses it.
 struct Server {
     folder: PathBuf,
     /// Locked, shared with other users, until the process ends.
@@ -107,7 +107,7 @@ impl Server {
         let folder = PathBuf::from("/tmp").join(format!("troop-postgres-{uid}"));
         let start = lock_start(&folder);
         let users = File::create(folder.join("users")).unwrap();
-        // The time of this write tells when somebody came last.
+        // The time of this write tells when the last user came.
         users.write_all_at(b"\n", 0).unwrap();
         users.lock_shared().unwrap();
         if UnixStream::connect(folder.join(SOCKET)).is_err() {
@@ -124,7 +124,7 @@ fn lock_start(folder: &Path) -> File {
     loop {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let file = match made.and_then(|()| File::create(&path)) {
-            // The folder was removed while it was looked at, or just after.
+            // The folder was removed while we looked at it, or just after.
             Err(error) if is_gone(&error) => continue,
             file => file.unwrap(),
         };
@@ -145,7 +145,7 @@ fn is_gone(error: &io::Error) -> bool {
 fn start_server(folder: &Path) {
     let bin = binaries();
     let data = folder.join("data");
-    // The server has its socket and data here, and whoever reaches the socket is its administrator.
+    // The server has its socket and data here, and access to the socket makes one its administrator.
     if rustix::process::getuid().is_root() {
         run(Command::new("chown").arg("postgres:").arg(folder));
     }
@@ -155,7 +155,7 @@ fn start_server(folder: &Path) {
     let mut initdb = as_server_user(&bin.join("initdb"));
     initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8"]);
     run(initdb.arg("--locale=C").arg("--pgdata").arg(&data));
-    // Nothing here outlives the machine, so nothing waits for its disk.
+    // The data need not survive a crash, so nothing waits for the disk.
     let options = format!(
         "-c listen_addresses='' -c unix_socket_directories={} -c unix_socket_permissions=0700 \
          -c max_connections=300 -c shared_buffers=64MB -c max_wal_size=512MB -c autovacuum=off -c fsync=off",
@@ -178,11 +178,11 @@ fn start_server(folder: &Path) {
         .env("FOLDER", folder)
         .env("BIN", &bin)
         .env("AS", prefix().join(" "));
-    // A group of its own: the test may end, or be ended, before it.
+    // A separate process group: the test may end, or be killed, before it.
     run(reaper.process_group(0));
 }
 
-/// PostgreSQL refuses to run as root, so root runs it as the user that its package made.
+/// PostgreSQL refuses to run as root, so root runs it as the package's user.
 fn prefix() -> &'static [&'static str] {
     if rustix::process::getuid().is_root() {
         &["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]

@@ -7,7 +7,7 @@ use troop_store::{MemoryStore, Missing, Store, StoreUrl};
 
 use crate::postgres;
 
-/// A store of a test's own, with what has to outlive it.
+/// A store for one test, with the resources that must outlive it.
 #[derive(Debug)]
 pub struct TestStore {
     store: Arc<dyn Store>,
@@ -23,13 +23,13 @@ impl TestStore {
         Self { store, url, folder }
     }
 
-    /// The store, to be kept by what is tested.
+    /// The store, for the code under test.
     #[must_use]
     pub fn store(&self) -> Arc<dyn Store> {
         Arc::clone(&self.store)
     }
 
-    /// Opens the same store a second time, as another process would. A store in memory has one opener only.
+    /// Opens the same store a second time, as another process would. A store in memory cannot be opened twice.
     pub async fn reopen(&self) -> Arc<dyn Store> {
         if self.url == "memory:" {
             return self.store();
@@ -43,7 +43,7 @@ impl TestStore {
         &self.url
     }
 
-    /// Where the store's files lie, if it has any.
+    /// The folder of the store's files, if it has any.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_ref().map(TempDir::path)

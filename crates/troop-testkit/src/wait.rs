@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// After this long, what is waited for does not come. Long, because the machine may be busy with other things.
+/// How long a wait takes before it fails. Long, because the machine may be busy.
 const DEADLINE: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_millis(2);
 
-/// Waits until `check` answers with something, and gives it back.
+/// Waits until `check` returns something, and returns it.
 ///
 /// # Panics
 ///
@@ -24,11 +24,11 @@ pub async fn wait_for<T>(what: &str, mut check: impl AsyncFnMut() -> Option<T>) 
     }
 }
 
-/// Waits until a process has ended. One that nobody has waited for yet has ended as well.
+/// Waits until a process has ended. A zombie has ended, too.
 ///
 /// # Panics
 ///
-/// If it lives on for too long.
+/// If it does not end in time.
 pub async fn wait_until_gone(process: &str) {
     let stat = format!("/proc/{}/stat", process.trim());
     wait_for(&format!("the end of process {process}"), async || {

@@ -15,14 +15,15 @@ mod workspace;
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use troop_app::surroundings::Choices;
 use troop_model::TaskRef;
 
-pub(crate) use mcp::{Client, InstallArgs, McpArgs, McpCommand};
+pub(crate) use mcp::{InstallArgs, McpArgs, McpClient, McpCommand};
 pub(crate) use member::{LinkArgs, MemberCommand};
 pub(crate) use message::MessageCommand;
 pub(crate) use observe::ObserveArgs;
 pub(crate) use run::{DemoArgs, LeadArgs, LogArgs, ResumeArgs, RunArgs, StopArgs};
-pub(crate) use task::{RejectModeArg, TaskCommand, TaskFields, UntilArg};
+pub(crate) use task::{RejectModeArg, TaskFields, TaskSubcommand, UntilArg};
 pub(crate) use team::{DialectArg, TeamCommand};
 pub(crate) use trust::TrustArgs;
 pub(crate) use workspace::{WorkspaceCommand, WorkspaceOf};
@@ -34,7 +35,7 @@ pub(crate) struct Cli {
     #[command(flatten, next_help_heading = "Global options")]
     pub(crate) global: Global,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 /// What every command takes.
@@ -60,6 +61,19 @@ pub(crate) struct Global {
     pub(crate) home: Option<PathBuf>,
 }
 
+impl Global {
+    /// What was chosen, for the library. An empty variable of the environment counts as no choice.
+    pub(crate) fn choices(&self) -> Choices {
+        let chosen = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+        Choices {
+            home: self.home.clone().filter(|home| !home.as_os_str().is_empty()),
+            store: chosen(&self.store),
+            team: chosen(&self.team),
+            acting: chosen(&self.acting),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Colour {
     Auto,
@@ -68,7 +82,7 @@ pub(crate) enum Colour {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Watch a whole team work on a sample project, offline, with nothing to set up
     Demo(DemoArgs),
     /// Put a team to work on this project until the goal is reached: plan, spawn, work, report
@@ -85,7 +99,7 @@ pub(crate) enum Command {
     Member(MemberCommand),
     /// Manage the tasks on the board
     #[command(subcommand)]
-    Task(TaskCommand),
+    Task(TaskSubcommand),
     /// Send and read messages
     #[command(subcommand)]
     Message(MessageCommand),

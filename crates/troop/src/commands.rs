@@ -25,31 +25,31 @@ mod workspace;
 use std::io::Read as _;
 
 use anyhow::{Context as _, Result};
+use troop_app::surroundings::{Starter, Surroundings};
 use troop_runtime::Following;
 use troop_store::Missing;
 
 use crate::{
-    cli::{Cli, Command, MemberCommand, TaskCommand, TeamCommand},
-    config::{self, Starter, Surroundings},
-    desk::Desk,
+    cli::{Cli, CliCommand, MemberCommand, TaskSubcommand, TeamCommand},
+    desk,
     output::Printer,
     report::{Hint, HintCommand, Refused, Usage},
 };
 
 /// Carries out a command.
 pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer) -> Result<()> {
-    if let Command::Doctor { rescue } = &cli.command {
+    if let CliCommand::Doctor { rescue } = &cli.command {
         let care = if *rescue { doctor::Care::Rescue } else { doctor::Care::Look };
-        return doctor::run(&cli.global, surroundings, care, printer).await;
+        return doctor::run(&surroundings, care, printer).await;
     }
-    if let Command::Profile(args) = &cli.command {
-        return Box::pin(profile::run(args, &cli.global, surroundings, printer)).await;
+    if let CliCommand::Profile(args) = &cli.command {
+        return Box::pin(profile::run(args, surroundings, printer)).await;
     }
-    if let Command::Observe(args) = &cli.command {
+    if let CliCommand::Observe(args) = &cli.command {
         return observe::run(args, printer).await;
     }
-    if let Command::Trust(args) = &cli.command {
-        if let Some(starter) = Starter::find()? {
+    if let CliCommand::Trust(args) = &cli.command {
+        if let Some(starter) = Starter::find(std::process::id())? {
             let message =
                 format!("`{}` runs this, but only a person can trust a project", starter.member);
             let ask = HintCommand::troop("message send").word(troop_model::USER).text("…");
@@ -58,69 +58,71 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         return trust::run(args, &surroundings, printer);
     }
     // A client is served all the same: it is shown no tools.
-    let is_served = matches!(cli.command, Command::Mcp(_));
+    let is_served = matches!(cli.command, CliCommand::Mcp(_));
     if let Some(off) = surroundings.teams.off.as_ref().filter(|_| !is_served) {
         let hint = format!("switch them on: {}", off.fix);
         return Err(Refused::new(format!("teams are switched off by {}", off.by), hint).into());
     }
     let makes_a_team = missing(&cli.command) == Missing::Make;
-    let leads = makes_a_team || matches!(cli.command, Command::Resume(_) | Command::Demo(_));
-    if leads && config::is_teammate() {
+    let leads = makes_a_team || matches!(cli.command, CliCommand::Resume(_) | CliCommand::Demo(_));
+    if leads && surroundings.environment.is_teammate() {
         let ask = HintCommand::troop("message send").word("lead").text("…");
         let hint = Hint::to("ask the lead", ask);
         return Err(Refused::new("a teammate can neither create nor lead a team", hint).into());
     }
-    if let Command::Demo(args) = &cli.command {
-        return Box::pin(demo::run(args, &cli.global, surroundings.user, printer)).await;
+    if let CliCommand::Demo(args) = &cli.command {
+        return Box::pin(demo::run(args, surroundings, printer)).await;
     }
-    let (following, missing) = (following(&cli.command), missing(&cli.command));
-    let mut desk = Desk::open(&cli.global, surroundings, following, missing).await?;
+    let following = following(&cli.command);
+    let missing = missing(&cli.command);
+    let mut desk = desk::open(surroundings, following, missing, printer).await?;
     let result = match cli.command {
-        Command::Team(command) => team::run(command, &mut desk, printer).await,
-        Command::Member(command) => member::run(command, &mut desk, printer).await,
-        Command::Task(command) => task::run(command, &mut desk, printer).await,
-        Command::Message(command) => message::run(command, &mut desk, printer).await,
-        Command::Workspace(command) => workspace::run(command, &mut desk, printer).await,
-        Command::Events(args) => events::run(&args, &mut desk, printer).await,
-        Command::Run(args) => run::run(args, &mut desk, printer).await,
-        Command::Resume(args) => resume::run(args, &mut desk, printer).await,
-        Command::Stop(args) => stop::run(&args, &mut desk, printer).await,
-        Command::Log(args) => log::run(&args, &mut desk, printer).await,
-        Command::Mcp(args) => Box::pin(mcp::run(&args, &mut desk, printer)).await,
-        Command::Demo(_)
-        | Command::Observe(_)
-        | Command::Trust(_)
-        | Command::Doctor { .. }
-        | Command::Profile(_)
-        | Command::Bench { .. }
-        | Command::Completions { .. } => Ok(()),
+        CliCommand::Team(command) => team::run(command, &mut desk, printer).await,
+        CliCommand::Member(command) => member::run(command, &mut desk, printer).await,
+        CliCommand::Task(command) => task::run(command, &mut desk, printer).await,
+        CliCommand::Message(command) => message::run(command, &mut desk, printer).await,
+        CliCommand::Workspace(command) => workspace::run(command, &mut desk, printer).await,
+        CliCommand::Events(args) => events::run(&args, &mut desk, printer).await,
+        CliCommand::Run(args) => run::run(args, &mut desk, printer).await,
+        CliCommand::Resume(args) => resume::run(args, &mut desk, printer).await,
+        CliCommand::Stop(args) => stop::run(&args, &mut desk, printer).await,
+        CliCommand::Log(args) => log::run(&args, &mut desk, printer).await,
+        CliCommand::Mcp(args) => Box::pin(mcp::run(&args, &mut desk, printer)).await,
+        CliCommand::Demo(_)
+        | CliCommand::Observe(_)
+        | CliCommand::Trust(_)
+        | CliCommand::Doctor { .. }
+        | CliCommand::Profile(_)
+        | CliCommand::Bench { .. }
+        | CliCommand::Completions { .. } => Ok(()),
     };
     desk.close().await;
     result
 }
 
 /// Only what waits for others must keep up with them.
-fn following(command: &Command) -> Following {
+fn following(command: &CliCommand) -> Following {
     #[expect(clippy::wildcard_enum_match_arm, reason = "most commands look once")]
     let waits = match command {
-        Command::Events(args) => args.follow,
-        Command::Task(TaskCommand::Claim { wait, .. } | TaskCommand::Delegate { wait, .. }) => {
-            wait.is_some()
-        }
-        Command::Member(MemberCommand::Spawn { .. }) => true,
-        Command::Team(TeamCommand::Mirror { once, .. }) => !once,
-        Command::Run(_) | Command::Resume(_) | Command::Stop(_) => true,
-        Command::Mcp(args) => args.command.is_none(),
+        CliCommand::Events(args) => args.follow,
+        CliCommand::Task(
+            TaskSubcommand::Claim { wait, .. } | TaskSubcommand::Delegate { wait, .. },
+        ) => wait.is_some(),
+        CliCommand::Member(MemberCommand::Spawn { .. }) => true,
+        CliCommand::Team(TeamCommand::Mirror { once, .. }) => !once,
+        CliCommand::Run(_) | CliCommand::Resume(_) | CliCommand::Stop(_) => true,
+        CliCommand::Mcp(args) => args.command.is_none(),
         _ => false,
     };
     if waits { Following::Always } else { Following::WhenAsked }
 }
 
 /// Only what makes a team may make the store for it: any other command on a missing store has mistyped its name.
-fn missing(command: &Command) -> Missing {
+fn missing(command: &CliCommand) -> Missing {
     let makes_a_team = matches!(
         command,
-        Command::Run(_) | Command::Team(TeamCommand::Create { .. } | TeamCommand::Import { .. })
+        CliCommand::Run(_)
+            | CliCommand::Team(TeamCommand::Create { .. } | TeamCommand::Import { .. })
     );
     if makes_a_team { Missing::Make } else { Missing::Refuse }
 }

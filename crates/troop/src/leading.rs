@@ -1,6 +1,5 @@
 //! Leads a team from this process, and shows what happens, until it is over.
 
-mod agents;
 mod finished;
 mod folders;
 mod isolation;
@@ -11,29 +10,22 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use anyhow::{Context as _, Result};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
+use troop_app::{
+    agents::{LeadWatch, RunnableAgents, Thinker, UnfinishedLead},
+    story::Story,
+    team::TeamDesk,
+    trust::{self, ProjectTrust},
+};
 use troop_model::{Actor, Command, Member, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
     Board, BoardError, CommandRequest, HookOptions, Hooks, IsolationStart, Lead, LeadEnd,
-    LeadError, LeadHandle, LeadOptions, LeadThinks, LeadWork, Subscription, Timing, Until,
-    Worktrees,
+    LeadError, LeadHandle, LeadOptions, LeadThinks, Subscription, Timing, Until, Worktrees,
 };
 
-use crate::{
-    cli::LeadArgs,
-    config,
-    desk::Desk,
-    orphans,
-    output::Printer,
-    render::Story,
-    report::CallerOptions,
-    signals::Signals,
-    trust::{self, Trust},
-};
-use agents::Watch;
-pub(crate) use agents::{Instead, Runnable, Thinkers};
-pub(crate) use finished::Finished;
+use crate::{cli::LeadArgs, orphans, output::Printer, report::CallerOptions, signals::Signals};
+pub(crate) use finished::RunOutcome;
 pub(crate) use folders::Folders;
-pub(crate) use isolation::{Home, ignored_lines};
+pub(crate) use isolation::{TeamHarvest, ignored_lines};
 use view::View;
 
 /// How often a screen is drawn anew.
@@ -56,28 +48,28 @@ pub(crate) struct Beginning {
 
 /// Somebody who leads a team from this process.
 pub(crate) struct Leading<'a> {
-    pub(crate) desk: &'a Desk,
+    pub(crate) desk: &'a TeamDesk,
     pub(crate) board: Board,
     /// Whether it was made right now.
     pub(crate) is_new: bool,
     pub(crate) printer: &'a Printer,
-    pub(crate) trust: &'a Trust,
-    pub(crate) agents: Arc<Runnable>,
+    pub(crate) trust: &'a ProjectTrust,
+    pub(crate) agents: Arc<RunnableAgents>,
     /// Who leads this time, if not who did before.
-    pub(crate) instead: Option<Instead>,
+    pub(crate) instead: Option<Thinker>,
     /// Where what thinks for the lead runs.
     pub(crate) thinks: LeadThinks,
     pub(crate) args: LeadArgs,
     /// How the lead's agent stands with what it was told before, and why, if it has not done that.
-    pub(crate) left: Option<(LeadWork, String)>,
+    pub(crate) left: Option<UnfinishedLead>,
 }
 
 /// A lead that has begun.
-pub(crate) struct Begun<'a> {
+pub(crate) struct LeadRun<'a> {
     leading: Leading<'a>,
     lead: Lead,
     ears: Ears,
-    watch: Watch,
+    watch: LeadWatch,
     isolation: Option<Worktrees>,
     /// Held until what the team made is brought home.
     folders: Option<Folders>,
@@ -97,7 +89,7 @@ struct Ears {
 
 impl<'a> Leading<'a> {
     /// Takes the lead. Refused while somebody else has it.
-    pub(crate) async fn begin(self) -> Result<Begun<'a>> {
+    pub(crate) async fn begin(self) -> Result<LeadRun<'a>> {
         let Self { desk, board, .. } = &self;
         let surroundings = &desk.surroundings;
         let (warn, warnings) = mpsc::channel(WARNINGS);
@@ -105,13 +97,13 @@ impl<'a> Leading<'a> {
         let agreement = trust::agreement(surroundings, self.trust);
         let options = HookOptions {
             folder: surroundings.project.clone(),
-            environment: config::environment(),
+            environment: surroundings.environment.variables(),
             agreement: agreement.clone(),
             tracker: hooks.clone(),
             warnings: warn.clone(),
         };
         let allowed = trust::allowed_hooks(surroundings, self.trust);
-        let watch = Watch::of_left(self.left.clone());
+        let watch = LeadWatch::of_left(self.left.clone());
         let (story, news) = follow(board, desk).await?;
         self.agents.look_at_project(story.state()).await;
         let folder = desk.folder(board.team());
@@ -134,7 +126,7 @@ impl<'a> Leading<'a> {
             isolation: isolation.clone(),
             checks: trust::allowed_checks(surroundings, self.trust),
             agreement,
-            environment: config::environment(),
+            environment: surroundings.environment.variables(),
             timing: Timing { grace: Duration::from_secs(self.args.grace), ..Timing::default() },
             until: Until::Stopped,
             work: watch.work(),
@@ -144,23 +136,26 @@ impl<'a> Leading<'a> {
         let lead = Lead::start(options).await.map_err(refusal)?;
         let leading = self;
         let ears = Ears { story, news, signals, warnings, hooks };
-        Ok(Begun { leading, lead, ears, watch, isolation, folders, notices })
+        Ok(LeadRun { leading, lead, ears, watch, isolation, folders, notices })
     }
 }
 
 /// The team as it is now, and what happens from now on.
-async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
+async fn follow(board: &Board, desk: &TeamDesk) -> Result<(Story, Subscription)> {
     let state = board.look(State::clone).await?;
     let news = board.subscribe(state.version());
-    // What is to be typed may be pasted in another folder, where another team is meant.
-    let typed = CallerOptions::typed().about(state.team().map(|team| team.name.as_str()));
-    Ok((Story::new(state, desk.clock.now(), typed), news))
+    Ok((Story::new(state, desk.clock.now()), news))
 }
 
-impl Begun<'_> {
+/// Hints may be pasted in another folder, where another team is meant, so that they name this one.
+fn options_about(story: &Story) -> CallerOptions {
+    CallerOptions::typed().about(story.state().team().map(|team| team.name.as_str()))
+}
+
+impl LeadRun<'_> {
     /// Sets the team to work and follows it until it is over.
-    pub(crate) async fn run(self, beginning: Beginning) -> Result<Finished> {
-        let Begun { leading, lead, mut ears, watch, isolation, folders, notices } = self;
+    pub(crate) async fn run(self, beginning: Beginning) -> Result<RunOutcome> {
+        let LeadRun { leading, lead, mut ears, watch, isolation, folders, notices } = self;
         let mut notices = notices.iter().filter(|_| !leading.printer.json);
         let told = notices.try_for_each(|notice| leading.printer.line(notice));
         let begun = told.and(leading.set_to_work(beginning, &lead.handle()).await);
@@ -173,10 +168,11 @@ impl Begun<'_> {
         let home = isolation::land(isolation, &ended, leading.printer).await;
         drop(folders);
         begun.and(shown)?;
-        let (work, fault) = (*watch.work().borrow(), watch.fault());
+        let work = *watch.work().borrow();
+        let fault = watch.fault();
         let follows = |lead: &Member| leading.agents.follows(&lead.agent, lead.model.as_deref());
         let follows = story.state().lead().is_some_and(follows);
-        Ok(Finished { ended, story, fault, follows, work, home })
+        Ok(RunOutcome { ended, story, fault, follows, work, home })
     }
 }
 
@@ -206,9 +202,12 @@ impl Leading<'_> {
     async fn watch(&self, lead: Lead, ears: &mut Ears) -> (LeadEnd, Result<()>) {
         let Ears { story, news, signals, warnings, hooks } = ears;
         let mut stopper = Stopper::new(self, lead.handle(), signals);
-        let (mut view, mut shown) = (View::new(self.printer), Ok(()));
-        let (mut frames, mut looks) = (tokio::time::interval(FRAME), tokio::time::interval(LOOK));
-        let (mut ended, mut orphans) = (pin!(lead.ended()), pin!(orphans::adopt()));
+        let mut view = View::new(self.printer, options_about(story));
+        let mut shown = Ok(());
+        let mut frames = tokio::time::interval(FRAME);
+        let mut looks = tokio::time::interval(LOOK);
+        let mut ended = pin!(lead.ended());
+        let mut orphans = pin!(orphans::adopt());
         let how = loop {
             let show = tokio::select! {
                 biased;
@@ -223,13 +222,15 @@ impl Leading<'_> {
                         break LeadEnd::Lost { reason };
                     }
                 },
-                Ok(Some(event)) = news.next() => view.tell_event(story, &event),
+                Ok(Some(event)) = news.next() => {
+                    story.tell(&event).iter().try_for_each(|line| view.show(line))
+                }
                 Some(warning) = warnings.recv() => view.warn(&warning),
                 never = &mut orphans => match never {},
                 // On a screen it stands as long as it waits.
                 _ = looks.tick(), if !view.is_screen() => {
                     let lines = story.remind(self.desk.clock.now());
-                    lines.iter().try_for_each(|line| view.ask(line))
+                    lines.iter().try_for_each(|line| view.show(line))
                 }
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
@@ -241,7 +242,8 @@ impl Leading<'_> {
         };
         // What was written last, and then what was said last, also by hooks.
         while let Ok(Some(event)) = news.next_stored().await {
-            shown = shown.and(view.tell_event(story, &event));
+            let told = story.tell(&event).iter().try_for_each(|line| view.show(line));
+            shown = shown.and(told);
         }
         stopper.wait_for(hooks).await;
         while let Ok(warning) = warnings.try_recv() {

@@ -1,10 +1,9 @@
 //! The `troop` program: parse, run, report.
 
-mod agents;
 mod cli;
 mod commands;
-mod config;
 mod desk;
+mod environment;
 mod guard;
 mod leading;
 mod mcp;
@@ -14,22 +13,20 @@ mod render;
 mod report;
 mod signals;
 mod teammate;
-mod thinking;
-mod trust;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use troop_app::surroundings::Surroundings;
 
 use crate::{
-    cli::{Cli, Command},
-    config::Surroundings,
+    cli::{Cli, CliCommand},
     output::Printer,
     report::Report,
 };
 
 fn main() -> ExitCode {
-    // Processes that leads start: small and many, so nothing else is looked at before.
+    // Leads start many of these processes, so we check for them before anything else.
     let arguments = || std::env::args_os().skip(1);
     if let Some(code) = guard::run(arguments()).or_else(|| teammate::run(arguments())) {
         return code;
@@ -46,18 +43,18 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
-    if let Command::Completions { shell } = cli.command {
+    if let CliCommand::Completions { shell } = cli.command {
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut Cli::command(), "troop", &mut script);
         return printer.text(&String::from_utf8_lossy(&script));
     }
-    if let Command::Bench { arguments } = &cli.command {
+    if let CliCommand::Bench { arguments } = &cli.command {
         return commands::bench::run(arguments, cli.global.json);
     }
-    let surroundings = if let Command::Doctor { .. } = cli.command {
-        Surroundings::read_what_is_there(&cli.global)?
+    let surroundings = if let CliCommand::Doctor { .. } = cli.command {
+        Surroundings::read_what_is_there(environment::read(), cli.global.choices())?
     } else {
-        let surroundings = Surroundings::read(&cli.global)?;
+        let surroundings = Surroundings::read(environment::read(), cli.global.choices())?;
         surroundings.warnings.iter().for_each(|warning| printer.warn(warning));
         surroundings
     };

@@ -3,8 +3,6 @@
 //! The service knows by construction for whom it acts, never by a session of the transport, so that it can be served over
 //! any transport, also one without sessions.
 
-mod caller;
-mod hold;
 pub(crate) mod http;
 pub(crate) mod install;
 mod mail;
@@ -13,5 +11,4 @@ mod prompts;
 mod resources;
 mod service;
 
-pub(crate) use caller::{Caller, Surrounded};
 pub(crate) use service::TeamService;

@@ -7,9 +7,8 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     time::sleep,
 };
+use troop_app::surroundings::ProcessStat;
 use troop_process::{Below, children};
-
-use crate::config::Stat;
 
 /// How long who started something has to ask how it ended.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -44,6 +43,6 @@ pub(crate) fn end() {
 
 /// Children that are over, and that nobody has asked how they ended.
 fn dead() -> BTreeSet<u32> {
-    let is_dead = |id: &u32| Stat::read(*id).is_some_and(|stat| stat.is_dead);
+    let is_dead = |id: &u32| ProcessStat::read(*id).is_some_and(|stat| stat.is_dead);
     children(std::process::id()).into_iter().filter(is_dead).collect()
 }

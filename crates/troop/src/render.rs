@@ -11,7 +11,6 @@ mod story;
 mod summary;
 mod table;
 mod transcript;
-mod wait;
 
 use std::time::Duration;
 
@@ -25,13 +24,12 @@ pub(crate) use event::event;
 pub(crate) use graph::{Node, dot, graph, graph_json};
 pub(crate) use live::{Recent, Screen, live};
 pub(crate) use observed::{Seen, Told, observed, observed_screen};
-pub(crate) use profile::{profile, profile_in_short};
-pub(crate) use story::Story;
+pub(crate) use profile::profile;
+pub(crate) use story::story_line;
 pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;
 pub(crate) use transcript::transcript;
-pub(crate) use troop_app::text::{clean, every_line, one_line};
-pub(crate) use wait::question;
+pub(crate) use troop_app::text::{clean, one_line};
 
 /// Text that takes at most `width` columns; `…` stands for what is missing.
 pub(crate) fn fit(text: &str, width: usize) -> String {
@@ -53,7 +51,8 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
 
 /// Text in lines of at most `width` columns, broken between words.
 pub(crate) fn wrapped(text: &str, width: usize) -> String {
-    let (mut lines, mut line) = (String::new(), String::new());
+    let mut lines = String::new();
+    let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() && line.width() + 1 + word.width() > width {
             lines.push_str(&format!("{line}\n"));

@@ -3,10 +3,7 @@
 mod options;
 
 pub(crate) use options::CallerOptions;
-pub(crate) use troop_app::{
-    hint::{move_away, some_of},
-    text::in_plain_words,
-};
+pub(crate) use troop_app::{hint::move_away, text::in_plain_words};
 pub(crate) use troop_model::{Hint, HintCommand, quoted_path};
 
 use std::{
@@ -27,7 +24,7 @@ use troop_store::StoreError;
 use crate::{
     output::{Closed, Printer},
     render,
-    signals::Wanted,
+    signals::StopSignal,
 };
 
 /// Refused or failed.
@@ -66,10 +63,6 @@ impl Refused {
         Self { kind: "refused", message: message.into(), hint: hint.into() }
     }
 
-    pub(crate) fn hint(&self) -> &Hint {
-        &self.hint
-    }
-
     /// Whoever asks may not.
     pub(crate) fn forbidden(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self { kind: "forbidden", ..Self::new(message, hint) }
@@ -89,7 +82,7 @@ impl Refused {
 /// A signal ended it.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped by {}; nothing has changed", .0.name)]
-pub(crate) struct Stopped(pub(crate) Wanted);
+pub(crate) struct Stopped(pub(crate) StopSignal);
 
 /// What there is to say about a failure.
 #[derive(Debug)]

@@ -4,16 +4,16 @@ use anyhow::Result;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Listens to all of them, as long as it is there.
-pub(crate) struct Signals([(Wanted, Signal); 3]);
+pub(crate) struct Signals([(StopSignal, Signal); 3]);
 
 /// Which one came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct StopSignal {
     pub(crate) name: &'static str,
     number: i32,
 }
 
-impl Wanted {
+impl StopSignal {
     /// The exit code of who ends because of it, as shells have it.
     pub(crate) fn code(self) -> u8 {
         u8::try_from(128 + self.number).unwrap_or(u8::MAX)
@@ -24,7 +24,7 @@ impl Signals {
     pub(crate) fn listen() -> Result<Self> {
         let listen = |name, kind: SignalKind| {
             let number = kind.as_raw_value();
-            Ok::<_, std::io::Error>((Wanted { name, number }, signal(kind)?))
+            Ok::<_, std::io::Error>((StopSignal { name, number }, signal(kind)?))
         };
         Ok(Self([
             listen("SIGINT", SignalKind::interrupt())?,
@@ -34,7 +34,7 @@ impl Signals {
     }
 
     /// Waits for the next one.
-    pub(crate) async fn next(&mut self) -> Wanted {
+    pub(crate) async fn next(&mut self) -> StopSignal {
         let [interrupt, terminate, hangup] = &mut self.0;
         tokio::select! {
             _ = interrupt.1.recv() => interrupt.0,

@@ -10,39 +10,40 @@ use std::{ffi::OsString, io::Write as _, process::ExitCode};
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 use troop_agent::{Exit, Finder, TeammateOptions, Workplace};
+use troop_app::agents::thinking::ThinkingPlace;
 
 use crate::{
-    config, orphans,
+    environment, orphans,
     report::{self, Usage},
-    thinking,
 };
-use arguments::Arguments;
+use arguments::TeammateArguments;
 
 /// What shells say of a process that was told to end: 128 and the number of the signal.
 const TERMINATED: u8 = 128 + 15;
 
 /// Serves a lead, if that is what the arguments ask for.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    let arguments = match Arguments::parse(arguments)? {
+    let arguments = match TeammateArguments::parse(arguments)? {
         Ok(arguments) => arguments,
         Err(error) => return Some(report::plain(&error)),
     };
     Some(serve(arguments).unwrap_or_else(|error| report::plain(&error)))
 }
 
-fn serve(arguments: Arguments) -> Result<ExitCode> {
+fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
     let path = std::fs::canonicalize(&arguments.path).with_context(|| {
         format!("the working folder `{}` cannot be used", arguments.path.display())
     });
     let path = path.map_err(|error| wrong_use(&error))?;
-    // Who works in a folder of its own is described where the project is.
-    let project = config::project().unwrap_or_else(|| path.clone());
-    let home = config::home();
+    // A member in its own worktree finds its description in the project.
+    let environment = environment::read();
+    let project = environment.project().unwrap_or_else(|| path.clone());
+    let home = environment.troop_home();
     let thinks = |model: Option<&str>| {
         let home = home.as_deref().unwrap_or(&project);
-        let servers = config::trusted_servers();
-        let options = thinking::options((home, &project), model, servers.as_deref());
-        options.map_err(|unfit| unfit.why)
+        let place = ThinkingPlace { home, project: &project, environment: &environment };
+        let servers = environment.trusted_servers();
+        place.options(model, servers.as_deref()).map_err(|fault| fault.why)
     };
     let finder = Finder {
         project: &project,

@@ -10,7 +10,9 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
-use troop_model::{Dialect, Member, MemberName, Permissions, Role, Settings, Status, TeamStatus};
+use troop_model::{
+    Dialect, Member, MemberName, Permissions, Role, Settings, Status, TaskView, TeamStatus,
+};
 use troop_protocol::{Category, ContextText, Gate, Query, Seat, ToolDenial, Toolbox, WireTask};
 
 use super::{
@@ -18,7 +20,7 @@ use super::{
     tools::{ToolOutcome, cut},
 };
 use crate::{Authority, Turn};
-use ending::{DeferredCompletion, TaskOverview};
+use ending::DeferredCompletion;
 
 /// For a model that reports its task done in the middle of its turn.
 const KEPT: &str = "The task is completed when your turn ends. If you have not given its result yet, do so now: your last words are the \
@@ -178,7 +180,7 @@ impl<'a> TeamTools<'a> {
     /// Whether the end of a task is still to be reported. The model may have told the board itself.
     pub(crate) async fn is_open(&self, task: &WireTask) -> bool {
         let Ok(task) = task.id.task() else { return true };
-        let seen = self.turn.query::<TaskOverview>(&Query::Task { task }).await;
+        let seen = self.turn.query::<TaskView>(&Query::Task { task }).await;
         seen.is_ok_and(|task| task.status == Status::InProgress)
     }
 

@@ -70,7 +70,7 @@ impl State {
         self.delegations.get_mut().end(id, event.version, self.limits.delegations, |delegation| {
             delegation.status = status;
             delegation.ended_at = Some(event.at);
-            // The whole of it is with the task.
+            // The task has the whole result.
             delegation.result = Some(text::preview(said, MAX_SHOWN_RESULT));
         });
     }

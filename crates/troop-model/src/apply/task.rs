@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use crate::{
-    Actor, Attachment, Comment, Event, Evidence, Fact, MemberName, Merged, Metadata, Question,
-    RefusedBy, RejectMode, StartGate, State, Status, Task, TaskChange, TaskNumber, Time,
-    TrailEntry, Usage, WorkspaceFolder, text,
+    Actor, Attachment, Comment, Event, Evidence, Fact, Hold, MemberName, Merged, Metadata,
+    Provenance, Question, RefusedBy, RejectMode, Start, StartGate, State, Status, Talk, Task,
+    TaskChange, TaskNumber, TaskProof, Time, TrailEntry, TrailKind, Usage, WorkspaceFolder, text,
 };
 
 /// How much of a result the board shows on a finished task.
@@ -25,9 +25,9 @@ impl State {
                 let before = self.holder(number);
                 self.tasks.update(number, event.version, self.limits.finished, |task| {
                     change(task, fact, event, lease);
-                    task.updated_at = event.at;
+                    task.provenance.updated_at = event.at;
                     if !matches!(fact, Fact::TaskRenewed { .. } | Fact::TaskStale { .. }) {
-                        task.moved_at = event.at;
+                        task.provenance.moved_at = event.at;
                     }
                     if let Some(entry) = trail_entry(event) {
                         task.trail.push(entry);
@@ -35,8 +35,14 @@ impl State {
                 });
                 let after = self.holder(number);
                 if before != after {
-                    before.iter().for_each(|member| self.note_given_back(member, event.at));
-                    after.iter().for_each(|member| self.note_taken(member, event.at));
+                    if let Some(member) =
+                        before.filter(|it| self.tasks.held_by(it).next().is_none())
+                    {
+                        self.roster.note_idle(&member, event.at);
+                    }
+                    if let Some(member) = after {
+                        self.roster.note_working(&member, event.at);
+                    }
                 }
             }
         }
@@ -82,30 +88,25 @@ impl State {
             task_type: task_type.clone(),
             assignee: assignee.clone(),
             owner: None,
-            held_since: None,
-            lease_until: None,
-            blocked_by: blocked_by.clone(),
-            progress: None,
-            result: None,
             attempts: 0,
-            forgiven: 0,
-            not_before: None,
-            start: if *approve_start { StartGate::Waiting } else { StartGate::Open },
-            question: None,
-            created_by: event.actor.clone(),
-            created_at: event.at,
-            updated_at: event.at,
-            moved_at: event.at,
-            completed_at: None,
-            origin: origin.clone(),
+            hold: Hold::default(),
+            blocked_by: blocked_by.clone(),
+            start: Start {
+                gate: if *approve_start { StartGate::Waiting } else { StartGate::Open },
+                not_before: None,
+            },
+            result: None,
+            proof: TaskProof { checks: checks.clone(), ..TaskProof::default() },
+            talk: Talk::default(),
+            provenance: Provenance {
+                created_by: event.actor.clone(),
+                origin: origin.clone(),
+                created_at: event.at,
+                updated_at: event.at,
+                moved_at: event.at,
+                completed_at: None,
+            },
             metadata: metadata.clone(),
-            comments: Vec::new(),
-            attachments: Vec::new(),
-            checks: checks.clone(),
-            evidence: Vec::new(),
-            n_failed_checks: 0,
-            waived: None,
-            merged: None,
             usage: Usage::default(),
             trail: trail_entry(event).into_iter().collect(),
         });
@@ -125,26 +126,26 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
         | Fact::TaskAssigned { owner, attempt, lease_until, .. } => {
             hold(task, owner, event.at);
             if task.assignee.as_ref().is_some_and(|assignee| assignee != owner) {
-                // Who gave it to somebody else changed for whom it is.
+                // Giving it to another member also changes the assignee.
                 task.assignee = Some(owner.clone());
             }
             task.attempts = *attempt;
-            task.lease_until = Some(*lease_until);
+            task.hold.lease_until = Some(*lease_until);
             forget_proof(task);
         }
-        Fact::TaskRenewed { lease_until, .. } => task.lease_until = Some(*lease_until),
+        Fact::TaskRenewed { lease_until, .. } => task.hold.lease_until = Some(*lease_until),
         Fact::TaskReleased { forgiven, .. } => {
-            task.forgiven += u32::from(*forgiven);
+            task.hold.forgiven += u32::from(*forgiven);
             let_go(task, Status::Pending);
             forget_proof(task);
         }
         Fact::TaskProgressed { progress, lease_until, .. } => {
-            task.progress = Some(progress.clone());
-            task.lease_until = Some(*lease_until);
+            task.hold.progress = Some(progress.clone());
+            task.hold.lease_until = Some(*lease_until);
         }
         Fact::TaskSubmitted { result, .. } => {
             task.status = Status::InReview;
-            task.lease_until = None;
+            task.hold.lease_until = None;
             if result.is_some() {
                 task.result.clone_from(result);
             }
@@ -157,7 +158,7 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
             add_comment(task, &event.actor, comment.as_deref(), event.at);
             finish(task, Status::Completed, summary, event.at);
         }
-        Fact::TaskStartApproved { .. } => task.start = StartGate::Approved,
+        Fact::TaskStartApproved { .. } => task.start.gate = StartGate::Approved,
         Fact::TaskRejected { reason, mode: RejectMode::Cancel, .. }
         | Fact::TaskCancelled { reason, .. } => {
             task.result = Some(reason.clone());
@@ -167,27 +168,27 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
             add_comment(task, &event.actor, Some(reason), event.at);
             forget_proof(task);
             task.status = Status::InProgress;
-            task.lease_until = Some(lease);
+            task.hold.lease_until = Some(lease);
         }
         Fact::TaskFailed { reason, retry_at, .. } => {
             let_go(task, Status::Failed);
             task.result = Some(reason.clone());
-            task.not_before = *retry_at;
+            task.start.not_before = *retry_at;
         }
         Fact::TaskRetried { fresh, .. } => {
             let_go(task, Status::Pending);
             forget_proof(task);
             task.result = None;
-            task.not_before = None;
+            task.start.not_before = None;
             if *fresh {
-                task.forgiven = task.attempts;
+                task.hold.forgiven = task.attempts;
             }
         }
         Fact::TaskStale { .. } => task.status = Status::Stale,
         Fact::TaskRecovered { .. } => task.status = Status::InProgress,
         Fact::TaskCommented { text, .. } => add_comment(task, &event.actor, Some(text), event.at),
         Fact::TaskAttached { path, .. } => {
-            task.attachments.push(Attachment {
+            task.talk.attachments.push(Attachment {
                 path: path.clone(),
                 by: event.actor.clone(),
                 at: event.at,
@@ -196,16 +197,16 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
             });
         }
         Fact::TaskChecked { evidence, waived, .. } => {
-            task.n_failed_checks += u32::from(!evidence.iter().all(Evidence::is_good));
-            task.evidence.clone_from(evidence);
-            task.waived.clone_from(waived);
+            task.proof.n_failed += u32::from(!evidence.iter().all(Evidence::is_good));
+            task.proof.evidence.clone_from(evidence);
+            task.proof.waived.clone_from(waived);
         }
         Fact::TaskMerged { into, commit, .. } => {
-            task.merged = Some(Merged { into: into.clone(), commit: commit.clone() });
+            task.proof.merged = Some(Merged { into: into.clone(), commit: commit.clone() });
         }
         Fact::FileWritten { folder, path, size, .. } => attach(task, event, folder, path, *size),
         Fact::TaskAsked { question, asked_by, next_at, .. } => {
-            task.question = Some(Question {
+            task.talk.question = Some(Question {
                 text: question.clone(),
                 asked_by: asked_by.clone(),
                 next_at: *next_at,
@@ -214,14 +215,14 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
             });
         }
         Fact::TaskReminded { next_at, .. } => {
-            if let Some(question) = &mut task.question {
+            if let Some(question) = &mut task.talk.question {
                 question.n_reminders += 1;
                 question.next_at = *next_at;
             }
         }
-        Fact::TaskAskCleared { .. } => task.question = None,
+        Fact::TaskAskCleared { .. } => task.talk.question = None,
         Fact::TaskEscalated { is_unanswered, .. } => {
-            if let Some(question) = &mut task.question {
+            if let Some(question) = &mut task.talk.question {
                 question.is_escalated |= is_unanswered;
             }
         }
@@ -229,11 +230,11 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
     }
 }
 
-/// What was shown before says nothing about what is done from now on.
+/// Forgets the proof of an earlier attempt.
 fn forget_proof(task: &mut Task) {
-    task.evidence.clear();
-    task.waived = None;
-    task.merged = None;
+    task.proof.evidence.clear();
+    task.proof.waived = None;
+    task.proof.merged = None;
 }
 
 fn merge(task: &mut Task, change: &TaskChange) {
@@ -266,7 +267,7 @@ fn merge(task: &mut Task, change: &TaskChange) {
         task.blocked_by.clone_from(blocked_by);
     }
     if let Some(checks) = checks {
-        task.checks.clone_from(checks);
+        task.proof.checks.clone_from(checks);
     }
     for (key, value) in metadata.iter().flat_map(|Metadata(map)| map) {
         if value.is_null() {
@@ -280,27 +281,27 @@ fn merge(task: &mut Task, change: &TaskChange) {
 fn hold(task: &mut Task, owner: &MemberName, at: Time) {
     task.status = Status::InProgress;
     task.owner = Some(owner.clone());
-    task.held_since = Some(at);
-    task.not_before = None;
+    task.hold.since = Some(at);
+    task.start.not_before = None;
 }
 
 fn let_go(task: &mut Task, status: Status) {
     task.status = status;
     task.owner = None;
-    task.held_since = None;
-    task.lease_until = None;
-    task.progress = None;
-    task.question = None;
+    task.hold.since = None;
+    task.hold.lease_until = None;
+    task.hold.progress = None;
+    task.talk.question = None;
 }
 
-/// The owner stays on a finished task: it says who did it.
+/// Finishes a task. It keeps its owner, which shows who did it.
 fn finish(task: &mut Task, status: Status, summary: &str, at: Time) {
     task.status = status;
-    task.lease_until = None;
-    task.progress = None;
-    task.question = None;
+    task.hold.lease_until = None;
+    task.hold.progress = None;
+    task.talk.question = None;
     if status == Status::Completed {
-        task.completed_at = Some(at);
+        task.provenance.completed_at = Some(at);
     }
     let snapshot = json!({
         "completed_at": at,
@@ -313,11 +314,11 @@ fn finish(task: &mut Task, status: Status, summary: &str, at: Time) {
 
 fn add_comment(task: &mut Task, author: &Actor, text: Option<&str>, at: Time) {
     if let Some(text) = text {
-        task.comments.push(Comment { author: author.clone(), at, text: text.to_owned() });
+        task.talk.comments.push(Comment { author: author.clone(), at, text: text.to_owned() });
     }
 }
 
-/// A file was written for the task. Once it belongs to it, only who wrote it last, when and how much changes.
+/// Attaches a file that was written for the task, or updates its attachment.
 fn attach(task: &mut Task, event: &Event, folder: &WorkspaceFolder, path: &str, size: u64) {
     let attachment = Attachment {
         path: path.to_owned(),
@@ -328,13 +329,13 @@ fn attach(task: &mut Task, event: &Event, folder: &WorkspaceFolder, path: &str, 
     };
     let is_same =
         |it: &&mut Attachment| it.path == path && it.folder.as_ref().is_none_or(|it| it == folder);
-    match task.attachments.iter_mut().find(is_same) {
+    match task.talk.attachments.iter_mut().find(is_same) {
         Some(known) => *known = attachment,
         None => {
-            task.attachments.push(attachment);
+            task.talk.attachments.push(attachment);
             task.trail.push(TrailEntry {
                 version: event.version,
-                what: "attached".into(),
+                what: TrailKind::Attached,
                 actor: event.actor.clone(),
                 at: event.at,
                 note: Some(path.to_owned()),
@@ -343,14 +344,50 @@ fn attach(task: &mut Task, event: &Event, folder: &WorkspaceFolder, path: &str, 
     }
 }
 
-/// What the audit trail keeps: everything but signs of life and small steps.
-#[expect(clippy::wildcard_enum_match_arm, reason = "most facts need no note")]
+/// The entry of an event in the audit trail. Heartbeats, progress and reminders have none.
 fn trail_entry(event: &Event) -> Option<TrailEntry> {
-    let note = match &event.fact {
-        Fact::TaskRenewed { .. }
-        | Fact::TaskProgressed { .. }
-        | Fact::TaskReminded { .. }
-        | Fact::FileWritten { .. } => return None,
+    Some(TrailEntry {
+        version: event.version,
+        what: trail_kind(&event.fact)?,
+        actor: event.actor.clone(),
+        at: event.at,
+        note: trail_note(&event.fact),
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "other facts leave no trace on a task")]
+fn trail_kind(fact: &Fact) -> Option<TrailKind> {
+    match fact {
+        Fact::TaskCreated { .. } => Some(TrailKind::Created),
+        Fact::TaskUpdated { .. } => Some(TrailKind::Updated),
+        Fact::TaskClaimed { .. } => Some(TrailKind::Claimed),
+        Fact::TaskAssigned { .. } => Some(TrailKind::Assigned),
+        Fact::TaskReleased { .. } => Some(TrailKind::Released),
+        Fact::TaskSubmitted { .. } => Some(TrailKind::Submitted),
+        Fact::TaskCompleted { .. } => Some(TrailKind::Completed),
+        Fact::TaskApproved { .. } => Some(TrailKind::Approved),
+        Fact::TaskStartApproved { .. } => Some(TrailKind::StartApproved),
+        Fact::TaskRejected { .. } => Some(TrailKind::Rejected),
+        Fact::TaskCancelled { .. } => Some(TrailKind::Cancelled),
+        Fact::TaskFailed { .. } => Some(TrailKind::Failed),
+        Fact::TaskRetried { .. } => Some(TrailKind::Retried),
+        Fact::TaskStale { .. } => Some(TrailKind::Stale),
+        Fact::TaskRecovered { .. } => Some(TrailKind::Recovered),
+        Fact::TaskCommented { .. } => Some(TrailKind::Commented),
+        Fact::TaskAttached { .. } => Some(TrailKind::Attached),
+        Fact::TaskChecked { .. } => Some(TrailKind::Checked),
+        Fact::TaskMerged { .. } => Some(TrailKind::Merged),
+        Fact::TaskRefused { .. } => Some(TrailKind::Refused),
+        Fact::TaskAsked { .. } => Some(TrailKind::Asked),
+        Fact::TaskAskCleared { .. } => Some(TrailKind::AskCleared),
+        Fact::TaskEscalated { .. } => Some(TrailKind::Escalated),
+        _ => None,
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "most facts need no note")]
+fn trail_note(fact: &Fact) -> Option<String> {
+    match fact {
         Fact::TaskAssigned { owner, .. } => Some(owner.to_string()),
         Fact::TaskAsked { question, .. } => Some(question.clone()),
         Fact::TaskSubmitted { result, .. } => result.clone(),
@@ -373,15 +410,7 @@ fn trail_entry(event: &Event) -> Option<TrailEntry> {
         Fact::TaskChecked { evidence, waived, .. } => Some(checked(evidence, waived.as_deref())),
         Fact::TaskMerged { into, commit, .. } => Some(format!("{into} {commit}")),
         _ => None,
-    };
-    let what = event.fact.kind().split_once('.')?.1.into();
-    Some(TrailEntry {
-        version: event.version,
-        what,
-        actor: event.actor.clone(),
-        at: event.at,
-        note,
-    })
+    }
 }
 
 fn checked(evidence: &[Evidence], waived: Option<&str>) -> String {

@@ -1,4 +1,4 @@
-//! How events of older forms become current ones. Logs are for ever: what stands here does not change.
+//! How events of older forms become current ones. Logs are kept for ever, so an upgrade never changes.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,8 @@ pub(crate) type Upgrade = fn(&mut Map<String, Value>);
 /// The first entry takes form 1 to form 2, and so on.
 pub(crate) const UPGRADES: &[Upgrade] = &[name_causes];
 
-/// In form 1 the words for people also told programs why a member was in its state, and what troop gave notice of.
+/// In form 1, programs read from the text for people why a member was in its state and what a notice was about. Form 2 has
+/// fields for both.
 fn name_causes(fields: &mut Map<String, Value>) {
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let named = match (text("kind"), text("message_kind")) {
@@ -28,7 +29,7 @@ fn name_causes(fields: &mut Map<String, Value>) {
 }
 
 fn cause(state: &str, reason: &str) -> Option<&'static str> {
-    // How a lead stood with what it was told was the whole reason, and when it stopped, the end of one.
+    // For a lead, this text was the whole reason, or the end of the reason if the lead stopped.
     let is_before_it = |it: &str| it.ends_with("; ") || it.is_empty() && state != "stopped";
     let is_end = |words: &str| reason.strip_suffix(words).is_some_and(is_before_it);
     match state {

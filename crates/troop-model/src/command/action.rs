@@ -1,4 +1,4 @@
-//! The names of actions on the board, by which the versions of a team gate them.
+//! The names of the actions on the board, and the team version that each needs.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::TaskCommand;
 use crate::roster::shown_as_word;
 
-/// The name of an action on the board, as the versions of a team gate it.
+/// An action on the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskAction {
@@ -45,7 +45,8 @@ shown_as_word! {
 }
 
 impl TaskAction {
-    /// The team version that an action needs. Proving, failing and deleting are how the system ends work, on every version.
+    /// The team version that an action needs. Every version has proving, failing and deleting, because troop itself ends work with
+    /// them.
     #[must_use]
     pub fn needs_version(self) -> u8 {
         match self {
@@ -75,7 +76,7 @@ impl TaskAction {
 }
 
 impl TaskCommand {
-    /// The action that a command is; keeping a claim alive and giving it back belong to claiming.
+    /// The action of a command. Renewing and releasing belong to claiming.
     #[must_use]
     pub fn action(&self) -> TaskAction {
         match self {

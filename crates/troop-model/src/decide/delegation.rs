@@ -1,13 +1,14 @@
-//! Rules of delegation: a member runs on one task for the lead, within limits.
+//! Rules of delegation: a member works on one task for the lead, within limits.
 //!
-//! A run ends with the member's hold on the task, however that ends; what came of runs that belong together is told at once,
-//! when the last of them has ended. Both are decided with whatever ended the hold, so that neither can be lost or happen twice.
+//! A delegation ends when the member no longer holds the task, for whatever reason. When the last of several related delegations
+//! has ended, the lead gets one announcement for all of them. The same decision that ends the hold makes both events, so that
+//! neither can be lost or happen twice.
 
 mod announcement;
 
 use uuid::Uuid;
 
-use super::{Draft, Standing, task, usage, work, work::Again};
+use super::{Draft, Standing, task, usage, work, work::RetryRule};
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MemberState, MessageKind,
     NewTask, Origin, Party, Refusal, State, StateCause, Status, TaskNumber, TaskRef, access, text,
@@ -33,7 +34,8 @@ pub(super) fn start(
     let settings = &draft.team()?.settings;
     let may_make_task = !settings.delegation.require_task && !settings.approve_start;
     let begin = |draft: &mut Draft<'_>, task| {
-        let (delegation, trace) = (draft.new_id(), draft.new_id());
+        let delegation = draft.new_id();
+        let trace = draft.new_id();
         draft.push(Fact::DelegationStarted {
             delegation,
             from: from.clone(),
@@ -44,7 +46,7 @@ pub(super) fn start(
             origin: origin.clone(),
         });
     };
-    // The delegation begins before the task is given, so that whoever passes the task on knows what it is part of.
+    // The delegation comes first in the log, so that whoever hands the task over knows that it is delegated.
     match (task, subject) {
         (Some(task), _) => {
             let number = draft.state.resolve(task)?;
@@ -52,7 +54,7 @@ pub(super) fn start(
                 return Err(Refusal::AlreadyDelegated { task: number, to });
             }
             begin(draft, number);
-            // It may have been given to the member already, as to anybody who is idle.
+            // The member may already have the task, because troop gives tasks to idle members.
             let is_at_work = draft.state.tasks.get(number).is_some_and(|it| {
                 it.status == Status::InProgress && it.owner.as_ref() == Some(&to)
             });
@@ -72,11 +74,11 @@ pub(super) fn start(
     }
 }
 
-/// The conversation that a delegation belongs to: the one that it is asked for in, else the one that its task came from.
+/// The conversation of a delegation: the caller's, or that of the task.
 fn conversation(draft: &Draft<'_>, task: Option<&TaskRef>) -> Origin {
-    let task = task.filter(|_| draft.ctx.origin.is_internal());
+    let task = task.filter(|_| draft.ctx.asker.origin.is_internal());
     let task = task.and_then(|task| draft.live(task).ok());
-    task.map_or_else(|| draft.ctx.origin.clone(), |task| task.origin.clone())
+    task.map_or_else(|| draft.ctx.asker.origin.clone(), |task| task.provenance.origin.clone())
 }
 
 pub(super) fn finish(
@@ -91,7 +93,7 @@ pub(super) fn finish(
     }
     if draft.member().is_some_and(|member| *member != delegation.to && *member != delegation.from) {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "end the delegations of others",
             may: "its two sides",
         });
@@ -105,7 +107,7 @@ pub(super) fn finish(
         match outcome {
             DelegationOutcome::Completed(result) => work::end(draft, held, result.clone(), None)?,
             DelegationOutcome::Failed(reason) => {
-                work::fail_now(draft, held, reason, Again::AsConfigured)?;
+                work::fail_now(draft, held, reason, RetryRule::AsConfigured)?;
             }
             DelegationOutcome::Cancelled(reason) => {
                 work::give_back(draft, held, delegation.to.clone(), reason)?;
@@ -116,8 +118,8 @@ pub(super) fn finish(
     Ok(())
 }
 
-/// Gives what was delegated, and cut short with the former lead, to the same members again. What was delegated while
-/// nobody led has not begun, so nobody is late with it.
+/// Gives delegated tasks that ended with the former lead to the same members again. Delegations made while nobody led have not
+/// begun, so their leases start now.
 pub(super) fn begin_again(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let state = draft.state;
     let running = state.delegations().filter(|it| it.status == DelegationStatus::Running);
@@ -138,39 +140,42 @@ pub(super) fn begin_again(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Who tries a task again that failed by itself.
-pub(super) enum Retry {
+/// Who retries a failed task.
+pub(super) enum Retrier {
     ByAnybody,
-    /// To whom it was delegated.
+    /// The member that it was delegated to.
     By(MemberName),
-    /// Nobody yet: who is to do it has enough to do.
+    /// Nobody yet: the member is at its limit.
     Later,
 }
 
-/// Who tries a task again. What was delegated stays so: to the same member, as part of what belongs together.
-pub(super) fn retry(draft: &Draft<'_>, task: TaskNumber) -> Retry {
-    let Some(failed) = failed(draft.state, task) else { return Retry::ByAnybody };
+/// Who retries a task. A delegated task stays with its member and with its siblings.
+pub(super) fn retry(draft: &Draft<'_>, task: TaskNumber) -> Retrier {
+    let Some(failed) = failed(draft.state, task) else { return Retrier::ByAnybody };
     if draft.state.member(&failed.to).is_none() {
-        return Retry::ByAnybody;
+        return Retrier::ByAnybody;
     }
     match check_link(draft, &failed.from, &failed.to, &failed.origin) {
-        Ok(()) => Retry::By(failed.to.clone()),
-        Err(Refusal::LinkFull { .. } | Refusal::MemberFull { .. }) => Retry::Later,
-        Err(_) => Retry::ByAnybody,
+        Ok(()) => Retrier::By(failed.to.clone()),
+        Err(Refusal::LinkFull { .. } | Refusal::MemberFull { .. }) => Retrier::Later,
+        Err(_) => Retrier::ByAnybody,
     }
 }
 
-/// Makes what is tried again part of the delegation that failed at it, for whoever tries it.
+/// Continues a failed delegation with a new one for the member that retries the task.
 pub(super) fn go_on(draft: &mut Draft<'_>, task: TaskNumber, to: &MemberName) {
     let has_begun =
         |fact: &Fact| matches!(fact, Fact::DelegationStarted { task: begun, .. } if *begun == task);
     let Some(failed) = failed(draft.state, task) else { return };
-    let (from, origin) = (failed.from.clone(), failed.origin.clone());
+    let from = failed.from.clone();
+    let origin = failed.origin.clone();
     if draft.facts.iter().any(has_begun) || check_link(draft, &from, to, &origin).is_err() {
         return;
     }
-    let (delegation, trace_id) = (draft.new_id(), draft.new_id());
-    let (to, parent_trace_id) = (to.clone(), failed.parent_trace_id);
+    let delegation = draft.new_id();
+    let trace_id = draft.new_id();
+    let to = to.clone();
+    let parent_trace_id = failed.parent_trace_id;
     draft.push(Fact::DelegationStarted {
         delegation,
         from,
@@ -182,9 +187,9 @@ pub(super) fn go_on(draft: &mut Draft<'_>, task: TaskNumber, to: &MemberName) {
     });
 }
 
-/// The delegation that failed at a task which is tried again by itself.
+/// The failed delegation of a task that waits for its retry.
 fn failed(state: &State, task: TaskNumber) -> Option<&Delegation> {
-    let rests = state.tasks.get(task).is_some_and(|it| it.not_before.is_some());
+    let rests = state.tasks.get(task).is_some_and(|it| it.start.not_before.is_some());
     if !rests {
         return None;
     }
@@ -197,12 +202,12 @@ fn newest(state: &State, task: TaskNumber) -> Option<&Delegation> {
     state.delegations.get().all.entries().values().rev().find(|it| it.task == task)
 }
 
-/// Whether what this member did last on a task was delegated to it.
+/// Whether the newest delegation of a task was to this member.
 pub(super) fn was_delegated(draft: &Draft<'_>, task: TaskNumber, member: &MemberName) -> bool {
     newest(draft.state, task).is_some_and(|it| it.to == *member)
 }
 
-/// Ends the delegations whose tasks their members hold no more by what has just been decided, and tells who delegated.
+/// Ends the delegations whose members no longer hold their tasks after this decision, and tells the lead.
 pub(super) fn settle(draft: &mut Draft<'_>) {
     let ends = ends(draft);
     for (delegation, outcome) in &ends {
@@ -222,7 +227,7 @@ pub(super) fn settle(draft: &mut Draft<'_>) {
     }
 }
 
-/// The delegations that failed, and whose tasks are not tried again as part of them after all.
+/// Failed delegations whose tasks will not be retried as part of them after all.
 fn given_up<'a>(draft: &Draft<'a>) -> Vec<&'a Delegation> {
     let is_turn = |fact: &&Fact| {
         matches!(
@@ -235,11 +240,11 @@ fn given_up<'a>(draft: &Draft<'a>) -> Vec<&'a Delegation> {
 }
 
 /// A delegation that has just ended, and how.
-type End<'a> = (&'a Delegation, DelegationOutcome);
+type DelegationEnd<'a> = (&'a Delegation, DelegationOutcome);
 
-/// The delegations that end by what has been decided so far.
-fn ends<'a>(draft: &Draft<'a>) -> Vec<End<'a>> {
-    let mut ends: Vec<End<'a>> = Vec::new();
+/// The delegations that end with the facts so far.
+fn ends<'a>(draft: &Draft<'a>) -> Vec<DelegationEnd<'a>> {
+    let mut ends: Vec<DelegationEnd<'a>> = Vec::new();
     if draft.state.delegated.entries().is_empty() {
         return ends;
     }
@@ -249,7 +254,7 @@ fn ends<'a>(draft: &Draft<'a>) -> Vec<End<'a>> {
         let Some(delegation) = by_name.or(by_task) else { continue };
         let Some(outcome) = outcome(draft, delegation, fact) else { continue };
         match ends.iter_mut().find(|(known, _)| known.id == delegation.id) {
-            // What was said about the delegation itself is truer than what follows from its task.
+            // A fact about the delegation itself beats what follows from its task.
             Some((_, known)) if by_name.is_some() => *known = outcome,
             Some(_) => {}
             None => ends.push((delegation, outcome)),
@@ -280,7 +285,7 @@ fn outcome(draft: &Draft<'_>, delegation: &Delegation, fact: &Fact) -> Option<De
         }
         Fact::TaskRetried { .. } => DelegationOutcome::Cancelled("begun anew".to_owned()),
         Fact::TaskReleased { .. } if is_cut_short(draft, &delegation.to) => return None,
-        // While nobody leads, others may take what was cut short.
+        // While nobody leads, others may take an interrupted task.
         Fact::TaskClaimed { owner, .. } | Fact::TaskAssigned { owner, .. }
             if *owner != delegation.to =>
         {
@@ -294,7 +299,7 @@ fn outcome(draft: &Draft<'_>, delegation: &Delegation, fact: &Fact) -> Option<De
     })
 }
 
-/// Whether a member ends with its team, which may go on under another lead.
+/// Whether a member ends because its team does. The team may continue under another lead.
 fn is_cut_short(draft: &Draft<'_>, member: &MemberName) -> bool {
     let ends_with_team = |fact: &Fact| {
         let Fact::MemberStateChanged { member: who, state, cause: Some(cause), .. } = fact else {
@@ -307,7 +312,7 @@ fn is_cut_short(draft: &Draft<'_>, member: &MemberName) -> bool {
     draft.facts.iter().any(ends_with_team)
 }
 
-/// Whether a task was taken from its holder because that crashed or was silent, and not because somebody wanted it so.
+/// Whether a task was taken away because its holder crashed or was silent, and not by anybody's choice.
 fn is_lost(draft: &Draft<'_>, delegation: &Delegation) -> bool {
     let task = draft.state.tasks.get(delegation.task);
     let by_choice = match &draft.who {
@@ -326,7 +331,7 @@ fn ended(delegation: Uuid, outcome: &DelegationOutcome) -> Fact {
     }
 }
 
-/// The record of what a member said to the lead in the end. It is handed to nobody: the announcement says it.
+/// Records the member's final report. It has no readers: the announcement tells the lead.
 fn report(draft: &mut Draft<'_>, delegation: &Delegation, outcome: &DelegationOutcome) {
     let what = match outcome {
         DelegationOutcome::Completed(_) => "completed",
@@ -384,7 +389,7 @@ fn check_link(
 }
 
 impl Fact {
-    /// The delegation that a fact says to have ended.
+    /// The delegation that this fact ends.
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact ends one by name")]
     fn ends(&self) -> Option<Uuid> {
         match self {

@@ -1,11 +1,11 @@
-//! Rules of supervising a team: one session at a time, and what a former one still says does not count.
+//! Rules of supervising a team: one session at a time; commands of a former session are refused.
 
 use uuid::Uuid;
 
 use super::{Draft, Standing, delegation, proof, supervision, team};
 use crate::{Fact, LeadLease, Refusal, Role, StateCause, text};
 
-/// Refuses what a session passes on that no longer supervises the team.
+/// Refuses commands from a session that no longer supervises the team.
 pub(super) fn check_fence(draft: &Draft<'_>) -> Result<(), Refusal> {
     match (draft.ctx.fence, &draft.team()?.lead_lease) {
         (None, _) => Ok(()),
@@ -14,7 +14,7 @@ pub(super) fn check_fence(draft: &Draft<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// The lease of whoever supervises the team now.
+/// The current lead lease.
 pub(super) fn current<'a>(draft: &Draft<'a>) -> Result<&'a LeadLease, Refusal> {
     let lease = draft.team()?.lead_lease.as_ref();
     lease.filter(|lease| lease.is_held(draft.ctx.now)).ok_or(Refusal::NobodyLeads)
@@ -40,9 +40,10 @@ pub(super) fn take(
         }
         _ => {}
     }
-    let (holder, checks) = (text::line("holder", holder)?, proof::checks(checks)?);
+    let holder = text::line("holder", holder)?;
+    let checks = proof::checks(checks)?;
     draft.push(Fact::LeadTaken { session, holder, fence: team.n_leads + 1, until, checks });
-    // No child outlives its lead: whoever ran under the former one does not run any more.
+    // No child outlives its lead, so teammates of the former lead no longer run.
     let orphans = draft.state.members().filter(|it| it.role == Role::Member && it.is_running());
     for member in orphans {
         supervision::lose(draft, member, StateCause::LeadEnded);
@@ -81,7 +82,7 @@ fn only_system(draft: &Draft<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::Forbidden {
-        who: draft.ctx.actor.name.clone(),
+        who: draft.ctx.asker.actor.name.clone(),
         what: "supervise the team",
         may: "troop itself",
     })

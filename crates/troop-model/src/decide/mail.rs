@@ -1,4 +1,4 @@
-//! Rules of the mailbox: who may say what to whom, and what counts as read.
+//! Rules of the mailbox: who may send what to whom, and what counts as read.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Ref
         MessageKind::ShutdownResponse
         | MessageKind::PlanApprovalResponse
         | MessageKind::PermissionResponse => {
-            Some(check_response(draft, outgoing, (&from, &to), kind)?)
+            Some(check_response(draft, outgoing, &from, &to, kind)?)
         }
         MessageKind::Message
         | MessageKind::Broadcast
@@ -68,7 +68,7 @@ pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Ref
     Ok(())
 }
 
-/// What a request or its answer does to the member that it is about.
+/// Changes the state of the member that a request or an answer is about.
 fn follow_up(draft: &mut Draft<'_>, kind: MessageKind, outgoing: &Outgoing, id: Option<Uuid>) {
     let is_yes = outgoing.approve == Some(true);
     let speaker = draft.member().and_then(|name| draft.state.member(name));
@@ -147,7 +147,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Who speaks: stamped from the actor, whatever the message says.
+/// The sender, always taken from the actor.
 pub(super) fn sender(draft: &Draft<'_>) -> Party {
     match &draft.who {
         Standing::Lead(name) | Standing::Member(name) => Party::member(name),
@@ -156,7 +156,7 @@ pub(super) fn sender(draft: &Draft<'_>) -> Party {
     }
 }
 
-/// Whom a text addresses. Requests and their answers are between two: only they can match by id.
+/// The party that a text addresses. Requests and answers have exactly two sides.
 fn recipient(draft: &Draft<'_>, to: &str, kind: MessageKind) -> Result<Party, Refusal> {
     let party = match to {
         name::EVERYBODY => Party::everybody(),
@@ -169,7 +169,7 @@ fn recipient(draft: &Draft<'_>, to: &str, kind: MessageKind) -> Result<Party, Re
     let is_wrong = match to {
         name::EVERYBODY => kind.answered_by().is_some() || is_response(kind),
         name::USER => kind == MessageKind::ShutdownRequest,
-        // Who is nobody's lead has nothing to allow.
+        // Only the lead grants permissions.
         _ => kind == MessageKind::PermissionRequest && !is_lead(&party),
     };
     if is_wrong { Err(Refusal::WrongRecipient { kind, to: party }) } else { Ok(party) }
@@ -179,7 +179,7 @@ fn is_response(kind: MessageKind) -> bool {
     kind.answers().is_some()
 }
 
-/// Whom a message must reach. Everybody means all members but the sender; troop itself has no mailbox.
+/// The readers of a message. `*` means all members but the sender; troop itself has no mailbox.
 fn readers(draft: &Draft<'_>, from: &Party, to: &Party) -> Result<Vec<Party>, Refusal> {
     let readers: Vec<Party> = if *to == Party::everybody() {
         draft
@@ -207,7 +207,7 @@ fn readers(draft: &Draft<'_>, from: &Party, to: &Party) -> Result<Vec<Party>, Re
     Ok(readers)
 }
 
-/// Answers and notices may say nothing beyond what they are.
+/// Checks the text; answers and notices may be empty.
 fn content(kind: MessageKind, outgoing: &Outgoing) -> Result<String, Refusal> {
     match kind {
         MessageKind::ShutdownRequest
@@ -224,11 +224,12 @@ fn content(kind: MessageKind, outgoing: &Outgoing) -> Result<String, Refusal> {
     }
 }
 
-/// A response names an open request of the matching kind, and comes from whom it was put to.
+/// Checks that a response names an open request of the matching kind and comes from the party that was asked.
 fn check_response(
     draft: &Draft<'_>,
     outgoing: &Outgoing,
-    (from, to): (&Party, &Party),
+    from: &Party,
+    to: &Party,
     kind: MessageKind,
 ) -> Result<Uuid, Refusal> {
     let (Some(id), Some(_)) = (outgoing.request_id, outgoing.approve) else {
@@ -254,14 +255,14 @@ fn check_response(
     Ok(id)
 }
 
-/// Nobody gives others more than it has itself. People have everything.
+/// Nobody grants more than it may do itself. People may do everything.
 fn check_may_grant(draft: &Draft<'_>, kind: MessageKind, to: &Party) -> Result<(), Refusal> {
     let own = draft.member().and_then(|own| draft.state.member(own));
     let (Some(own), Ok(asker)) = (own, draft.state.find_member(to.as_str())) else { return Ok(()) };
-    let (member, own) = (asker.name.clone(), own.permissions);
+    let own = own.permissions;
     let is_too_much = match kind {
         MessageKind::PlanApprovalResponse => own == Permissions::Plan,
-        // Who may do no more than who asks would have to ask, too.
+        // A member that may do no more than the one that asks would have to ask, too.
         MessageKind::PermissionResponse => own <= asker.permissions,
         MessageKind::Message
         | MessageKind::Broadcast
@@ -273,15 +274,19 @@ fn check_may_grant(draft: &Draft<'_>, kind: MessageKind, to: &Party) -> Result<(
         | MessageKind::TaskAssignment
         | MessageKind::System => false,
     };
-    if is_too_much { Err(Refusal::WiderThanOwn { member, own }) } else { Ok(()) }
+    if is_too_much {
+        Err(Refusal::WiderThanOwn { member: asker.name.clone(), own })
+    } else {
+        Ok(())
+    }
 }
 
-/// Whose mailbox is meant: the actor's own; people and troop itself may name another.
+/// The mailbox to read: the actor's own; people and troop itself may name another.
 fn reading(draft: &Draft<'_>, reader: Option<&MemberName>) -> Result<Party, Refusal> {
     match (&draft.who, reader) {
         (Standing::Lead(own) | Standing::Member(own), Some(reader)) if own != reader => {
             Err(Refusal::Forbidden {
-                who: draft.ctx.actor.name.clone(),
+                who: draft.ctx.asker.actor.name.clone(),
                 what: "read the mail of others",
                 may: "only they themselves",
             })

@@ -1,4 +1,4 @@
-//! Rules of proof: what shows that a task is done, and who may say so.
+//! Rules of proof: what shows that a task is done, and who may record it.
 
 use super::{Draft, Standing};
 use crate::{
@@ -7,19 +7,20 @@ use crate::{
     text,
 };
 
-/// Keeps what checks said and where the work is. Members cannot prove anything by their word.
+/// Records the results of checks and where the work was merged. Members cannot record that themselves.
 pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal> {
     if !matches!(draft.who, Standing::System | Standing::Person) {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "say that checks passed",
             may: "troop itself, which runs them when the task is completed,",
         });
     }
     let task = draft.live(&proof.task)?;
-    // What was done while nobody led is merged by who leads next.
-    let is_late =
-        draft.who == Standing::System && task.status == Status::Completed && task.merged.is_none();
+    // The next lead merges work that was completed while nobody led.
+    let is_late = draft.who == Standing::System
+        && task.status == Status::Completed
+        && task.proof.merged.is_none();
     if task.status.is_finished() && !is_late {
         let status = draft.status(task);
         return Err(Refusal::WrongStatus { task: task.number, status, action: TaskAction::Prove });
@@ -28,13 +29,13 @@ pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal>
     let waived = proof.waived.as_deref().map(|it| text::block("reason", it)).transpose()?;
     if waived.is_some() && draft.who != Standing::Person {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "do without checks",
             may: "a person",
         });
     }
     let n = proof.evidence.len();
-    // The team, who leads it and the task may name as many each.
+    // The team, the lead and the task may each name that many.
     if n > 3 * MAX_CHECKS {
         return Err(Refusal::TooMany { what: "pieces of evidence", n, limit: 3 * MAX_CHECKS });
     }
@@ -54,39 +55,40 @@ pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Keeps that something was refused, which who asked may have been told alone. Only who refuses can say that.
+/// Records a refusal that only the caller was told about.
 pub(super) fn refused(
     draft: &mut Draft<'_>,
-    (task, subject): (Option<&TaskRef>, Option<&str>),
+    task: Option<&TaskRef>,
+    subject: Option<&str>,
     who: &Actor,
     by: RefusedBy,
     reason: &str,
 ) -> Result<(), Refusal> {
     if draft.who != Standing::System {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "say what was refused",
             may: "the supervisor",
         });
     }
     let task = task.map(|task| draft.live(task)).transpose()?.map(|task| task.number);
     let subject = subject.map(|it| text::line("subject", it)).transpose()?;
-    let (who, reason) = (who.clone(), text::block("reason", reason)?);
-    draft.push(Fact::TaskRefused { task, subject, who, by, reason });
+    let reason = text::block("reason", reason)?;
+    draft.push(Fact::TaskRefused { task, subject, who: who.clone(), by, reason });
     Ok(())
 }
 
-/// Refuses that a task is done while its checks have not passed.
+/// Refuses a completion whose checks have not passed.
 pub(super) fn check_proved(draft: &Draft<'_>, task: &Task) -> Result<(), Refusal> {
     let has_passed =
-        |check: &&str| task.evidence.iter().any(|it| it.command == **check && it.is_good());
+        |check: &&str| task.proof.evidence.iter().any(|it| it.command == **check && it.is_good());
     let required = task.required_checks(draft.team()?);
     let missing: Vec<_> =
         required.into_iter().filter(|check| !has_passed(check)).map(str::to_owned).collect();
     if missing.is_empty() { Ok(()) } else { Err(Refusal::NotProved { task: task.number, missing }) }
 }
 
-/// Takes the checks that somebody names: not too many, each once, each one line.
+/// Checks a list of check commands and removes duplicates.
 pub fn checks(named: &[String]) -> Result<Vec<String>, Refusal> {
     let mut checks: Vec<String> = Vec::new();
     for check in named {
@@ -95,6 +97,8 @@ pub fn checks(named: &[String]) -> Result<Vec<String>, Refusal> {
             checks.push(check);
         }
     }
-    let (n, limit) = (checks.len(), MAX_CHECKS);
-    if n > limit { Err(Refusal::TooMany { what: "checks", n, limit }) } else { Ok(checks) }
+    if checks.len() > MAX_CHECKS {
+        return Err(Refusal::TooMany { what: "checks", n: checks.len(), limit: MAX_CHECKS });
+    }
+    Ok(checks)
 }

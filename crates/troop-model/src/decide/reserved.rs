@@ -1,12 +1,11 @@
-//! Tasks that are reserved for members which troop does not run: such a member hears by mail that one can begin, as it does
-//! when one is given to it. Nobody else would tell it.
+//! Reserved tasks of external members. troop does not run them, so it tells them by mail when such a task can start.
 
 use std::collections::BTreeSet;
 
 use super::Draft;
 use crate::{Fact, Member, MemberName, MessageKind, Party, State, Status, TaskNumber};
 
-/// Tells those whose tasks can begin now, and could not before.
+/// Tells the external members whose reserved tasks can start now and could not before.
 pub(super) fn tell(draft: &mut Draft<'_>) {
     if !draft.state.members().any(Member::is_external) {
         return;
@@ -19,7 +18,7 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
     for task in touched {
         let Some((to, subject)) = reserved(&after, task) else { continue };
         let was_so = reserved(draft.state, task).is_some_and(|(before, _)| before == to);
-        // Who made it for itself, or gives it back, knows of it.
+        // The member that created it for itself, or gives it back, knows.
         let is_own =
             || draft.member() == Some(to) && draft.facts.iter().any(|it| it.task() == Some(task));
         if was_so || is_own() {
@@ -30,7 +29,7 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
     }
 }
 
-/// For whom of those whom troop does not run a task is reserved that can begin, and what it is.
+/// The external member that a task is reserved for and that could start it, and the task's subject.
 fn reserved(state: &State, task: TaskNumber) -> Option<(&MemberName, &str)> {
     let found = state.tasks().get(task)?;
     let to = found.assignee.as_ref()?;
@@ -39,7 +38,7 @@ fn reserved(state: &State, task: TaskNumber) -> Option<(&MemberName, &str)> {
     (is_told && can_begin).then_some((to, &*found.subject))
 }
 
-/// Tasks of such members that may be able to begin now.
+/// Reserved tasks that may be able to start now.
 fn touched(draft: &Draft<'_>) -> BTreeSet<TaskNumber> {
     let tasks = &draft.state.tasks;
     let is_external = |it: &MemberName| draft.state.member(it).is_some_and(Member::is_external);
@@ -55,13 +54,13 @@ fn touched(draft: &Draft<'_>) -> BTreeSet<TaskNumber> {
     touched
 }
 
-/// Whether a fact says for whom its task is.
+/// Whether a fact changes for whom its task is reserved.
 fn names_somebody(fact: &Fact) -> bool {
     matches!(fact, Fact::TaskCreated { assignee: Some(_), .. })
         || matches!(fact, Fact::TaskUpdated { change, .. } if change.assignee.is_some())
 }
 
-/// Whether a task may be able to begin after this: its own, or one that waits for it.
+/// Whether this fact may let a task start: its own, or one that waits for it.
 fn may_free(fact: &Fact) -> bool {
     matches!(
         fact,

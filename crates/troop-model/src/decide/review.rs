@@ -72,7 +72,8 @@ pub(super) fn reject(
         }
         (RejectMode::Revise, Some(owner)) if draft.state.member(owner).is_none() => {
             let reason = format!("{owner} is no longer in the team");
-            let (task, owner) = (task.number, owner.clone());
+            let task = task.number;
+            let owner = owner.clone();
             draft.push(Fact::TaskReleased { task, owner, reason, forgiven: true });
         }
         (RejectMode::Revise, Some(owner)) => {
@@ -84,7 +85,7 @@ pub(super) fn reject(
     Ok(())
 }
 
-/// A task that may not start is over, or waits on with the reason as a comment.
+/// Rejects a start: the task is cancelled, or keeps waiting with the reason as a comment.
 fn reject_start(draft: &mut Draft<'_>, task: &Task, reason: String, mode: RejectMode) {
     match mode {
         RejectMode::Cancel => {
@@ -124,7 +125,7 @@ pub(super) fn retry(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal
 }
 
 fn awaits_start(task: &Task) -> bool {
-    task.start == StartGate::Waiting && task.status == Status::Pending
+    task.start.gate == StartGate::Waiting && task.status == Status::Pending
 }
 
 fn expect(

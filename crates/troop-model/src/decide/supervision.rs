@@ -1,4 +1,4 @@
-//! Rules of members that run: starting, breaking off, having nothing to do, ending.
+//! Rules of running members: starting, interrupting, idling, ending.
 
 use uuid::Uuid;
 
@@ -14,7 +14,7 @@ const RESULT: usize = 2_000;
 pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal> {
     draft.only_lead("start teammates")?;
     let new = &spawn.member;
-    // Whoever runs it has started it, or will. It is only told what to do.
+    // troop does not start an external member; it only sends the prompt.
     let is_external = new.agent == EXTERNAL;
     if !is_external {
         lead::current(draft)?;
@@ -25,8 +25,10 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
             return Err(Refusal::LeadIsFixed { member: member.name.clone() });
         }
         Some(member) if member.is_running() => {
-            let (member, state) = (member.name.clone(), member.state);
-            return Err(Refusal::AlreadyRunning { member, state });
+            return Err(Refusal::AlreadyRunning {
+                member: member.name.clone(),
+                state: member.state,
+            });
         }
         Some(member) if member.agent != new.agent => {
             return Err(Refusal::MemberExists { member: member.name.clone() });
@@ -45,7 +47,8 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
     }
     if let Some(prompt) = &spawn.prompt {
         let content = text::block("prompt", prompt)?;
-        let (id, to) = (draft.new_id(), Party::member(&new.name));
+        let id = draft.new_id();
+        let to = Party::member(&new.name);
         draft.push(Fact::MessageSent {
             id,
             from: mail::sender(draft),
@@ -75,7 +78,7 @@ pub(super) fn set_state(
 ) -> Result<(), Refusal> {
     if !matches!(draft.who, Standing::System | Standing::Person) {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "say what state a member is in",
             may: "the supervisor",
         });
@@ -88,7 +91,8 @@ pub(super) fn set_state(
     if state == MemberState::Spawning && !member.is_running() {
         check_room(draft)?;
     }
-    let (name, reason) = (member.name.clone(), team::checked_reason(reason)?);
+    let name = member.name.clone();
+    let reason = team::checked_reason(reason)?;
     draft.push(Fact::MemberStateChanged { member: name.clone(), state, reason, cause, pid });
     match state {
         MemberState::Crashed => {
@@ -106,24 +110,29 @@ pub(super) fn set_state(
     Ok(())
 }
 
-/// What a member holds and works on. A result that waits for approval needs no holder that runs.
+/// The tasks that a member holds and works on. A result in review needs no running holder.
 fn held_by<'a>(draft: &Draft<'a>, member: &MemberName) -> Vec<&'a Task> {
     let tasks = &draft.state.tasks;
     let held = tasks.held_by(member).filter_map(|number| tasks.get(number));
     held.filter(|task| task.status != Status::InReview).collect()
 }
 
-/// Gives back what a member holds. That it ended is not its tasks' fault, so the attempt does not count.
+/// Releases a member's tasks. The member ended for other reasons, so the attempts do not count.
 fn release_all(draft: &mut Draft<'_>, member: &MemberName, reason: &str) {
     for task in held_by(draft, member) {
-        let (task, owner, reason) = (task.number, member.clone(), reason.to_owned());
-        draft.push(Fact::TaskReleased { task, owner, reason, forgiven: true });
+        draft.push(Fact::TaskReleased {
+            task: task.number,
+            owner: member.clone(),
+            reason: reason.to_owned(),
+            forgiven: true,
+        });
     }
 }
 
-/// Records that a member ended with those who ran it.
+/// Records that a member ended together with its lead.
 pub(super) fn lose(draft: &mut Draft<'_>, member: &Member, cause: StateCause) {
-    let (name, reason) = (&member.name, cause.in_words());
+    let name = &member.name;
+    let reason = cause.in_words();
     draft.push(Fact::MemberStateChanged {
         member: name.clone(),
         state: MemberState::Crashed,
@@ -144,9 +153,9 @@ pub(super) fn interrupt(
     if !member.is_running() {
         return Err(Refusal::NotRunning { member: member.name.clone(), state: member.state });
     }
-    let (name, reason) = (member.name.clone(), team::checked_reason(reason)?);
-    draft.push(Fact::MemberInterrupted { member: name, reason });
-    // What it asked is withdrawn with what it was at.
+    let reason = team::checked_reason(reason)?;
+    draft.push(Fact::MemberInterrupted { member: member.name.clone(), reason });
+    // Its open requests are withdrawn together with its work.
     if !open_plans(draft, &Party::member(&member.name)).is_empty() {
         let cause = Some(StateCause::Interrupted);
         wait_no_more(draft, member, member.permissions, "interrupted", cause);
@@ -162,13 +171,13 @@ pub(super) fn report_idle(
     let member = draft.state.find_member(member.as_str())?;
     if draft.member().is_some_and(|own| *own != member.name) {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "say that somebody else is idle",
             may: "only they themselves",
         });
     }
     if draft.state.tasks.held_by(&member.name).any(|number| is_in_progress(draft, number)) {
-        // It holds a task, so it is not idle, whatever it says.
+        // A member that holds a task is not idle.
         return Ok(());
     }
     let is_pushed = draft.team()?.settings.assignment != Assignment::Claim;
@@ -193,14 +202,15 @@ pub(super) fn report_idle(
     Ok(())
 }
 
-/// Tells the lead that a member has nothing to do. A newer notice takes the place of one that nobody has seen.
+/// Tells the lead that a member is idle. A newer notice replaces one that was not delivered yet.
 fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>) {
     let Some(lead) = draft.state.lead().map(|lead| Party::member(&lead.name)) else { return };
-    let (from, summary) = (Party::member(&member.name), format!("{} is idle", member.name));
-    // A wrong word about the past is no reason not to hear that it is idle now.
+    let from = Party::member(&member.name);
+    let summary = format!("{} is idle", member.name);
+    // The member is idle even if it names a wrong task.
     let last = last_task.and_then(|task| draft.live(task).ok());
     if last.is_some_and(|task| delegation::was_delegated(draft, task.number, &member.name)) {
-        // What came of it is announced with its siblings.
+        // The announcement of its siblings tells the result.
         return;
     }
     let content = match last {
@@ -232,11 +242,11 @@ fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>
         approve: None,
         task: last.map(|task| task.number),
         supersedes,
-        origin: last.map(|task| task.origin.clone()).unwrap_or_default(),
+        origin: last.map(|task| task.provenance.origin.clone()).unwrap_or_default(),
     });
 }
 
-/// A member's plan was answered. If it was approved, the member may do what the lead may do.
+/// Ends the planning of a member whose plan was answered. After an approval it may do what the lead may do.
 pub(super) fn plan_was_answered(draft: &mut Draft<'_>, party: &Party, is_yes: bool) {
     let Ok(member) = draft.state.find_member(party.as_str()) else { return };
     let mut permissions = member.permissions;
@@ -249,12 +259,13 @@ pub(super) fn plan_was_answered(draft: &mut Draft<'_>, party: &Party, is_yes: bo
     wait_no_more(draft, member, permissions, why, None);
 }
 
-/// A member may do more than plan, so that nobody has to say a word about its plan any more: who waits for one gets it.
-pub(super) fn may_do_more(draft: &mut Draft<'_>, member: &Member, permissions: Permissions) {
+/// Approves the open plans of a member that may now do more than plan.
+pub(super) fn approve_plans(draft: &mut Draft<'_>, member: &Member, permissions: Permissions) {
     let why = format!("its mode is {permissions}");
     let own = Party::member(&member.name);
     for request_id in open_plans(draft, &own) {
-        let (id, from) = (draft.new_id(), mail::sender(draft));
+        let id = draft.new_id();
+        let from = mail::sender(draft);
         draft.push(Fact::MessageSent {
             id,
             from,
@@ -279,7 +290,7 @@ fn open_plans(draft: &Draft<'_>, of: &Party) -> Vec<Uuid> {
     draft.state.requests().filter(|(_, it)| is_its(it)).map(|(id, _)| *id).collect()
 }
 
-/// Says what a member is that waits with its plan no more.
+/// Sets the state of a member that no longer waits for an answer to its plan.
 fn wait_no_more(
     draft: &mut Draft<'_>,
     member: &Member,
@@ -302,7 +313,7 @@ fn wait_no_more(
     });
 }
 
-/// Refuses work that changes something to a member that may only plan.
+/// Refuses changes by a member that may only plan.
 pub(super) fn check_may_change(draft: &Draft<'_>) -> Result<(), Refusal> {
     let Standing::Member(name) = &draft.who else { return Ok(()) };
     match draft.state.member(name) {
@@ -313,7 +324,7 @@ pub(super) fn check_may_change(draft: &Draft<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Whether one more teammate may run.
+/// Refuses one more running teammate beyond the limit or the budget.
 fn check_room(draft: &Draft<'_>) -> Result<(), Refusal> {
     usage::check(draft)?;
     let limit = draft.team()?.settings.max_teammates;

@@ -1,4 +1,4 @@
-//! Rules of what a task is: creating, changing, deleting it, and what is said about it.
+//! Rules of a task's contents: creating, changing, deleting it, comments, files, questions.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use crate::{
     TaskChange, TaskCreation, TaskNumber, TaskRef, TaskUpdate, Version, query::is_visible, text,
 };
 
-/// How many comments one task takes; beyond that it should have been several tasks.
+/// How many comments one task takes.
 const MAX_COMMENTS: usize = 10_000;
 /// How many tasks a refusal names.
 const MAX_NAMED: usize = 10;
 /// How many things one task may wait for.
 const MAX_DEPENDENCIES: usize = 1_000;
-/// Checks are run by troop itself, whatever the member that named them may do.
+/// troop itself runs checks, whatever the member that named them may do.
 const NAME_CHECKS: &str = "say what is run to check tasks";
 
 pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber, Refusal> {
@@ -54,7 +54,7 @@ pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber,
         blocked_by,
         approve_start,
         checks: proof::checks(&new.checks)?,
-        origin: draft.ctx.origin.clone(),
+        origin: draft.ctx.asker.origin.clone(),
         metadata: free_data(&new.metadata)?,
     });
     Ok(number)
@@ -67,8 +67,8 @@ pub(super) fn update(
 ) -> Result<(), Refusal> {
     let task = draft.live(task)?;
     let settings = &draft.team()?.settings;
-    let is_own =
-        settings.task_creation == TaskCreation::Members && task.created_by == draft.actor();
+    let is_own = settings.task_creation == TaskCreation::Members
+        && task.provenance.created_by == draft.actor();
     if !is_own {
         draft.only_lead("change tasks")?;
     }
@@ -129,8 +129,8 @@ pub(super) fn delete(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusa
 
 pub(super) fn comment(draft: &mut Draft<'_>, task: &TaskRef, text: &str) -> Result<(), Refusal> {
     let task = draft.live(task)?;
-    if task.comments.len() >= MAX_COMMENTS {
-        let n = task.comments.len() + 1;
+    if task.talk.comments.len() >= MAX_COMMENTS {
+        let n = task.talk.comments.len() + 1;
         return Err(Refusal::TooMany { what: "comments", n, limit: MAX_COMMENTS });
     }
     draft.push(Fact::TaskCommented { task: task.number, text: text::block("comment", text)? });
@@ -141,7 +141,7 @@ pub(super) fn attach(draft: &mut Draft<'_>, task: &TaskRef, path: &str) -> Resul
     supervision::check_may_change(draft)?;
     let task = draft.live(task)?;
     let path = workspace::path(path)?;
-    if task.attachments.iter().all(|attachment| attachment.path != path) {
+    if task.talk.attachments.iter().all(|attachment| attachment.path != path) {
         draft.push(Fact::TaskAttached { task: task.number, path });
     }
     Ok(())
@@ -182,27 +182,28 @@ pub(super) fn clear_ask_user(draft: &mut Draft<'_>, task: &TaskRef) -> Result<()
     if let Standing::Member(member) = &draft.who
         && task.owner.as_ref() != Some(member)
     {
-        let (member, owner) = (member.clone(), task.owner.clone());
+        let member = member.clone();
+        let owner = task.owner.clone();
         return Err(Refusal::NotYours { task: task.number, member, owner });
     }
-    if task.question.is_none() {
+    if task.talk.question.is_none() {
         return Err(Refusal::NoQuestion { task: task.number });
     }
     draft.push(Fact::TaskAskCleared { task: task.number });
     Ok(())
 }
 
-/// How long a question rests before it is asked again.
+/// The interval between reminders of a question.
 pub(super) fn interval(draft: &Draft<'_>) -> Result<Duration, Refusal> {
     Ok(Duration::from_secs(60 * u64::from(draft.team()?.settings.followup_interval_minutes)))
 }
 
-/// Refuses a task whose creator has not seen what is on the board: what came after `seen`, in the same conversation.
+/// Refuses a new task if others were created in the same conversation after `seen`, which the creator has not looked at.
 fn check_seen(draft: &Draft<'_>, seen: Version) -> Result<(), Refusal> {
     let created = |task: &Task| task.trail.first().map_or(Version::ZERO, |entry| entry.version);
     let newer = draft.state.tasks.iter().rev().take_while(|task| created(task) > seen);
     let mut unseen: Vec<_> = newer
-        .filter(|task| is_visible(task, &draft.ctx.origin))
+        .filter(|task| is_visible(task, &draft.ctx.asker.origin))
         .map(|task| task.number)
         .take(MAX_NAMED)
         .collect();
@@ -235,7 +236,7 @@ fn label(text: &str) -> Result<smol_str::SmolStr, Refusal> {
     text::line("type", text).map(Into::into)
 }
 
-/// Resolves what a task is to wait for: each once, all of them existing.
+/// Resolves dependencies: each once, and all must exist.
 fn dependencies(
     draft: &Draft<'_>,
     on: &[TaskRef],
@@ -258,7 +259,7 @@ fn dependencies(
     Ok(found)
 }
 
-/// What a task waits for after an update, if that changes; refused if it would wait for itself.
+/// The dependencies after an update, if they change; a cycle is refused.
 fn new_dependencies(
     draft: &Draft<'_>,
     task: &Task,

@@ -1,4 +1,4 @@
-//! Rules of the team itself: making it, changing it, who belongs to it, who delegates to whom.
+//! Rules of the team itself: creating and changing it, its members, its links.
 
 use super::{Draft, supervision, usage};
 use crate::{
@@ -56,14 +56,15 @@ pub(super) fn update(
     let settings = team.settings.changed(settings).map_err(Refusal::BadSetting)?;
     settings.check().map_err(Refusal::BadSetting)?;
     if settings.version < team.settings.version {
-        // Tasks may already stand where the older version cannot move them.
+        // Tasks may be in a status that the older version cannot change.
         let now = team.settings.version;
         return Err(Refusal::BadSetting(format!("`version` only goes up; it is {now} already")));
     }
     if description != team.description || settings != team.settings {
-        let (old, new) = (team.settings.budget, settings.budget);
+        let was = draft.state.spending();
+        let budget = settings.budget;
         draft.push(Fact::TeamUpdated { description, settings: Box::new(settings) });
-        usage::tell_if_worse(draft, (&old, team.usage), (&new, team.usage));
+        usage::tell_if_changed(draft, was, &budget, &team.usage);
     }
     Ok(())
 }
@@ -124,11 +125,15 @@ pub(super) fn remove_member(
     }
     let tasks = &draft.state.tasks;
     for task in tasks.held_by(&member).filter_map(|number| tasks.get(number)) {
-        // A result that waits for approval needs no holder.
+        // A result in review needs no holder.
         if task.status != Status::InReview {
             let reason = format!("{member} was removed from the team");
-            let (task, owner) = (task.number, member.clone());
-            draft.push(Fact::TaskReleased { task, owner, reason, forgiven: true });
+            draft.push(Fact::TaskReleased {
+                task: task.number,
+                owner: member.clone(),
+                reason,
+                forgiven: true,
+            });
         }
     }
     for task in draft.state.tasks.reserved_for(&member).collect::<Vec<_>>() {
@@ -149,14 +154,13 @@ pub(super) fn set_mode(
     let member = draft.state.find_member(member.as_str())?;
     let own = draft.member().and_then(|own| draft.state.member(own));
     if let Some(own) = own.filter(|own| permissions > own.permissions) {
-        let (member, own) = (member.name.clone(), own.permissions);
-        return Err(Refusal::WiderThanOwn { member, own });
+        return Err(Refusal::WiderThanOwn { member: member.name.clone(), own: own.permissions });
     }
     if member.permissions != permissions {
         draft.push(Fact::MemberModeChanged { member: member.name.clone(), permissions });
     }
     if permissions != Permissions::Plan {
-        supervision::may_do_more(draft, member, permissions);
+        supervision::approve_plans(draft, member, permissions);
     }
     Ok(())
 }
@@ -171,7 +175,7 @@ pub(super) fn set_link(draft: &mut Draft<'_>, link: &Link) -> Result<(), Refusal
             link.max_concurrent
         )));
     }
-    // Only the team itself makes links that bear its id.
+    // Only the team itself creates links with its id.
     let team = draft.state.link(&from, &to).and_then(|before| before.team);
     draft.push(Fact::LinkSet { link: Link { from, to, team, ..link.clone() } });
     Ok(())
@@ -187,7 +191,8 @@ pub(super) fn purge_link(
     let name = |text: &MemberName| {
         draft.state.find_member(text.as_str()).map_or_else(|_| text.clone(), |it| it.name.clone())
     };
-    let (from, to) = (name(from), name(to));
+    let from = name(from);
+    let to = name(to);
     if draft.state.link(&from, &to).is_none() {
         return Err(Refusal::NoLink { from, to });
     }
@@ -195,7 +200,7 @@ pub(super) fn purge_link(
     Ok(())
 }
 
-/// A member that bears the lead's other name would get the lead's mail.
+/// Refuses the lead's aliases as names: such a member would get the lead's mail.
 fn check_no_alias(member: &MemberName, lead: &MemberName) -> Result<(), Refusal> {
     if crate::name::LEAD_ALIASES.contains(&member.as_str()) {
         return Err(Refusal::LeadIsFixed { member: lead.clone() });
@@ -207,7 +212,7 @@ pub(super) fn checked_reason(reason: Option<&str>) -> Result<Option<String>, Ref
     reason.map(|reason| text::optional_block("reason", reason)).transpose()
 }
 
-/// At first a member has what the lead has, or less.
+/// The permissions of a new member: the lead's, or fewer.
 fn inherited(new: &NewMember, lead: Permissions) -> Result<Permissions, Refusal> {
     match new.permissions {
         Some(wanted) if wanted > lead => {

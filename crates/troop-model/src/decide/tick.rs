@@ -1,10 +1,10 @@
-//! What the passing of time does: leases, stale tasks, retries, reminders, escalation.
+//! What time changes: leases, stale tasks, retries, reminders, escalation.
 
 use std::{fmt, time::Duration};
 
 use super::{
     Draft, Standing,
-    delegation::{self, Retry},
+    delegation::{self, Retrier},
     task::interval,
     work,
 };
@@ -13,7 +13,7 @@ use crate::{Escalation, Fact, MessageKind, Party, Refusal, Status, Task};
 pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if draft.member().is_some() {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "let time pass",
             may: "troop itself",
         });
@@ -45,15 +45,15 @@ pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Tries a task again that failed: whoever takes it, or who failed at it where it was delegated.
+/// Retries a failed task: for anybody, or for the member that it was delegated to.
 fn retry(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     match delegation::retry(draft, task.number) {
         // There is no room for it now.
-        Retry::Later => Ok(()),
-        Retry::By(member) if work::can_have(draft, task, &member) => {
+        Retrier::Later => Ok(()),
+        Retrier::By(member) if work::can_have(draft, task, &member) => {
             work::give_now(draft, task, &member)
         }
-        Retry::By(_) | Retry::ByAnybody => {
+        Retrier::By(_) | Retrier::ByAnybody => {
             draft.push(Fact::TaskRetried { task: task.number, fresh: false });
             Ok(())
         }
@@ -66,27 +66,28 @@ fn expire(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     work::take_away(draft, task, owner, &reason)
 }
 
-/// Whether the task has just become stale.
+/// Marks a task that has not moved as stale, and says whether it did.
 fn go_stale(draft: &mut Draft<'_>, task: &Task) -> Result<bool, Refusal> {
     let settings = &draft.team()?.settings;
     let limit = Duration::from_secs(60 * u64::from(settings.stale_after_minutes));
-    if limit.is_zero() || draft.ctx.now.since(task.moved_at) < limit {
+    if limit.is_zero() || draft.ctx.now.since(task.provenance.moved_at) < limit {
         return Ok(false);
     }
     draft.push(Fact::TaskStale { task: task.number });
     let minutes = settings.stale_after_minutes;
-    escalate(draft, task, Unmoved::For { minutes })?;
+    escalate(draft, task, Standstill::For { minutes })?;
     Ok(true)
 }
 
 fn remind(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
-    let Some(question) = task.question.as_ref().filter(|it| it.next_at <= draft.ctx.now) else {
+    let Some(question) = task.talk.question.as_ref().filter(|it| it.next_at <= draft.ctx.now)
+    else {
         return Ok(());
     };
     let limit = draft.team()?.settings.followup_max_reminders;
     if limit > 0 && question.n_reminders >= limit {
         if !question.is_escalated {
-            escalate(draft, task, Unmoved::Unanswered { n_reminders: question.n_reminders })?;
+            escalate(draft, task, Standstill::Unanswered { n_reminders: question.n_reminders })?;
         }
         return Ok(());
     }
@@ -98,14 +99,14 @@ fn remind(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Why a task is escalated. The two are told apart: one does not make the other unnecessary.
+/// Why a task is escalated. Each reason escalates once, independently of the other.
 #[derive(Clone, Copy)]
-enum Unmoved {
+enum Standstill {
     For { minutes: u32 },
     Unanswered { n_reminders: u32 },
 }
 
-impl fmt::Display for Unmoved {
+impl fmt::Display for Standstill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::For { minutes } => write!(f, "has not moved for {minutes} minutes"),
@@ -119,9 +120,9 @@ impl fmt::Display for Unmoved {
     }
 }
 
-fn escalate(draft: &mut Draft<'_>, task: &Task, why: Unmoved) -> Result<(), Refusal> {
+fn escalate(draft: &mut Draft<'_>, task: &Task, why: Standstill) -> Result<(), Refusal> {
     let reason = format!("{} {why}", task.number);
-    let is_unanswered = matches!(why, Unmoved::Unanswered { .. });
+    let is_unanswered = matches!(why, Standstill::Unanswered { .. });
     draft.push(Fact::TaskEscalated { task: task.number, reason: reason.clone(), is_unanswered });
     if !draft.team()?.settings.escalations().contains(&Escalation::FailTask) {
         draft.tell_lead(reason, task.number);

@@ -1,4 +1,4 @@
-//! Rules of what a team may use: what was used is noted, people are warned in time, and then nothing more is begun.
+//! Rules of the budget: usage is recorded, people are warned in time, and beyond the budget nothing new begins.
 
 use smol_str::SmolStr;
 
@@ -17,7 +17,7 @@ pub(super) fn report(
     let member = draft.state.find_member(member.as_str())?.name.clone();
     if draft.member().is_some_and(|own| *own != member) {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "say what somebody else used",
             may: "only they themselves",
         });
@@ -25,15 +25,16 @@ pub(super) fn report(
     if usage.is_nothing() {
         return Ok(());
     }
-    // What a task cost is what its holder used for it. All else counts for the member and the team alone.
+    // Only what the holder uses counts for a task. The rest counts for the member and the team alone.
     let task = task.and_then(|task| draft.live(task).ok());
     let task = task.filter(|it| it.owner.as_ref() == Some(&member) && !it.status.is_terminal());
     let task = task.map(|task| task.number);
     let model = model.map(|it| text::line("model", it).map(SmolStr::from)).transpose()?;
     let team = draft.team()?;
-    let (budget, before) = (team.settings.budget, team.usage);
+    let budget = team.settings.budget;
+    let before = team.usage;
     draft.push(Fact::UsageReported { member, task, model, usage });
-    tell_if_worse(draft, (&budget, before), (&budget, before + usage));
+    tell_if_changed(draft, budget.standing(&before), &budget, &(before + usage));
     if budget.dollars.is_some() && before.unpriced == 0 && usage.unpriced > 0 {
         tell(
             draft,
@@ -44,17 +45,18 @@ pub(super) fn report(
     Ok(())
 }
 
-/// Tells people and the lead if a team stands worse than before, and the lead if it can go on.
-pub(super) fn tell_if_worse(
+/// Tells the user and the lead if the team is closer to its budget than it `was`, and the lead if it can go on.
+pub(super) fn tell_if_changed(
     draft: &mut Draft<'_>,
-    (old, before): (&Budget, Usage),
-    (new, after): (&Budget, Usage),
+    was: Spending,
+    budget: &Budget,
+    usage: &Usage,
 ) {
-    let (was, is) = (old.standing(&before), new.standing(&after));
-    let told = new.told(&after).unwrap_or_else(|| "there is no limit".to_owned());
+    let is = budget.standing(usage);
+    let told = budget.told(usage).unwrap_or_else(|| "there is no limit".to_owned());
     match is {
         Spending::Near if was < is => {
-            let percent = new.warn_percent;
+            let percent = budget.warn_percent;
             tell(draft, &format!("more than {percent}% of the team's budget is spent: {told}"));
         }
         Spending::Spent if was < is => tell(
@@ -70,7 +72,7 @@ pub(super) fn tell_if_worse(
     }
 }
 
-/// Refuses what would cost something once the budget is spent.
+/// Refuses new work once the budget is spent.
 pub(super) fn check(draft: &Draft<'_>) -> Result<(), Refusal> {
     let team = draft.team()?;
     let budget = &team.settings.budget;

@@ -6,7 +6,7 @@ use crate::{
     Refusal, StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
 };
 
-/// How many characters of a result stand for it where nobody wrote a summary.
+/// The length of the summary that is made from a result.
 const SUMMARY: usize = 200;
 
 pub(super) fn claim(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal> {
@@ -21,7 +21,7 @@ pub(super) fn claim(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal
     take(draft, task, member)
 }
 
-/// Claiming what one holds changes nothing, except that it is a sign of life where one was missing.
+/// Claiming a task that one holds only renews a lease that has expired or a task that is stale.
 fn claim_again(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     let was_silent = is_expired(draft, task) || task.status == Status::Stale;
     recover_if_stale(draft, task);
@@ -90,7 +90,7 @@ pub(super) fn assign(
     give_now(draft, task, &to)
 }
 
-/// Hands a task over and says so to whom it is given. Who runs under a supervisor hears of it on its wire.
+/// Gives a task to a member and tells it by mail. A running member hears of it on its wire instead.
 pub(super) fn give(
     draft: &mut Draft<'_>,
     task: TaskNumber,
@@ -167,11 +167,11 @@ pub(super) fn complete(
     let status = draft.status(live);
     let is_untaken = matches!(status, Status::Pending | Status::Blocked);
     match (&draft.who, is_untaken) {
-        // Who believes to hold an attempt has lost it when nobody holds the task.
+        // A caller that names its attempt has lost it if nobody holds the task.
         (Standing::Lead(member) | Standing::Member(member), true) if attempt.is_some() => {
             check_holder(live, member)?;
         }
-        // Whoever completes a task that nobody holds takes it first, by the same rules.
+        // Completing a task that nobody holds claims it first, by the same rules.
         (Standing::Lead(_) | Standing::Member(_), true) => claim(draft, task)?,
         (Standing::Person | Standing::System, true) => {
             check_unblocked(draft, live, TaskAction::Complete)?;
@@ -188,7 +188,7 @@ pub(super) fn complete(
     Ok(())
 }
 
-/// Ends a member's work on a task: done, or handed in where results are reviewed.
+/// Ends a member's work on a task: completed, or submitted if the team reviews results.
 pub(super) fn end(
     draft: &mut Draft<'_>,
     task: &Task,
@@ -209,37 +209,38 @@ pub(super) fn end(
 pub(super) fn fail(
     draft: &mut Draft<'_>,
     task: &TaskRef,
-    (reason, again): (&str, Again),
+    reason: &str,
+    retry: RetryRule,
     attempt: Option<u32>,
 ) -> Result<(), Refusal> {
     let live = draft.live(task)?;
     let is_untaken = live.status == Status::Pending && draft.member().is_none();
     let task = if is_untaken { live } else { held(draft, task, attempt, TaskAction::Fail)? };
-    fail_now(draft, task, &text::block("reason", reason)?, again)
+    fail_now(draft, task, &text::block("reason", reason)?, retry)
 }
 
-/// Whether a task that failed is tried again by itself.
+/// Whether troop retries a failed task by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
-    /// If the team's policy says so.
+pub(super) enum RetryRule {
+    /// As often as the team's settings allow.
     AsConfigured,
-    /// It would not help.
+    /// Another attempt would not help.
     Never,
 }
 
-/// Fails a task, and tries it again later if that may help and the team's policy says so.
+/// Fails a task, and schedules a retry if the rule and the team's settings allow one.
 pub(super) fn fail_now(
     draft: &mut Draft<'_>,
     task: &Task,
     reason: &str,
-    again: Again,
+    retry: RetryRule,
 ) -> Result<(), Refusal> {
     let settings = &draft.team()?.settings;
     let n = task.attempts_used();
-    let will_retry = again == Again::AsConfigured && n < settings.max_attempts;
+    let will_retry = retry == RetryRule::AsConfigured && n < settings.max_attempts;
     let retry_at = will_retry.then(|| draft.ctx.now + settings.backoff(n));
     draft.push(Fact::TaskFailed { task: task.number, reason: reason.to_owned(), retry_at });
-    // What came of a delegation is announced with its siblings.
+    // The announcement of its siblings tells the result of a delegation.
     if !will_retry && draft.state.delegation_of(task.number).is_none() {
         let times = if n == 1 { "attempt" } else { "attempts" };
         draft.tell_lead(format!("{} failed after {n} {times}: {reason}", task.number), task.number);
@@ -250,8 +251,8 @@ pub(super) fn fail_now(
     Ok(())
 }
 
-/// Gives a task back; one that was given back too often fails instead, because it may be what kills its holders.
-/// The lead and people take work back for their own reasons, as often as they like, and who was asked to stop must.
+/// Releases a task. A task that was released too often fails instead, because it may be what kills its holders. That does not
+/// hold if the lead or a person takes it back, or if the holder was asked to stop.
 pub(super) fn give_back(
     draft: &mut Draft<'_>,
     task: &Task,
@@ -260,15 +261,15 @@ pub(super) fn give_back(
 ) -> Result<(), Refusal> {
     let forgiven = is_forgiven(draft, &owner);
     if !forgiven && task.attempts_used() >= draft.team()?.settings.max_attempts {
-        return fail_now(draft, task, reason, Again::AsConfigured);
+        return fail_now(draft, task, reason, RetryRule::AsConfigured);
     }
     let reason = reason.to_owned();
     draft.push(Fact::TaskReleased { task: task.number, owner, reason, forgiven });
     Ok(())
 }
 
-/// Takes a task from who crashed or was silent. A run that was delegated is tried again as what it was; anything else is
-/// for whoever comes first.
+/// Takes a task from a member that crashed or was silent. A delegated task fails and is retried as a delegation; any other is
+/// released for anybody.
 pub(super) fn take_away(
     draft: &mut Draft<'_>,
     task: &Task,
@@ -277,20 +278,20 @@ pub(super) fn take_away(
 ) -> Result<(), Refusal> {
     let is_run = draft.state.delegation_of(task.number).is_some_and(|run| run.to == owner);
     match is_run && !is_forgiven(draft, &owner) {
-        true => fail_now(draft, task, reason, Again::AsConfigured),
+        true => fail_now(draft, task, reason, RetryRule::AsConfigured),
         false => give_back(draft, task, owner, reason),
     }
 }
 
-/// Whether it is not the fault of a task that its holder does not go on with it.
+/// Whether a release does not count as an attempt, because the task is not the cause.
 fn is_forgiven(draft: &Draft<'_>, owner: &MemberName) -> bool {
     let stops = draft.state.member(owner).is_some_and(|it| it.state == MemberState::Stopping);
-    // Who stops because there is nothing left to spend has not failed.
+    // A member that stops because the budget is spent has not failed.
     let is_spent = usage::check(draft).is_err();
     stops || is_spent || matches!(draft.who, Standing::Lead(_) | Standing::Person)
 }
 
-/// Tells the lead which tasks now wait for something that will not come by itself.
+/// Tells the lead which tasks now wait for a task that has failed or was cancelled.
 pub(super) fn tell_about_dependents(draft: &mut Draft<'_>, number: TaskNumber, how: Status) {
     let tasks = &draft.state.tasks;
     let waits = |dependent: &TaskNumber| {
@@ -308,7 +309,7 @@ pub(super) fn tell_about_dependents(draft: &mut Draft<'_>, number: TaskNumber, h
     }
 }
 
-/// What a result amounts to in a few words: as told, or its beginning.
+/// The given summary, or the beginning of the result.
 pub(super) fn summarize(summary: Option<&str>, result: &str) -> Result<String, Refusal> {
     match summary {
         Some(summary) => text::block("summary", summary),
@@ -330,7 +331,7 @@ fn held<'a>(
         check_holder(task, member)?;
     }
     if !matches!(status, Status::InProgress | Status::Stale) {
-        // Keeping a claim alive is part of claiming, but "cannot be claimed" would mislead.
+        // Renewing is part of claiming, but "cannot be claimed" would mislead.
         return Err(if action == TaskAction::Claim {
             Refusal::NotHeld { task: task.number, status }
         } else {
@@ -364,7 +365,7 @@ fn claimant(draft: &Draft<'_>) -> Result<MemberName, Refusal> {
     }
 }
 
-/// Nobody begins what the team cannot pay, and a lead that only coordinates holds nothing; its teammates are not bound by that.
+/// Refuses work beyond the budget, and work of a lead that only coordinates. Teammates are not bound by delegate mode.
 fn check_works(draft: &Draft<'_>, member: &MemberName) -> Result<(), Refusal> {
     usage::check(draft)?;
     let is_delegating = draft.team()?.settings.delegation.delegate_mode == Some(true);
@@ -374,7 +375,7 @@ fn check_works(draft: &Draft<'_>, member: &MemberName) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The one test that decides who gets a task: pending, dependencies satisfied, nobody's, and not reserved for others.
+/// The one check that decides who gets a task: it is pending, unblocked, unowned, and not reserved for others.
 fn check_available(
     draft: &Draft<'_>,
     task: &Task,
@@ -384,8 +385,8 @@ fn check_available(
     usage::check(draft)?;
     let number = task.number;
     let is_worn_out = task.attempts_used() >= draft.team()?.settings.max_attempts;
-    match (&task.owner, task.held_since) {
-        // One that wore out its attempts is for the next tick to fail; until then nobody gets it.
+    match (&task.owner, task.hold.since) {
+        // The next tick fails a task without attempts left; until then nobody gets it.
         (Some(owner), Some(since))
             if !task.status.is_terminal() && (is_worn_out || !is_expired(draft, task)) =>
         {
@@ -393,7 +394,7 @@ fn check_available(
         }
         _ => check_unblocked(draft, task, action)?,
     }
-    if task.start == StartGate::Waiting {
+    if task.start.gate == StartGate::Waiting {
         return Err(Refusal::AwaitsStart { task: number });
     }
     if let Some(assignee) = &task.assignee
@@ -413,7 +414,7 @@ pub(super) fn can_have(draft: &Draft<'_>, task: &Task, member: &MemberName) -> b
 fn check_unblocked(draft: &Draft<'_>, task: &Task, action: TaskAction) -> Result<(), Refusal> {
     let tasks = &draft.state.tasks;
     let by: Vec<_> = tasks.open_dependencies(task.number).iter().map(|it| it.task).collect();
-    match (draft.status(task), task.not_before) {
+    match (draft.status(task), task.start.not_before) {
         (Status::Pending, _) => Ok(()),
         _ if by.is_empty() && (is_expired(draft, task) || is_rested(draft, task)) => Ok(()),
         (Status::Failed, Some(until)) if by.is_empty() => {
@@ -452,23 +453,24 @@ fn take(draft: &mut Draft<'_>, task: &Task, owner: MemberName) -> Result<(), Ref
     Ok(())
 }
 
-/// Whether a holder has been silent for too long, so that others may take over.
+/// Whether the holder's lease has ended, so that others may take over.
 pub(super) fn is_expired(draft: &Draft<'_>, task: &Task) -> bool {
     matches!(task.status, Status::InProgress | Status::Stale)
-        && task.lease_until.is_some_and(|until| until <= draft.ctx.now)
+        && task.hold.lease_until.is_some_and(|until| until <= draft.ctx.now)
 }
 
 fn n_resting(tasks: &TaskTable) -> usize {
-    let rests = |number| tasks.get(number).is_some_and(|task| task.not_before.is_some());
+    let rests = |number| tasks.get(number).is_some_and(|task| task.start.not_before.is_some());
     tasks.with_status(Status::Failed).filter(|number| rests(*number)).count()
 }
 
 /// Whether a failed task has rested long enough to be tried again.
 pub(super) fn is_rested(draft: &Draft<'_>, task: &Task) -> bool {
-    task.status == Status::Failed && task.not_before.is_some_and(|until| until <= draft.ctx.now)
+    task.status == Status::Failed
+        && task.start.not_before.is_some_and(|until| until <= draft.ctx.now)
 }
 
-/// Does what the next tick would do to a task that somebody is about to take, so that no board depends on ticks.
+/// Does what the next tick would do to a task that somebody is about to take, so that claims do not wait for ticks.
 fn free_if_due(draft: &mut Draft<'_>, task: &Task, taker: &MemberName) {
     if is_rested(draft, task) {
         draft.push(Fact::TaskRetried { task: task.number, fresh: false });

@@ -1,4 +1,4 @@
-//! What becomes known about files of the workspace.
+//! Rules of the workspace: recording which files were written and deleted.
 
 use super::{Draft, supervision};
 use crate::{Fact, FileQuestion, Refusal, TaskRef, WorkspaceFolder, WorkspaceScope, text};
@@ -14,7 +14,7 @@ pub(super) fn record(
     supervision::check_may_change(draft)?;
     let path = self::path(path)?;
     check_folder(draft, folder)?;
-    // One that has left the board meanwhile cannot be given a file any more; that it was written is true all the same.
+    // A task that has left the board gets no file, but the file was written all the same.
     let task = task.and_then(|task| draft.live(task).ok()).map(|task| task.number);
     draft.push(Fact::FileWritten { folder: folder.clone(), path, size, task });
     Ok(())
@@ -35,7 +35,7 @@ pub(super) fn forget(
     Ok(())
 }
 
-/// A path that stays inside.
+/// Refuses paths that lead out of the workspace.
 pub(super) fn path(path: &str) -> Result<String, Refusal> {
     let path = text::line("path", path)?;
     let is_inside =
@@ -43,11 +43,11 @@ pub(super) fn path(path: &str) -> Result<String, Refusal> {
     if is_inside { Ok(path) } else { Err(Refusal::BadPath { path }) }
 }
 
-/// Members write in the folder that they work in. What is shared is everybody's.
+/// Members write only in the folder of their work. Everybody may write in the shared folder.
 fn check_folder(draft: &Draft<'_>, folder: &WorkspaceFolder) -> Result<(), Refusal> {
     if folder.scope == WorkspaceScope::Shared {
         return Ok(());
     }
     let question = FileQuestion { chat: folder.chat.clone(), task: None };
-    draft.state.workspace_of(&draft.ctx.actor, &draft.ctx.origin, &question).map(drop)
+    draft.state.workspace_of(&draft.ctx.asker, &question).map(drop)
 }

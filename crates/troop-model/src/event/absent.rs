@@ -1,4 +1,4 @@
-//! What is not worth writing, because that it is missing says the same.
+//! Values that are left out of JSON because a missing field means the same.
 
 pub(super) fn is_false(value: &bool) -> bool {
     !value

@@ -1,4 +1,4 @@
-//! What can be different about a task afterwards.
+//! The changes of a task in one event.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

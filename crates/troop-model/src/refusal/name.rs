@@ -6,7 +6,7 @@ use super::Refusal;
 macro_rules! named {
     ($($variant:ident => $name:literal),* $(,)?) => {
         impl Refusal {
-            /// The name of a refusal, which never changes, however its text does.
+            /// The name of a refusal. It never changes, even if the text does.
             #[must_use]
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant { .. } => $name),* }

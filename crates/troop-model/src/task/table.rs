@@ -18,11 +18,13 @@ use index::{Index, PackedIndex, Rank};
 use slots::{PackedSlots, Slot, Slots};
 
 use super::{Dependency, StartGate, Status, Task};
-use crate::{Condition, IdPrefix, MemberName, SnapshotError, TaskNumber, Version, packed::Parts};
+use crate::{
+    Condition, IdPrefix, MemberName, SnapshotError, TaskNumber, Version, packed::SnapshotParts,
+};
 
 /// How a task that is no longer live ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Finished {
+pub enum TaskEnd {
     /// Archived as completed.
     Completed,
     /// Archived as cancelled.
@@ -37,7 +39,7 @@ pub struct TaskTable {
     slots: Slots,
     last: TaskNumber,
     /// Ends of tasks that are not live, as far as they are not plain completions.
-    ends: BTreeMap<TaskNumber, Finished>,
+    ends: BTreeMap<TaskNumber, TaskEnd>,
     n_archived: u32,
     index: Index,
     /// Tasks that left the board and wait to be archived; `None` for those erased after they had left.
@@ -50,7 +52,7 @@ struct Undo {
     number: TaskNumber,
     slot: Option<Slot>,
     last: TaskNumber,
-    end: Option<Finished>,
+    end: Option<TaskEnd>,
     n_archived: u32,
     n_departed: usize,
 }
@@ -90,24 +92,24 @@ impl TaskTable {
         self.slots.iter().map(|slot| slot.task.as_ref())
     }
 
-    /// Where a task stands: `Blocked` where it applies. None if there is no such task any more.
+    /// The status of a task, including `Blocked`. None if there is no such task any more.
     #[must_use]
     pub fn status(&self, number: TaskNumber) -> Option<Status> {
         match self.slots.get(number) {
             Some(slot) => Some(slot.status),
             None => match self.end(number)? {
-                Finished::Completed => Some(Status::Completed),
-                Finished::Cancelled => Some(Status::Cancelled),
-                Finished::Deleted => None,
+                TaskEnd::Completed => Some(Status::Completed),
+                TaskEnd::Cancelled => Some(Status::Cancelled),
+                TaskEnd::Deleted => None,
             },
         }
     }
 
     /// How a task that is not live any more ended; none if it is live or never was.
     #[must_use]
-    pub fn end(&self, number: TaskNumber) -> Option<Finished> {
+    pub fn end(&self, number: TaskNumber) -> Option<TaskEnd> {
         let was_here = number.0 > 0 && number <= self.last && self.slots.get(number).is_none();
-        was_here.then(|| self.ends.get(&number).copied().unwrap_or(Finished::Completed))
+        was_here.then(|| self.ends.get(&number).copied().unwrap_or(TaskEnd::Completed))
     }
 
     /// The highest number that was ever used.
@@ -122,18 +124,18 @@ impl TaskTable {
         self.n_archived as usize
     }
 
-    /// How many live tasks stand there.
+    /// How many live tasks have this status.
     #[must_use]
     pub fn n_with(&self, status: Status) -> usize {
         self.index.by_status().n_of(&status)
     }
 
-    /// The live tasks that stand there, oldest first.
+    /// The live tasks with this status, oldest first.
     pub fn with_status(&self, status: Status) -> impl DoubleEndedIterator<Item = TaskNumber> {
         self.index.by_status().of(&status).copied()
     }
 
-    /// The live tasks that stand where it is wanted, oldest first, without looking at any of them.
+    /// The live tasks whose status is wanted, oldest first, without unpacking any of them.
     #[must_use]
     pub fn that_stand(&self, is_wanted: impl Fn(Status) -> bool) -> Vec<TaskNumber> {
         let sets = self.index.by_status().all().filter(|(status, _)| is_wanted(**status));
@@ -162,7 +164,7 @@ impl TaskTable {
         self.index.dependents().of(&number).copied()
     }
 
-    /// What a member could claim: by priority, then by age. Back-off is not looked at.
+    /// What a member could claim, by priority, then by age. Ignores back-off.
     pub fn ready_for<'a>(&'a self, member: &MemberName) -> impl Iterator<Item = TaskNumber> + 'a {
         let ready = self.index.ready();
         let mut open = ready.of(&None).peekable();
@@ -191,7 +193,7 @@ impl TaskTable {
         ranks.into_iter().map(|(_, number)| *number).collect()
     }
 
-    /// The first few of those, without looking at all of them.
+    /// The first few of those, without unpacking the rest.
     pub(crate) fn some_ready(&self, n_tasks: usize) -> Vec<TaskNumber> {
         let heads = self.ready_sets().flat_map(|ranks| ranks.iter().take(n_tasks));
         let mut ranks: Vec<&Rank> = heads.collect();
@@ -246,15 +248,15 @@ impl TaskTable {
         None
     }
 
-    /// Whether a dependency no longer holds anything up.
+    /// Whether a dependency no longer blocks.
     #[must_use]
     pub fn is_resolved(&self, dependency: Dependency) -> bool {
         let ended_as = match self.slots.get(dependency.task) {
             Some(slot) => Some(slot.task.status),
-            // What was deleted had ended, and deleting is refused while somebody still waits for it.
+            // A deleted task had ended, and nothing was waiting for it.
             None => match self.end(dependency.task) {
-                Some(Finished::Completed | Finished::Deleted) => Some(Status::Completed),
-                Some(Finished::Cancelled) => Some(Status::Cancelled),
+                Some(TaskEnd::Completed | TaskEnd::Deleted) => Some(Status::Completed),
+                Some(TaskEnd::Cancelled) => Some(Status::Cancelled),
                 None => None,
             },
         };
@@ -300,7 +302,7 @@ impl TaskTable {
         }
     }
 
-    /// Takes a task away for good. What it had unblocked stays unblocked.
+    /// Deletes a task. What it had unblocked stays unblocked.
     pub(crate) fn delete(&mut self, number: TaskNumber) {
         self.remember(number);
         self.leave(number);
@@ -308,15 +310,15 @@ impl TaskTable {
             self.n_archived = self.n_archived.saturating_sub(1);
             self.departed.push((number, None));
         }
-        self.ends.insert(number, Finished::Deleted);
+        self.ends.insert(number, TaskEnd::Deleted);
     }
 
-    /// From here on, changes can be taken back.
+    /// From here on, changes can be undone.
     pub(crate) fn begin(&mut self) {
         self.undo.clear();
     }
 
-    /// Takes back all changes since `begin`.
+    /// Undoes all changes since `begin`.
     pub(crate) fn rollback(&mut self) {
         while let Some(undo) = self.undo.pop() {
             self.leave(undo.number);
@@ -350,13 +352,13 @@ impl TaskTable {
         &self.departed
     }
 
-    /// Forgets the first departed: they are archived.
+    /// Forgets the first departed tasks, which are archived.
     pub(crate) fn forget_departed(&mut self, n_departed: usize) {
         self.departed.drain(..n_departed.min(self.departed.len()));
         self.undo.clear();
     }
 
-    /// Keeps what the slot was, once per change.
+    /// Records the slot in the undo journal.
     fn remember(&mut self, number: TaskNumber) {
         self.undo.push(Undo {
             number,
@@ -368,7 +370,7 @@ impl TaskTable {
         });
     }
 
-    /// The same log gives the same live board everywhere, so what leaves it is a matter of counting.
+    /// Lets the oldest finished tasks leave the board. By count alone, so that the same log gives the same board everywhere.
     fn let_the_oldest_go(&mut self, n_kept: usize) {
         while self.index.finished().len() > n_kept {
             let Some((_, number)) = self.index.finished().first().copied() else { return };
@@ -376,7 +378,7 @@ impl TaskTable {
             self.leave(number);
             let Some(slot) = self.slots.remove(number) else { return };
             if slot.task.status == Status::Cancelled {
-                self.ends.insert(number, Finished::Cancelled);
+                self.ends.insert(number, TaskEnd::Cancelled);
             }
             self.n_archived += 1;
             self.departed.push((number, Some(slot.task)));
@@ -396,7 +398,7 @@ impl TaskTable {
         }
     }
 
-    /// Where a task stands, in view of those that it waits for.
+    /// The status of a task in view of its dependencies.
     fn seen_as(&self, task: &Task) -> Status {
         let waits = task.status == Status::Pending
             && task.blocked_by.iter().any(|dependency| !self.is_resolved(*dependency));
@@ -427,7 +429,7 @@ impl TaskTable {
 
 #[cfg(test)]
 impl TaskTable {
-    /// Holds what is kept about the tasks against what the tasks themselves say.
+    /// Checks the derived indexes against the tasks.
     pub(crate) fn check(&self) {
         let mut again = Index::default();
         for slot in self.slots.iter() {
@@ -438,14 +440,14 @@ impl TaskTable {
         }
         assert_eq!(self.index, again, "the indexes are those of the tasks");
         assert_eq!(self.slots.iter().count(), self.slots.len(), "every slot counts");
-        let n_erased = self.ends.values().filter(|end| **end == Finished::Deleted).count();
+        let n_erased = self.ends.values().filter(|end| **end == TaskEnd::Deleted).count();
         let n_all = self.slots.len() + self.n_archived() + n_erased;
         assert_eq!(n_all, self.last.0 as usize, "every task is live, archived or deleted");
     }
 }
 
 impl PartialEq for TaskTable {
-    /// Compares what the tables stand for, not how much of it is packed.
+    /// Compares the contents, whether packed or not.
     fn eq(&self, other: &Self) -> bool {
         self.last == other.last
             && self.ends == other.ends
@@ -461,7 +463,7 @@ pub(crate) struct PackedTable {
     slots: PackedSlots,
     index: PackedIndex,
     last: TaskNumber,
-    ends: BTreeMap<TaskNumber, Finished>,
+    ends: BTreeMap<TaskNumber, TaskEnd>,
     n_archived: u32,
 }
 
@@ -478,7 +480,10 @@ impl TaskTable {
     }
 
     /// Opens a packed table.
-    pub(crate) fn unpack(table: PackedTable, parts: &mut Parts) -> Result<Self, SnapshotError> {
+    pub(crate) fn unpack(
+        table: PackedTable,
+        parts: &mut SnapshotParts,
+    ) -> Result<Self, SnapshotError> {
         Ok(Self {
             slots: Slots::unpack(table.slots, parts)?,
             index: Index::unpack(&table.index, parts)?,

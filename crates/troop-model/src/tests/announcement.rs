@@ -47,7 +47,7 @@ fn a_run_that_was_lost_is_tried_again_as_a_delegation_and_told_when_that_is_over
             team.lead().ok(delegate(2, "bob"));
             team.member("bob").ok(complete_with(2, "done"));
             lose(&mut team);
-            assert!(team.task(1).not_before.is_some(), "it is nobody's ordinary work");
+            assert!(team.task(1).start.not_before.is_some(), "it is nobody's ordinary work");
             assert!(team.unread("lead").is_empty(), "nothing has come of it yet");
             team.at(60).tick();
             let again = team.state.delegation_of(number(1)).unwrap();

@@ -5,7 +5,7 @@ use std::{fmt::Debug, time::Duration};
 use uuid::Uuid;
 
 use crate::{
-    Actor, Command, Context, Event, Limits, Mailbox, MemberName, NewMember, NewTeamCommand,
+    Actor, Asker, Command, Context, Event, Limits, Mailbox, MemberName, NewMember, NewTeamCommand,
     OperationId, Origin, Party, Refusal, Settings, State, Status, Task, TaskNumber, TeamId, Time,
     decide,
 };
@@ -174,7 +174,7 @@ impl Bench {
         self.n_operations += 1;
         // Far apart, because an operation also makes the ids of what it makes.
         let operation = OperationId(Uuid::from_u128((0x0190 << 112) | (self.n_operations << 64)));
-        Context { now: self.now, actor, operation, origin, fence: None }
+        Context { now: self.now, asker: Asker { actor, origin }, operation, fence: None }
     }
 }
 

@@ -8,8 +8,8 @@ use super::{
     commands::*,
 };
 use crate::{
-    Actor, ActorKind, Finished, Metadata, NewTask, RefusalKind, Status, TaskCommand, TaskCreation,
-    TaskRef, TaskUpdate, TaskView,
+    Actor, ActorKind, Metadata, NewTask, RefusalKind, Status, TaskCommand, TaskCreation, TaskEnd,
+    TaskRef, TaskUpdate, TaskView, TrailKind,
 };
 
 fn object(value: serde_json::Value) -> Metadata {
@@ -84,7 +84,7 @@ fn members_create_where_the_team_says_so() {
         team.member("bob").refused(prioritise(1, 9)),
         "`bob` may not change tasks; the lead or a person may"
     );
-    assert_eq!(team.task(1).created_by, Actor::agent(&"ann".parse().unwrap()));
+    assert_eq!(team.task(1).provenance.created_by, Actor::agent(&"ann".parse().unwrap()));
 }
 
 #[test]
@@ -207,6 +207,7 @@ fn everybody_in_the_team_comments() {
     team.at(2).person().ok(comment(1, "because"));
     let said: Vec<_> = team
         .task(1)
+        .talk
         .comments
         .iter()
         .map(|it| (&it.author, it.at.clock(), it.text.as_str()))
@@ -223,7 +224,7 @@ fn a_file_is_attached_once_and_lies_in_the_workspace() {
     team.lead().ok(create("write"));
     team.at(4).member("ann").ok(attach(1, "out/a.txt"));
     assert!(team.member("bob").ok(attach(1, "out/a.txt")).is_empty());
-    let [attachment] = team.task(1).attachments.as_slice() else { panic!("one attachment") };
+    let [attachment] = team.task(1).talk.attachments.as_slice() else { panic!("one attachment") };
     assert_eq!((attachment.by.name.as_str(), attachment.at.clock()), ("ann", "10:04".into()));
     for path in ["/etc/passwd", "../up", "a/../../b", "\\x", "a\\..\\b"] {
         assert_eq!(
@@ -283,8 +284,8 @@ fn the_trail_knows_approval_and_cancelling() {
     team.member("ann").ok(review(1));
     team.person().ok(approve(1));
     team.lead().ok(cancel(2));
-    let last = |n| team.task(n).trail.last().unwrap().what.clone();
-    assert_eq!((last(1).as_str(), last(2).as_str()), ("approved", "cancelled"));
+    let last = |n| team.task(n).trail.last().unwrap().what;
+    assert_eq!([last(1), last(2)], [TrailKind::Approved, TrailKind::Cancelled]);
 }
 
 #[test]
@@ -329,8 +330,8 @@ fn archived_tasks_still_unblock() {
         team.member("ann").ok(complete(n));
     }
     let next = SMALL.finished as u32 + 3;
-    assert_eq!(team.state.tasks().end(number(1)), Some(Finished::Cancelled));
-    assert_eq!(team.state.tasks().end(number(2)), Some(Finished::Completed));
+    assert_eq!(team.state.tasks().end(number(1)), Some(TaskEnd::Cancelled));
+    assert_eq!(team.state.tasks().end(number(2)), Some(TaskEnd::Completed));
     team.lead().ok(create_after("waits", &[2]));
     assert_eq!(team.status(next), Status::Pending);
     team.lead().ok(create_after("waits for what was cancelled", &[1]));

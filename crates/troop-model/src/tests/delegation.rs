@@ -90,7 +90,10 @@ fn a_delegation_that_fails_fails_its_task_by_the_teams_policy() {
     let id = start(&mut team, 1, "ann");
     let events = team.system().ok(finish(id, DelegationOutcome::Failed("no".into())));
     assert_eq!(kinds(&events), ["task.failed", "delegation.failed", RECORD]);
-    assert!(team.task(1).not_before.is_some(), "it is tried again, and told when that is over");
+    assert!(
+        team.task(1).start.not_before.is_some(),
+        "it is tried again, and told when that is over"
+    );
 }
 
 #[test]
@@ -151,7 +154,7 @@ fn a_delegation_ends_with_the_hold_on_its_task_however_that_ends() {
         deed(&mut team);
         assert_eq!(came_to(&team, id), (status, said), "row {nth}");
         assert!(team.state.delegation_of(team.task(1).number).is_none(), "row {nth}");
-        let is_over = team.task(1).not_before.is_none();
+        let is_over = team.task(1).start.not_before.is_none();
         assert_eq!(team.state.delegation(id).unwrap().is_announced, is_over, "row {nth}");
     }
 }

@@ -156,7 +156,7 @@ fn a_retry_by_hand_gives_all_attempts_again_and_still_knows_late_holders() {
     team.member("bob").ok(claim(1));
     assert_eq!((team.task(1).attempts, team.task(1).attempts_used()), (3, 1));
     team.member("bob").ok(fail(1));
-    assert!(team.task(1).not_before.is_some(), "it is tried again");
+    assert!(team.task(1).start.not_before.is_some(), "it is tried again");
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn an_unanswered_question_fails_the_task_where_the_team_says_so() {
     team.member("ann").ok(ask_user(1));
     team.at(10).tick();
     team.at(20).tick();
-    assert_eq!((team.status(1), &team.task(1).question), (Status::Failed, &None));
+    assert_eq!((team.status(1), &team.task(1).talk.question), (Status::Failed, &None));
 }
 
 #[test]
@@ -361,7 +361,7 @@ fn a_question_goes_with_its_asker() {
     team.member("ann").ok(ask_user(1));
     team.member("ann").ok(release(1));
     team.member("bob").ok(claim(1));
-    assert_eq!(team.task(1).question, None);
+    assert_eq!(team.task(1).talk.question, None);
 }
 
 #[test]

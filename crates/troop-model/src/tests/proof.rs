@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Command, Evidence, MAX_TAIL, Merged, NewTask, Proof, Status, TaskCommand, TaskCreation,
-    TaskUpdate,
+    TaskUpdate, TrailKind,
 };
 
 fn evidence(command: &str, exit_code: i32) -> Evidence {
@@ -47,13 +47,16 @@ fn a_task_is_not_done_before_its_checks_have_passed() {
     assert_eq!(team.member("ann").refused(complete(1)), both);
     assert_eq!(team.person().refused(complete(1)), both);
     team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 1)]));
-    assert_eq!((team.task(1).n_failed_checks, team.status(1)), (1, Status::InProgress));
+    assert_eq!((team.task(1).proof.n_failed, team.status(1)), (1, Status::InProgress));
     let refused = team.member("ann").refused(complete(1));
     assert!(refused.starts_with("task-1 is not proved: `make test` must"), "{refused}");
     team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 0)]));
     team.member("ann").ok(complete(1));
     let done = team.task(1);
-    assert_eq!((done.status, done.evidence.len(), done.n_failed_checks), (Status::Completed, 2, 1));
+    assert_eq!(
+        (done.status, done.proof.evidence.len(), done.proof.n_failed),
+        (Status::Completed, 2, 1)
+    );
 }
 
 #[test]
@@ -94,7 +97,7 @@ fn a_person_does_without_checks_and_says_why() {
     assert!(team.system().refused(waive(1)).contains("may not do without checks; a person may"));
     team.person().ok(waive(1));
     team.person().ok(complete(1));
-    assert_eq!(team.task(1).waived.as_deref(), Some("the machine is on fire"));
+    assert_eq!(team.task(1).proof.waived.as_deref(), Some("the machine is on fire"));
     let trail = &team.task(1).trail;
     assert!(
         trail.iter().any(|it| it.note.as_deref() == Some("not checked: the machine is on fire"))
@@ -108,7 +111,7 @@ fn what_was_refused_is_in_the_history_of_its_task() {
     assert_eq!(kinds(&events), ["task.refused"]);
     let last = team.task(1).trail.last().unwrap();
     assert_eq!(last.note.as_deref(), Some("ann by a hook: the tests fail"));
-    assert_eq!((&*last.what, team.status(1)), ("refused", Status::InProgress));
+    assert_eq!((last.what, team.status(1)), (TrailKind::Refused, Status::InProgress));
     let before = team.task(1).clone();
     team.system().ok(refusal(None, "no such tasks"));
     assert_eq!(*team.task(1), before, "what never came to the board is about no task");
@@ -140,7 +143,7 @@ fn a_result_that_is_sent_back_is_proved_again() {
     team.member("ann").ok(review(1));
     team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 0)]));
     team.lead().ok(revise(1));
-    assert_eq!(team.task(1).evidence, []);
+    assert_eq!(team.task(1).proof.evidence, []);
 }
 
 #[test]
@@ -148,7 +151,7 @@ fn the_end_of_a_long_output_is_kept_and_nothing_that_moves_a_cursor() {
     let mut team = checked();
     let tail = format!("{}\u{1b}[2Jthe end\n", "ä".repeat(MAX_TAIL));
     team.system().ok(prove(1, vec![Evidence { tail, ..evidence("make test", 1) }]));
-    let kept = &team.task(1).evidence[0].tail;
+    let kept = &team.task(1).proof.evidence[0].tail;
     assert!(kept.ends_with("ä[2Jthe end\n"), "{kept}");
     assert!(kept.chars().count() <= MAX_TAIL);
     let tail = "x".repeat(100 * MAX_TAIL);
@@ -162,8 +165,8 @@ fn where_work_was_merged_is_kept_with_its_task() {
     let merge = Some(Merged { into: "troop/demo".to_owned(), commit: "abc".to_owned() });
     let proof = Proof { task: task(1), evidence: Vec::new(), merge: merge.clone(), waived: None };
     let events = team.system().ok(TaskCommand::Prove(proof));
-    assert_eq!(kinds(&events), ["task.merged"]);
-    assert_eq!(team.task(1).merged, merge);
+    assert_eq!(kinds(&events), ["task.proof.merged"]);
+    assert_eq!(team.task(1).proof.merged, merge);
 }
 
 #[test]
@@ -180,8 +183,8 @@ fn what_was_done_while_nobody_led_is_merged_once_by_who_leads_next() {
     assert!(team.person().refused(merged()).contains("is completed"));
     team.system().ok(merged());
     let done = team.task(1);
-    assert_eq!((done.status, done.evidence.len()), (Status::Completed, 1));
-    assert!(done.merged.is_some());
+    assert_eq!((done.status, done.proof.evidence.len()), (Status::Completed, 1));
+    assert!(done.proof.merged.is_some());
     assert!(team.system().refused(merged()).contains("is completed"));
 }
 
@@ -202,7 +205,7 @@ fn checks_are_named_changed_and_bounded() {
     let mut team = checked();
     let named = |checks: Vec<String>| TaskUpdate { checks: Some(checks), ..TaskUpdate::default() };
     team.lead().ok(update(1, named(vec!["make a".into(), "make a".into()])));
-    assert_eq!(team.task(1).checks, ["make a"]);
+    assert_eq!(team.task(1).proof.checks, ["make a"]);
     let many = (0..21).map(|nth| format!("make {nth}")).collect();
     assert_eq!(
         team.lead().refused(update(1, named(many))),

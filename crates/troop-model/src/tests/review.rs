@@ -20,7 +20,7 @@ fn the_holder_hands_in_its_result() {
     let team = in_review();
     assert_eq!((team.status(1), team.owner(1)), (Status::InReview, Some("ann")));
     assert_eq!(team.task(1).result.as_deref(), Some("a draft"));
-    assert_eq!(team.task(1).lease_until, None, "a result in review does not expire");
+    assert_eq!(team.task(1).hold.lease_until, None, "a result in review does not expire");
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn approval_completes() {
     let comment = Some("well done".to_owned());
     team.person().ok(TaskCommand::Approve { task: task(1), comment });
     assert_eq!((team.status(1), team.owner(1)), (Status::Completed, Some("ann")));
-    assert_eq!(team.task(1).comments[0].text, "well done");
+    assert_eq!(team.task(1).talk.comments[0].text, "well done");
     assert_eq!(team.task(1).metadata.0["snapshot"]["ai_summary"], "a draft");
 }
 
@@ -73,9 +73,9 @@ fn rejection_can_ask_for_more_work() {
     let mut team = in_review();
     team.at(7).person().ok(revise(1));
     assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
-    assert_eq!(team.task(1).comments[0].text, "too short");
+    assert_eq!(team.task(1).talk.comments[0].text, "too short");
     assert_eq!(team.unread("ann"), ["task-1 was rejected by pat: too short"]);
-    assert!(team.task(1).lease_until > Some(team.now), "the holder has time again");
+    assert!(team.task(1).hold.lease_until > Some(team.now), "the holder has time again");
     team.member("ann").ok(complete_with(1, "longer"));
 }
 
@@ -95,7 +95,7 @@ fn only_the_lead_cancels_and_says_why() {
     team.lead().ok(cancel(2));
     assert_eq!([1, 2].map(|n| team.status(n)), [Status::Cancelled; 2]);
     assert_eq!(team.task(1).result.as_deref(), Some("not needed"));
-    assert_eq!(team.task(1).completed_at, None);
+    assert_eq!(team.task(1).provenance.completed_at, None);
     assert_eq!(team.unread("ann"), ["task-2 was cancelled by lead: not needed"]);
 }
 
@@ -128,8 +128,8 @@ fn a_gated_task_starts_only_after_approval() {
     assert!(team.member("ann").refused(approve(1)).contains("may not approve"));
     let comment = Some("go".to_owned());
     team.person().ok(TaskCommand::Approve { task: task(1), comment });
-    assert_eq!((team.task(1).start, team.status(1)), (StartGate::Approved, Status::Pending));
-    assert_eq!(team.task(1).comments[0].text, "go");
+    assert_eq!((team.task(1).start.gate, team.status(1)), (StartGate::Approved, Status::Pending));
+    assert_eq!(team.task(1).talk.comments[0].text, "go");
     team.member("ann").ok(claim_next());
     team.member("ann").ok(review(1));
     team.person().ok(approve(1));
@@ -157,8 +157,8 @@ fn a_task_that_is_to_be_revised_waits_on() {
     let mut team = Bench::new();
     team.lead().ok(NewTask { approve_start: Some(true), ..create("one") });
     team.person().ok(revise(1));
-    assert_eq!((team.status(1), team.task(1).start), (Status::Pending, StartGate::Waiting));
-    assert_eq!(team.task(1).comments[0].text, "too short");
+    assert_eq!((team.status(1), team.task(1).start.gate), (Status::Pending, StartGate::Waiting));
+    assert_eq!(team.task(1).talk.comments[0].text, "too short");
     assert_eq!(team.unread("lead"), ["task-1 was rejected by pat: too short"]);
 }
 

@@ -73,7 +73,7 @@ fn what_is_used_counts_for_the_member_its_task_and_the_team() {
     let mut team = team(None, None);
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
-    let moved = team.task(1).moved_at;
+    let moved = team.task(1).provenance.moved_at;
     let events = team.at(3).member("ann").ok(used("ann", Some(1), 100, 0.5));
     assert_eq!(kinds(&events), ["usage.reported"]);
     team.member("ann").ok(used("ann", None, 10, 0.25));
@@ -83,7 +83,11 @@ fn what_is_used_counts_for_the_member_its_task_and_the_team() {
     let tokens = |who: &str| team.state.member(&name(who)).unwrap().usage.tokens();
     assert_eq!((tokens("ann"), tokens("bob"), tokens("lead")), (1_110, 1, 0));
     assert_eq!(team.task(1).usage.tokens(), 100, "of its holder, and before it was done");
-    assert_eq!((team.task(1).moved_at, moved), (team.now, moved), "it moved when it was done");
+    assert_eq!(
+        (team.task(1).provenance.moved_at, moved),
+        (team.now, moved),
+        "it moved when it was done"
+    );
     let all = team.state.team().unwrap().usage;
     assert_eq!((all.tokens(), all.dollars), (1_111, Dollars::new(0.75).unwrap()));
     team.lead().ok(remove("ann"));

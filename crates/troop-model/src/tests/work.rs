@@ -18,7 +18,7 @@ fn a_new_task_is_pending_and_nobodys() {
     assert_eq!((task.subject.as_str(), task.description.as_str()), ("write", "all of it"));
     assert_eq!((task.owner.as_ref(), task.result.as_ref()), (None, None));
     assert!(task.blocked_by.is_empty());
-    assert_eq!((task.created_at, task.updated_at), (team.now, team.now));
+    assert_eq!((task.provenance.created_at, task.provenance.updated_at), (team.now, team.now));
 }
 
 #[test]
@@ -27,7 +27,10 @@ fn a_member_claims_a_pending_task() {
     team.lead().ok(create("write"));
     team.at(5).member("ann").ok(claim(1));
     assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
-    assert_eq!((team.task(1).updated_at, team.task(1).held_since), (team.now, Some(team.now)));
+    assert_eq!(
+        (team.task(1).provenance.updated_at, team.task(1).hold.since),
+        (team.now, Some(team.now))
+    );
     assert_eq!(team.task(1).attempts, 1);
 }
 
@@ -202,7 +205,7 @@ fn completing_needs_a_result_and_keeps_it() {
         (team.status(1), team.task(1).result.as_deref()),
         (Status::Completed, Some("written"))
     );
-    assert_eq!(team.task(1).completed_at, Some(team.now));
+    assert_eq!(team.task(1).provenance.completed_at, Some(team.now));
     assert_eq!(team.owner(1), Some("ann"), "it says who did it");
 }
 
@@ -306,7 +309,7 @@ fn progress_is_kept_while_the_work_goes_on() {
     team.member("ann").ok(claim(1));
     for percent in [0, 40, 100] {
         team.member("ann").ok(progress(1, percent));
-        let progress = team.task(1).progress.clone().unwrap();
+        let progress = team.task(1).hold.progress.clone().unwrap();
         assert_eq!((i64::from(progress.percent), progress.step.as_str()), (percent, "writing"));
     }
     for percent in [-1, 101, 256, i64::MAX, i64::MIN] {
@@ -316,7 +319,7 @@ fn progress_is_kept_while_the_work_goes_on() {
         );
     }
     team.member("ann").ok(complete(1));
-    assert_eq!(team.task(1).progress, None);
+    assert_eq!(team.task(1).hold.progress, None);
 }
 
 #[test]
@@ -327,7 +330,7 @@ fn what_is_given_back_is_pending_again() {
     team.member("ann").ok(progress(1, 50));
     team.member("ann").ok(release(1));
     assert_eq!((team.status(1), team.owner(1)), (Status::Pending, None));
-    assert_eq!((&team.task(1).progress, team.task(1).lease_until), (&None, None));
+    assert_eq!((&team.task(1).hold.progress, team.task(1).hold.lease_until), (&None, None));
     assert_eq!(team.lead().refused(release(1)), "task-1 is pending, so nobody holds it");
     assert_eq!(team.person().refused(renew(1)), "task-1 is pending, so nobody holds it");
 }
@@ -397,7 +400,7 @@ fn the_lead_is_recorded_by_its_own_name() {
     let events = team.lead().ok(create("write"));
     assert_eq!(events[0].actor.name, "boss");
     assert!(matches!(&events[0].fact, Fact::TaskCreated { .. }));
-    assert_eq!(team.task(1).created_by.name, "boss");
+    assert_eq!(team.task(1).provenance.created_by.name, "boss");
     let refusal = team.member("ann").refusal(create("write"));
     assert!(matches!(refusal, Refusal::Forbidden { .. }));
 }

@@ -7,7 +7,7 @@ use super::{
     commands::*,
 };
 use crate::{
-    Actor, Command, FileQuestion, Origin, State, TaskView, WorkspaceFolder, WorkspaceScope,
+    Actor, Command, FileQuestion, State, TaskView, TrailKind, WorkspaceFolder, WorkspaceScope,
 };
 
 fn agent(name: &str) -> Actor {
@@ -24,7 +24,7 @@ fn place(
     actor: &Actor,
     question: &FileQuestion,
 ) -> Result<(WorkspaceFolder, Option<u32>), String> {
-    let found = state.workspace_of(actor, &Origin::default(), question);
+    let found = state.workspace_of(&actor.clone().into(), question);
     found.map(|(folder, task)| (folder, task.map(|it| it.0))).map_err(|it| it.to_string())
 }
 
@@ -35,12 +35,12 @@ fn a_file_that_is_written_in_a_task_belongs_to_it_and_who_wrote_it_is_known() {
     team.member("ann").ok(claim(1));
     team.at(4).member("ann").ok(record("out/a.txt", 3, Some(1)));
     team.at(5).member("ann").ok(record("out/a.txt", 7, Some(1)));
-    let [attachment] = team.task(1).attachments.as_slice() else { panic!("one attachment") };
+    let [attachment] = team.task(1).talk.attachments.as_slice() else { panic!("one attachment") };
     assert_eq!((attachment.by.name.as_str(), attachment.size), ("ann", Some(7)));
     assert_eq!(attachment.at.clock(), "10:05");
     let file = team.state.file(&WorkspaceFolder::default(), "out/a.txt").unwrap();
     assert_eq!((file.by.name.as_str(), file.size, file.task), ("ann", 7, Some(number(1))));
-    let attached = team.task(1).trail.iter().filter(|entry| entry.what == "attached");
+    let attached = team.task(1).trail.iter().filter(|entry| entry.what == TrailKind::Attached);
     assert_eq!(attached.count(), 1, "the trail says it once");
 }
 
@@ -49,7 +49,7 @@ fn a_file_of_no_task_is_known_and_attached_to_nothing() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.person().ok(record("a.txt", 3, None));
-    assert!(team.task(1).attachments.is_empty());
+    assert!(team.task(1).talk.attachments.is_empty());
     let file = team.state.file(&WorkspaceFolder::default(), "a.txt").unwrap();
     assert_eq!((file.by.name.as_str(), file.task), ("pat", None));
     assert!(team.member("eve").refused(record("a.txt", 3, None)).contains("not a member"));

@@ -15,7 +15,7 @@ pub struct Answer {
     pub version: Version,
     /// The task that it was about, as `--json` shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<TaskView<'static>>")]
+    #[schemars(with = "Option<TaskView>")]
     pub task: Option<Box<RawValue>>,
     /// What happened, as it is in the log. Nothing, if things were so already.
     #[serde(with = "as_in_the_log")]
@@ -95,10 +95,10 @@ impl TeamStanding {
 }
 
 /// The answer to `task/list` and `task/search`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct TaskList<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TaskList {
     /// The tasks of the page.
-    pub tasks: Vec<TaskView<'a>>,
+    pub tasks: Vec<TaskView>,
     /// Which page it is, from 1.
     pub page: usize,
     /// How many there are.
@@ -108,10 +108,10 @@ pub struct TaskList<'a> {
 }
 
 /// The answer to `member/list`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MemberList<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct MemberList {
     /// The members, the lead first.
-    pub members: Vec<&'a Member>,
+    pub members: Vec<Member>,
 }
 
 /// The answer to `team/list`.
@@ -141,17 +141,17 @@ pub struct NeedList {
 }
 
 /// The answer to `message/list`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MessageList<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct MessageList {
     /// The messages, oldest first.
-    pub messages: Vec<MessageView<'a>>,
+    pub messages: Vec<MessageView>,
 }
 
 /// The answer to `delegation/list`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct DelegationList<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DelegationList {
     /// The delegations, oldest first.
-    pub delegations: Vec<DelegationView<'a>>,
+    pub delegations: Vec<DelegationView>,
 }
 
 /// The answer to `team/context`.

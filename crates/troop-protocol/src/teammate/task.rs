@@ -10,12 +10,12 @@ use uuid::Uuid;
 
 /// A task's id as it was written. Another lead's ids are its own; ours are like `task-7`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "Written", into = "String")]
+#[serde(from = "WireIdForm", into = "String")]
 pub struct WireId(String);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "an id is a text such as `task-7`, or a number")]
-enum Written {
+enum WireIdForm {
     Number(u64),
     Text(String),
 }
@@ -39,11 +39,11 @@ impl fmt::Display for WireId {
     }
 }
 
-impl From<Written> for WireId {
-    fn from(written: Written) -> Self {
+impl From<WireIdForm> for WireId {
+    fn from(written: WireIdForm) -> Self {
         match written {
-            Written::Number(number) => Self(number.to_string()),
-            Written::Text(text) => Self(text),
+            WireIdForm::Number(number) => Self(number.to_string()),
+            WireIdForm::Text(text) => Self(text),
         }
     }
 }
@@ -170,22 +170,22 @@ impl WireTask {
     }
 }
 
-impl From<&TaskView<'_>> for WireTask {
-    fn from(task: &TaskView<'_>) -> Self {
+impl From<TaskView> for WireTask {
+    fn from(task: TaskView) -> Self {
         Self {
             id: task.number.into(),
             number: Some(task.number),
-            subject: task.subject.to_owned(),
-            description: task.description.to_owned(),
+            subject: task.subject,
+            description: task.description,
             status: Some(task.status),
-            owner: task.owner.map(str::to_owned),
+            owner: task.owner.map(|owner| owner.to_string()),
             blocked_by: task.blocked_by.iter().map(|number| (*number).into()).collect(),
             attempt: Some(task.attempts),
             priority: task.priority,
-            result: task.result.clone(),
+            result: task.result,
             created_at: Some(task.created_at),
             completed_at: task.completed_at,
-            metadata: task.metadata.clone(),
+            metadata: task.metadata.0,
             run: None,
         }
     }

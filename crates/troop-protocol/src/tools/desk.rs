@@ -5,12 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 use tokio::sync::Semaphore;
-use troop_model::{Command, Dialect, TaskCommand, TaskRef, Version};
+use troop_model::{Command, Dialect, TaskCommand, TaskRef, TaskView, Version};
 
-use super::{
-    Calls, Seat, board, claude,
-    seen::{TaskInFull, TeamOverview},
-};
+use super::{Calls, Seat, board, claude, seen::ToolTeam};
 use crate::{
     call::{Answer, Call, Change, FileCall, Query},
     code::{Failure, FailureKind},
@@ -123,11 +120,11 @@ impl<C: Calls> ToolDesk<'_, C> {
     }
 
     /// One task with everything that belongs to it.
-    pub(super) async fn task(&self, task: TaskRef) -> Result<TaskInFull, Failure> {
+    pub(super) async fn task(&self, task: TaskRef) -> Result<TaskView, Failure> {
         self.query(Query::Task { task }).await
     }
 
-    pub(super) async fn team(&self) -> Result<TeamOverview, Failure> {
+    pub(super) async fn team(&self) -> Result<ToolTeam, Failure> {
         self.query(Query::Team {}).await
     }
 

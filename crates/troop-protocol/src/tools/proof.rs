@@ -14,13 +14,14 @@ const MAX_COMMIT: usize = 10;
 /// The exit code of a check, as lists have it.
 #[derive(Debug, Deserialize)]
 pub(super) struct CheckExit {
-    exit_code: i32,
+    pub(super) exit_code: i32,
 }
 
 /// A summary of the checks of a task, if any ran.
-pub(super) fn in_short(evidence: &[CheckExit]) -> Option<String> {
-    let n_failed = evidence.iter().filter(|it| it.exit_code != 0).count();
-    match (evidence.len(), n_failed) {
+pub(super) fn in_short(exit_codes: impl Iterator<Item = i32>) -> Option<String> {
+    let exit_codes: Vec<_> = exit_codes.collect();
+    let n_failed = exit_codes.iter().filter(|it| **it != 0).count();
+    match (exit_codes.len(), n_failed) {
         (0, _) => None,
         (n, 0) => Some(format!("{n} passed")),
         (n, n_failed) => Some(format!("{n_failed} of {n} failed")),

@@ -1,42 +1,12 @@
-//! Answers to calls, as far as the tools read them.
+//! The parts of long answers that the tools read.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::{Map, Value};
-use troop_model::{
-    Attachment, Comment, Evidence, Member, MemberName, Merged, MessageKind, Progress, Role, Status,
-    TaskNumber, TeamStatus, Time, TrailEntry, Version,
-};
+use troop_model::{Member, MemberName, Progress, Role, Status, TaskNumber, TeamStatus, Version};
 use uuid::Uuid;
 
 use super::proof::CheckExit;
-
-/// A task.
-#[derive(Debug, Deserialize)]
-pub(super) struct TaskInFull {
-    pub(super) id: Uuid,
-    pub(super) number: TaskNumber,
-    pub(super) subject: String,
-    pub(super) description: String,
-    pub(super) status: Status,
-    pub(super) priority: i32,
-    #[serde(rename = "type")]
-    pub(super) task_type: String,
-    pub(super) assignee: Option<String>,
-    pub(super) owner: Option<String>,
-    pub(super) blocked_by: Vec<TaskNumber>,
-    pub(super) blocks: Vec<TaskNumber>,
-    pub(super) progress: Option<Progress>,
-    pub(super) result: Option<String>,
-    pub(super) created_by: String,
-    pub(super) created_at: Time,
-    pub(super) completed_at: Option<Time>,
-    pub(super) merged: Option<Merged>,
-    pub(super) metadata: Map<String, Value>,
-    pub(super) evidence: Vec<CheckExit>,
-    pub(super) detail: Option<TaskInFullDetail>,
-}
 
 /// A task in a list, borrowed from the answer: lists are long and frequent.
 #[derive(Debug, Deserialize)]
@@ -56,16 +26,6 @@ pub(super) struct TaskLine<'a> {
     pub(super) evidence: Vec<CheckExit>,
 }
 
-/// What belongs to a task but not to a list of tasks.
-#[derive(Debug, Deserialize)]
-pub(super) struct TaskInFullDetail {
-    pub(super) comments: Vec<Comment>,
-    pub(super) attachments: Vec<Attachment>,
-    pub(super) evidence: Vec<Evidence>,
-    pub(super) checks_waived: Option<String>,
-    pub(super) events: Vec<TrailEntry>,
-}
-
 /// A page of tasks.
 #[derive(Debug, Deserialize)]
 pub(super) struct TaskPageLines<'a> {
@@ -78,7 +38,7 @@ pub(super) struct TaskPageLines<'a> {
 
 /// The team.
 #[derive(Debug, Deserialize)]
-pub(super) struct TeamOverview {
+pub(super) struct ToolTeam {
     pub(super) name: String,
     pub(super) status: TeamStatus,
     pub(super) members: Vec<Member>,
@@ -87,7 +47,7 @@ pub(super) struct TeamOverview {
     lead_lease: Option<IgnoredAny>,
 }
 
-impl TeamOverview {
+impl ToolTeam {
     /// Whether a lead runs it and starts members.
     pub(super) fn is_led(&self) -> bool {
         self.lead_lease.is_some()
@@ -96,24 +56,4 @@ impl TeamOverview {
     pub(super) fn lead(&self) -> Option<&Member> {
         self.members.iter().find(|member| member.role == Role::Lead)
     }
-}
-
-/// Messages.
-#[derive(Debug, Deserialize)]
-pub(super) struct MessageBatch {
-    pub(super) messages: Vec<MessageBrief>,
-}
-
-/// A message.
-#[derive(Debug, Deserialize)]
-pub(super) struct MessageBrief {
-    pub(super) id: Uuid,
-    pub(super) from: String,
-    pub(super) kind: MessageKind,
-    pub(super) content: String,
-    pub(super) summary: Option<String>,
-    pub(super) sent_at: Time,
-    pub(super) request_id: Option<Uuid>,
-    pub(super) approve: Option<bool>,
-    pub(super) task: Option<TaskNumber>,
 }

@@ -2,14 +2,14 @@
 
 use serde_json::value::RawValue;
 use smol_str::SmolStr;
-use troop_model::{FileQuestion, OperationId, TaskRef};
+use troop_model::{Asker, FileQuestion, OperationId, TaskRef};
 use troop_protocol::{Failure, FileCall, Session, content_bytes};
 use uuid::Uuid;
 
 use super::{Answers, failure, to_json};
 use crate::{
     CommandRequest,
-    workspace::{Asker, FileRecord, WorkspaceError},
+    workspace::{FileRecord, FileRequest, WorkspaceError},
 };
 
 impl Answers {
@@ -20,19 +20,19 @@ impl Answers {
     ) -> Result<Box<RawValue>, Failure> {
         match call {
             FileCall::List { chat, task } => {
-                answered(self.files.list(asker(&session, chat, task)).await)
+                answered(self.files.list(about(&session, chat, task)).await)
             }
             FileCall::Read { path, chat, task } => {
-                answered(self.files.read(asker(&session, chat, task), &path).await)
+                answered(self.files.read(about(&session, chat, task), &path).await)
             }
             FileCall::Write { path, content, base64, chat, task, operation } => {
                 let bytes = content_bytes(content, base64).map_err(WorkspaceError::from);
                 let bytes = bytes.map_err(|error| Failure::from(&error))?;
-                let written = self.files.write(asker(&session, chat, task), &path, bytes).await;
+                let written = self.files.write(about(&session, chat, task), &path, bytes).await;
                 self.note(session, written, operation).await
             }
             FileCall::Delete { path, chat, task, operation } => {
-                let deleted = self.files.delete(asker(&session, chat, task), &path).await;
+                let deleted = self.files.delete(about(&session, chat, task), &path).await;
                 self.note(session, deleted, operation).await
             }
         }
@@ -54,9 +54,10 @@ impl Answers {
     }
 }
 
-fn asker(session: &Session, chat: Option<String>, task: Option<TaskRef>) -> Asker {
+fn about(session: &Session, chat: Option<String>, task: Option<TaskRef>) -> FileRequest {
     let question = FileQuestion { chat: chat.map(SmolStr::from), task };
-    Asker { actor: session.actor.clone(), origin: session.origin.clone(), question }
+    let asker = Asker { actor: session.actor.clone(), origin: session.origin.clone() };
+    FileRequest { asker, question }
 }
 
 fn answered<T: serde::Serialize>(

@@ -4,8 +4,8 @@ use std::io;
 
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    ActorKind, DelegationView, LEAD_ALIASES, MessageView, Party, Role, State, TaskRef, TaskView,
-    TeamView, team_md,
+    ActorKind, Asker, DelegationView, LEAD_ALIASES, MessageView, Party, Role, State, TaskRef,
+    TaskView, TeamView, team_md,
 };
 use troop_protocol::{
     ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, NeedList, Query,
@@ -32,7 +32,8 @@ impl Answers {
                 self.tasks(page.map_err(|error| failure(&error))?).await
             }
             Query::Next {} => {
-                let next = self.board.next(session.actor, session.origin).await;
+                let next =
+                    self.board.next(Asker { actor: session.actor, origin: session.origin }).await;
                 let next = next.map_err(|error| failure(&error))?;
                 self.look(move |state| to_raw_value(&TaskView::brief(state, &next))).await
             }
@@ -74,7 +75,7 @@ impl Answers {
         self.look(move |state| {
             let mut members = presence.waiting_members(state);
             members.sort_by_key(|member| member.role != Role::Lead);
-            to_raw_value(&MemberList { members: members.iter().collect() })
+            to_raw_value(&MemberList { members })
         })
         .await
     }
@@ -132,11 +133,10 @@ impl Answers {
         let presence = LeadPresence::read(&self.folder);
         let now = self.board.now();
         self.look(move |state| {
-            let members = presence.members(state);
             let team = state.team().map(|team| TeamView {
                 // A lead that was killed left its lease behind, and does nothing for anybody.
-                lead_lease: presence.lease(team, now),
-                members: members.iter().collect(),
+                lead_lease: presence.lease(team, now).cloned(),
+                members: presence.members(state),
                 ..TeamView::new(state, team)
             });
             to_raw_value(&team)

@@ -28,7 +28,7 @@ pub(crate) struct Subscriptions {
 }
 
 /// Something that can be followed.
-enum Feed {
+enum FollowFeed {
     Events(Subscription),
     Transcript(TranscriptFeed),
 }
@@ -36,7 +36,7 @@ enum Feed {
 /// What a call about subscriptions leads to, once its answer is given.
 pub(crate) struct FollowStart {
     pub(crate) ticket: SubscriptionTicket,
-    feed: Option<Feed>,
+    feed: Option<FollowFeed>,
 }
 
 impl Subscriptions {
@@ -58,10 +58,10 @@ impl Subscriptions {
                     }
                 };
             }
-            FollowCall::Events { since } => Feed::Events(self.answers.board.subscribe(since)),
+            FollowCall::Events { since } => FollowFeed::Events(self.answers.board.subscribe(since)),
             FollowCall::Transcript { member, after } => {
                 let reader = self.answers.transcript(member).await?;
-                Feed::Transcript(TranscriptFeed::new(reader, after))
+                FollowFeed::Transcript(TranscriptFeed::new(reader, after))
             }
         };
         if self.open.len() >= MAX_SUBSCRIPTIONS {
@@ -83,8 +83,10 @@ impl Subscriptions {
         self.tracker.spawn(async move {
             let send = async {
                 let sent = match feed {
-                    Feed::Events(log) => send_events(&peer, subscription, log).await,
-                    Feed::Transcript(feed) => send_transcript(&peer, subscription, feed).await,
+                    FollowFeed::Events(log) => send_events(&peer, subscription, log).await,
+                    FollowFeed::Transcript(feed) => {
+                        send_transcript(&peer, subscription, feed).await
+                    }
                 };
                 // If the reader has gone, nobody needs to know.
                 drop(sent);

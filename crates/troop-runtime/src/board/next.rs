@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use troop_model::{
-    Actor, ActorKind, Command, Context, MemberName, OperationId, Origin, Refusal, State, Status,
-    Task, TaskCommand, Time, decide,
+    ActorKind, Asker, Command, Context, MemberName, OperationId, Refusal, State, Status, Task,
+    TaskCommand, Time, decide,
 };
 use uuid::Uuid;
 
@@ -13,18 +13,18 @@ use crate::BoardResult;
 
 impl Board {
     /// The task that an actor would get if it claimed now; for a person, what anybody could get.
-    pub async fn next(&self, actor: Actor, origin: Origin) -> BoardResult<Arc<Task>> {
+    pub async fn next(&self, asker: Asker) -> BoardResult<Arc<Task>> {
         let now = self.clock.now();
-        Ok(self.look(move |state| next_for(state, actor, origin, now)).await??)
+        Ok(self.look(move |state| next_for(state, asker, now)).await??)
     }
 }
 
-fn next_for(state: &State, actor: Actor, origin: Origin, now: Time) -> Result<Arc<Task>, Refusal> {
+fn next_for(state: &State, asker: Asker, now: Time) -> Result<Arc<Task>, Refusal> {
     let tasks = state.tasks();
-    let number = if actor.kind == ActorKind::Agent {
+    let number = if asker.actor.kind == ActorKind::Agent {
         // Deciding changes nothing, so the rules themselves say what a claim would give.
         let operation = OperationId(Uuid::now_v7());
-        let ctx = Context { now, actor, operation, origin, fence: None };
+        let ctx = Context { now, asker, operation, fence: None };
         let claim = Command::Task(TaskCommand::Claim { task: None });
         decide(state, &claim, &ctx)?.iter().find_map(|event| event.fact.task())
     } else {

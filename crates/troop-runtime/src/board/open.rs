@@ -68,9 +68,8 @@ pub(super) async fn create(
 ) -> BoardResult<()> {
     let ctx = Context {
         now: clock.now(),
-        actor: signature.actor.clone(),
+        asker: signature.asker(),
         operation: signature.operation,
-        origin: signature.origin.clone(),
         fence: None,
     };
     let team = NewTeam { id: new.team, name: new.name.to_string() };

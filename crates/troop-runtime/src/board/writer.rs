@@ -186,9 +186,8 @@ impl BoardWriter {
             }
             let ctx = Context {
                 now,
-                actor: request.actor.clone(),
+                asker: request.asker(),
                 operation: request.operation,
-                origin: request.origin.clone(),
                 fence: request.fence,
             };
             match decide(&self.state, &request.command, &ctx) {

@@ -215,7 +215,7 @@ pub(super) fn run_of(state: &State, task: &Task, member: &MemberName) -> WireRun
     let delegation = state.delegation_of(task.number).filter(|it| it.to == *member);
     let session =
         delegation.map_or_else(|| SessionKey::Teammate(member.clone()), Delegation::session);
-    let origin = delegation.map_or(&task.origin, |it| &it.origin);
+    let origin = delegation.map_or(&task.provenance.origin, |it| &it.origin);
     let text = |text: &Option<smol_str::SmolStr>| text.as_ref().map(ToString::to_string);
     WireRun {
         team_id: state.team().map(|team| team.id.0),

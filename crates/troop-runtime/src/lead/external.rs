@@ -2,7 +2,7 @@
 
 use troop_model::{
     Actor, ActorKind, Event, Fact, Member, MemberName, MessageKind, Party, State, Status, Task,
-    TaskNumber, Time, TrailEntry, Version,
+    TaskNumber, Time, TrailEntry, TrailKind, Version,
 };
 
 use super::{dispatcher::Dispatcher, input::Due};
@@ -22,15 +22,16 @@ fn ended_since(task: &Task, since: Time) -> Option<&TrailEntry> {
     let is_over = match task.status {
         Status::Completed | Status::InReview => true,
         // Who fails for good is told of by the rules.
-        Status::Failed => task.not_before.is_some(),
+        Status::Failed => task.start.not_before.is_some(),
         Status::Pending
         | Status::InProgress
         | Status::Cancelled
         | Status::Blocked
         | Status::Stale => false,
     };
-    let is_end =
-        |it: &&TrailEntry| matches!(it.what.as_str(), "completed" | "submitted" | "failed");
+    let is_end = |it: &&TrailEntry| {
+        matches!(it.what, TrailKind::Completed | TrailKind::Submitted | TrailKind::Failed)
+    };
     let end = task.trail.iter().rev().find(is_end);
     end.filter(|it| is_over && it.at >= since)
 }
@@ -114,7 +115,7 @@ impl Dispatcher {
         let result: String = found.result.iter().flat_map(|it| it.chars()).take(RESULT).collect();
         let beginning = format!("{member} has finished {task};");
         let content = format!("{beginning} it is {}: {result}", found.status);
-        let origin = found.origin.clone();
+        let origin = found.provenance.origin.clone();
         Some((beginning, CommandRequest { origin, ..self.post.word_to_lead(content) }))
     }
 }

@@ -159,7 +159,7 @@ impl Dispatcher {
             return None;
         };
         let task = self.post.state.tasks().get(*task)?;
-        let is_over = task.lease_until.is_some_and(|until| until <= event.at);
+        let is_over = task.hold.lease_until.is_some_and(|until| until <= event.at);
         // Who gives a task back itself is late, but not silent.
         let by_itself =
             task.owner.as_ref().is_some_and(|owner| *owner.as_str() == *event.actor.name);

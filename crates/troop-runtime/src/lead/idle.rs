@@ -132,7 +132,7 @@ impl Dispatcher {
         let (party, grace) = (Party::member(&runner.member), self.post.timing.grace);
         let is_held = at_work(&self.post.state, &runner.member).any(|it| it == task);
         let asks = self.post.state.requests().any(|(_, it)| it.from == party)
-            || self.post.state.tasks().get(task).is_some_and(|it| it.question.is_some());
+            || self.post.state.tasks().get(task).is_some_and(|it| it.talk.question.is_some());
         let has_mail = self.post.state.mailbox().n_unread(&party) > 0;
         let Some(link) = self.link(runner).filter(|link| link.is_open()) else {
             return Word::Given;

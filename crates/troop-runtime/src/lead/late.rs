@@ -1,6 +1,6 @@
 //! Work on tasks that were done while nobody could merge it: merged as soon as somebody leads, before anything else begins.
 
-use troop_model::{Role, Status, Task, TaskNumber};
+use troop_model::{Role, Status, Task, TaskNumber, TrailKind};
 
 use super::{dispatcher::Dispatcher, input::LeadInput, transcript::TranscriptLine};
 use crate::{
@@ -19,9 +19,10 @@ impl Dispatcher {
     /// Merges what is done and was not merged when this lead began, in the order in which it was done: what waited for
     /// something was done after it.
     pub(super) fn merge_all_late(&mut self) {
-        let is_late = |task: &&Task| task.status == Status::Completed && task.merged.is_none();
+        let is_late =
+            |task: &&Task| task.status == Status::Completed && task.proof.merged.is_none();
         let mut late: Vec<_> = self.post.state.tasks().iter().filter(is_late).collect();
-        late.sort_by_key(|task| (task.completed_at, task.number));
+        late.sort_by_key(|task| (task.provenance.completed_at, task.number));
         let late: Vec<_> = late.into_iter().map(|task| (task.number, how(task))).collect();
         for (task, done) in late {
             self.merge_late(task, done);
@@ -30,7 +31,8 @@ impl Dispatcher {
 
     /// A task is done. If that came by way of this lead, it is merged already.
     pub(super) fn merge_if_late(&mut self, done: LateCompletion, task: TaskNumber) {
-        let is_merged = self.post.state.tasks().get(task).is_none_or(|it| it.merged.is_some());
+        let is_merged =
+            self.post.state.tasks().get(task).is_none_or(|it| it.proof.merged.is_some());
         // Of what somebody still changes, no part is merged: it is, when that is over.
         let is_changing = self.links.values().any(|link| link.breaks_off == Some(task));
         if !is_merged && !is_changing {
@@ -106,9 +108,9 @@ impl Dispatcher {
 /// How a task came to be done.
 fn how(task: &Task) -> LateCompletion {
     let mut newest_first = task.trail.iter().rev();
-    let end = newest_first.find(|it| matches!(it.what.as_str(), "approved" | "completed"));
+    let end = newest_first.find(|it| matches!(it.what, TrailKind::Approved | TrailKind::Completed));
     match end {
-        Some(it) if it.what == "approved" => LateCompletion::Approved,
+        Some(it) if it.what == TrailKind::Approved => LateCompletion::Approved,
         _ => LateCompletion::Completed,
     }
 }

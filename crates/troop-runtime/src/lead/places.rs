@@ -13,7 +13,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
     Command, Event, Fact, Member, MemberName, Role, State, Status, Task, TaskCommand, TaskNumber,
-    Team,
+    Team, TrailKind,
 };
 
 use super::{
@@ -425,8 +425,10 @@ pub(super) fn at_work(state: &State, member: &MemberName) -> impl Iterator<Item 
 
 /// Whether a task was handed in before in the same attempt, so that it has a branch already.
 fn was_handed_in(task: &Task) -> bool {
-    let mut newest_first = task.trail.iter().rev().map(|it| it.what.as_str());
-    newest_first.find(|it| matches!(*it, "submitted" | "claimed" | "assigned")) == Some("submitted")
+    let mut newest_first = task.trail.iter().rev().map(|it| it.what);
+    newest_first
+        .find(|it| matches!(it, TrailKind::Submitted | TrailKind::Claimed | TrailKind::Assigned))
+        == Some(TrailKind::Submitted)
 }
 
 /// What somebody is told who tries a task again.

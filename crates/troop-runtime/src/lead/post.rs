@@ -9,8 +9,8 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Command, Context, MemberName, MemberState, OperationId, Origin, Outgoing, Refusal,
-    State, StateCause, TaskNumber, TeamName, Time, decide,
+    Actor, Asker, Command, Context, MemberName, MemberState, OperationId, Origin, Outgoing,
+    Refusal, State, StateCause, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
@@ -195,9 +195,8 @@ impl Post {
     pub(super) fn is_tick_due(&self) -> bool {
         let ctx = Context {
             now: self.clock.now(),
-            actor: Actor::system(),
+            asker: Asker::system(),
             operation: OperationId(Uuid::now_v7()),
-            origin: Origin::default(),
             fence: Some(self.mandate.fence),
         };
         decide(&self.state, &Command::Tick, &ctx).is_ok_and(|events| !events.is_empty())
@@ -348,9 +347,8 @@ impl Post {
 pub(super) fn would_take(state: &State, request: &CommandRequest, now: Time) -> bool {
     let ctx = Context {
         now,
-        actor: request.actor.clone(),
+        asker: request.actor.clone().into(),
         operation: request.operation,
-        origin: Origin::default(),
         fence: request.fence,
     };
     matches!(decide(state, &request.command, &ctx), Ok(_) | Err(Refusal::NotProved { .. }))

@@ -348,7 +348,7 @@ impl Dispatcher {
     fn can_repair(&self, task: TaskNumber) -> bool {
         let owner = self.post.state.tasks().get(task).and_then(|it| it.owner.as_ref());
         let agent = owner.and_then(|it| self.post.state.member(it));
-        agent.is_none_or(|it| it.agent != "command")
+        agent.is_none_or(|it| troop_model::can_repair(&it.agent))
     }
 
     /// The board did not take what a member said. What it says to be done is then not done: it holds the task and would say

@@ -276,7 +276,7 @@ impl Dispatcher {
         };
         let waits = tasks
             .with_status(Status::Failed)
-            .any(|number| tasks.get(number).is_some_and(|task| task.not_before.is_some()));
+            .any(|number| tasks.get(number).is_some_and(|task| task.start.not_before.is_some()));
         self.n_gated == 0
             && !self.post.state.members().any(will_run)
             && tasks.n_with(Status::InProgress) == 0

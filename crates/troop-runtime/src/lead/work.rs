@@ -74,10 +74,10 @@ impl Dispatcher {
         let mut run = delegations::run_of(&self.post.state, found, owner);
         run.workspace = self.workspace_of(found);
         let run = Some(Box::new(run));
-        let said = FromLead::AssignTask { task: WireTask { run, ..WireTask::from(&view) } };
+        let what = format!("given {task}: {}", view.subject);
+        let said = FromLead::AssignTask { task: WireTask { run, ..view.into() } };
         match link.tell(&said) {
             Ok(()) => {
-                let what = format!("given {task}: {}", view.subject);
                 if let Some(link) = self.links.get_mut(owner) {
                     link.is_given(task, attempt);
                 }
@@ -161,12 +161,10 @@ impl Dispatcher {
 }
 
 /// A task as those see it who do not have it: all of it comes with the task itself, or in answer to `task/get`.
-fn in_short(mut view: TaskView<'_>) -> WireTask {
-    let whole = view.description;
-    let end = whole.char_indices().nth(MAX_DESCRIPTION).map_or(whole.len(), |(at, _)| at);
-    view.description = whole.get(..end).unwrap_or_default();
-    let mut task = WireTask::from(&view);
-    if end < whole.len() {
+fn in_short(view: TaskView) -> WireTask {
+    let mut task = WireTask::from(view);
+    if let Some((end, _)) = task.description.char_indices().nth(MAX_DESCRIPTION) {
+        task.description.truncate(end);
         task.description.push('…');
     }
     task.metadata.clear();

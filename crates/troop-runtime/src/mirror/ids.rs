@@ -49,7 +49,7 @@ impl FileId {
 
     /// The file that a task was taken from.
     pub(super) fn of_task(task: &Task) -> Option<Self> {
-        Self::of_origin(&task.origin)
+        Self::of_origin(&task.provenance.origin)
     }
 
     /// The file that says where a task is from.

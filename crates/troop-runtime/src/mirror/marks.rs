@@ -123,7 +123,7 @@ impl Mirror {
         let look = move |state: &State| {
             let tasks = state.tasks();
             let mut failed = tasks.with_status(Status::Failed).filter_map(|it| tasks.get(it));
-            failed.any(|task| task.not_before.is_some_and(|until| until <= now))
+            failed.any(|task| task.start.not_before.is_some_and(|until| until <= now))
         };
         if self.board.look(look).await? {
             let operation = OperationId(Uuid::now_v7());

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use troop_model::{
-    Actor, Command, Context, FileQuestion, OperationId, Origin, State, TaskNumber, Time,
-    WorkspaceFile, WorkspaceFolder, decide,
+    Asker, Command, Context, FileQuestion, OperationId, State, TaskNumber, Time, WorkspaceFile,
+    WorkspaceFolder, decide,
 };
 use troop_protocol::{FileChanged, FileContent, FileList, FileView};
 use uuid::Uuid;
@@ -24,10 +24,8 @@ pub struct WorkspaceFiles {
 
 /// Who asks for files, and for which.
 #[derive(Clone, Debug)]
-pub struct Asker {
-    pub actor: Actor,
-    /// From which conversation.
-    pub origin: Origin,
+pub struct FileRequest {
+    pub asker: Asker,
     pub question: FileQuestion,
 }
 
@@ -55,10 +53,9 @@ impl WorkspaceFiles {
     }
 
     /// All files.
-    pub async fn list(&self, asker: Asker) -> Result<FileList, WorkspaceError> {
-        let WorkspacePlace { folder, .. } = self.place(asker).await?;
-        let workspace = self.workspace.clone();
-        let meant = folder.clone();
+    pub async fn list(&self, request: FileRequest) -> Result<FileList, WorkspaceError> {
+        let WorkspacePlace { folder, .. } = self.place(request).await?;
+        let (workspace, meant) = (self.workspace.clone(), folder.clone());
         let (listing, path) =
             blocking(move || Ok((workspace.list(&meant)?, workspace.path_of(&meant)))).await?;
         let meant = folder.clone();
@@ -71,9 +68,13 @@ impl WorkspaceFiles {
     }
 
     /// What is in a file.
-    pub async fn read(&self, asker: Asker, path: &str) -> Result<FileContent, WorkspaceError> {
+    pub async fn read(
+        &self,
+        request: FileRequest,
+        path: &str,
+    ) -> Result<FileContent, WorkspaceError> {
         let path = FilePath::new(path)?;
-        let WorkspacePlace { folder, .. } = self.place(asker).await?;
+        let WorkspacePlace { folder, .. } = self.place(request).await?;
         let workspace = self.workspace.clone();
         blocking(move || {
             let bytes = workspace.read(&folder, &path)?;
@@ -85,23 +86,21 @@ impl WorkspaceFiles {
     /// Writes a file.
     pub async fn write(
         &self,
-        asker: Asker,
+        request: FileRequest,
         path: &str,
         bytes: Vec<u8>,
     ) -> Result<FileRecord, WorkspaceError> {
         let path = FilePath::new(path)?;
-        let place = self.place(asker.clone()).await?;
-        let folder = place.folder;
-        let task = place.task;
+        let place = self.place(request.clone()).await?;
+        let (folder, task) = (place.folder, place.task);
         let record = |folder: WorkspaceFolder, size: u64| Command::RecordFile {
             folder,
             path: path.to_string(),
             size,
             task: task.map(Into::into),
         };
-        self.check(asker, record(folder.clone(), bytes.len() as u64)).await?;
-        let workspace = self.workspace.clone();
-        let meant = (folder.clone(), path.clone());
+        self.check(request.asker, record(folder.clone(), bytes.len() as u64)).await?;
+        let (workspace, meant) = (self.workspace.clone(), (folder.clone(), path.clone()));
         let stat =
             blocking(move || workspace.write(&meant.0, &meant.1, &bytes, place.quota)).await?;
         let changed = FileChanged { path: path.to_string(), size: stat.size, task };
@@ -109,13 +108,16 @@ impl WorkspaceFiles {
     }
 
     /// Deletes a file.
-    pub async fn delete(&self, asker: Asker, path: &str) -> Result<FileRecord, WorkspaceError> {
+    pub async fn delete(
+        &self,
+        request: FileRequest,
+        path: &str,
+    ) -> Result<FileRecord, WorkspaceError> {
         let path = FilePath::new(path)?;
-        let WorkspacePlace { folder, .. } = self.place(asker.clone()).await?;
+        let WorkspacePlace { folder, .. } = self.place(request.clone()).await?;
         let command = Command::ForgetFile { folder: folder.clone(), path: path.to_string() };
-        self.check(asker, command.clone()).await?;
-        let workspace = self.workspace.clone();
-        let meant = path.clone();
+        self.check(request.asker, command.clone()).await?;
+        let (workspace, meant) = (self.workspace.clone(), path.clone());
         let known = folder.clone();
         let size = blocking(move || workspace.delete(&folder, &meant)).await?;
         let name = path.to_string();
@@ -124,10 +126,9 @@ impl WorkspaceFiles {
         Ok(FileRecord { changed: FileChanged { path: path.to_string(), size, task }, command })
     }
 
-    async fn place(&self, asker: Asker) -> Result<WorkspacePlace, WorkspaceError> {
+    async fn place(&self, request: FileRequest) -> Result<WorkspacePlace, WorkspaceError> {
         let look = move |state: &State| {
-            let Asker { actor, origin, question } = asker;
-            let (folder, task) = state.workspace_of(&actor, &origin, &question)?;
+            let (folder, task) = state.workspace_of(&request.asker, &request.question)?;
             let quota = state.team().and_then(|team| team.settings.workspace_quota_mb);
             let quota = quota.map(|megabytes| u64::from(megabytes) * MB);
             Ok(WorkspacePlace { folder, task, quota })
@@ -138,10 +139,9 @@ impl WorkspaceFiles {
     /// Whether the board will take note of something, by the rules themselves: before anything is done.
     async fn check(&self, asker: Asker, command: Command) -> Result<(), WorkspaceError> {
         let look = move |state: &State| {
-            let Asker { actor, origin, .. } = asker;
-            let now = state.latest();
             let operation = OperationId(Uuid::now_v7());
-            decide(state, &command, &Context { now, actor, operation, origin, fence: None })
+            let ctx = Context { now: state.latest(), asker, operation, fence: None };
+            decide(state, &command, &ctx)
         };
         self.board.look(look).await?.map_err(BoardError::Refused)?;
         Ok(())

@@ -3,7 +3,7 @@
 use troop_model::{Actor, Command, MemberState, State, StateCause, Time, Version, decode, encode};
 use troop_runtime::{
     Board, BoardError, Clock, CommandRequest, ExportError, ExportHeader, Following, Moment,
-    Session, export, read_export, replay,
+    StoreSession, export, read_export, replay,
 };
 use troop_store::Store;
 use troop_testkit::TestStore;
@@ -40,7 +40,7 @@ async fn what_is_exported_is_imported_elsewhere_as_it_was(store: TestStore) {
     let (read, copied) = read_export(file.as_bytes()).unwrap();
     assert_eq!((&read, &copied), (&header, &log));
     for other in [troop_testkit::sqlite_store().await, troop_testkit::files_store().await] {
-        let mut session = Session::new(other.store(), Clock::system(), Following::WhenAsked);
+        let mut session = StoreSession::new(other.store(), Clock::system(), Following::WhenAsked);
         let copy = session.import(copied.clone(), None).await.unwrap();
         let (here, there) = (state_of(&board).await, state_of(copy).await);
         assert_eq!(tasks(&here), tasks(&there));
@@ -66,7 +66,7 @@ async fn a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it(store: Te
     let (_, file) = exported(&board, &*store).await;
     let (_, copied) = read_export(file.as_bytes()).unwrap();
     let other = troop_testkit::sqlite_store().await;
-    let mut session = Session::new(other.store(), Clock::system(), Following::WhenAsked);
+    let mut session = StoreSession::new(other.store(), Clock::system(), Following::WhenAsked);
     let copy = state_of(session.import(copied, None).await.unwrap()).await;
     assert_eq!(copy.team().unwrap().lead_lease, None);
     assert!(copy.members().all(|it| !it.is_running() && it.pid.is_none()));

@@ -49,7 +49,8 @@ async fn a_team_is_there_in_files() {
         assert_eq!(task[key], value, "{key}");
     }
     assert_eq!(task["dependsOn"], json!([]));
-    let created_at = stage.board.look(|state| state.tasks().iter().next().unwrap().created_at);
+    let created_at =
+        stage.board.look(|state| state.tasks().iter().next().unwrap().provenance.created_at);
     let created_at = created_at.await.unwrap().to_string();
     for key in ["created_at", "createdAt", "updatedAt"] {
         assert_eq!(task[key], created_at, "{key}");

@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering::SeqCst};
 use troop_model::{
     Actor, Command, MemberState, Party, Refusal, Role, Settings, TeamStatus, Version,
 };
-use troop_runtime::{BoardError, Clock, Following, Session, Signature};
+use troop_runtime::{BoardError, Clock, Following, Signature, StoreSession};
 use troop_store::{Store, StoreError};
 use troop_testkit::TestStore;
 
@@ -34,11 +34,11 @@ fn zoe() -> Signature {
     Signature::new(Actor::human("zoe"))
 }
 
-fn session(store: Arc<dyn Store>) -> Session {
-    Session::new(store, Clock::system(), Following::WhenAsked)
+fn session(store: Arc<dyn Store>) -> StoreSession {
+    StoreSession::new(store, Clock::system(), Following::WhenAsked)
 }
 
-async fn with_team(store: &TestStore) -> Session {
+async fn with_team(store: &TestStore) -> StoreSession {
     let mut session = session(store.store());
     session.create(&zoe(), new_team("crew")).await.unwrap();
     session

@@ -23,7 +23,7 @@ fn data(event: &Value) -> String {
     format!("data: {event}\r\n\r\n")
 }
 
-/// A text in the pieces that models say it in: word by word.
+/// A text in the pieces of a model's stream: word by word.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(' ')
 }
@@ -41,7 +41,7 @@ fn anthropic(reply: &Reply) -> Vec<Value> {
     let (input, cache_read, output) = reply.tokens;
     let usage = json!({"input_tokens": input, "cache_read_input_tokens": cache_read,
                        "cache_creation_input_tokens": 0, "output_tokens": 1});
-    // Clients hold messages of one id for parts of one message.
+    // Clients treat messages with the same id as parts of one message.
     let id = format!("msg_{}", uuid::Uuid::now_v7().simple());
     let begun =
         json!({"id": id, "type": "message", "role": "assistant", "content": [], "usage": usage});
@@ -61,7 +61,7 @@ fn anthropic(reply: &Reply) -> Vec<Value> {
     events
 }
 
-/// How a block begins, and how it grows.
+/// The start of a block, and its deltas.
 fn anthropic_block(said: &Said) -> (Value, Vec<Value>) {
     match said {
         Said::Text(text) => {
@@ -128,7 +128,7 @@ fn gemini(reply: &Reply) -> Vec<Value> {
                 events.extend(words(text).map(|text| part(json!({"text": text, "thought": true}))));
             }
             Said::Call { name, input } => {
-                // Inputs are JSON there; what is not comes as a text.
+                // This API has JSON inputs; anything else is sent as a string.
                 let args = serde_json::from_str(input).unwrap_or_else(|_| json!(input));
                 let call = json!({"name": name, "args": args});
                 events.push(part(json!({"functionCall": call, "thoughtSignature": "signed"})));

@@ -1,4 +1,4 @@
-//! What the mock was asked.
+//! Requests to the mock.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::net::tcp::OwnedReadHalf;
 
-/// The API that was asked.
+/// The API of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
     /// Anthropic's Messages.
@@ -17,21 +17,21 @@ pub enum Api {
     Gemini,
 }
 
-/// One request as it came.
+/// A request.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// What was asked for.
+    /// The path.
     pub path: String,
-    /// By their names in small letters.
+    /// By their names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// What was said.
+    /// The body.
     pub body: Value,
-    /// Which connection it came on, from 1.
+    /// The number of its connection, from 1.
     pub connection: usize,
 }
 
 impl Seen {
-    /// The API that is meant by the path.
+    /// The API that the path belongs to.
     #[must_use]
     pub fn api(&self) -> Option<Api> {
         let path = self.path.split_once('?').map_or(self.path.as_str(), |(path, _)| path);
@@ -46,12 +46,12 @@ impl Seen {
         }
     }
 
-    /// All that is said in the last message, whatever the API: texts and results, as text.
+    /// The last message as text, for any API: texts and tool results.
     #[must_use]
     pub fn last(&self) -> String {
         let messages = self.messages();
         match self.api() {
-            // Results are messages of their own there.
+            // This API sends each result as a separate message.
             Some(Api::OpenAi) => {
                 let said = messages
                     .iter()
@@ -72,7 +72,7 @@ impl Seen {
         messages.and_then(Value::as_array).cloned().unwrap_or_default()
     }
 
-    /// What the model was told before all messages.
+    /// The system prompt.
     #[must_use]
     pub fn system(&self) -> String {
         match self.api() {
@@ -97,7 +97,7 @@ impl Seen {
     }
 }
 
-/// All strings that say something, one a line.
+/// All strings that are not empty, one per line.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -112,7 +112,7 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// Reads the next request; none if there is no more.
+/// Reads the next request; `None` at the end.
 pub(super) async fn read(reader: &mut BufReader<OwnedReadHalf>, connection: usize) -> Option<Seen> {
     let mut line = String::new();
     reader.read_line(&mut line).await.ok().filter(|n_read| *n_read > 0)?;

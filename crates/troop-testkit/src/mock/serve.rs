@@ -1,4 +1,4 @@
-//! Connections to the mock: HTTP by hand, because what real servers do wrong no library does.
+//! Connections to the mock: HTTP by hand, because no library makes the mistakes of real servers.
 
 use std::{
     io,
@@ -13,13 +13,13 @@ use tokio::{
 
 use super::{Answer, Break, Reply, Told, form, request};
 
-/// Serves until it is dropped, and all connections with it.
+/// Serves until it is dropped; all connections end with it.
 pub(super) async fn serve(listener: TcpListener, told: Arc<Told>) {
     let mut connections = JoinSet::new();
     for nth in 1.. {
         let Ok((stream, _)) = listener.accept().await else { return };
         let told = Arc::clone(&told);
-        // Who hangs up early has heard enough.
+        // A client may disconnect early.
         connections.spawn(async move { drop(converse(stream, &told, nth).await) });
         while connections.try_join_next().is_some() {}
     }
@@ -86,7 +86,7 @@ struct Streamed {
     way: super::Way,
 }
 
-/// What is left of a connection.
+/// Whether a connection stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     Usable,

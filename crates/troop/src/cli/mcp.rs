@@ -29,7 +29,7 @@ pub(crate) enum McpCommand {
 pub(crate) struct InstallArgs {
     /// Client to configure
     #[arg(value_enum)]
-    pub(crate) client: Client,
+    pub(crate) client: McpClient,
     /// Tool names to offer
     #[arg(long, value_enum, default_value_t = DialectArg::Board)]
     pub(crate) dialect: DialectArg,
@@ -43,7 +43,7 @@ pub(crate) struct InstallArgs {
 
 /// A program that uses MCP servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Client {
+pub(crate) enum McpClient {
     ClaudeCode,
     Codex,
     Gemini,

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use troop_model::Permissions;
 
-use super::values::Words;
+use super::values::WordParser;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemberCommand {
@@ -18,7 +18,7 @@ pub(crate) enum MemberCommand {
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
         /// What it may do without asking; at most what the lead may, until `troop member mode` widens it
-        #[arg(long, value_name = "MODE", value_parser = Words::modes())]
+        #[arg(long, value_name = "MODE", value_parser = WordParser::modes())]
         mode: Option<Permissions>,
     },
     /// Remove a member; its tasks go back to the board
@@ -65,7 +65,7 @@ pub(crate) enum MemberCommand {
         /// Name of the member
         name: String,
         /// What it may do without asking
-        #[arg(value_parser = Words::modes())]
+        #[arg(value_parser = WordParser::modes())]
         mode: Permissions,
     },
 }

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use troop_model::MessageKind;
 use uuid::Uuid;
 
-use super::values::{Words, request};
+use super::values::{WordParser, request};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MessageCommand {
@@ -18,7 +18,7 @@ pub(crate) enum MessageCommand {
         #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
         /// Kind of message
-        #[arg(long, value_name = "KIND", default_value = "message", value_parser = Words::kinds())]
+        #[arg(long, value_name = "KIND", default_value = "message", value_parser = WordParser::kinds())]
         kind: MessageKind,
         /// Id of the request that this answers
         #[arg(long, value_name = "ID", value_parser = request)]

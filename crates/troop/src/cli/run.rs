@@ -3,7 +3,7 @@
 use clap::Args;
 use troop_model::{Dollars, Permissions};
 
-use super::values::{Words, dollars};
+use super::values::{WordParser, dollars};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -22,7 +22,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub(crate) budget: Option<Dollars>,
     /// What members may do without asking
-    #[arg(long, value_name = "MODE", default_value = "default", value_parser = Words::modes())]
+    #[arg(long, value_name = "MODE", default_value = "default", value_parser = WordParser::modes())]
     pub(crate) permissions: Permissions,
     /// The lead only coordinates [default: if the built-in agent leads and has teammates]
     #[arg(long, overrides_with = "no_delegate")]

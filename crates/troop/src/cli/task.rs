@@ -3,10 +3,10 @@
 use clap::{Subcommand, ValueEnum};
 use troop_model::{MemberName, Metadata, TaskFilter, TaskRef};
 
-use super::values::{Words, member, metadata};
+use super::values::{WordParser, member, metadata};
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum TaskCommand {
+pub(crate) enum TaskSubcommand {
     /// Create a task
     Create {
         /// What it is about, in one line
@@ -23,7 +23,7 @@ pub(crate) enum TaskCommand {
     /// List tasks, 30 per page
     List {
         /// Tasks to list; completed includes cancelled
-        #[arg(long, value_name = "STATUS", default_value = "active", value_parser = Words::filters())]
+        #[arg(long, value_name = "STATUS", default_value = "active", value_parser = WordParser::filters())]
         status: TaskFilter,
         /// Page to show
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]

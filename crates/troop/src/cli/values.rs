@@ -17,19 +17,19 @@ use crate::report::{Hint, HintCommand, Usage};
 
 /// One of a few words: shown in the help, and completed by shells.
 #[derive(Clone, Debug)]
-pub(super) struct Words<T> {
+pub(super) struct WordParser<T> {
     shown: Vec<&'static str>,
     parse: fn(&str) -> Result<T, UnknownWord>,
 }
 
-impl Words<Permissions> {
+impl WordParser<Permissions> {
     pub(super) fn modes() -> Self {
         let shown = Permissions::ALL.iter().map(|it| it.as_str()).collect();
         Self { shown, parse: Permissions::from_str }
     }
 }
 
-impl Words<MessageKind> {
+impl WordParser<MessageKind> {
     /// The kinds that people send; troop itself sends the others.
     pub(super) fn kinds() -> Self {
         let kinds = [
@@ -45,7 +45,7 @@ impl Words<MessageKind> {
     }
 }
 
-impl Words<TaskFilter> {
+impl WordParser<TaskFilter> {
     pub(super) fn filters() -> Self {
         let statuses = Status::ALL.iter().map(|it| it.as_str());
         Self {
@@ -55,7 +55,7 @@ impl Words<TaskFilter> {
     }
 }
 
-impl<T: Clone + Send + Sync + 'static> TypedValueParser for Words<T> {
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for WordParser<T> {
     type Value = T;
 
     fn parse_ref(

@@ -8,6 +8,9 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
+use troop_app::{
+    agents::RunnableAgents, surroundings::Surroundings, team::TeamDesk, trust::ProjectTrust,
+};
 use troop_model::{NewMember, NewTeamCommand, Settings, TeamId, quoted};
 use troop_runtime::{Following, HooksConfig, LeadThinks};
 use troop_store::Missing;
@@ -15,14 +18,12 @@ use uuid::Uuid;
 
 use super::run as running;
 use crate::{
-    cli::{DemoArgs, Global, LeadArgs},
-    config::{CheckFiles, Config, HookFiles, Surroundings, Teams},
-    desk::Desk,
-    leading::{Beginning, Finished, Leading, Runnable},
+    cli::{DemoArgs, LeadArgs},
+    desk, environment,
+    leading::{Beginning, Leading, RunOutcome},
     output::Printer,
     render,
     report::{CallerOptions, Hint, HintCommand, Refused, quoted_path},
-    trust::Trust,
 };
 
 /// The sample's own tests: nothing is done before they pass.
@@ -45,13 +46,8 @@ const SAMPLE: [(&str, &str); 9] = [
     ("tally/.demo/teammate.script", include_str!("demo/sample/teammate.script")),
 ];
 
-pub(super) async fn run(
-    args: &DemoArgs,
-    global: &Global,
-    user: String,
-    printer: &Printer,
-) -> Result<()> {
-    if super::doctor::find("python3").is_none() {
+pub(super) async fn run(args: &DemoArgs, own: Surroundings, printer: &Printer) -> Result<()> {
+    if own.environment.find_program("python3").is_none() {
         let install = HintCommand::other("apt-get").words(["install", "python3"]);
         let hint = Hint::to("install it", install).then_to("", HintCommand::troop("demo"));
         return Err(Refused::new(
@@ -60,17 +56,12 @@ pub(super) async fn run(
         )
         .into());
     }
-    let place = Place::make()?;
-    place.commit().await?;
-    let surroundings = place.surroundings(user);
-    let global = Global {
-        store: None,
-        team: None,
-        acting: None,
-        home: Some(place.home()),
-        ..global.clone()
-    };
-    let mut desk = Desk::open(&global, surroundings, Following::Always, Missing::Make).await?;
+    let place = DemoFolder::make()?;
+    if own.environment.find_program("git").is_some() {
+        place.commit().await?;
+    }
+    let surroundings = place.surroundings(own);
+    let mut desk = desk::open(surroundings, Following::Always, Missing::Make, printer).await?;
     if !printer.json {
         printer.text(&place.introduction(args.keep, printer.width()))?;
     }
@@ -79,9 +70,10 @@ pub(super) async fn run(
     conclude(&finished?, &place, printer).await
 }
 
-async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Finished> {
-    let trust = Trust::look(&desk.surroundings)?;
-    let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, None)?);
+async fn lead(args: &DemoArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<RunOutcome> {
+    let trust = ProjectTrust::look(&desk.surroundings)?;
+    let agents =
+        Arc::new(RunnableAgents::new(&desk.surroundings, &trust, environment::program()?, None)?);
     let new = NewTeamCommand {
         team: TeamId(Uuid::now_v7()),
         name: "tally".parse().map_err(troop_model::Refusal::from)?,
@@ -104,7 +96,9 @@ async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Fin
     let signature = desk.signature()?;
     let board = desk.session.create(&signature, new).await?.clone();
     let args = LeadArgs { grace: 3, keep: args.keep };
-    let (is_new, instead, left) = (true, None, None);
+    let is_new = true;
+    let instead = None;
+    let left = None;
     let thinks = LeadThinks::Here;
     let trust = &trust;
     let leading =
@@ -114,7 +108,7 @@ async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Fin
 }
 
 /// Lets the sample's own tests say what the team's work is worth.
-async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Result<()> {
+async fn conclude(finished: &RunOutcome, place: &DemoFolder, printer: &Printer) -> Result<()> {
     let tested = troop_process::command("python3")
         .args(["-B", "-m", "unittest"])
         .current_dir(place.project())
@@ -159,9 +153,9 @@ fn tests(says: &str, is_good: bool) -> String {
 }
 
 /// Where a demonstration takes place. It stays there afterwards.
-struct Place(PathBuf);
+struct DemoFolder(PathBuf);
 
-impl Place {
+impl DemoFolder {
     fn make() -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("troop-demo-").tempdir().map_err(|error| {
             let message = format!("no temporary folder can be made: {error}");
@@ -179,9 +173,6 @@ impl Place {
 
     /// Makes the sample a repository, so that each teammate has a folder and a branch of its own.
     async fn commit(&self) -> Result<()> {
-        if super::doctor::find("git").is_none() {
-            return Ok(());
-        }
         let identity = ["-c", "user.name=troop", "-c", "user.email=troop@localhost"];
         let steps: [&[&str]; 3] = [
             &["init", "--quiet", "--initial-branch=main"],
@@ -223,19 +214,14 @@ impl Place {
         self.0.join("home")
     }
 
-    fn surroundings(&self, user: String) -> Surroundings {
+    /// The surroundings of the sample: its own home and project, and a hook.
+    fn surroundings(&self, own: Surroundings) -> Surroundings {
         let hook = json!({"hooks": [{"event": "task-completed", "command": "sh .demo/check.sh"}]});
-        Surroundings {
-            home: self.home(),
-            project: self.project(),
-            config: Config::default(),
-            user,
-            teams: Teams::of(&[]),
-            hooks: HookFiles { personal: HooksConfig::read(&hook).0, project: Vec::new() },
-            checks: CheckFiles::default(),
-            project_agent: None,
-            warnings: Vec::new(),
-        }
+        let mut surroundings =
+            Surroundings::bare(own.environment, self.home(), self.project(), own.user);
+        surroundings.choices.home = Some(self.home());
+        surroundings.personal.hooks = HooksConfig::read(&hook).0;
+        surroundings
     }
 
     /// What is about to happen, and how to look at it meanwhile where it stays.
@@ -261,7 +247,8 @@ impl Place {
     }
 
     fn where_to_look(&self, width: usize) -> String {
-        let (troop, code) = (program(), self.project());
+        let troop = program();
+        let code = self.project();
         let lines = [
             (self.export(), ""),
             (format!("{troop} events"), "# everything that happened"),

@@ -2,28 +2,28 @@
 
 mod leftovers;
 
-use std::{collections::BTreeMap, env, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
 use serde_json::json;
 use troop_agent::builtin::Endpoint;
+use troop_app::{
+    agents::{self, Agents, thinking::ThinkingPlace},
+    surroundings::{Surroundings, TeammateMode, parse_store},
+    trust::{self, ProjectTrust},
+};
 use troop_model::{Status, TeamId};
-use troop_runtime::{Board, Clock, Following, Session};
+use troop_runtime::{Board, Clock, Following, StoreSession};
 use troop_store::Missing;
 
 use crate::{
-    agents::{self, Agents},
-    cli::Global,
-    config::{self, Surroundings, TeammateMode},
     output::Printer,
     render,
     report::{CallerOptions, Hint, HintCommand, Report},
-    thinking,
-    trust::{self, Trust},
 };
 
 pub(super) use leftovers::Care;
-use leftovers::Done;
+use leftovers::DoneTasks;
 
 /// Clocks that are apart by more than this are worth a word.
 const TOLERATED_SKEW_SECONDS: u64 = 5;
@@ -31,14 +31,14 @@ const TOLERATED_SKEW_SECONDS: u64 = 5;
 /// One thing that was looked at.
 struct Check {
     name: String,
-    state: State,
+    state: CheckState,
     says: String,
     /// What to type to repair it, or to use it.
     fix: Option<Hint>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CheckState {
     Good,
     /// Something optional is missing.
     Missing,
@@ -47,35 +47,35 @@ enum State {
 
 impl Check {
     fn good(name: &str, says: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), state: State::Good, says: says.into(), fix: None }
+        Self { name: name.to_owned(), state: CheckState::Good, says: says.into(), fix: None }
     }
 
     fn bad(name: &str, error: &anyhow::Error) -> Self {
         let report = Report::new(error);
-        Self { name: name.to_owned(), state: State::Bad, says: report.message, fix: report.hint }
+        Self {
+            name: name.to_owned(),
+            state: CheckState::Bad,
+            says: report.message,
+            fix: report.hint,
+        }
     }
 }
 
-pub(super) async fn run(
-    global: &Global,
-    surroundings: Surroundings,
-    care: Care,
-    printer: &Printer,
-) -> Result<()> {
+pub(super) async fn run(surroundings: &Surroundings, care: Care, printer: &Printer) -> Result<()> {
     let mut checks = vec![Check::good("troop", env!("CARGO_PKG_VERSION"))];
-    checks.push(home(&surroundings));
-    checks.push(configuration(&surroundings));
-    checks.push(teams(&surroundings));
-    checks.push(hooks(&surroundings));
-    let (stored, done) = store(global, &surroundings).await;
+    checks.push(home(surroundings));
+    checks.push(configuration(surroundings));
+    checks.push(teams(surroundings));
+    checks.push(hooks(surroundings));
+    let (stored, done) = store(surroundings).await;
     checks.extend(stored);
-    checks.extend(leftovers::check(&surroundings, care, &done).await);
-    checks.push(agents(&surroundings));
-    checks.push(model(&surroundings));
-    checks.push(git());
-    checks.extend(clients());
+    checks.extend(leftovers::check(surroundings, care, &done).await);
+    checks.push(agents(surroundings));
+    checks.push(model(surroundings));
+    checks.push(git(surroundings));
+    checks.extend(clients(surroundings));
     show(&checks, printer)?;
-    let n_bad = checks.iter().filter(|check| check.state == State::Bad).count();
+    let n_bad = checks.iter().filter(|check| check.state == CheckState::Bad).count();
     match n_bad {
         0 => Ok(()),
         1 => Err(anyhow::anyhow!("1 thing needs attention")),
@@ -93,7 +93,7 @@ fn home(surroundings: &Surroundings) -> Check {
         Ok(()) => Check::good("home", home.display().to_string()),
         Err(error) => Check {
             name: "home".to_owned(),
-            state: State::Bad,
+            state: CheckState::Bad,
             says: format!("`{}` cannot be written: {error}", home.display()),
             fix: Some("make it writable, or use another: `TROOP_HOME=/path troop …`".into()),
         },
@@ -102,7 +102,7 @@ fn home(surroundings: &Surroundings) -> Check {
 
 fn configuration(surroundings: &Surroundings) -> Check {
     let mut files = vec![surroundings.home.join("config.json")];
-    files.extend(surroundings.hooks.project.iter().map(|(path, _)| path.clone()));
+    files.extend(surroundings.shared.hooks.iter().map(|(path, _)| path.clone()));
     let found: Vec<_> =
         files.iter().filter(|file| file.exists()).map(|file| file.display().to_string()).collect();
     match surroundings.warnings.as_slice() {
@@ -110,7 +110,7 @@ fn configuration(surroundings: &Surroundings) -> Check {
         [] => Check::good("config", found.join(", ")),
         warnings => Check {
             name: "config".to_owned(),
-            state: State::Bad,
+            state: CheckState::Bad,
             says: warnings.join("; "),
             fix: Some("correct the file".into()),
         },
@@ -119,8 +119,8 @@ fn configuration(surroundings: &Surroundings) -> Check {
 
 /// What the built-in agent would think with.
 fn model(surroundings: &Surroundings) -> Check {
-    let found = thinking::options((&surroundings.home, &surroundings.project), None, None);
-    match found {
+    let Surroundings { home, project, environment, .. } = surroundings;
+    match (ThinkingPlace { home, project, environment }).options(None, None) {
         Ok(options) => {
             let Endpoint { api, base_url, model, .. } = &options.endpoint;
             let price = if options.price.is_some() { "known" } else { "unknown" };
@@ -128,9 +128,9 @@ fn model(surroundings: &Surroundings) -> Check {
         }
         Err(unfit) => Check {
             name: "model".to_owned(),
-            state: State::Missing,
+            state: CheckState::Missing,
             says: unfit.why,
-            fix: Some(unfit.hint.into()),
+            fix: Some(unfit.hint),
         },
     }
 }
@@ -147,25 +147,26 @@ fn teams(surroundings: &Surroundings) -> Check {
     };
     Check {
         name: "teams".to_owned(),
-        state: State::Missing,
+        state: CheckState::Missing,
         says: format!("switched off by {}", off.by),
         fix: Some(Hint::from(&off.fix)),
     }
 }
 
 fn hooks(surroundings: &Surroundings) -> Check {
-    let trust = match Trust::look(surroundings) {
+    let trust = match ProjectTrust::look(surroundings) {
         Ok(trust) => trust,
-        Err(error) => return Check::bad("hooks", &error),
+        Err(error) => return Check::bad("hooks", &error.into()),
     };
     if let Some(warning) = trust.warning() {
         let name = "hooks".to_owned();
-        return Check { name, state: State::Missing, says: warning, fix: None };
+        return Check { name, state: CheckState::Missing, says: warning.to_string(), fix: None };
     }
     let allowed = trust::allowed_hooks(surroundings, &trust);
     if allowed.hooks.is_empty() && !surroundings.warnings.is_empty() {
-        let (name, says) = ("hooks".to_owned(), "cannot be read: see `config`".to_owned());
-        return Check { name, state: State::Missing, says, fix: None };
+        let name = "hooks".to_owned();
+        let says = "cannot be read: see `config`".to_owned();
+        return Check { name, state: CheckState::Missing, says, fix: None };
     }
     let says = match allowed.hooks.len() {
         _ if !allowed.is_enabled => "switched off".to_owned(),
@@ -176,23 +177,20 @@ fn hooks(surroundings: &Surroundings) -> Check {
 }
 
 /// The store and its teams, with what is done in those.
-async fn store(
-    global: &Global,
-    surroundings: &Surroundings,
-) -> (Vec<Check>, BTreeMap<TeamId, Done>) {
+async fn store(surroundings: &Surroundings) -> (Vec<Check>, BTreeMap<TeamId, DoneTasks>) {
     let mut done = BTreeMap::new();
-    let url = match config::parse_store(&surroundings.store_url(global)) {
+    let url = match parse_store(&surroundings.store_url()) {
         Ok(url) => url,
-        Err(error) => return (vec![Check::bad("store", &error)], done),
+        Err(error) => return (vec![Check::bad("store", &error.into())], done),
     };
-    let is_default = surroundings.is_default_store(global);
+    let is_default = surroundings.is_default_store();
     let missing = if is_default { Missing::Make } else { Missing::Refuse };
     let store = match troop_store::open(&url, missing).await {
         Ok(store) => store,
         Err(error) => return (vec![Check::bad("store", &error.into())], done),
     };
     let mut checks = vec![Check::good("store", url.to_string())];
-    let session = Session::new(Arc::clone(&store), Clock::system(), Following::WhenAsked);
+    let session = StoreSession::new(Arc::clone(&store), Clock::system(), Following::WhenAsked);
     let teams = match session.teams().await {
         Ok(teams) => teams,
         Err(error) => {
@@ -215,9 +213,9 @@ async fn store(
 }
 
 /// Who did the tasks that are done and merged.
-fn done_in(state: &troop_model::State) -> Done {
+fn done_in(state: &troop_model::State) -> DoneTasks {
     let tasks = state.tasks().iter();
-    let done = tasks.filter(|it| it.status == Status::Completed && it.merged.is_some());
+    let done = tasks.filter(|it| it.status == Status::Completed && it.proof.merged.is_some());
     done.filter_map(|it| Some((it.number, it.owner.clone()?))).collect()
 }
 
@@ -231,7 +229,7 @@ async fn team_check(name: &str, board: &Board) -> Check {
     if ahead.as_secs() > TOLERATED_SKEW_SECONDS {
         return Check {
             name: name.to_owned(),
-            state: State::Bad,
+            state: CheckState::Bad,
             says: format!("its log is {} ahead of this machine's clock", render::span(ahead)),
             fix: Some("set the clocks of all machines that share the store, for example with `timedatectl set-ntp true`".into()),
         };
@@ -246,19 +244,19 @@ fn agents(surroundings: &Surroundings) -> Check {
     }
     Check {
         name: "agents".to_owned(),
-        state: State::Bad,
+        state: CheckState::Bad,
         says: wrong.join("; "),
         fix: Some("correct the file".into()),
     }
 }
 
 /// Git, which keeps teammates apart.
-fn git() -> Check {
-    match find("git") {
+fn git(surroundings: &Surroundings) -> Check {
+    match surroundings.environment.find_program("git") {
         Some(path) => Check::good("git", path.display().to_string()),
         None => Check {
             name: "git".to_owned(),
-            state: State::Missing,
+            state: CheckState::Missing,
             says: "not installed".to_owned(),
             fix: Some("to give each teammate its own worktree: `apt-get install git`".into()),
         },
@@ -266,7 +264,7 @@ fn git() -> Check {
 }
 
 /// The installed agents that can join a team over MCP. troop needs none of them.
-fn clients() -> impl Iterator<Item = Check> {
+fn clients(surroundings: &Surroundings) -> impl Iterator<Item = Check> {
     let known = [
         ("claude", "claude-code"),
         ("codex", "codex"),
@@ -274,25 +272,20 @@ fn clients() -> impl Iterator<Item = Check> {
         ("opencode", "opencode"),
     ];
     known.into_iter().filter_map(|(program, client)| {
-        let says = find(program)?.display().to_string();
+        let says = surroundings.environment.find_program(program)?.display().to_string();
         let install = HintCommand::troop("mcp install").word(client);
         let fix = Hint::to("to let it join a team", install);
         Some(Check { fix: Some(fix), ..Check::good(program, says) })
     })
 }
 
-pub(super) fn find(program: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
-}
-
 fn show(checks: &[Check], printer: &Printer) -> Result<()> {
     let typed = CallerOptions::typed();
     if printer.json {
         let word = |state| match state {
-            State::Good => "good",
-            State::Missing => "missing",
-            State::Bad => "bad",
+            CheckState::Good => "good",
+            CheckState::Missing => "missing",
+            CheckState::Bad => "bad",
         };
         let checks: Vec<_> = checks
             .iter()
@@ -306,9 +299,9 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     for check in checks {
         let mark = match check.state {
-            State::Good => render::paint(render::GOOD, "✓"),
-            State::Missing => render::paint(render::DIM, "–"),
-            State::Bad => render::paint(render::BAD, "✗"),
+            CheckState::Good => render::paint(render::GOOD, "✓"),
+            CheckState::Missing => render::paint(render::DIM, "–"),
+            CheckState::Bad => render::paint(render::BAD, "✗"),
         };
         printer.line(&format!(
             "{mark} {}  {}",

@@ -1,11 +1,12 @@
 //! `troop events`
 
 use anyhow::Result;
+use troop_app::team::TeamDesk;
 use troop_model::{Event, Fact, TaskNumber, Version, encode};
 
-use crate::{cli::EventsArgs, desk::Desk, output::Printer, render};
+use crate::{cli::EventsArgs, output::Printer, render};
 
-pub(super) async fn run(args: &EventsArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(args: &EventsArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
     let task = match args.task.clone() {
         Some(task) => Some(board.look(move |state| state.resolve(&task)).await??),

@@ -8,23 +8,26 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
-use troop_app::whole_file::{FileAccess, FileDraft};
+use troop_app::{
+    team::TeamDesk,
+    trust::imported_commands,
+    whole_file::{FileAccess, FileDraft},
+};
 use troop_model::{State, TaskView, Time, Version};
+use troop_protocol::TeamStanding;
 use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
 
 use super::team;
 use crate::{
-    desk::{Desk, TeamStanding},
     output::Printer,
     render,
     report::{CallerOptions, Hint, HintCommand, Refused, Usage},
-    trust::imported_runs,
 };
 
 pub(super) async fn export(
     name: Option<&str>,
     output: Option<&Path>,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(name).await?;
@@ -47,7 +50,7 @@ pub(super) async fn export(
 async fn to_file(
     path: &Path,
     team: (troop_model::TeamId, String),
-    desk: &Desk,
+    desk: &TeamDesk,
 ) -> Result<ExportHeader> {
     let unwritten = || format!("`{}` cannot be written", path.display());
     let mut file = BufWriter::new(FileDraft::new(path).with_context(unwritten)?);
@@ -64,7 +67,7 @@ const MAX_NAMED: usize = 5;
 
 /// Whether what an imported team would run may run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Consent {
+pub(super) enum ImportConsent {
     /// A person said so.
     Given,
     /// A person is asked.
@@ -74,8 +77,8 @@ pub(super) enum Consent {
 pub(super) async fn import(
     file: &Path,
     name: Option<&str>,
-    consent: Consent,
-    desk: &mut Desk,
+    consent: ImportConsent,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let name = name.map(team::team_name).transpose()?;
@@ -104,7 +107,7 @@ pub(super) async fn import(
         None => again,
     };
     let again = again.word("--yes");
-    if consent == Consent::Asked && !may_run(&state, file, &again, desk, printer)? {
+    if consent == ImportConsent::Asked && !may_run(&state, file, &again, desk, printer)? {
         return printer.line("nothing was imported");
     }
     let board = desk.session.import(events, name).await?.clone();
@@ -123,10 +126,10 @@ fn may_run(
     state: &State,
     file: &Path,
     again: &HintCommand,
-    desk: &Desk,
+    desk: &TeamDesk,
     printer: &Printer,
 ) -> Result<bool> {
-    let runs = imported_runs(state, &desk.surroundings, file);
+    let runs = imported_commands(state, &desk.surroundings, file);
     if runs.is_empty() {
         return Ok(true);
     }
@@ -150,7 +153,7 @@ pub(super) async fn replay(
     name: Option<&str>,
     until: Option<u64>,
     at: Option<Time>,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let moment = match (until, at) {
@@ -177,8 +180,8 @@ pub(super) async fn replay(
         let lease = team.lead_lease.as_ref();
         TeamStanding::of(team, lease.is_some_and(|lease| lease.until > now))
     });
-    let seen = (now, CallerOptions::typed().about(name));
-    let status = render::team_status(&state, &members, standing.as_str(), &seen);
+    let options = CallerOptions::typed().about(name);
+    let status = render::team_status(&state, &members, standing.as_str(), now, &options);
     let tasks = render::board(&rows, printer.width());
     let when = format!("version {}, {}", state.version(), render::moment(now));
     printer.text(&format!("{}\n{status}\n{tasks}", render::paint(render::DIM, &when)))

@@ -3,19 +3,19 @@
 use std::io;
 
 use anyhow::{Context as _, Result};
+use troop_app::team::TeamDesk;
 use troop_model::{MemberName, Refusal};
 use troop_protocol::{TranscriptEdge, TranscriptEntry, TranscriptPage};
 use troop_runtime::{TranscriptFeed, TranscriptReader};
 
 use crate::{
     cli::LogArgs,
-    desk::Desk,
     output::Printer,
     render,
     report::{Hint, HintCommand, Refused},
 };
 
-pub(super) async fn run(args: &LogArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(args: &LogArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
     let folder = desk.folder(board.team());
     let text = args.member.clone();

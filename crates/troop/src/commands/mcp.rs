@@ -8,32 +8,33 @@ use anyhow::Result;
 use clap::ValueEnum as _;
 use rmcp::ServiceExt as _;
 use tokio_util::task::TaskTracker;
+use troop_app::team::{MemberCaller, MemberOptions, TeamDesk};
 use troop_model::{ActorKind, MemberName, State};
 use troop_protocol::{Gate, Session};
 
 use crate::{
     cli::{InstallArgs, McpArgs, McpCommand},
-    config,
-    desk::Desk,
+    environment,
     mcp::{
-        Caller, Surrounded, TeamService,
-        install::{self, Server},
+        TeamService,
+        install::{self, ServerCommand},
     },
     output::Printer,
     report::{Hint, HintCommand, Refused, Usage},
 };
 
 /// Serves until the client goes, or tells a client about the server.
-pub(super) async fn run(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     match &args.command {
         Some(McpCommand::Install(args)) => install(args, desk, printer).await,
         None => Box::pin(serve(args, desk, printer)).await,
     }
 }
 
-async fn serve(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn serve(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let service = service(args, desk).await?;
-    let (tracker, caller) = (service.tracker(), service.caller());
+    let tracker = service.tracker();
+    let caller = service.caller();
     if let Some(address) = args.listen {
         let token = token_file(desk).await?;
         return listen::serve(service, address, &token, printer).await;
@@ -51,14 +52,14 @@ async fn serve(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()>
 }
 
 /// Where the token is that clients of the member show.
-async fn token_file(desk: &mut Desk) -> Result<PathBuf> {
+async fn token_file(desk: &mut TeamDesk) -> Result<PathBuf> {
     let member = member(desk, HintCommand::troop("mcp")).await?;
     let team = desk.team(None).await?.team().to_string();
     Ok(desk.surroundings.home.join("teams").join(team).join(format!("mcp-{member}.token")))
 }
 
 /// The member that is meant.
-async fn member(desk: &mut Desk, typed: HintCommand) -> Result<MemberName> {
+async fn member(desk: &mut TeamDesk, typed: HintCommand) -> Result<MemberName> {
     let board = desk.team(None).await?;
     let signature = desk.signature()?;
     if signature.actor.kind != ActorKind::Agent {
@@ -78,7 +79,7 @@ async fn member(desk: &mut Desk, typed: HintCommand) -> Result<MemberName> {
 }
 
 /// The service for the member that is meant.
-async fn service(args: &McpArgs, desk: &mut Desk) -> Result<TeamService> {
+async fn service(args: &McpArgs, desk: &mut TeamDesk) -> Result<TeamService> {
     let member = member(desk, HintCommand::troop("mcp")).await?;
     let board = desk.team(None).await?;
     let gate = match &desk.surroundings.teams.off {
@@ -87,22 +88,28 @@ async fn service(args: &McpArgs, desk: &mut Desk) -> Result<TeamService> {
     };
     let actor = troop_model::Actor::agent(&member);
     let session = Session { actor, origin: desk.signature()?.origin };
-    let around = Surrounded {
+    let options = MemberOptions {
+        member,
+        dialect: args.dialect.into(),
+        gate,
+        session,
         store: std::sync::Arc::clone(&desk.store),
         clock: desk.clock.clone(),
         teams: desk.surroundings.home.join("teams"),
         max_teammates: desk.surroundings.teams.max_teammates,
     };
-    let caller = Caller::new(board, (member, session), (args.dialect.into(), gate), around);
+    let caller = MemberCaller::new(board, options);
     Ok(TeamService::new(caller, TaskTracker::new()))
 }
 
-async fn install(args: &InstallArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn install(args: &InstallArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let server = server(args, desk).await?;
     if args.print {
         return printer.text(&install::snippet(args.client, &server)?);
     }
-    let codex_home = config::codex_home();
+    let environment = &desk.surroundings.environment;
+    let codex_home = environment.variable("CODEX_HOME").map(PathBuf::from);
+    let codex_home = codex_home.or_else(|| environment.below_home(".codex"));
     let path = install::place(args.client, &desk.surroundings.project, codex_home.as_deref())?;
     let change = install::plan(args.client, &path, &server)?;
     let path = change.path.display();
@@ -126,25 +133,26 @@ async fn install(args: &InstallArgs, desk: &mut Desk, printer: &Printer) -> Resu
 }
 
 /// How a client starts the server for the member and the team that are meant.
-async fn server(args: &InstallArgs, desk: &mut Desk) -> Result<Server> {
+async fn server(args: &InstallArgs, desk: &mut TeamDesk) -> Result<ServerCommand> {
     let client = args.client.to_possible_value();
     let client = client.as_ref().map_or("CLIENT", |it| it.get_name());
     let member = member(desk, HintCommand::troop("mcp install").word(client)).await?;
     let board = desk.team(None).await?;
     let team = board.look(|state: &State| state.team().map(|team| team.name.to_string())).await?;
-    let own = std::env::current_exe()?;
+    let own = environment::program()?;
     // By its name where that means this program, so that a project's file works for others too.
-    let is_found = config::find_program("troop").is_some_and(|found| found == own);
+    let found = desk.surroundings.environment.find_program("troop");
+    let is_found = found.and_then(|found| found.canonicalize().ok()).is_some_and(|it| it == own);
     let program = if is_found { "troop".to_owned() } else { own.display().to_string() };
     let mut arguments = vec!["mcp".to_owned()];
     let mut add = |name: &str, value: Option<String>| {
         arguments.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
     };
     add("--home", desk.other_home().map(|home| home.display().to_string()));
-    add("--store", desk.other_store().map(str::to_owned));
+    add("--store", desk.other_store());
     add("--team", team);
     add("--as", Some(member.to_string()));
     let dialect = args.dialect.to_possible_value();
     add("--dialect", dialect.map(|it| it.get_name().to_owned()));
-    Ok(Server { program, arguments })
+    Ok(ServerCommand { program, arguments })
 }

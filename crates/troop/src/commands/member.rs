@@ -6,11 +6,16 @@ mod running;
 use anyhow::Result;
 use serde_json::json;
 use smol_str::SmolStr;
+use troop_app::{agents::Agents, team::TeamDesk};
 use troop_model::{Command, Fact, Member, MemberName, Refusal, Time};
 
-use crate::{agents::Agents, cli::MemberCommand, desk::Desk, output::Printer, render};
+use crate::{cli::MemberCommand, output::Printer, render};
 
-pub(super) async fn run(command: MemberCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(
+    command: MemberCommand,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     match command {
         MemberCommand::Add { member, expertise, model, mode } => {
             let mut new = Agents::read(&desk.surroundings).member(&member)?;
@@ -45,7 +50,7 @@ pub(super) async fn run(command: MemberCommand, desk: &mut Desk, printer: &Print
 async fn remove(
     name: &str,
     reason: Option<String>,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let member: MemberName = name.parse().map_err(Refusal::from)?;
@@ -62,7 +67,12 @@ async fn remove(
     })
 }
 
-async fn confirm(desk: &mut Desk, verb: &str, name: &MemberName, printer: &Printer) -> Result<()> {
+async fn confirm(
+    desk: &mut TeamDesk,
+    verb: &str,
+    name: &MemberName,
+    printer: &Printer,
+) -> Result<()> {
     let member = find(desk, name.as_str()).await?;
     if printer.json {
         return printer.json(&member);
@@ -70,12 +80,13 @@ async fn confirm(desk: &mut Desk, verb: &str, name: &MemberName, printer: &Print
     printer.text(&format!("{verb} {} ({}, {})\n", member.name, member.agent, member.permissions))
 }
 
-async fn find(desk: &mut Desk, name: &str) -> Result<Member> {
-    let (board, name) = (desk.team(None).await?, name.to_owned());
+async fn find(desk: &mut TeamDesk, name: &str) -> Result<Member> {
+    let board = desk.team(None).await?;
+    let name = name.to_owned();
     Ok(board.look(move |state| state.find_member(&name).cloned()).await??)
 }
 
-async fn list(desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn list(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
     let members = desk.waiting_roster(&board).await?;
     if printer.json {

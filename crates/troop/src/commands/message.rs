@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use troop_app::{story::shown_question, team::TeamDesk};
 use troop_model::{
     Actor, ActorKind, Command, Fact, Member, MemberState, Message, MessageKind, MessageView,
     Outgoing, Party, Refusal, Role, State,
@@ -11,13 +12,16 @@ use uuid::Uuid;
 use super::given;
 use crate::{
     cli::MessageCommand,
-    desk::Desk,
     output::Printer,
     render,
     report::{CallerOptions, Hint, HintCommand, Refused},
 };
 
-pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(
+    command: MessageCommand,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     match command {
         MessageCommand::Send { to, content, summary, kind, request, approve, deny } => {
             let outgoing = Outgoing {
@@ -30,14 +34,15 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
         }
         MessageCommand::Answer { member, answer, content, request } => {
             let said = content.map(given).transpose()?.unwrap_or_default();
-            let (member, request) = (member.as_str(), request.as_deref());
+            let member = member.as_str();
+            let request = request.as_deref();
             let (question, outgoing) =
                 answer_to(member, request, (answer == "yes", said), desk).await?;
             if printer.json {
                 return send(outgoing, desk, printer).await;
             }
             desk.submit(Command::Send(outgoing)).await?;
-            let question = render::question(&question, &CallerOptions::typed());
+            let question = CallerOptions::typed().written(&shown_question(&question));
             printer.text(&format!("{answer} to {member}: {question}\n"))
         }
         MessageCommand::Broadcast { content, summary } => {
@@ -57,9 +62,10 @@ async fn answer_to(
     member: &str,
     request: Option<&str>,
     (is_yes, content): (bool, String),
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
 ) -> Result<(String, Outgoing)> {
-    let (board, name) = (desk.team(None).await?, member.to_owned());
+    let board = desk.team(None).await?;
+    let name = member.to_owned();
     let open = move |state: &State| {
         let asker = Party::member(&state.find_member(&name)?.name);
         let open = state.requests().filter(|(_, it)| it.from == asker);
@@ -96,7 +102,7 @@ async fn answer_to(
     Ok((question, outgoing))
 }
 
-async fn send(outgoing: Outgoing, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn send(outgoing: Outgoing, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let done = desk.submit(Command::Send(outgoing)).await?;
     let sent = done.events.iter().find_map(|event| {
         let Fact::MessageSent { id, readers, .. } = &event.fact else { return None };
@@ -117,7 +123,7 @@ async fn send(outgoing: Outgoing, desk: &mut Desk, printer: &Printer) -> Result<
     printer.text(&format!("stored for {}\n", names.join(", ")))
 }
 
-async fn read(peek: bool, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn read(peek: bool, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let actor = desk.actor()?;
     let board = desk.team(None).await?;
     let (reader, unread) = board
@@ -136,7 +142,7 @@ async fn read(peek: bool, desk: &mut Desk, printer: &Printer) -> Result<()> {
     Ok(())
 }
 
-async fn read_all(desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn read_all(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let actor = desk.actor()?;
     let board = desk.team(None).await?;
     let messages = board
@@ -144,7 +150,8 @@ async fn read_all(desk: &mut Desk, printer: &Printer) -> Result<()> {
             let is_member = actor.kind == ActorKind::Agent
                 && state.find_member(&actor.name).is_ok_and(|member| member.role == Role::Member);
             if is_member {
-                let (what, may) = ("read the mail of others", "the lead or a person");
+                let what = "read the mail of others";
+                let may = "the lead or a person";
                 return Err(Refusal::Forbidden { who: actor.name, what, may });
             }
             Ok(state.mailbox().iter().cloned().collect::<Vec<Message>>())

@@ -9,19 +9,21 @@ use tokio::{
     sync::mpsc::UnboundedReceiver,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use troop_app::team::TeamDesk;
 use troop_runtime::{Layout, Mirror, MirrorError, MirrorNotice, MirrorOptions};
 
-use crate::{desk::Desk, output::Printer, render};
+use crate::{output::Printer, render};
 
 pub(super) async fn run(
     folder: &Path,
     layout: Layout,
     once: bool,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;
-    let (clock, lead) = (desk.clock.clone(), Some(desk.folder(board.team())));
+    let clock = desk.clock.clone();
+    let lead = Some(desk.folder(board.team()));
     let options = MirrorOptions { board, clock, folder: folder.to_owned(), layout, lead };
     let mut mirror = Mirror::open(options).await.map_err(plain)?;
     let mut notices = mirror.notices();
@@ -47,7 +49,8 @@ async fn keep(
     [mut interrupted, mut terminated]: [Signal; 2],
     printer: &Printer,
 ) -> Result<()> {
-    let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+    let stop = CancellationToken::new();
+    let tracker = TaskTracker::new();
     let mut kept = tracker.spawn(mirror.run(stop.clone()));
     tracker.close();
     let ended = loop {

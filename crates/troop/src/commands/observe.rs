@@ -16,7 +16,7 @@ use troop_runtime::Clock;
 
 use self::{
     pieces::{Piece, Pieces},
-    showing::{Form, Showing},
+    showing::{ObservedForm, Showing},
     state::Keeper,
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
     output::Printer,
     render,
     report::Stopped,
-    signals::{Signals, Wanted},
+    signals::{Signals, StopSignal},
 };
 
 /// How many pieces of the stream wait at most.
@@ -44,12 +44,15 @@ pub(super) async fn run(args: &ObserveArgs, printer: &Printer) -> Result<()> {
     if args.capabilities {
         return capabilities(printer);
     }
-    let (signals, stop) = (Signals::listen()?, Stop::default());
+    let signals = Signals::listen()?;
+    let stop = Stop::default();
     let (tell, ended) = oneshot::channel();
     // Who writes to somebody that does not read waits, and hears no signals meanwhile. So that is another thread, which ends
     // with the program.
     let work = {
-        let (args, printer, stop) = (args.clone(), printer.clone(), stop.clone());
+        let args = args.clone();
+        let printer = printer.clone();
+        let stop = stop.clone();
         move || -> Result<()> {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(observe(&args, &printer, &stop))
@@ -66,7 +69,7 @@ pub(super) async fn run(args: &ObserveArgs, printer: &Printer) -> Result<()> {
 }
 
 /// Asks to stop when a signal says so; gives which signal it was when there is no more waiting.
-async fn enough(mut signals: Signals, stop: &Stop) -> Wanted {
+async fn enough(mut signals: Signals, stop: &Stop) -> StopSignal {
     let first = signals.next().await;
     stop.is_asked.cancel();
     let is_stuck = async {
@@ -83,7 +86,7 @@ async fn enough(mut signals: Signals, stop: &Stop) -> Wanted {
 
 async fn observe(args: &ObserveArgs, printer: &Printer, stop: &Stop) -> Result<()> {
     let (mut keeper, observer) = Keeper::open(args.state.as_deref(), args.file.as_deref())?;
-    let mut showing = Showing::new(observer, Form::of(args, printer), printer);
+    let mut showing = Showing::new(observer, ObservedForm::of(args, printer), printer);
     hear(args, &mut showing, &mut keeper, printer, stop).await?;
     stop.is_done.cancel();
     let now = Clock::system().now();

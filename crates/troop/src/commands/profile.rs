@@ -4,28 +4,28 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::json;
+use troop_app::{
+    agents::{self, thinking},
+    surroundings::Surroundings,
+};
+use troop_model::AgentKind;
 use troop_runtime::{Following, Profile};
 use troop_store::Missing;
 
 use super::run::free_name;
 use crate::{
-    agents,
-    cli::{Global, ProfileArgs},
-    config::{self, Surroundings},
-    desk::Desk,
+    cli::ProfileArgs,
+    desk,
     output::Printer,
     render,
     report::{Hint, HintCommand, Usage},
-    thinking,
 };
 
-const CLAUDE: &str = "claude";
-/// Who the members of a team could be, the first that troop can start.
-const COULD_BE: [&str; 2] = [CLAUDE, "builtin"];
+/// The agents that members of a team could be; the first that troop can start is suggested.
+const COULD_BE: [AgentKind; 2] = [AgentKind::ClaudeCode, AgentKind::Builtin];
 
 pub(super) async fn run(
     args: &ProfileArgs,
-    global: &Global,
     surroundings: Surroundings,
     printer: &Printer,
 ) -> Result<()> {
@@ -36,17 +36,20 @@ pub(super) async fn run(
         let profile = HintCommand::troop("profile").blank("PATH");
         return Err(Usage::new(message, Hint::to("name the repository", profile)).into());
     }
-    let mut profile = troop_runtime::profile(&path, &config::environment()).await;
-    let place = (surroundings.home.clone(), path.clone());
-    let agent = COULD_BE.into_iter().find(|agent| !agents::runs_later(agent)).unwrap_or("command");
-    if agents::runs_later(CLAUDE) {
+    let mut profile = troop_runtime::profile(&path, &surroundings.environment.variables()).await;
+    let could_be = COULD_BE.map(AgentKind::key);
+    let agent = could_be.into_iter().find(|agent| !agents::runs_later(agent));
+    let agent = agent.unwrap_or(AgentKind::Command.key());
+    if agents::runs_later(AgentKind::ClaudeCode.key()) {
         let note = "this version does not start claude; let it join over MCP: `troop mcp install claude-code --as NAME`";
         profile.notes.push(note.to_owned());
     }
-    if thinking::at_hand((&place.0, &place.1)).is_none() {
+    let Surroundings { home, environment, .. } = &surroundings;
+    let place = thinking::ThinkingPlace { home, project: &path, environment };
+    if place.default_model().is_none() {
         profile.notes.push(format!("`{agent}` has no model yet: {}", thinking::how_to_think()));
     }
-    let taken = Box::pin(taken(global, surroundings)).await;
+    let taken = Box::pin(taken(surroundings, printer)).await;
     let command = command(&path, &profile, agent, &taken)?;
     if printer.json {
         let mut value = serde_json::to_value(&profile)?;
@@ -67,11 +70,11 @@ fn command(path: &Path, profile: &Profile, agent: &str, taken: &[String]) -> Res
 }
 
 /// The names that teams have. Where there is no store, or it cannot be opened, nobody has one.
-async fn taken(global: &Global, surroundings: Surroundings) -> Vec<String> {
-    if surroundings.is_default_store(global) && !surroundings.home.is_dir() {
+async fn taken(surroundings: Surroundings, printer: &Printer) -> Vec<String> {
+    if surroundings.is_default_store() && !surroundings.home.is_dir() {
         return Vec::new();
     }
-    let opened = Desk::open(global, surroundings, Following::WhenAsked, Missing::Refuse).await;
+    let opened = desk::open(surroundings, Following::WhenAsked, Missing::Refuse, printer).await;
     let Ok(desk) = opened else { return Vec::new() };
     let teams = desk.session.teams().await.unwrap_or_default();
     desk.close().await;

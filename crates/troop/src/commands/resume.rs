@@ -3,22 +3,25 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use troop_app::{
+    Error,
+    agents::{AgentFault, Agents, RunnableAgents, Thinker, Thinkers, UnfinishedLead},
+    team::{Purpose, StoppedLead, TeamDesk},
+};
 use troop_model::{
-    EXTERNAL, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal, Spawn, Spending, State,
-    StateCause, Status, Task, TeamStatus, preview,
+    AgentKind, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal, Spawn, Spending,
+    State, StateCause, Status, Task, TeamStatus, preview,
 };
 use troop_runtime::{
     Board, BoardError, LeadThinks, LeadWork, is_to_start_again, last_project, was_cut_short,
 };
 
-use super::run::{conclude, lead, trust};
+use super::run::{conclude, lead, runnable, trust};
 use crate::{
-    agents::Agents,
     cli::{LeadArgs, ResumeArgs},
-    desk::{Desk, Purpose, StoppedLead},
-    leading::{Beginning, Instead, Leading, Runnable, Thinkers},
+    leading::{Beginning, Leading},
     output::Printer,
-    report::{Refused, quoted_path},
+    report::{Hint, HintCommand, Refused, quoted_path},
 };
 
 /// What is to be said of a lead that was in the middle of a script.
@@ -29,11 +32,11 @@ const NOT_BY_ITSELF: &str = "and does not go on with that by itself";
 /// How many tasks a lead is told of.
 const MAX_TASKS: usize = 50;
 
-pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(args: ResumeArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team_for(Purpose::Resume, args.name.as_deref()).await?;
     check_folder(desk, &board).await?;
     let trust = trust(desk, printer)?;
-    let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
+    let agents = Arc::new(runnable(desk, &trust)?);
     let before = |state: &State| state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
     let (before, before_model) = board.look(before).await?.unwrap_or_default();
     let instead = instead(args.agent, desk, &agents)?;
@@ -43,18 +46,18 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     };
     let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
     let name = name.unwrap_or_default();
-    let thinks = match agent == EXTERNAL {
+    let thinks = match AgentKind::External.is(&agent) {
         true => LeadThinks::Elsewhere,
         false => LeadThinks::Here,
     };
     if thinks == LeadThinks::Here {
-        check_lead(&agents, (&agent, model.as_deref()), &name)?;
+        check_lead(&agents, &agent, model.as_deref(), &name)?;
     }
     if let Some(refused) = board.look(spent).await? {
         return Err(refused.into());
     }
     let mut thinkers = board.look(Thinkers::teammates_of).await?;
-    thinkers.members.push((agent.clone(), model.clone()));
+    thinkers.members.push(Thinker { agent: agent.clone(), model: model.clone() });
     agents.check_price(&thinkers)?;
     let goal = match agents.thinks(&agent, model.as_deref()) {
         true => board.look(open_goal).await?,
@@ -80,8 +83,8 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let stopped = desk.stopped_lead(board.team());
     let begun = leading.begin().await.map_err(|error| held(error, &name, stopped))?;
     let has_goal = goal.is_some();
-    let left = left.map(|(_, why)| why);
-    let found = board.look(move |state| Found::new(state, has_goal, left)).await?;
+    let left = left.map(|left| left.why);
+    let found = board.look(move |state| Resumption::new(state, has_goal, left)).await?;
     let can_run =
         |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
     let (members, left): (Vec<_>, Vec<_>) = found.down.iter().cloned().partition(can_run);
@@ -96,7 +99,9 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
 /// Why nobody can go on, if nothing more may be spent.
 fn spent(state: &State) -> Option<Refused> {
     let team = state.team().filter(|_| state.spending() == Spending::Spent)?;
-    let (budget, used, name) = (&team.settings.budget, &team.usage, &team.name);
+    let budget = &team.settings.budget;
+    let used = &team.usage;
+    let name = &team.name;
     let told = budget.told(used).unwrap_or_default();
     let hint = format!(
         "raise it: `troop team set {name} {}`, then continue: `troop resume {name}`",
@@ -106,29 +111,32 @@ fn spent(state: &State) -> Option<Refused> {
 }
 
 /// Who leads this time, if not who did before.
-fn instead(said: Option<String>, desk: &Desk, runnable: &Runnable) -> Result<Option<Instead>> {
+fn instead(
+    said: Option<String>,
+    desk: &TeamDesk,
+    runnable: &RunnableAgents,
+) -> Result<Option<Thinker>> {
     let Some(said) = said else { return Ok(None) };
     let known = Agents::read(&desk.surroundings);
     let NewMember { agent, model, .. } = lead(Some(said), &desk.surroundings, runnable, &known)?;
-    Ok(Some(Instead { agent, model }))
+    Ok(Some(Thinker { agent, model }))
 }
 
-/// Says why who is to lead cannot, and who could instead.
-fn check_lead(agents: &Runnable, (agent, model): (&str, Option<&str>), name: &str) -> Result<()> {
-    agents.check(agent, model).map_err(|error| match error.downcast::<Refused>() {
-        Ok(refused) if refused.hint().to_string() == agents.how_to_lead() => {
-            let hint = format!(
-                "choose another agent to lead: `troop resume {name} --agent AGENT`; {}",
-                agents.how_to_lead()
-            );
-            Refused::new(refused.to_string(), hint).into()
+/// Checks whether an agent can lead, and says who could instead.
+fn check_lead(agents: &RunnableAgents, agent: &str, model: Option<&str>, name: &str) -> Result<()> {
+    let resume = HintCommand::troop("resume").team(name).word("--agent").blank("AGENT");
+    let other = Hint::to("choose another agent to lead", resume);
+    agents.check(agent, model).map_err(|fault| match fault {
+        AgentFault::NotAvailable { .. } => {
+            let hint = other.and("; ").and_hint(agents.how_to_lead().clone());
+            Refused::new(fault.to_string(), hint).into()
         }
-        Ok(refused) => {
-            let other =
-                format!("choose another agent to lead: `troop resume {name} --agent AGENT`");
-            Refused::new(refused.to_string(), format!("{}; or {other}", refused.hint())).into()
+        AgentFault::Unfit { message, hint }
+        | AgentFault::Untrusted(Error::Refused { message, hint, .. }) => {
+            Refused::new(message, hint.and("; or ").and_hint(other)).into()
         }
-        Err(error) => error,
+        AgentFault::Untrusted(error) => error.into(),
+        fault => fault.into(),
     })
 }
 
@@ -150,7 +158,7 @@ fn held(error: anyhow::Error, name: &str, stopped: Option<StoppedLead>) -> anyho
 }
 
 /// A team goes on where it worked before, as long as that folder is there.
-async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
+async fn check_folder(desk: &TeamDesk, board: &Board) -> Result<()> {
     let here = desk.surroundings.project.canonicalize()?;
     let there = last_project(&desk.folder(board.team())).and_then(|it| it.canonicalize().ok());
     let Some(there) = there.filter(|there| *there != here) else { return Ok(()) };
@@ -162,14 +170,14 @@ async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
 }
 
 /// How the lead stands with what it was told, and why, if it has not done it.
-fn left(state: &State) -> Option<(LeadWork, String)> {
+fn left(state: &State) -> Option<UnfinishedLead> {
     let lead = state.lead()?;
     let (work, why) = match (lead.state, lead.state_cause) {
         (_, Some(cause @ StateCause::CouldNot)) => (LeadWork::Failed, cause.in_words()),
         (MemberState::Crashed, _) | (_, Some(StateCause::LeftOpen)) => (LeadWork::Open, CUT_SHORT),
         _ => return None,
     };
-    Some((work, format!("{why}, {NOT_BY_ITSELF}")))
+    Some(UnfinishedLead { work, why: format!("{why}, {NOT_BY_ITSELF}") })
 }
 
 /// Whether a person has told the lead something that it has not read yet.
@@ -204,7 +212,7 @@ fn open_goal(state: &State) -> Option<String> {
 }
 
 /// What is left of a team whose lead ended.
-struct Found {
+struct Resumption {
     /// How many ended with it, or crashed.
     n_cut_short: usize,
     /// The members that do not run although nobody wanted them alone to stop.
@@ -217,7 +225,7 @@ struct Found {
     left: Option<String>,
 }
 
-impl Found {
+impl Resumption {
     fn new(state: &State, has_goal: bool, left: Option<String>) -> Self {
         let again = |member: &troop_model::Member| NewMember {
             name: member.name.clone(),
@@ -234,7 +242,7 @@ impl Found {
         let down = down.into_iter().take(limit).map(again).collect();
         let is_open = |task: &Task| match task.status {
             Status::Completed | Status::Cancelled => false,
-            Status::Failed => task.not_before.is_some(),
+            Status::Failed => task.start.not_before.is_some(),
             Status::Pending
             | Status::InProgress
             | Status::InReview

@@ -4,31 +4,35 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use troop_app::{
+    agents::{Agents, RunnableAgents, Thinker, Thinkers},
+    surroundings::Surroundings,
+    team::TeamDesk,
+    trust::{self, ProjectTrust},
+};
 use troop_model::{
-    EXTERNAL, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
+    AgentKind, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
     quoted,
 };
+use troop_protocol::TeamStanding;
 use troop_runtime::{Board, LeadEnd, LeadThinks, TeamSummary};
 use uuid::Uuid;
 
 use super::given;
 use crate::{
-    agents::Agents,
     cli::RunArgs,
-    config::Surroundings,
-    desk::{Desk, TeamStanding},
-    leading::{Beginning, Finished, Home, Leading, Runnable, Thinkers},
+    environment,
+    leading::{Beginning, Leading, RunOutcome, TeamHarvest},
     output::Printer,
     render,
     report::{CallerOptions, Refused, Usage},
-    trust::{self, Trust},
 };
 
-pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(args: RunArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let goal = goal(given(args.goal.clone())?)?;
     let trust = trust(desk, printer)?;
     let agents = Agents::read(&desk.surroundings);
-    let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
+    let runnable = Arc::new(runnable(desk, &trust)?);
     let said = args.agent.clone().or_else(|| trust::lead_agent(&desk.surroundings, &trust));
     let mut lead = lead(said, &desk.surroundings, &runnable, &agents)?;
     lead.permissions = Some(args.permissions);
@@ -36,11 +40,11 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     check_names(&lead, &members)?;
     // Some other program is each of these.
     let (external, members): (Vec<_>, Vec<_>) =
-        members.into_iter().partition(|it| it.agent == EXTERNAL);
-    runnable.check(&lead.agent, lead.model.as_deref())?;
+        members.into_iter().partition(|it| AgentKind::External.is(&it.agent));
+    runnable.check_lead(&lead.agent, lead.model.as_deref())?;
     members.iter().try_for_each(|member| runnable.check_member(member))?;
     let settings = settings(&args, &desk.surroundings)?;
-    let thinkers = std::iter::once(&lead).chain(&members).map(Thinkers::one).collect();
+    let thinkers = std::iter::once(&lead).chain(&members).map(Thinker::from).collect();
     runnable.check_price(&Thinkers { dollars: settings.budget.dollars, members: thinkers })?;
     let max_teammates = settings.max_teammates;
     if members.len() > max_teammates as usize {
@@ -53,8 +57,12 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     }
     let lead = (lead, external);
     let board = make_team(desk, &goal, lead, settings).await?;
-    let (agents, args, is_new) = (runnable, args.lead, true);
-    let (instead, left, trust) = (None, None, &trust);
+    let agents = runnable;
+    let args = args.lead;
+    let is_new = true;
+    let instead = None;
+    let left = None;
+    let trust = &trust;
     let thinks = LeadThinks::Here;
     let leading =
         Leading { desk, board, is_new, printer, trust, agents, instead, thinks, args, left };
@@ -89,17 +97,23 @@ fn settings(args: &RunArgs, surroundings: &Surroundings) -> Result<Settings> {
     Ok(settings)
 }
 
+/// The agents that may run for a team of this project.
+pub(super) fn runnable(desk: &TeamDesk, trust: &ProjectTrust) -> Result<RunnableAgents> {
+    let troop = environment::program()?;
+    Ok(RunnableAgents::new(&desk.surroundings, trust, troop, desk.other_store().as_deref())?)
+}
+
 /// What this project may run; a person hears of what it may not.
-pub(super) fn trust(desk: &Desk, printer: &Printer) -> Result<Trust> {
-    let trust = Trust::look(&desk.surroundings)?;
+pub(super) fn trust(desk: &TeamDesk, printer: &Printer) -> Result<ProjectTrust> {
+    let trust = ProjectTrust::look(&desk.surroundings)?;
     if let Some(warning) = trust.warning() {
-        printer.warn(&warning);
+        printer.warn(warning);
     }
     Ok(trust)
 }
 
 /// Tells what came of it, and fails if that is not what was wanted.
-pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
+pub(super) fn conclude(finished: &RunOutcome, printer: &Printer) -> Result<()> {
     if printer.json {
         print_json(finished, Vec::new(), printer)?;
         return finished.check();
@@ -116,14 +130,14 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
 }
 
 /// The report for people.
-pub(super) fn text(finished: &Finished, printer: &Printer, typed: &CallerOptions) -> String {
+pub(super) fn text(finished: &RunOutcome, printer: &Printer, typed: &CallerOptions) -> String {
     // Where a screen was, there is room already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
     if let LeadEnd::Stopped { reason } = &finished.ended {
         text.push_str(&format!("\nstopped: {}\n", render::one_line(reason)));
     }
-    for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
+    for (nth, line) in finished.home.iter().flat_map(TeamHarvest::lines).enumerate() {
         let gap = if nth == 0 { "\n" } else { "" };
         text.push_str(&format!("{gap}{}\n", typed.added_to_text(&line)));
     }
@@ -132,7 +146,7 @@ pub(super) fn text(finished: &Finished, printer: &Printer, typed: &CallerOptions
 
 /// The report for programs, with what else there is to say.
 pub(super) fn print_json(
-    finished: &Finished,
+    finished: &RunOutcome,
     extra: Vec<(&str, Value)>,
     printer: &Printer,
 ) -> Result<()> {
@@ -145,7 +159,10 @@ pub(super) fn print_json(
     let mut report = render::summary_json(&finished.story);
     if let Some(fields) = report.as_object_mut() {
         fields.insert("ended".to_owned(), json!({"how": how, "reason": reason}));
-        fields.insert("work".to_owned(), finished.home.as_ref().map_or(Value::Null, Home::json));
+        fields.insert(
+            "work".to_owned(),
+            finished.home.as_ref().map_or(Value::Null, TeamHarvest::json),
+        );
         fields.insert("success".to_owned(), finished.check().is_ok().into());
         fields.extend(extra.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
@@ -168,24 +185,24 @@ fn goal(goal: String) -> Result<String> {
 pub(super) fn lead(
     agent: Option<String>,
     surroundings: &Surroundings,
-    runnable: &Runnable,
+    runnable: &RunnableAgents,
     agents: &Agents,
 ) -> Result<NewMember> {
     let Some(agent) = agent else {
-        if let Some((_, agent)) = &surroundings.project_agent {
+        if let Some(agent) = &surroundings.shared.agent {
             let message = format!(
                 "this project names `{agent}` as its lead, but you have not trusted the project"
             );
             return Err(Refused::new(message, "review it: `troop trust`").into());
         }
         let message = "there is no agent to lead the team: none was given with `--agent`, and none is set as `agent` in config.json";
-        return Err(Refused::new(message, runnable.how_to_lead()).into());
+        return Err(Refused::new(message, runnable.how_to_lead().clone()).into());
     };
-    if agent == "command" {
-        let message = "`command` cannot lead: it only runs the commands of tasks";
-        return Err(Usage::new(message, runnable.how_to_lead()).into());
+    if AgentKind::of(&agent).is_some_and(|kind| !kind.traits().can_lead) {
+        let message = format!("`{agent}` cannot lead: it only runs the commands of tasks");
+        return Err(Usage::new(message, runnable.how_to_lead().clone()).into());
     }
-    agents.member(&format!("lead={agent}"))
+    Ok(agents.member(&format!("lead={agent}"))?)
 }
 
 /// Refuses a member that is called like the lead.
@@ -203,7 +220,7 @@ fn check_names(lead: &NewMember, members: &[NewMember]) -> Result<()> {
 
 /// Makes the team, named after the project's folder.
 async fn make_team(
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     goal: &str,
     (lead, members): (NewMember, Vec<NewMember>),
     settings: Settings,
@@ -233,11 +250,11 @@ async fn make_team(
 }
 
 /// The name that is said, if nobody has it; else one after the project's folder that nobody has.
-async fn name_for(desk: &Desk) -> Result<TeamName> {
+async fn name_for(desk: &TeamDesk) -> Result<TeamName> {
     let mut teams = desk.session.teams().await?;
     teams.retain(|team| !team.is_retired);
     let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
-    let Some(said) = desk.said_team() else {
+    let Some(said) = desk.chosen_team() else {
         return free_name(&desk.surroundings.project, &names);
     };
     if let Some(team) = teams.iter().find(|team| team.name == said) {
@@ -247,7 +264,7 @@ async fn name_for(desk: &Desk) -> Result<TeamName> {
 }
 
 /// Refuses the name of a team that is there, with what can be done instead.
-async fn taken(team: &TeamSummary, free: &str, desk: &Desk) -> Result<Refused> {
+async fn taken(team: &TeamSummary, free: &str, desk: &TeamDesk) -> Result<Refused> {
     let TeamSummary { id, name, .. } = team;
     let other = format!("or use another name: `--team {free}`");
     let standing = desk.standing_of(*id).await?;

@@ -5,19 +5,19 @@ use std::{path::Path, time::Duration};
 use anyhow::Result;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
+use troop_app::team::{StoppedLead, TeamDesk};
 use troop_model::{Command, Fact, LeadLease, MemberState, Refusal, TeamStatus};
 use troop_runtime::{BoardResult, Subscription, lead_has_died};
 
 use crate::{
     cli::StopArgs,
-    desk::{Desk, StoppedLead},
     leading::Folders,
     output::Printer,
     render,
     report::{Hint, HintCommand, Refused},
 };
 
-pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(args: &StopArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(args.name.as_deref()).await?;
     let look = |state: &troop_model::State| {
         let team = state.team()?;

@@ -7,17 +7,16 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Result;
 use serde_json::{Value, json};
 use smol_str::SmolStr;
-use tokio::time::Instant;
+use troop_app::team::TeamDesk;
 use troop_model::{
     ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal,
-    RejectMode, State, Task, TaskNumber, TaskUpdate, TaskView, preview,
+    RejectMode, Task, TaskNumber, TaskUpdate, TaskView, preview,
 };
-use troop_runtime::{Board, BoardError, CommandEffect, Signature, TaskPage};
+use troop_runtime::{Board, BoardError, CommandEffect, TaskPage};
 
 use super::given;
 use crate::{
-    cli::{TaskCommand, TaskFields},
-    desk::Desk,
+    cli::{TaskFields, TaskSubcommand},
     output::Printer,
     render,
     report::{Hint, HintCommand, Refused, Usage},
@@ -28,41 +27,43 @@ type Order = troop_model::TaskCommand;
 /// What became of a task whose result was rejected, unless it is to be tried again.
 const CANCELLED: &str = "rejected and cancelled";
 
-/// How often a waiting claim looks whether a lease ran out or a retry is due.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "the rest changes the board, and has its own table"
 )]
-pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(
+    command: TaskSubcommand,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     match command {
-        TaskCommand::List { status, page, scope } => {
+        TaskSubcommand::List { status, page, scope } => {
             let viewer = viewer(scope.user, scope.channel, scope.chat);
             let board = desk.team(None).await?;
             let page = board.list(status, viewer, page as usize).await?;
             show_page(&board, page, desk, printer).await
         }
-        TaskCommand::Search { words, page, scope } => {
+        TaskSubcommand::Search { words, page, scope } => {
             let viewer = viewer(scope.user, scope.channel, scope.chat);
             let board = desk.team(None).await?;
             let page = board.search(&words.join(" "), viewer, page as usize).await?;
             show_hits(&board, page, desk, printer).await
         }
-        TaskCommand::Get { task } => {
+        TaskSubcommand::Get { task } => {
             let board = desk.team(None).await?;
             let task = board.task(task).await?;
             show_task(&board, task, printer).await
         }
-        TaskCommand::Delegate { task, to, subject, wait } => {
+        TaskSubcommand::Delegate { task, to, subject, wait } => {
             let wait = wait.map(Duration::from_secs);
-            let order = delegate::Order { task, to, subject, wait };
+            let order = delegate::DelegateOrder { task, to, subject, wait };
             delegate::run(order, desk, printer).await
         }
-        TaskCommand::Next => next(desk, printer).await,
-        TaskCommand::Graph { dot, all } => graph(desk, dot, all, printer).await,
-        TaskCommand::Claim { task: None, wait: Some(seconds) } => {
-            let done = claim_waiting(desk, Duration::from_secs(seconds)).await?;
+        TaskSubcommand::Next => next(desk, printer).await,
+        TaskSubcommand::Graph { dot, all } => graph(desk, dot, all, printer).await,
+        TaskSubcommand::Claim { task: None, wait: Some(seconds) } => {
+            let team = desk.handle().await?;
+            let done = team.claim_next(Duration::from_secs(seconds)).await?;
             confirm(desk, &done, "claimed", printer).await
         }
         change => {
@@ -75,7 +76,7 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
                 _ => None,
             };
             if matches!(order, Order::Claim { .. }) {
-                desk.tick().await?;
+                desk.handle().await?.tick().await?;
             }
             let done = desk.submit(Command::Task(order)).await?;
             if let Some((task, path)) = attached {
@@ -87,7 +88,7 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
 }
 
 /// Who works on a task asks the user; a person has nobody to ask there.
-fn check_asker(order: &Order, desk: &Desk) -> Result<()> {
+fn check_asker(order: &Order, desk: &TeamDesk) -> Result<()> {
     let Order::AskUser { task, .. } = order else { return Ok(()) };
     if desk.signature()?.actor.kind != ActorKind::Human {
         return Ok(());
@@ -101,19 +102,19 @@ fn check_asker(order: &Order, desk: &Desk) -> Result<()> {
 
 /// Why a person does without checks, if one does.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other command is about them")]
-fn without_checks(command: &TaskCommand) -> Option<String> {
+fn without_checks(command: &TaskSubcommand) -> Option<String> {
     match command {
-        TaskCommand::Complete { without_checks, .. }
-        | TaskCommand::Approve { without_checks, .. } => without_checks.clone(),
+        TaskSubcommand::Complete { without_checks, .. }
+        | TaskSubcommand::Approve { without_checks, .. } => without_checks.clone(),
         _ => None,
     }
 }
 
 /// Translates what was typed into what is asked of the board, and the word for having done it.
 #[expect(clippy::too_many_lines, reason = "a flat table: one arm for each command")]
-fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
+fn order(command: TaskSubcommand) -> Result<(&'static str, Order)> {
     Ok(match command {
-        TaskCommand::Create { subject, fields, id, approve_start } => {
+        TaskSubcommand::Create { subject, fields, id, approve_start } => {
             let new = NewTask {
                 seen: None,
                 id,
@@ -130,55 +131,57 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
             };
             ("created", Order::Create(new))
         }
-        TaskCommand::Claim { task, .. } => ("claimed", Order::Claim { task }),
-        TaskCommand::Complete { task, result, summary, attempt, .. } => {
+        TaskSubcommand::Claim { task, .. } => ("claimed", Order::Claim { task }),
+        TaskSubcommand::Complete { task, result, summary, attempt, .. } => {
             ("completed", Order::Complete { task, result: given(result)?, summary, attempt })
         }
-        TaskCommand::Release { task, reason } => {
+        TaskSubcommand::Release { task, reason } => {
             ("gave back", Order::Release { task, reason: given(reason)? })
         }
-        TaskCommand::Fail { task, reason, attempt } => {
+        TaskSubcommand::Fail { task, reason, attempt } => {
             ("failed", Order::Fail { task, reason: given(reason)?, attempt, for_good: false })
         }
-        TaskCommand::Cancel { task, reason } => ("cancelled", Order::Cancel { task, reason }),
-        TaskCommand::Assign { task, member } => {
+        TaskSubcommand::Cancel { task, reason } => ("cancelled", Order::Cancel { task, reason }),
+        TaskSubcommand::Assign { task, member } => {
             ("assigned", Order::Assign { task: Some(task), to: member })
         }
-        TaskCommand::Review { task, result } => {
+        TaskSubcommand::Review { task, result } => {
             ("handed in", Order::Review { task, result: result.map(given).transpose()? })
         }
-        TaskCommand::Approve { task, comment, .. } => {
+        TaskSubcommand::Approve { task, comment, .. } => {
             ("approved", Order::Approve { task, comment })
         }
-        TaskCommand::Reject { task, reason, mode } => {
+        TaskSubcommand::Reject { task, reason, mode } => {
             ("rejected", Order::Reject { task, reason, mode: mode.into() })
         }
-        TaskCommand::Retry { task } => ("to be retried:", Order::Retry { task }),
-        TaskCommand::Comment { task, text } => {
+        TaskSubcommand::Retry { task } => ("to be retried:", Order::Retry { task }),
+        TaskSubcommand::Comment { task, text } => {
             ("commented on", Order::Comment { task, text: given(text)? })
         }
-        TaskCommand::Progress { task, percent, step } => {
+        TaskSubcommand::Progress { task, percent, step } => {
             ("noted progress on", Order::Progress { task, percent, step })
         }
-        TaskCommand::Attach { task, path } => ("attached a file to", Order::Attach { task, path }),
-        TaskCommand::AskUser { task, question } => {
+        TaskSubcommand::Attach { task, path } => {
+            ("attached a file to", Order::Attach { task, path })
+        }
+        TaskSubcommand::AskUser { task, question } => {
             ("asking the user about", Order::AskUser { task, question: given(question)? })
         }
-        TaskCommand::ClearAskUser { task } => {
+        TaskSubcommand::ClearAskUser { task } => {
             ("no longer asking about", Order::ClearAskUser { task })
         }
-        TaskCommand::Delete { task } => ("deleted", Order::Delete { task }),
-        TaskCommand::Update { task, subject, fields, unassign, add_blocked_by, unblock } => {
+        TaskSubcommand::Delete { task } => ("deleted", Order::Delete { task }),
+        TaskSubcommand::Update { task, subject, fields, unassign, add_blocked_by, unblock } => {
             let change =
                 TaskUpdate { subject, add_blocked_by, ..update(fields, unassign, unblock)? };
             ("updated", Order::Update { task, change: Box::new(change) })
         }
-        TaskCommand::List { .. }
-        | TaskCommand::Search { .. }
-        | TaskCommand::Get { .. }
-        | TaskCommand::Next
-        | TaskCommand::Delegate { .. }
-        | TaskCommand::Graph { .. } => {
+        TaskSubcommand::List { .. }
+        | TaskSubcommand::Search { .. }
+        | TaskSubcommand::Get { .. }
+        | TaskSubcommand::Next
+        | TaskSubcommand::Delegate { .. }
+        | TaskSubcommand::Graph { .. } => {
             let hint = Hint::from("see ").and_run(HintCommand::troop("task").word("--help"));
             return Err(Usage::new("this command changes nothing", hint).into());
         }
@@ -202,7 +205,7 @@ fn update(fields: TaskFields, unassign: bool, unblock: bool) -> Result<TaskUpdat
 
 /// Says what was done, and to which task.
 async fn confirm(
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     done: &CommandEffect,
     verb: &str,
     printer: &Printer,
@@ -269,7 +272,12 @@ async fn view(board: &Board, task: Arc<Task>, in_full: bool) -> Result<Value> {
     Ok(view.await??)
 }
 
-async fn show_page(board: &Board, page: TaskPage, desk: &Desk, printer: &Printer) -> Result<()> {
+async fn show_page(
+    board: &Board,
+    page: TaskPage,
+    desk: &TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     if printer.json {
         return printer.json(&page_json(board, page, None).await?);
     }
@@ -280,7 +288,8 @@ async fn show_page(board: &Board, page: TaskPage, desk: &Desk, printer: &Printer
     if page.tasks.is_empty() {
         return printer.text("no tasks\n");
     }
-    let (now, width) = (desk.clock.now(), printer.width());
+    let now = desk.clock.now();
+    let width = printer.width();
     let text = board
         .look(move |state| {
             let rows: Vec<_> =
@@ -298,7 +307,12 @@ async fn show_page(board: &Board, page: TaskPage, desk: &Desk, printer: &Printer
     printer.text(&text)
 }
 
-async fn show_hits(board: &Board, page: TaskPage, desk: &Desk, printer: &Printer) -> Result<()> {
+async fn show_hits(
+    board: &Board,
+    page: TaskPage,
+    desk: &TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     if printer.json {
         return printer.json(&page_json(board, page, Some(MAX_SNIPPET)).await?);
     }
@@ -325,11 +339,11 @@ async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Res
         .await?
 }
 
-async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let Signature { actor, origin, .. } = desk.signature()?;
+async fn next(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
+    let asker = desk.signature()?.asker();
     let board = desk.team(None).await?;
-    let is_person = actor.kind != ActorKind::Agent;
-    let next = board.next(actor, origin).await.map_err(|error| {
+    let is_person = asker.actor.kind != ActorKind::Agent;
+    let next = board.next(asker).await.map_err(|error| {
         let is_nothing = matches!(&error, BoardError::Refused(Refusal::NothingAvailable { .. }));
         if is_nothing && is_person {
             let hint = Hint::to("see why", HintCommand::troop("task list"));
@@ -345,7 +359,7 @@ async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
     printer.text(&format!("{} {}{reserved}\n", next.number, render::one_line(&next.subject)))
 }
 
-async fn graph(desk: &mut Desk, dot: bool, all: bool, printer: &Printer) -> Result<()> {
+async fn graph(desk: &mut TeamDesk, dot: bool, all: bool, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
     let nodes = board.look(move |state| render::Node::all(state, all)).await?;
     if dot {
@@ -356,27 +370,6 @@ async fn graph(desk: &mut Desk, dot: bool, all: bool, printer: &Printer) -> Resu
         printer.text("no tasks\n")
     } else {
         printer.text(&render::graph(&nodes, printer.width()))
-    }
-}
-
-/// Claims the next task as soon as there is one.
-async fn claim_waiting(desk: &mut Desk, patience: Duration) -> Result<CommandEffect> {
-    let board = desk.team(None).await?;
-    let mut news = board.subscribe(board.look(State::version).await?);
-    let deadline = Instant::now() + patience;
-    loop {
-        desk.tick().await?;
-        let request = desk.request(Command::Task(Order::Claim { task: None }))?;
-        match board.submit(request).await {
-            Err(BoardError::Refused(Refusal::NothingAvailable { .. }))
-                if Instant::now() < deadline => {}
-            other => return Ok(other?),
-        }
-        // Work becomes available by what others do, and by time that passes.
-        let until = deadline.min(Instant::now() + LOOK_AGAIN);
-        if let Ok(event) = tokio::time::timeout_at(until, news.next()).await {
-            event?;
-        }
     }
 }
 

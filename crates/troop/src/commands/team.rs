@@ -4,26 +4,32 @@ mod delegations;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use troop_app::{
+    agents::Agents,
+    team::{Purpose, TeamDesk},
+};
 use troop_model::{
     Command, Member, MemberName, MemberState, NewTeamCommand, Refusal, Role, Settings, State,
     TeamId, TeamName, TeamView,
 };
+use troop_protocol::TeamStanding;
 use troop_runtime::{Board, LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
 
 use super::{export, given, mirror, settings};
 use crate::{
-    agents::Agents,
     cli::TeamCommand,
-    config,
-    desk::{Desk, Purpose, TeamStanding},
     leading::Folders,
     output::Printer,
     render,
     report::{CallerOptions, Hint, HintCommand, Refused, Usage},
 };
 
-pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(
+    command: TeamCommand,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     match command {
         TeamCommand::Create { name, lead, members, description, dialect, settings } => {
             let agents = Agents::read(&desk.surroundings);
@@ -60,7 +66,8 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
             export::export(name.as_deref(), output.as_deref(), desk, printer).await
         }
         TeamCommand::Import { file, name, yes } => {
-            let consent = if yes { export::Consent::Given } else { export::Consent::Asked };
+            let consent =
+                if yes { export::ImportConsent::Given } else { export::ImportConsent::Asked };
             export::import(&file, name.as_deref(), consent, desk, printer).await
         }
         TeamCommand::Mirror { folder, layout, once } => {
@@ -72,7 +79,7 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
     }
 }
 
-async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn create(new: NewTeamCommand, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let signature = desk.signature()?;
     let name = new.name.clone();
     let n_members = new.members.len();
@@ -95,14 +102,14 @@ async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Resu
 }
 
 /// A name like the one that is wanted, if somebody has that.
-pub(super) async fn other_name(wanted: &str, desk: &Desk) -> Result<Option<String>> {
+pub(super) async fn other_name(wanted: &str, desk: &TeamDesk) -> Result<Option<String>> {
     let teams = desk.session.teams().await?;
     let names: Vec<_> =
         teams.iter().filter(|it| !it.is_retired).map(|it| it.name.as_str()).collect();
     Ok(names.contains(&wanted).then(|| super::run::first_free(wanted, &names)))
 }
 
-async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
+async fn list(all: bool, desk: &TeamDesk, printer: &Printer) -> Result<()> {
     let mut teams = desk.session.teams().await?;
     teams.retain(|team| all || !team.is_retired);
     let mut rows = Vec::new();
@@ -126,16 +133,17 @@ async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     printer.text(&render::table(&["TEAM", "STATE", "ID"], &rows, printer.width()))
 }
 
-pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn show(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     let value = board.look(team_json).await??;
     if printer.json {
         return printer.json(&value);
     }
     let now = desk.clock.now();
-    let (members, standing) = (desk.roster(&board).await?, standing(&board, desk).await?);
-    let seen = (now, about(&board).await?);
-    let look = move |state: &State| render::team_status(state, &members, &standing, &seen);
+    let members = desk.roster(&board).await?;
+    let standing = standing(&board, desk).await?;
+    let options = options_about(&board).await?;
+    let look = move |state: &State| render::team_status(state, &members, &standing, now, &options);
     let mut text = board.look(look).await?;
     text.push('\n');
     for (key, value) in settings::flatten(value.get("settings").unwrap_or(&Value::Null)) {
@@ -144,11 +152,13 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
     printer.text(&text)
 }
 
-async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn status(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
-    let (members, now) = (desk.roster(&board).await?, desk.clock.now());
+    let members = desk.roster(&board).await?;
+    let now = desk.clock.now();
     if printer.json {
-        let (standing, stopped) = (desk.standing(&board).await?, desk.stopped_lead(board.team()));
+        let standing = desk.standing(&board).await?;
+        let stopped = desk.stopped_lead(board.team());
         let mut value = board.look(move |state| status_json(state, &members)).await?;
         if let Some(fields) = value.as_object_mut() {
             fields.insert("state".to_owned(), standing.as_str().into());
@@ -157,19 +167,20 @@ async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Resul
         return printer.json(&value);
     }
     let standing = standing(&board, desk).await?;
-    let seen = (now, about(&board).await?);
-    let look = move |state: &State| render::team_status(state, &members, &standing, &seen);
+    let options = options_about(&board).await?;
+    let look = move |state: &State| render::team_status(state, &members, &standing, now, &options);
     printer.text(&board.look(look).await?)
 }
 
-/// What was typed, about this team: what is to be typed may be pasted in another folder, where another is meant.
-async fn about(board: &Board) -> Result<CallerOptions> {
+/// The caller's options for hints about this team. Hints name it, because they may be pasted in another folder, where another
+/// team is meant.
+async fn options_about(board: &Board) -> Result<CallerOptions> {
     let name = board.look(|state| state.team().map(|team| team.name.clone())).await?;
     Ok(CallerOptions::typed().about(name.as_ref().map(TeamName::as_str)))
 }
 
 /// What a team is, and what keeps it from being that, if its lead was stopped.
-async fn standing(board: &Board, desk: &Desk) -> Result<String> {
+async fn standing(board: &Board, desk: &TeamDesk) -> Result<String> {
     let standing = desk.standing(board).await?.as_str().to_owned();
     Ok(match desk.stopped_lead(board.team()) {
         Some(stopped) => format!("{standing}, but {}; {}", stopped.says(), stopped.ways_out()),
@@ -181,7 +192,7 @@ async fn set(
     name: Option<&str>,
     changes: &[String],
     description: Option<String>,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     if changes.is_empty() && description.is_none() {
@@ -207,7 +218,12 @@ async fn set(
     }
 }
 
-async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn delete(
+    name: Option<&str>,
+    purge: bool,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     let retired = desk.session.teams().await?;
     let retired =
         retired.iter().find(|team| team.is_retired && Some(team.id.to_string().as_str()) == name);
@@ -248,12 +264,13 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
 }
 
 /// Who counts as running, and ended with the lead: nobody was left to write that down.
-async fn dead(board: &Board, desk: &Desk) -> Result<Vec<MemberName>> {
+async fn dead(board: &Board, desk: &TeamDesk) -> Result<Vec<MemberName>> {
     let running = board.look(|state| {
         let running = state.members().filter(|it| it.role == Role::Member && it.is_running());
         running.map(|it| it.name.clone()).collect::<Vec<_>>()
     });
-    let (running, now) = (running.await?, desk.roster(board).await?);
+    let running = running.await?;
+    let now = desk.roster(board).await?;
     let is_dead = |name: &MemberName| {
         now.iter().any(|it| it.name == *name && it.state == MemberState::Crashed)
     };
@@ -261,7 +278,7 @@ async fn dead(board: &Board, desk: &Desk) -> Result<Vec<MemberName>> {
 }
 
 /// Refuses that a team is deleted that runs.
-async fn runs(board: &Board, name: &str, desk: &Desk) -> Result<Refused> {
+async fn runs(board: &Board, name: &str, desk: &TeamDesk) -> Result<Refused> {
     let members = desk.roster(board).await?;
     let running: Vec<_> =
         members.iter().filter(|it| it.role == Role::Member && it.is_running()).collect();
@@ -279,14 +296,14 @@ fn stop_first(name: &str) -> Hint {
 }
 
 /// Erases the team that this session has.
-pub(super) async fn erase(desk: &mut Desk) -> Result<()> {
+pub(super) async fn erase(desk: &mut TeamDesk) -> Result<()> {
     let team = desk.session.team()?.team();
     desk.session.delete(desk.signature()?).await?;
     purge_all(team, "", desk).await
 }
 
 /// Erases a team with its folder. First the folder, so that what was not done is done by the same command again.
-async fn purge_all(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
+async fn purge_all(team: TeamId, name: &str, desk: &TeamDesk) -> Result<()> {
     clear(team, name, desk).await?;
     let folder = desk.folder(team);
     match std::fs::remove_dir_all(&folder) {
@@ -300,13 +317,13 @@ async fn purge_all(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
 }
 
 /// Refuses that a team is erased while somebody leads it, or while its folder holds work that is nowhere else.
-async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
+async fn check_unused(team: TeamId, name: &str, desk: &TeamDesk) -> Result<()> {
     let folder = desk.folder(team);
     if find_lead(&folder).is_some() || Folders::are_taken(&folder) {
         let message = format!("team `{name}` cannot be erased while somebody leads it");
         return Err(Refused::new(message, stop_first(name)).into());
     }
-    let left = leftovers(&folder, &config::environment()).await?;
+    let left = leftovers(&folder, &desk.surroundings.environment.variables()).await?;
     let left = left.iter().filter(|it| it.state != LeftoverState::Merged);
     let left: Vec<_> = left.filter_map(|it| it.folder.as_ref()).collect();
     let named: Vec<_> = left.iter().map(|folder| format!("`{}`", folder.display())).collect();
@@ -322,9 +339,9 @@ async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
 }
 
 /// Removes the folders of teammates, all of whose work is merged.
-async fn clear(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
+async fn clear(team: TeamId, name: &str, desk: &TeamDesk) -> Result<()> {
     check_unused(team, name, desk).await?;
-    let environment = config::environment();
+    let environment = desk.surroundings.environment.variables();
     for leftover in leftovers(&desk.folder(team), &environment).await? {
         let rescued = rescue(&leftover, &desk.surroundings.aside(), &environment).await;
         rescued.map_err(|error| {

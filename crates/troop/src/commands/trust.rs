@@ -4,23 +4,20 @@ use std::io::{self, IsTerminal as _};
 
 use anyhow::Result;
 use serde_json::json;
+use troop_app::{
+    surroundings::Surroundings,
+    trust::{Consent, ProjectCommand, ProjectTrust},
+};
 use troop_runtime::Clock;
 
-use crate::{
-    cli::TrustArgs,
-    config::Surroundings,
-    output::Printer,
-    render,
-    report::Usage,
-    trust::{Runs, Standing, Trust},
-};
+use crate::{cli::TrustArgs, output::Printer, render, report::Usage};
 
 pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Printer) -> Result<()> {
-    let mut trust = Trust::look(surroundings)?;
+    let mut trust = ProjectTrust::look(surroundings)?;
     if args.revoke {
         return revoke(&mut trust, printer);
     }
-    let is_open = matches!(trust.standing, Standing::Unknown | Standing::Changed);
+    let is_open = matches!(trust.consent, Consent::Missing | Consent::Outdated);
     if args.show || !is_open {
         return show(&trust, printer);
     }
@@ -39,7 +36,7 @@ pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Print
     if printer.json { show(&trust, printer) } else { printer.line("this project is trusted now") }
 }
 
-fn revoke(trust: &mut Trust, printer: &Printer) -> Result<()> {
+fn revoke(trust: &mut ProjectTrust, printer: &Printer) -> Result<()> {
     let was_there = trust.revoke()?;
     if printer.json {
         return show(trust, printer);
@@ -48,14 +45,12 @@ fn revoke(trust: &mut Trust, printer: &Printer) -> Result<()> {
     printer.line(&format!("this project {says}"))
 }
 
-fn show(trust: &Trust, printer: &Printer) -> Result<()> {
-    let (word, says) = match trust.standing {
-        Standing::RunsNothing => {
-            ("runs_nothing", "there is nothing to trust: its files run nothing")
-        }
-        Standing::Trusted => ("trusted", "trusted: this runs"),
-        Standing::Changed => ("changed", "changed since you trusted it: this does not run"),
-        Standing::Unknown => ("unknown", "not trusted: this does not run"),
+fn show(trust: &ProjectTrust, printer: &Printer) -> Result<()> {
+    let (word, says) = match trust.consent {
+        Consent::NotNeeded => ("runs_nothing", "there is nothing to trust: its files run nothing"),
+        Consent::Given => ("trusted", "trusted: this runs"),
+        Consent::Outdated => ("changed", "changed since you trusted it: this does not run"),
+        Consent::Missing => ("unknown", "not trusted: this does not run"),
     };
     if printer.json {
         return printer
@@ -66,9 +61,9 @@ fn show(trust: &Trust, printer: &Printer) -> Result<()> {
 }
 
 /// Says what would run, and when.
-pub(super) fn show_runs(all: &[Runs], printer: &Printer) -> Result<()> {
+pub(super) fn show_runs(all: &[ProjectCommand], printer: &Printer) -> Result<()> {
     for runs in all {
-        let head = format!("  {} on {}, from {}", runs.kind, runs.when, runs.file);
+        let head = format!("  {} on {}, from {}", runs.kind.as_str(), runs.when, runs.file);
         printer.line(&render::paint(render::DIM, &render::clean(&head)))?;
         for line in render::clean(&runs.command).lines() {
             printer.line(&format!("    {line}"))?;

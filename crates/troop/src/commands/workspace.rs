@@ -3,31 +3,31 @@
 use std::{io::Read as _, path::Path};
 
 use anyhow::{Context as _, Result};
+use troop_app::team::TeamDesk;
 use troop_model::{FileQuestion, Hint, HintCommand, TaskRef};
 use troop_protocol::{FileChanged, FileList, FileView};
-use troop_runtime::{Asker, FileRecord, MAX_FILE, Signature, WorkspaceFiles};
+use troop_runtime::{FileRecord, FileRequest, MAX_FILE, WorkspaceFiles};
 
 use crate::{
     cli::{WorkspaceCommand, WorkspaceOf},
-    desk::Desk,
     output::Printer,
     render,
 };
 
 pub(super) async fn run(
     command: WorkspaceCommand,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;
     let files = WorkspaceFiles::new(board.clone(), &desk.folder(board.team()));
     match command {
         WorkspaceCommand::List { of } => {
-            let list = files.list(asker(of, desk)?).await?;
+            let list = files.list(request(of, desk)?).await?;
             show(&list, desk, printer)
         }
         WorkspaceCommand::Read { path, output, of } => {
-            let content = files.read(asker(of, desk)?, &path).await?;
+            let content = files.read(request(of, desk)?, &path).await?;
             if printer.json {
                 return printer.json(&content);
             }
@@ -40,11 +40,11 @@ pub(super) async fn run(
         }
         WorkspaceCommand::Write { path, from, of } => {
             let bytes = given(&from)?;
-            let written = files.write(asker(of, desk)?, &path, bytes).await?;
+            let written = files.write(request(of, desk)?, &path, bytes).await?;
             note(written, "wrote", desk, printer).await
         }
         WorkspaceCommand::Delete { path, of } => {
-            let deleted = files.delete(asker(of, desk)?, &path).await?;
+            let deleted = files.delete(request(of, desk)?, &path).await?;
             note(deleted, "deleted", desk, printer).await
         }
     }
@@ -54,15 +54,15 @@ pub(super) async fn run(
 pub(super) async fn warn_if_missing(
     task: &TaskRef,
     path: &str,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;
     let files = WorkspaceFiles::new(board.clone(), &desk.folder(board.team()));
-    let Signature { actor, origin, .. } = desk.signature()?;
+    let asker = desk.signature()?.asker();
     let question = FileQuestion { chat: None, task: Some(task.clone()) };
     // A workspace that cannot be looked at is another matter.
-    let Ok(list) = files.list(Asker { actor, origin, question }).await else { return Ok(()) };
+    let Ok(list) = files.list(FileRequest { asker, question }).await else { return Ok(()) };
     if !printer.json && list.files.iter().all(|file| file.path != path) {
         let shown = render::one_line(path);
         let write = HintCommand::troop("workspace write").word(&shown).blank("FILE");
@@ -73,17 +73,17 @@ pub(super) async fn warn_if_missing(
     Ok(())
 }
 
-fn asker(of: WorkspaceOf, desk: &Desk) -> Result<Asker> {
-    let signature = desk.signature()?;
+fn request(of: WorkspaceOf, desk: &TeamDesk) -> Result<FileRequest> {
+    let asker = desk.signature()?.asker();
     // An empty variable says nothing.
     let task = of.task.filter(|task| !task.is_empty());
     let task = task.as_deref().map(str::parse::<TaskRef>).transpose()?;
     let question = FileQuestion { chat: of.chat.map(Into::into), task };
-    Ok(Asker { actor: signature.actor, origin: signature.origin, question })
+    Ok(FileRequest { asker, question })
 }
 
 /// Tells the board what was done with a file, by way of the lead if there is one.
-async fn note(noted: FileRecord, what: &str, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn note(noted: FileRecord, what: &str, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     desk.submit(noted.command).await?;
     let FileChanged { path, size, task } = &noted.changed;
     if printer.json {
@@ -122,7 +122,7 @@ fn given(from: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn show(list: &FileList, desk: &Desk, printer: &Printer) -> Result<()> {
+fn show(list: &FileList, desk: &TeamDesk, printer: &Printer) -> Result<()> {
     if printer.json {
         return printer.json(list);
     }

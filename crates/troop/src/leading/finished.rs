@@ -1,24 +1,21 @@
 //! A team whose lead is over, and what is left to complain about.
 
 use anyhow::Result;
+use troop_app::{agents::SUGGESTED, story::Story};
 use troop_model::{
-    Assignment, MemberState, Party, Role, Spending, State, Status, Task, TaskNumber,
+    AgentKind, Assignment, MemberState, Party, Role, Spending, State, Status, Task, TaskNumber,
 };
 use troop_runtime::{LeadEnd, LeadWork};
 
-use super::Home;
-use crate::{
-    agents::SUGGESTED,
-    render::{self, Story},
-    report::Refused,
-};
+use super::TeamHarvest;
+use crate::{render, report::Refused};
 
 /// How many tasks are named.
 const MAX_NAMED: usize = 5;
 
 /// A team whose lead is over.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct RunOutcome {
     pub(crate) ended: LeadEnd,
     pub(crate) story: Story,
     /// What went wrong with the lead's agent.
@@ -28,10 +25,10 @@ pub(crate) struct Finished {
     /// How it stands with what it was told.
     pub(super) work: LeadWork,
     /// What became of what teammates made in folders of their own, if they had some.
-    pub(crate) home: Option<Home>,
+    pub(crate) home: Option<TeamHarvest>,
 }
 
-impl Finished {
+impl RunOutcome {
     /// What is left to complain about, if anything is: the team has not done what it was to do.
     pub(crate) fn check(&self) -> Result<()> {
         let state = self.story.state();
@@ -125,7 +122,7 @@ impl Left {
         let mut left = Self::default();
         for task in state.tasks().iter() {
             let number = task.number;
-            let is_worn_out = |task: &Task| task.not_before.is_none();
+            let is_worn_out = |task: &Task| task.start.not_before.is_none();
             match state.tasks().status(number).unwrap_or(task.status) {
                 Status::Completed | Status::Cancelled => continue,
                 Status::Pending => left.pending.push(number),
@@ -155,7 +152,8 @@ impl Left {
     /// There was nothing left to spend.
     fn spent(&self, state: &State, name: &str) -> Refused {
         let Some(team) = state.team() else { return Refused::new(self.says(), String::new()) };
-        let (budget, used) = (&team.settings.budget, &team.usage);
+        let budget = &team.settings.budget;
+        let used = &team.usage;
         let more = budget.more(used);
         let told = budget.told(used).unwrap_or_default();
         let message = format!("the team's budget is spent: {told}; {}", self.says());
@@ -215,8 +213,8 @@ impl Left {
         let mut teammates = state.members().filter(|it| it.role == Role::Member);
         let Some(member) = teammates.next() else {
             // What a model wrote is no command.
-            let thinks = state.lead().is_some_and(|lead| lead.agent == "builtin");
-            let agent = if thinks { "builtin" } else { SUGGESTED };
+            let thinks = state.lead().is_some_and(|lead| AgentKind::Builtin.is(&lead.agent));
+            let agent = if thinks { AgentKind::Builtin.key() } else { SUGGESTED };
             return format!(
                 "add somebody: `--member ann={agent}`, or now: `troop --team {name} member add ann={agent}`"
             );

@@ -2,23 +2,24 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use troop_app::team::TeamDesk;
 use troop_model::{TeamName, quoted};
 use troop_runtime::{
     Board, GitError, IgnoredFiles, IsolationOptions, IsolationStart, Landing, LandingReport,
     LeadEnd, StrayWork, Worktrees,
 };
 
-use crate::{config, desk::Desk, output::Printer, render, report::Refused};
+use crate::{output::Printer, render, report::Refused};
 
 /// How many names are in one line.
 const MAX_NAMED: usize = 3;
 
 /// What became of what a team made.
 #[derive(Debug)]
-pub(crate) struct Home(LandingReport);
+pub(crate) struct TeamHarvest(LandingReport);
 
 /// Opens the folders and branches of a team, unless it is to work in the project itself.
-pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<IsolationStart> {
+pub(super) async fn open(desk: &TeamDesk, board: &Board, is_new: bool) -> Result<IsolationStart> {
     let without = IsolationStart { isolation: None, notices: Vec::new() };
     let look = |state: &troop_model::State| {
         state.team().map(|team| (team.name.clone(), team.settings.isolation))
@@ -32,7 +33,7 @@ pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<Iso
         folder: desk.folder(board.team()),
         aside: desk.surroundings.aside(),
         team: team.clone(),
-        environment: config::environment(),
+        environment: desk.surroundings.environment.variables(),
     };
     Worktrees::open(options).await.map_err(|error| cannot(&error, &team, is_new))
 }
@@ -66,11 +67,11 @@ pub(super) async fn land(
     isolation: Option<Worktrees>,
     ended: &LeadEnd,
     printer: &Printer,
-) -> Option<Home> {
+) -> Option<TeamHarvest> {
     let is_over = matches!(ended, LeadEnd::Quiet | LeadEnd::Stopped { .. });
     let isolation = isolation.filter(|_| is_over)?;
     match isolation.land().await {
-        Ok(ending) => Some(Home(ending)),
+        Ok(ending) => Some(TeamHarvest(ending)),
         Err(error) => {
             let branch = isolation.branch();
             printer.warn(format!(
@@ -82,7 +83,7 @@ pub(super) async fn land(
     }
 }
 
-impl Home {
+impl TeamHarvest {
     /// What people should know about it, a line each.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -104,7 +105,8 @@ impl Home {
         }
         for kept in &self.0.kept {
             let what = if kept.is_dirty { "uncommitted changes are" } else { "unmerged work is" };
-            let (member, folder) = (&kept.member, kept.folder.display());
+            let member = &kept.member;
+            let folder = kept.folder.display();
             lines.push(format!(
                 "{what} kept in {member}'s worktree, {folder}; to keep only the branch: `troop doctor --rescue`"
             ));
@@ -147,7 +149,8 @@ impl Home {
 fn elsewhere_line(elsewhere: &StrayWork) -> String {
     match elsewhere {
         StrayWork::Branch { member, branch } => {
-            let (shown, typed) = (render::one_line(branch), quoted(branch));
+            let shown = render::one_line(branch);
+            let typed = quoted(branch);
             format!(
                 "not merged, because {member} put it on another branch: `{shown}`; merge it: `git merge {typed}`"
             )

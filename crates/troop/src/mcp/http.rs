@@ -32,7 +32,7 @@ const MAX_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
 const ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
 
 /// What is answered.
-pub(crate) type Answer = Response<BoxBody<Bytes, Infallible>>;
+pub(crate) type HttpAnswer = Response<BoxBody<Bytes, Infallible>>;
 
 /// A member's service over HTTP, to be mounted where HTTP is served: requests with the token, at any path.
 ///
@@ -63,7 +63,7 @@ impl HttpService {
     }
 
     /// Answers a request. Nothing else of it is looked at before the token.
-    pub(crate) async fn answer<B>(&self, request: Request<B>) -> Answer
+    pub(crate) async fn answer<B>(&self, request: Request<B>) -> HttpAnswer
     where
         B: Body + Send + 'static,
         B::Error: fmt::Display,
@@ -82,7 +82,7 @@ impl HttpService {
 }
 
 /// An answer of a few words.
-pub(crate) fn plain(status: StatusCode, words: &'static str) -> Answer {
+pub(crate) fn plain(status: StatusCode, words: &'static str) -> HttpAnswer {
     let mut answer = Response::new(Full::from(words).boxed());
     *answer.status_mut() = status;
     answer

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use troop_app::whole_file::{self, FileAccess};
 
-use crate::{cli::Client, report::Refused};
+use crate::{cli::McpClient, report::Refused};
 
 /// The name under which clients know the server.
 const NAME: &str = "troop";
@@ -19,14 +19,14 @@ const BACKUP: &str = "before-troop";
 
 /// A command that a client is to start.
 #[derive(Clone, Debug)]
-pub(crate) struct Server {
+pub(crate) struct ServerCommand {
     pub(crate) program: String,
     pub(crate) arguments: Vec<String>,
 }
 
 /// A change to a client's configuration that nobody has agreed to yet.
 #[derive(Debug)]
-pub(crate) struct Change {
+pub(crate) struct ConfigChange {
     /// The file, with links followed: a link stays one.
     pub(crate) path: PathBuf,
     before: Option<String>,
@@ -34,16 +34,20 @@ pub(crate) struct Change {
 }
 
 /// Where a client keeps its configuration: most in the project, Codex in the person's own folder.
-pub(crate) fn place(client: Client, project: &Path, codex_home: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn place(
+    client: McpClient,
+    project: &Path,
+    codex_home: Option<&Path>,
+) -> Result<PathBuf> {
     Ok(match client {
-        Client::ClaudeCode => project.join(".mcp.json"),
-        Client::Cursor => project.join(".cursor/mcp.json"),
-        Client::Gemini => project.join(".gemini/settings.json"),
-        Client::Opencode => {
+        McpClient::ClaudeCode => project.join(".mcp.json"),
+        McpClient::Cursor => project.join(".cursor/mcp.json"),
+        McpClient::Gemini => project.join(".gemini/settings.json"),
+        McpClient::Opencode => {
             let with_comments = project.join("opencode.jsonc");
             if with_comments.exists() { with_comments } else { project.join("opencode.json") }
         }
-        Client::Codex => {
+        McpClient::Codex => {
             let home = codex_home.ok_or_else(|| {
                 Refused::new(
                     "there is no home folder for Codex's configuration",
@@ -56,7 +60,7 @@ pub(crate) fn place(client: Client, project: &Path, codex_home: Option<&Path>) -
 }
 
 /// What is to change in a file, or why it cannot.
-pub(crate) fn plan(client: Client, path: &Path, server: &Server) -> Result<Change> {
+pub(crate) fn plan(client: McpClient, path: &Path, server: &ServerCommand) -> Result<ConfigChange> {
     let path = match fs::canonicalize(path) {
         Ok(path) => path,
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
@@ -72,15 +76,15 @@ pub(crate) fn plan(client: Client, path: &Path, server: &Server) -> Result<Chang
         let message = format!("`{}` is not changed: {problem}", path.display());
         Refused::new(message, "repair it first, or see what to put there: `--print`")
     })?;
-    Ok(Change { path, before, after })
+    Ok(ConfigChange { path, before, after })
 }
 
 /// What the client's configuration holds if it holds nothing else.
-pub(crate) fn snippet(client: Client, server: &Server) -> Result<String> {
+pub(crate) fn snippet(client: McpClient, server: &ServerCommand) -> Result<String> {
     edit::with_server(client, "", NAME, server).map_err(anyhow::Error::msg)
 }
 
-impl Change {
+impl ConfigChange {
     /// Whether all is so already.
     pub(crate) fn is_done(&self) -> bool {
         self.before.as_deref() == Some(self.after.as_str())
@@ -91,7 +95,8 @@ impl Change {
         let old: Vec<_> = self.before.as_deref().unwrap_or_default().lines().collect();
         let new: Vec<_> = self.after.lines().collect();
         let n_same = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
-        let (old_rest, new_rest) = (old.split_at(n_same).1, new.split_at(n_same).1);
+        let old_rest = old.split_at(n_same).1;
+        let new_rest = new.split_at(n_same).1;
         let ends = old_rest.iter().rev().zip(new_rest.iter().rev());
         let n_end = ends.take_while(|(one, other)| one == other).count();
         let middle = |rest: &[&str], mark: char| -> String {

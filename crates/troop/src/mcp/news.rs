@@ -16,25 +16,26 @@ use rmcp::{
 };
 use serde_json::json;
 use tokio::sync::watch;
+use troop_app::team::{MemberCaller, TeamHandle};
 use troop_model::{Event, Fact, MemberName, Party, State};
-use troop_runtime::{Board, Subscription};
+use troop_runtime::Subscription;
 
-use super::{Caller, resources};
+use super::resources;
 
 /// What a client wants to hear.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct NewsFilter {
     level: Mutex<LoggingLevel>,
     resources: Mutex<BTreeSet<String>>,
 }
 
-impl Default for Wanted {
+impl Default for NewsFilter {
     fn default() -> Self {
         Self { level: Mutex::new(LoggingLevel::Info), resources: Mutex::default() }
     }
 }
 
-impl Wanted {
+impl NewsFilter {
     pub(super) fn set_level(&self, level: LoggingLevel) {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
     }
@@ -58,8 +59,12 @@ impl Wanted {
 }
 
 /// Tells a client of everything that happens from now on, until it goes.
-pub(super) async fn tell(caller: Arc<Caller>, wanted: Arc<Wanted>, peer: Peer<RoleServer>) {
-    let mut news = News::new(&caller);
+pub(super) async fn tell(
+    caller: Arc<MemberCaller>,
+    wanted: Arc<NewsFilter>,
+    peer: Peer<RoleServer>,
+) {
+    let mut news = TeamNews::new(&caller);
     while let Some(event) = news.next().await {
         // Who has gone is not told of what does not concern it either, and would be kept for ever.
         if peer.is_transport_closed() {
@@ -71,7 +76,7 @@ pub(super) async fn tell(caller: Arc<Caller>, wanted: Arc<Wanted>, peer: Peer<Ro
                 return;
             }
         }
-        let text = concerning(&event, &caller.member).filter(|_| wanted.hears_info());
+        let text = concerning(&event, caller.member()).filter(|_| wanted.hears_info());
         if let Some(text) = text {
             let data = json!({"text": text, "event": event.fact.kind(), "version": event.version});
             let message = LoggingMessageNotificationParam::new(LoggingLevel::Info, data);
@@ -84,12 +89,12 @@ pub(super) async fn tell(caller: Arc<Caller>, wanted: Arc<Wanted>, peer: Peer<Ro
 
 /// The same for one who listens without a session.
 pub(super) async fn tell_sink(
-    caller: &Caller,
+    caller: &MemberCaller,
     accepted: &SubscriptionFilter,
     sink: &SubscriptionSink,
 ) {
     let wanted = accepted.resource_subscriptions.clone().unwrap_or_default();
-    let mut news = News::new(caller);
+    let mut news = TeamNews::new(caller);
     while let Some(event) = news.next().await {
         for uri in resources::changed_by(&event).into_iter().filter(|uri| wanted.contains(uri)) {
             if sink.notify_resource_updated(uri).await.is_err() {
@@ -100,14 +105,14 @@ pub(super) async fn tell_sink(
 }
 
 /// Follows the team, and the one after it.
-struct News {
-    boards: watch::Receiver<Board>,
+struct TeamNews {
+    teams: watch::Receiver<Arc<TeamHandle>>,
     log: Option<Subscription>,
 }
 
-impl News {
-    fn new(caller: &Caller) -> Self {
-        Self { boards: caller.boards(), log: None }
+impl TeamNews {
+    fn new(caller: &MemberCaller) -> Self {
+        Self { teams: caller.teams(), log: None }
     }
 
     /// What happens next. None when there is nobody left to tell it.
@@ -116,14 +121,14 @@ impl News {
             let log = match &mut self.log {
                 Some(log) => log,
                 None => {
-                    let board = self.boards.borrow_and_update().clone();
-                    let version = board.look(State::version).await.ok()?;
-                    self.log.insert(board.subscribe(version))
+                    let team = Arc::clone(&self.teams.borrow_and_update());
+                    let version = team.look(State::version).await.ok()?;
+                    self.log.insert(team.subscribe(version))
                 }
             };
             tokio::select! {
                 event = log.next() => return event.ok()?,
-                changed = self.boards.changed() => {
+                changed = self.teams.changed() => {
                     changed.ok()?;
                     self.log = None;
                 }

@@ -4,9 +4,10 @@ use rmcp::{
     ErrorData,
     model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role},
 };
+use troop_app::team::MemberCaller;
 use troop_model::Dialect;
 
-use super::{Caller, resources};
+use super::resources;
 
 /// The prompts that there are.
 pub(super) fn all() -> Vec<Prompt> {
@@ -23,7 +24,7 @@ pub(super) fn all() -> Vec<Prompt> {
 }
 
 pub(super) async fn get(
-    caller: &Caller,
+    caller: &MemberCaller,
     name: &str,
     arguments: Option<&JsonObject>,
 ) -> Result<GetPromptResult, ErrorData> {
@@ -35,11 +36,11 @@ pub(super) async fn get(
             let Some(goal) = given("goal") else {
                 return Err(ErrorData::invalid_params("the prompt `lead` needs `goal`", None));
             };
-            format!("{}\n\nThe goal: {goal}", lead(caller.dialect))
+            format!("{}\n\nThe goal: {goal}", lead(caller.dialect()))
         }
         "teammate" => {
             let focus = given("focus").map(|focus| format!("\n\nBegin with: {focus}"));
-            format!("{}{}", teammate(caller.dialect), focus.unwrap_or_default())
+            format!("{}{}", teammate(caller.dialect()), focus.unwrap_or_default())
         }
         other => {
             let message = format!("there is no prompt `{other}`; the prompts are: lead, teammate");

@@ -5,10 +5,9 @@ use rmcp::{
     model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate},
 };
 use serde_json::json;
+use troop_app::team::MemberCaller;
 use troop_model::{Event, Fact, TaskFilter, TaskNumber};
 use troop_protocol::{Call, Calls as _, ContextText, Failure, FailureKind, Query};
-
-use super::Caller;
 
 pub(super) const BOARD: &str = "troop://board";
 pub(super) const MAILBOX: &str = "troop://mailbox";
@@ -50,7 +49,10 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// Reads one.
-pub(super) async fn read(caller: &Caller, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(
+    caller: &MemberCaller,
+    uri: &str,
+) -> Result<ReadResourceResult, ErrorData> {
     let open = |page| Query::Tasks { status: TaskFilter::Active, page };
     let page = uri.strip_prefix(PAGE).and_then(|page| page.parse().ok()).filter(|page| *page > 0);
     let contents = match uri {
@@ -73,13 +75,17 @@ pub(super) async fn read(caller: &Caller, uri: &str) -> Result<ReadResourceResul
     })
 }
 
-async fn as_json(caller: &Caller, query: Query, uri: &str) -> Result<ResourceContents, Failure> {
+async fn as_json(
+    caller: &MemberCaller,
+    query: Query,
+    uri: &str,
+) -> Result<ResourceContents, Failure> {
     let answer = caller.call(Call::Query(query)).await?;
     Ok(ResourceContents::text(answer.get(), uri).with_mime_type(JSON))
 }
 
 /// What an agent is to know about its team.
-pub(super) async fn team_md(caller: &Caller) -> Result<String, Failure> {
+pub(super) async fn team_md(caller: &MemberCaller) -> Result<String, Failure> {
     let answer = caller.call(Call::Query(Query::Context {})).await?;
     let context: ContextText = serde_json::from_str(answer.get())
         .map_err(|error| Failure::new(FailureKind::Bug, &error))?;

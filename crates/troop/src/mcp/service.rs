@@ -19,12 +19,12 @@ use rmcp::{
 };
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
+use troop_app::team::MemberCaller;
 use troop_protocol::{Failure, Gate, Toolbox};
 
 use super::{
-    Caller,
     mail::Mailbag,
-    news::{self, Wanted},
+    news::{self, NewsFilter},
     prompts, resources,
 };
 
@@ -48,33 +48,33 @@ const GONE: [&str; 3] = ["resources/subscribe", "resources/unsubscribe", "loggin
 /// A team's tools, resources and news for one member. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct TeamService {
-    caller: Arc<Caller>,
+    caller: Arc<MemberCaller>,
     /// The client that said hello here, once one did.
-    greeted: Arc<OnceLock<Client>>,
+    greeted: Arc<OnceLock<ClientTools>>,
     /// Those who ask without a hello: nobody can tell them apart, so they are one.
-    others: Arc<Client>,
+    others: Arc<ClientTools>,
     tracker: TaskTracker,
 }
 
 /// What is known of a client: what it has looked at, what it was handed, and what it wants to hear.
 #[derive(Debug)]
-struct Client {
-    tools: Toolbox<Arc<Caller>>,
+struct ClientTools {
+    tools: Toolbox<Arc<MemberCaller>>,
     mail: Mailbag,
-    wanted: Arc<Wanted>,
+    wanted: Arc<NewsFilter>,
 }
 
-impl Client {
-    fn new(caller: &Arc<Caller>) -> Self {
+impl ClientTools {
+    fn new(caller: &Arc<MemberCaller>) -> Self {
         let tools = Toolbox::new(Arc::clone(caller));
         Self { tools, mail: Mailbag::default(), wanted: Arc::default() }
     }
 }
 
 impl TeamService {
-    pub(crate) fn new(caller: Caller, tracker: TaskTracker) -> Self {
+    pub(crate) fn new(caller: MemberCaller, tracker: TaskTracker) -> Self {
         let caller = Arc::new(caller);
-        let others = Arc::new(Client::new(&caller));
+        let others = Arc::new(ClientTools::new(&caller));
         Self { caller, greeted: Arc::default(), others, tracker }
     }
 
@@ -84,12 +84,12 @@ impl TeamService {
     }
 
     /// Who asks.
-    fn client(&self) -> &Client {
+    fn client(&self) -> &ClientTools {
         self.greeted.get().unwrap_or(&self.others)
     }
 
     /// The member's way to its team.
-    pub(crate) fn caller(&self) -> Arc<Caller> {
+    pub(crate) fn caller(&self) -> Arc<MemberCaller> {
         Arc::clone(&self.caller)
     }
 
@@ -109,7 +109,7 @@ impl TeamService {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> CallToolResult {
-        if self.caller.gate != Gate::Open {
+        if *self.caller.gate() != Gate::Open {
             let input = request.arguments.map_or(Value::Null, Value::Object);
             return shown(self.call(&request.name, input).await, None);
         }
@@ -159,7 +159,7 @@ impl ServerHandler for TeamService {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        self.greeted.get_or_init(|| Client::new(&self.caller));
+        self.greeted.get_or_init(|| ClientTools::new(&self.caller));
         let result = self.negotiate_initialize(&request);
         context.peer.set_peer_info(request);
         result
@@ -285,7 +285,8 @@ impl ServerHandler for TeamService {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let (caller, wanted) = (Arc::clone(&self.caller), Arc::clone(&self.client().wanted));
+        let caller = Arc::clone(&self.caller);
+        let wanted = Arc::clone(&self.client().wanted);
         self.tracker.spawn(news::tell(caller, wanted, context.peer));
     }
 

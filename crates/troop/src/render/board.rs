@@ -43,7 +43,7 @@ impl Row {
             status,
             who: owner.or(reserved).unwrap_or_default(),
             note: note(state, task, status, now),
-            age: span(now.since(task.moved_at)),
+            age: span(now.since(task.provenance.moved_at)),
         }
     }
 }
@@ -99,7 +99,7 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
     }
     match status {
         Status::InProgress | Status::Stale => {
-            if let Some(progress) = &task.progress {
+            if let Some(progress) = &task.hold.progress {
                 notes.push(
                     format!("{}% {}", progress.percent, one_line(&progress.step))
                         .trim_end()
@@ -109,7 +109,7 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
             if task.attempts > 1 {
                 notes.push(format!("attempt {}", task.attempts));
             }
-            let expired = task.lease_until.filter(|until| *until <= now);
+            let expired = task.hold.lease_until.filter(|until| *until <= now);
             notes.extend(
                 expired.map(|until| format!("lease ran out {} ago", span(now.since(until)))),
             );
@@ -118,22 +118,22 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
             notes.extend(waits(state, task));
         }
         Status::Failed => {
-            let retry = task.not_before.filter(|at| *at > now);
+            let retry = task.start.not_before.filter(|at| *at > now);
             notes.extend(retry.map(|at| format!("again in {}", span(at.since(now)))));
             notes.extend(task.result.as_deref().map(one_line));
         }
         Status::Pending => {
-            if task.start == troop_model::StartGate::Waiting {
+            if task.start.gate == troop_model::StartGate::Waiting {
                 notes.push("needs approval to start".to_owned());
             }
-            let rests = task.not_before.filter(|at| *at > now);
+            let rests = task.start.not_before.filter(|at| *at > now);
             notes.extend(rests.map(|at| format!("rests for {}", span(at.since(now)))));
         }
         Status::InReview | Status::Cancelled => notes.extend(task.result.as_deref().map(one_line)),
         Status::Completed => notes.extend(summary(task)),
     }
     notes.extend(checked(task));
-    if task.question.is_some() {
+    if task.talk.question.is_some() {
         notes.push("asks the user".to_owned());
     }
     notes.join(", ")
@@ -141,10 +141,10 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
 
 /// What the checks of a task said, in short.
 fn checked(task: &Task) -> Option<String> {
-    let n_good = task.evidence.iter().filter(|it| it.is_good()).count();
-    let n_bad = task.evidence.len() - n_good;
+    let n_good = task.proof.evidence.iter().filter(|it| it.is_good()).count();
+    let n_bad = task.proof.evidence.len() - n_good;
     match (n_good, n_bad) {
-        (0, 0) => task.waived.as_ref().map(|_| "not checked".to_owned()),
+        (0, 0) => task.proof.waived.as_ref().map(|_| "not checked".to_owned()),
         (1, 0) => Some("1 check passed".to_owned()),
         (n, 0) => Some(format!("{n} checks passed")),
         (_, _) => Some("a check failed".to_owned()),

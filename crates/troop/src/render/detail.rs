@@ -1,5 +1,6 @@
 //! One thing with everything that belongs to it.
 
+use troop_app::story::{Waiting, waiting};
 use troop_model::{
     Attachment, Evidence, MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role,
     Spending, StartGate, State, StateCause, Status, Task, Time, Usage, preview,
@@ -7,7 +8,6 @@ use troop_model::{
 
 use super::{
     BOLD, DIM, clean, member_icon, moment, one_line, paint, span, status_icon, status_style,
-    wait::waits,
 };
 use crate::report::CallerOptions;
 
@@ -23,7 +23,7 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
     let numbers =
         |numbers: Vec<u32>| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let progress =
-        task.progress.as_ref().map(|it| format!("{}% {}", it.percent, one_line(&it.step)));
+        task.hold.progress.as_ref().map(|it| format!("{}% {}", it.percent, one_line(&it.step)));
     let fields = [
         ("owner", task.owner.as_ref().map(ToString::to_string)),
         ("assignee", task.assignee.as_ref().map(ToString::to_string)),
@@ -36,15 +36,22 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
         ),
         ("progress", progress),
         ("attempts", (task.attempts > 1).then(|| task.attempts.to_string())),
-        ("lease until", task.lease_until.map(moment)),
-        ("start", (task.start == StartGate::Waiting).then(|| "needs approval".to_owned())),
-        ("asks", task.question.as_ref().map(|question| one_line(&question.text))),
-        ("created", Some(format!("{} by {}", moment(task.created_at), task.created_by))),
-        ("completed", task.completed_at.map(moment)),
+        ("lease until", task.hold.lease_until.map(moment)),
+        ("start", (task.start.gate == StartGate::Waiting).then(|| "needs approval".to_owned())),
+        ("asks", task.talk.question.as_ref().map(|question| one_line(&question.text))),
+        (
+            "created",
+            Some(format!(
+                "{} by {}",
+                moment(task.provenance.created_at),
+                task.provenance.created_by
+            )),
+        ),
+        ("completed", task.provenance.completed_at.map(moment)),
         ("checks", non_empty(checks(state, task).join("; "))),
-        ("unchecked", task.waived.as_deref().map(one_line)),
-        ("failed", (task.n_failed_checks > 0).then(|| failed(task.n_failed_checks))),
-        ("merged", task.merged.as_ref().map(|it| format!("{} into {}", it.commit, it.into))),
+        ("unchecked", task.proof.waived.as_deref().map(one_line)),
+        ("failed", (task.proof.n_failed > 0).then(|| failed(task.proof.n_failed))),
+        ("merged", task.proof.merged.as_ref().map(|it| format!("{} into {}", it.commit, it.into))),
         ("used", (!task.usage.is_nothing()).then(|| task.usage.to_string())),
         ("metadata", metadata(task)),
         ("id", Some(task.id.to_string())),
@@ -85,11 +92,11 @@ fn failed(n_failed: u32) -> String {
 
 /// What checks said about a task.
 fn evidence(text: &mut String, task: &Task) {
-    if task.evidence.is_empty() {
+    if task.proof.evidence.is_empty() {
         return;
     }
     line(text, &format!("\n{}", paint(BOLD, "Evidence")));
-    for it in &task.evidence {
+    for it in &task.proof.evidence {
         let (mark, how) = evidence_line(it);
         let about = format!("{how}, {}", moment(it.at));
         line(text, &format!("  {mark} {}  {}", one_line(&it.command), paint(DIM, &about)));
@@ -111,16 +118,16 @@ pub(super) fn evidence_line(evidence: &Evidence) -> (String, String) {
 
 /// What was said about a task, which files it has, and what happened to it.
 fn discussion(text: &mut String, state: &State, task: &Task) {
-    if !task.comments.is_empty() {
+    if !task.talk.comments.is_empty() {
         line(text, &format!("\n{}", paint(BOLD, "Comments")));
-        for comment in &task.comments {
+        for comment in &task.talk.comments {
             let said = format!("{} {}", comment.author, paint(DIM, &moment(comment.at)));
             line(text, &format!("  {said}\n{}", indent(&comment.text, 4)));
         }
     }
-    if !task.attachments.is_empty() {
+    if !task.talk.attachments.is_empty() {
         line(text, &format!("\n{}", paint(BOLD, "Files")));
-        for attachment in &task.attachments {
+        for attachment in &task.talk.attachments {
             line(
                 text,
                 &format!(
@@ -168,7 +175,8 @@ pub(crate) fn team_status(
     state: &State,
     members: &[Member],
     standing: &str,
-    (now, typed): &(Time, CallerOptions),
+    now: Time,
+    options: &CallerOptions,
 ) -> String {
     let Some(team) = state.team() else { return String::new() };
     let tasks = state.tasks();
@@ -187,7 +195,7 @@ pub(crate) fn team_status(
         line(&mut text, &format!("           {} {status}", tasks.n_with(*status)));
     }
     cost(&mut text, state);
-    waiting(&mut text, state, members, typed);
+    add_waiting(&mut text, state, members, options);
     text.push('\n');
     let who = |member: &Member| {
         let lead = if member.role == Role::Lead { ", lead" } else { "" };
@@ -199,7 +207,7 @@ pub(crate) fn team_status(
         let unread = state.mailbox().n_unread(&Party::member(&member.name));
         let mut notes =
             vec![format!("{} for {}", member.state, span(now.since(member.state_since)))];
-        // Who was interrupted looks as if it worked, and does nothing.
+        // An interrupted member looks as if it works, but does nothing.
         let is_interrupted = member.state_cause == Some(StateCause::Interrupted);
         if member.state == MemberState::Crashed || is_interrupted {
             notes.extend(member.state_reason.as_deref().map(one_line));
@@ -207,7 +215,8 @@ pub(crate) fn team_status(
         notes.extend(non_empty(held.join(", ")));
         notes.extend((unread > 0).then(|| format!("{unread} unread")));
         notes.extend(non_empty(used(&member.usage)));
-        let (icon, notes) = (member_icon(member.state), paint(DIM, &notes.join(" · ")));
+        let icon = member_icon(member.state);
+        let notes = paint(DIM, &notes.join(" · "));
         line(&mut text, &format!("  {icon} {:<width$}  {notes}", who(member)));
     }
     text
@@ -247,11 +256,11 @@ fn cost(text: &mut String, state: &State) {
     }
 }
 
-/// What waits for somebody's word, and how to give it.
-fn waiting(text: &mut String, state: &State, members: &[Member], typed: &CallerOptions) {
-    for wait in waits(state, members, typed) {
-        line(text, &format!("  waits    {}", wait.what));
-        line(text, &paint(DIM, &format!("           {}", wait.how)));
+/// Adds what waits for a person's word, and how to give it.
+fn add_waiting(text: &mut String, state: &State, members: &[Member], options: &CallerOptions) {
+    for Waiting { what, answer } in waiting(state, members) {
+        line(text, &format!("  waits    {}", options.written(&what)));
+        line(text, &paint(DIM, &format!("           {}", options.written(&answer))));
     }
 }
 

@@ -2,13 +2,11 @@
 
 use std::collections::VecDeque;
 
+use troop_app::story::{Story, Waiting, rest_of_question, waiting};
 use troop_model::{Member, Role, State, Status, Task, Time};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{
-    BOLD, DIM, Story, fit, member_icon, one_line, pad, paint, status_icon, status_style, took,
-    wait::{more, waits},
-};
+use super::{BOLD, DIM, fit, member_icon, one_line, pad, paint, status_icon, status_style, took};
 use crate::report::CallerOptions;
 
 /// How big a screen is.
@@ -41,7 +39,13 @@ impl Recent {
 }
 
 /// The screen as text. No line is wider, and there are fewer lines, than the screen has, if it has 40 columns and 8 lines.
-pub(crate) fn live(story: &Story, recent: &Recent, now: Time, screen: Screen) -> String {
+pub(crate) fn live(
+    story: &Story,
+    recent: &Recent,
+    now: Time,
+    screen: Screen,
+    options: &CallerOptions,
+) -> String {
     let Screen { width, height } = screen;
     let state = story.state();
     let mut lines = vec![headline(story, now, width)];
@@ -50,7 +54,7 @@ pub(crate) fn live(story: &Story, recent: &Recent, now: Time, screen: Screen) ->
     let room = height.saturating_sub(5).max(3);
     let n_members = members.len().min(room / 3);
     let n_tasks = state.tasks().len().min((room - n_members) * 2 / 3);
-    let asks = wait_lines(story, width, room / 3);
+    let asks = wait_lines(state, width, room / 3, options);
     let n_recent = room.saturating_sub(n_members + n_tasks + asks.len()).min(recent.0.len());
     add(&mut lines, asks);
     add(&mut lines, task_lines(state, now, width, n_tasks));
@@ -67,22 +71,27 @@ fn add(lines: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-/// What waits for somebody's word, and how to give it, for as long as it does.
-fn wait_lines(story: &Story, width: usize, n_lines: usize) -> Vec<String> {
-    let waits = waits(story.state(), &[], story.typed());
-    // A question without its answer helps nobody.
-    let n_shown = waits.len().min(n_lines.max(2) / 2);
+/// What waits for a person's word, and how to give it.
+fn wait_lines(state: &State, width: usize, n_lines: usize, options: &CallerOptions) -> Vec<String> {
+    let waiting = waiting(state, &[]);
+    // A question needs at least two lines, because it is useless without how to answer it.
+    let n_shown = waiting.len().min(n_lines.max(2) / 2);
     let n_each = n_lines.max(2) / n_shown.max(1) - 1;
-    let lines = waits.into_iter().take(n_shown).flat_map(|wait| {
-        let mut lines = question_lines(&wait.what, width, n_each, story.typed());
-        lines.push(fit(&format!("           {}", wait.how), width));
+    let lines = waiting.into_iter().take(n_shown).flat_map(|Waiting { what, answer }| {
+        let mut lines = question_lines(&options.written(&what), width, n_each, options);
+        lines.push(fit(&format!("           {}", options.written(&answer)), width));
         lines
     });
     lines.collect()
 }
 
-/// A question in at most so many lines. What does not fit is said to be missing.
-fn question_lines(what: &str, width: usize, n_lines: usize, typed: &CallerOptions) -> Vec<String> {
+/// A question in at most so many lines. The last one says how much is missing.
+fn question_lines(
+    what: &str,
+    width: usize,
+    n_lines: usize,
+    options: &CallerOptions,
+) -> Vec<String> {
     let room = width.saturating_sub(11).max(1);
     let mut lines = vec![String::new()];
     for c in what.chars() {
@@ -97,7 +106,7 @@ fn question_lines(what: &str, width: usize, n_lines: usize, typed: &CallerOption
     if n_over > 0 && n_lines > 1 {
         let hidden = lines.split_off(n_lines - 1);
         let n_chars = hidden.iter().map(|line| line.chars().count()).sum();
-        lines.push(fit(&more(n_chars, typed), room));
+        lines.push(fit(&options.written(&rest_of_question(n_chars)), room));
     } else if n_over > 0 {
         lines = vec![fit(what, room)];
     }
@@ -156,8 +165,8 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
         if task.attempts > 1 { format!(", attempt {}", task.attempts) } else { String::new() };
     match status {
         Status::InProgress => {
-            let since = task.held_since.map(|since| took(now.since(since))).unwrap_or_default();
-            let progress = task.progress.as_ref().map(|it| format!(" {}%", it.percent));
+            let since = task.hold.since.map(|since| took(now.since(since))).unwrap_or_default();
+            let progress = task.hold.progress.as_ref().map(|it| format!(" {}%", it.percent));
             format!("{since}{}{attempt}", progress.unwrap_or_default())
         }
         Status::Blocked => {

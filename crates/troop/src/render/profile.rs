@@ -30,7 +30,8 @@ pub(crate) fn profile(profile: &Profile, command: &str) -> String {
     let widest = |part: fn(&Suggestion) -> &String| {
         profile.team.iter().map(|it| part(it).len()).max().unwrap_or(0)
     };
-    let (name_width, width) = (widest(|it| &it.name), widest(|it| &it.expertise));
+    let name_width = widest(|it| &it.name);
+    let width = widest(|it| &it.expertise);
     for member in &profile.team {
         let reason = paint(DIM, &one_line(&member.reason));
         text.push_str(&format!(
@@ -41,31 +42,6 @@ pub(crate) fn profile(profile: &Profile, command: &str) -> String {
     text.push_str(&format!("\n  {}\n", one_line(command)));
     for note in &profile.notes {
         text.push_str(&format!("{}\n", paint(DIM, &format!("note: {}", one_line(note)))));
-    }
-    text
-}
-
-/// The same in a few lines, for an agent that is to lead a team there.
-pub(crate) fn profile_in_short(profile: &Profile) -> String {
-    let languages: Vec<_> =
-        profile.languages.iter().map(|it| format!("{} ({})", it.name, it.manifest)).collect();
-    let has = |is_there: bool| if is_there { "yes" } else { "no" };
-    let structure = &profile.structure;
-    let mut text = format!(
-        "- files: {}\n- languages: {}\n- frameworks: {}\n- docs: {}, tests: {}, ci: {}\n",
-        profile.files,
-        listed(&languages),
-        listed(&profile.frameworks),
-        has(structure.docs),
-        has(structure.tests),
-        has(structure.ci),
-    );
-    for signal in &profile.signals {
-        text.push_str(&format!("- {}: {}\n", signal.kind, one_line(&signal.message)));
-    }
-    text.push_str("\nSuggested teammates, if you start any:\n\n");
-    for Suggestion { name, expertise, reason } in &profile.team {
-        text.push_str(&format!("- `{name}`: {expertise} ({})\n", one_line(reason)));
     }
     text
 }

@@ -1,12 +1,13 @@
 //! What came of a team's work: who did what, when, how long it took, and what went wrong on the way.
 
 use serde_json::{Value, json};
+use troop_app::story::{CompletedWork, MemberTally, Story};
 use troop_model::{EvidenceView, Status, Task, TaskNumber, Time};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    BOLD, DIM, Story, clean, detail::evidence_line, fit, one_line, pad, paint, second, status_icon,
-    status_style, story::Deed, took, used,
+    BOLD, DIM, clean, detail::evidence_line, fit, one_line, pad, paint, second, status_icon,
+    status_style, took, used,
 };
 
 /// The report of a team's work for people.
@@ -38,7 +39,8 @@ fn answer(story: &Story) -> Vec<String> {
 
 /// How many tasks are done, of how many, in what time.
 fn headline(story: &Story) -> String {
-    let (state, tally) = (story.state(), story.tally());
+    let state = story.state();
+    let tally = story.tally();
     let name = state.team().map(|team| team.name.to_string()).unwrap_or_default();
     let tasks = state.tasks();
     let n_done = tasks.iter().filter(|task| task.status == Status::Completed).count();
@@ -53,7 +55,8 @@ fn headline(story: &Story) -> String {
 }
 
 fn tasks(story: &Story, width: usize) -> Vec<String> {
-    let (state, tally) = (story.state(), story.tally());
+    let state = story.state();
+    let tally = story.tally();
     let subject_width = state.tasks().iter().map(|it| one_line(&it.subject).width()).max();
     let subject_width = subject_width.unwrap_or(0).min(width * 2 / 5);
     let owners = state.tasks().iter().filter_map(|task| task.owner.as_ref());
@@ -95,6 +98,7 @@ fn tasks(story: &Story, width: usize) -> Vec<String> {
 /// What the checks of a task said, and on which commit.
 fn proof(task: &Task, width: usize) -> Vec<String> {
     let mut lines: Vec<_> = task
+        .proof
         .evidence
         .iter()
         .map(|it| {
@@ -107,14 +111,14 @@ fn proof(task: &Task, width: usize) -> Vec<String> {
             )
         })
         .collect();
-    if let Some(reason) = &task.waived {
+    if let Some(reason) = &task.proof.waived {
         let what = format!("not checked: {}", one_line(reason));
         lines.push(format!("            {}", paint(DIM, &fit(&what, width.saturating_sub(12)))));
     }
     lines
 }
 
-fn deed(story: &Story, task: TaskNumber) -> Option<&Deed> {
+fn deed(story: &Story, task: TaskNumber) -> Option<&CompletedWork> {
     let mut all = story.tally().members.values().flat_map(|deeds| &deeds.completed);
     all.rfind(|deed| deed.task == task)
 }
@@ -123,7 +127,7 @@ fn workers(story: &Story, width: usize) -> Vec<String> {
     let state = story.state();
     let workers = story.tally().workers(state);
     let name_width = workers.iter().map(|(name, _)| name.as_str().width()).max().unwrap_or(0);
-    let line = |(name, deeds): &(&troop_model::MemberName, super::story::Deeds)| {
+    let line = |(name, deeds): &(&troop_model::MemberName, MemberTally)| {
         let n_done = deeds.completed.len();
         let mut parts = vec![
             format!("{n_done} {}", if n_done == 1 { "task" } else { "tasks" }),
@@ -194,7 +198,8 @@ fn incidents(story: &Story, width: usize) -> Vec<String> {
 
 /// The same for programs.
 pub(crate) fn summary_json(story: &Story) -> Value {
-    let (state, tally) = (story.state(), story.tally());
+    let state = story.state();
+    let tally = story.tally();
     let team = state.team();
     let tasks: Vec<_> = state
         .tasks()
@@ -204,8 +209,8 @@ pub(crate) fn summary_json(story: &Story) -> Value {
             json!({
                 "number": task.number, "subject": task.subject, "owner": task.owner, "attempts": task.attempts,
                 "status": state.tasks().status(task.number), "result": task.result,
-                "evidence": task.evidence.iter().map(EvidenceView::new).collect::<Vec<_>>(),
-                "checks_waived": task.waived, "merged": task.merged, "usage": task.usage,
+                "evidence": task.proof.evidence.iter().map(EvidenceView::new).collect::<Vec<_>>(),
+                "checks_waived": task.proof.waived, "merged": task.proof.merged, "usage": task.usage,
                 "began_at": deed.map(|deed| deed.began_at), "ended_at": deed.map(|deed| deed.ended_at),
             })
         })

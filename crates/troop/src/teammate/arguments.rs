@@ -15,7 +15,7 @@ pub(super) const HINT: &str = "leads start it as: troop --mode teammate --team T
 
 /// Who this process is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Arguments {
+pub(super) struct TeammateArguments {
     pub(super) team: String,
     pub(super) name: String,
     pub(super) agent: String,
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 
 /// What was given, as it was given.
 #[derive(Debug, Default)]
-struct Given {
+struct TypedArguments {
     /// The other way to say it: the agent is the member's name, and its team is described in a folder.
     is_by_folder: bool,
     team: Option<String>,
@@ -38,14 +38,14 @@ struct Given {
     base_dir: Option<String>,
 }
 
-impl Arguments {
+impl TeammateArguments {
     /// Reads the arguments behind the program's name. None if they do not ask for a teammate.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Option<Result<Self>> {
         let arguments: Vec<_> = arguments.map(|it| it.to_string_lossy().into_owned()).collect();
         if !asks_for_teammate(&arguments) {
             return None;
         }
-        Some(Given::read(arguments).and_then(Given::check))
+        Some(TypedArguments::read(arguments).and_then(TypedArguments::check))
     }
 }
 
@@ -67,7 +67,7 @@ fn asks_for_teammate(arguments: &[String]) -> bool {
     false
 }
 
-impl Given {
+impl TypedArguments {
     fn read(arguments: Vec<String>) -> Result<Self> {
         let mut given = Self::default();
         let mut words = arguments.into_iter();
@@ -99,19 +99,20 @@ impl Given {
         Ok(given)
     }
 
-    fn check(self) -> Result<Arguments> {
+    fn check(self) -> Result<TeammateArguments> {
         let path = self.path.map_or_else(|| PathBuf::from("."), PathBuf::from);
         let team = self.team.ok_or_else(|| missing("--team"))?;
         let agent = self.agent.ok_or_else(|| missing("--agent"))?;
         if self.is_by_folder {
             let folder = self.base_dir.ok_or_else(|| missing("--base-dir"))?;
             let described = agent_of(Path::new(&folder), &team, &agent);
-            let (name, agent) = (agent.clone(), described.unwrap_or(agent));
-            return Ok(Arguments { team, name, agent, path, model: self.model });
+            let name = agent.clone();
+            let agent = described.unwrap_or(agent);
+            return Ok(TeammateArguments { team, name, agent, path, model: self.model });
         }
         let name = self.name.ok_or_else(|| missing("--name"))?;
         self.lead_session.ok_or_else(|| missing("--lead-session"))?;
-        Ok(Arguments { team, name, agent, path, model: self.model })
+        Ok(TeammateArguments { team, name, agent, path, model: self.model })
     }
 }
 

@@ -291,6 +291,35 @@ when mail * from user
 }
 
 #[test]
+fn a_waiting_claim_is_answered_when_the_worktree_is_ready_for_the_task() {
+    let troop = Troop::new();
+    let program = env!("CARGO_BIN_EXE_troop");
+    let folder = troop.folder();
+    let lead = r#"
+when mail * from user
+    call task/create {"subject": "one"}
+    wait until all tasks are done
+"#;
+    fs::write(folder.join("lead.script"), lead).unwrap();
+    // The teammate waits for its task in a shell, and says on which branch it is right after the claim.
+    fs::write(folder.join("ann.script"), "when started\n    run sh claim.sh\n").unwrap();
+    let claim = format!(
+        "{program} task claim --wait 30 && branch=$(git branch --show-current) && {program} task complete 1 --result \"$branch\"\n"
+    );
+    fs::write(folder.join("claim.sh"), claim).unwrap();
+    fs::write(folder.join(".gitignore"), "home/\n").unwrap();
+    git(folder, &["init", "--quiet", "--initial-branch=main"]);
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "-m", "begin"]);
+    let run = troop.run(
+        "--team crew run 'go' --agent script:lead.script --set assignment=claim -m ann=script:ann.script",
+    );
+    assert_eq!(run.code, 0, "{run:?}");
+    let task = troop.json("--team crew task get 1");
+    assert!(task["result"].as_str().unwrap().ends_with("/task-1"), "{task:#}");
+}
+
+#[test]
 fn a_team_that_is_erased_takes_its_files_along_unless_they_hold_work() {
     let troop = repository(FAIL_HALFWAY);
     let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";

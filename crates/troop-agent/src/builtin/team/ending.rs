@@ -3,9 +3,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
-use troop_model::{Command, Status, TaskCommand, TaskRef, Version};
+use troop_model::{Command, MemberName, Status, TaskCommand, TaskRef, TaskView, Version};
 use troop_protocol::{Answer, Call, Calls, Change, Failure, FailureKind, NO_RESULT, Query};
 
 use crate::Turn;
@@ -16,12 +15,6 @@ pub(super) struct DeferredCompletion<'a> {
     turn: &'a Turn,
     /// The completed task, and its result if the model gave one.
     done: Mutex<Option<(TaskRef, Option<String>)>>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct TaskOverview {
-    pub(super) status: Status,
-    owner: Option<String>,
 }
 
 impl<'a> DeferredCompletion<'a> {
@@ -50,9 +43,11 @@ impl<'a> DeferredCompletion<'a> {
 
     /// Whether the member works on this task.
     async fn is_at(&self, task: &TaskRef) -> bool {
-        let asked = self.turn.query::<TaskOverview>(&Query::Task { task: task.clone() }).await;
+        let asked = self.turn.query::<TaskView>(&Query::Task { task: task.clone() }).await;
         let own = Some(self.turn.place().name.as_str());
-        asked.is_ok_and(|it| it.status == Status::InProgress && it.owner.as_deref() == own)
+        asked.is_ok_and(|it| {
+            it.status == Status::InProgress && it.owner.as_ref().map(MemberName::as_str) == own
+        })
     }
 
     fn keep(&self, task: TaskRef, result: String) -> Result<Box<RawValue>, Failure> {

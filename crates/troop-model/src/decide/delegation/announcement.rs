@@ -1,38 +1,38 @@
-//! What the lead is told when the last of several delegations that belong together has ended: all of it, once.
+//! The announcement to the lead when the last of several related delegations has ended: all results, once.
 
 use std::time::Duration;
 
-use super::End;
+use super::DelegationEnd;
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Evidence, Fact, MemberName, MessageKind,
     Party, Task, Time, decide::Draft, text,
 };
 
-/// How many characters of one result are told ...
+/// How many characters of one result are shown ...
 const RESULT: usize = 4_000;
 /// ... and of all results together.
 const RESULTS: usize = 24_000;
-/// How many of why something did not work out before.
+/// How many characters of the reason why an earlier attempt ended.
 const EARLIER: usize = 200;
-/// How many delegations are told about one by one.
+/// How many delegations get a section of their own.
 const SECTIONS: usize = 50;
 /// How many files are named.
 const FILES: usize = 50;
 
-/// One of the delegations that are told about.
-struct Row<'a> {
+/// One task of an announcement.
+struct AnnouncementRow<'a> {
     delegation: &'a Delegation,
     task: Option<&'a Task>,
     outcome: DelegationOutcome,
-    /// Who tried it before, and why that was not the end of it.
+    /// Who tried it before, and why that attempt ended.
     earlier: Vec<(&'a MemberName, String)>,
     /// When it was first tried.
     began_at: Time,
     ended_at: Time,
 }
 
-/// Tells the lead what came of a delegation and its siblings, unless one of them still runs.
-pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[End<'_>]) {
+/// Tells the lead the results of a delegation and its siblings, unless one of them still runs.
+pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[DelegationEnd<'_>]) {
     if runs_on(draft, last, ends) {
         return;
     }
@@ -42,16 +42,17 @@ pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[End<'_>
         && rows.iter().all(|row| ends.iter().any(|(it, _)| it.id == row.delegation.id));
     let delegations = untold(draft, last, ends).into_iter().map(|(it, ..)| it.id).collect();
     if is_own_doing {
-        // Who called all of it off knows.
+        // The lead cancelled all of them itself.
         draft.push(Fact::DelegationsAnnounced { delegations, message: None });
         return;
     }
     if !draft.has_room(&lead) {
-        // It is told with what ends next.
+        // The next announcement will include it.
         return;
     }
     let id = draft.new_id();
-    let (content, summary) = (content(&rows), summary(&rows));
+    let content = content(&rows);
+    let summary = summary(&rows);
     let task = match rows.as_slice() {
         [only] => Some(only.delegation.task),
         _ => None,
@@ -74,8 +75,8 @@ pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[End<'_>
     draft.push(Fact::DelegationsAnnounced { delegations, message: Some(id) });
 }
 
-/// Whether a sibling still runs, has just begun to, or is tried again by itself.
-fn runs_on(draft: &Draft<'_>, last: &Delegation, ends: &[End<'_>]) -> bool {
+/// Whether a sibling still runs, has just begun, or will be retried.
+fn runs_on(draft: &Draft<'_>, last: &Delegation, ends: &[DelegationEnd<'_>]) -> bool {
     let running = draft.state.delegated.entries().values();
     let mut running = running.filter_map(|id| draft.state.delegation(*id));
     let has_begun = |fact: &Fact| {
@@ -88,21 +89,29 @@ fn runs_on(draft: &Draft<'_>, last: &Delegation, ends: &[End<'_>]) -> bool {
 }
 
 /// A delegation that has ended, how and when.
-type Ended<'a> = (&'a Delegation, DelegationOutcome, Time);
+type UntoldEnd<'a> = (&'a Delegation, DelegationOutcome, Time);
 
-/// What has ended and has not been told yet.
-fn untold<'a>(draft: &Draft<'a>, last: &Delegation, ends: &[End<'a>]) -> Vec<Ended<'a>> {
+/// The ended siblings that were not announced yet.
+fn untold<'a>(
+    draft: &Draft<'a>,
+    last: &Delegation,
+    ends: &[DelegationEnd<'a>],
+) -> Vec<UntoldEnd<'a>> {
     let now = ends.iter().map(|(it, outcome)| (*it, outcome.clone(), draft.ctx.now));
     let before = draft.state.delegations().filter(|it| !it.is_announced);
     let before = before.filter_map(|it| Some((it, outcome_of(it)?, it.ended_at?)));
     before.chain(now).filter(|(it, ..)| it.is_sibling(last)).collect()
 }
 
-/// One row for each task, with what came of it last, in the order in which they were begun.
-fn rows<'a>(draft: &Draft<'a>, last: &Delegation, ends: &[End<'a>]) -> Vec<Row<'a>> {
+/// One row per task with its latest result, oldest first.
+fn rows<'a>(
+    draft: &Draft<'a>,
+    last: &Delegation,
+    ends: &[DelegationEnd<'a>],
+) -> Vec<AnnouncementRow<'a>> {
     let mut all = untold(draft, last, ends);
     all.sort_by_key(|(it, ..)| (it.started_at, it.id));
-    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut rows: Vec<AnnouncementRow<'a>> = Vec::new();
     for (delegation, outcome, ended_at) in all {
         let began_at = delegation.started_at;
         match rows.iter_mut().find(|row| row.delegation.task == delegation.task) {
@@ -111,8 +120,16 @@ fn rows<'a>(draft: &Draft<'a>, last: &Delegation, ends: &[End<'a>]) -> Vec<Row<'
                 (row.delegation, row.outcome, row.ended_at) = (delegation, outcome, ended_at);
             }
             None => {
-                let (task, earlier) = (draft.state.tasks.get(delegation.task), Vec::new());
-                rows.push(Row { delegation, task, outcome, earlier, began_at, ended_at });
+                let task = draft.state.tasks.get(delegation.task);
+                let earlier = Vec::new();
+                rows.push(AnnouncementRow {
+                    delegation,
+                    task,
+                    outcome,
+                    earlier,
+                    began_at,
+                    ended_at,
+                });
             }
         }
     }
@@ -129,7 +146,7 @@ fn outcome_of(delegation: &Delegation) -> Option<DelegationOutcome> {
     }
 }
 
-/// Whether a delegation failed and its task is tried again by itself, as part of the same.
+/// Whether a delegation failed and troop will retry its task.
 #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else changes whether it is")]
 fn is_retried(draft: &Draft<'_>, delegation: &Delegation) -> bool {
     let task = delegation.task;
@@ -150,7 +167,7 @@ fn is_retried(draft: &Draft<'_>, delegation: &Delegation) -> bool {
     draft.facts.iter().rev().find_map(change).unwrap_or_else(rests)
 }
 
-fn summary(rows: &[Row<'_>]) -> String {
+fn summary(rows: &[AnnouncementRow<'_>]) -> String {
     let n_done = rows.iter().filter(|row| row.is_done()).count();
     match rows {
         [only] => format!("the delegation of {} has ended", only.delegation.task),
@@ -158,8 +175,8 @@ fn summary(rows: &[Row<'_>]) -> String {
     }
 }
 
-/// The whole text: what came of each, then what can be done about it.
-fn content(rows: &[Row<'_>]) -> String {
+/// The whole text: the results, then what the lead can do next.
+fn content(rows: &[AnnouncementRow<'_>]) -> String {
     let n = rows.len();
     let began = rows.iter().map(|row| row.began_at).min().unwrap_or_default();
     let over = rows.iter().map(|row| row.ended_at).max().unwrap_or_default();
@@ -199,8 +216,8 @@ That happens. Before anything is tried again, tell the user in a sentence that t
 - do it yourself
 ";
 
-fn section(row: &Row<'_>, room: usize) -> String {
-    let Row { delegation, task, outcome, .. } = row;
+fn section(row: &AnnouncementRow<'_>, room: usize) -> String {
+    let AnnouncementRow { delegation, task, outcome, .. } = row;
     let number = delegation.task;
     let subject = task.map(|task| format!(" ({})", task.subject)).unwrap_or_default();
     let how = match outcome {
@@ -220,11 +237,12 @@ fn section(row: &Row<'_>, room: usize) -> String {
         let why = text::preview(why.trim().lines().next().unwrap_or_default(), EARLIER);
         text.push_str(&format!("tried before by {who}: {why}\n"));
     }
-    let proved: Vec<_> = task.iter().flat_map(|it| &it.evidence).map(proved).collect();
+    let proved: Vec<_> = task.iter().flat_map(|it| &it.proof.evidence).map(proved).collect();
     if !proved.is_empty() {
         text.push_str(&format!("checks: {}\n", proved.join(", ")));
     }
-    let files: Vec<_> = task.iter().flat_map(|it| &it.attachments).map(|it| &*it.path).collect();
+    let files: Vec<_> =
+        task.iter().flat_map(|it| &it.talk.attachments).map(|it| &*it.path).collect();
     if !files.is_empty() {
         let named: Vec<_> = files.iter().take(FILES).copied().collect();
         let more = files.len().saturating_sub(FILES);
@@ -234,7 +252,7 @@ fn section(row: &Row<'_>, room: usize) -> String {
     text
 }
 
-/// What a check said, in short.
+/// The result of a check, in short.
 fn proved(evidence: &Evidence) -> String {
     let how = match evidence.exit_code {
         0 => "passed".to_owned(),
@@ -244,7 +262,7 @@ fn proved(evidence: &Evidence) -> String {
     format!("`{}` {how}{}", evidence.command, on.unwrap_or_default())
 }
 
-impl Row<'_> {
+impl AnnouncementRow<'_> {
     fn is_done(&self) -> bool {
         matches!(self.outcome, DelegationOutcome::Completed(_))
     }

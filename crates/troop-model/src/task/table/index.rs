@@ -1,4 +1,4 @@
-//! What is derived from the live tasks so that nobody need look through all of them.
+//! Indexes of the live tasks, so that nobody scans all of them.
 //!
 //! Each part that a snapshot brought stays packed until somebody asks for it.
 
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use super::{StartGate, Status, sets::Sets, slots::Slot};
 use crate::{
     MemberName, SnapshotError, TaskNumber, Version,
-    packed::{Packed, Parts},
+    packed::{PackedPart, SnapshotParts},
 };
 
 pub(super) type Rank = (Reverse<i32>, TaskNumber);
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Index {
-    by_status: Packed<Sets<Status, TaskNumber>>,
+    by_status: PackedPart<Sets<Status, TaskNumber>>,
     /// What can be claimed, by whom it is reserved for, best first.
-    ready: Packed<Sets<Option<MemberName>, Rank>>,
-    dependents: Packed<Sets<TaskNumber, TaskNumber>>,
-    held: Packed<Sets<MemberName, TaskNumber>>,
-    finished: Packed<BTreeSet<(Version, TaskNumber)>>,
+    ready: PackedPart<Sets<Option<MemberName>, Rank>>,
+    dependents: PackedPart<Sets<TaskNumber, TaskNumber>>,
+    held: PackedPart<Sets<MemberName, TaskNumber>>,
+    finished: PackedPart<BTreeSet<(Version, TaskNumber)>>,
 }
 
 /// The same in front of a snapshot: how long each part is.
@@ -101,7 +101,10 @@ impl Index {
         }
     }
 
-    pub(super) fn unpack(packed: &PackedIndex, parts: &mut Parts) -> Result<Self, SnapshotError> {
+    pub(super) fn unpack(
+        packed: &PackedIndex,
+        parts: &mut SnapshotParts,
+    ) -> Result<Self, SnapshotError> {
         Ok(Self {
             by_status: parts.next(packed.by_status)?,
             ready: parts.next(packed.ready)?,
@@ -115,7 +118,7 @@ impl Index {
 fn is_ready(slot: &Slot) -> bool {
     slot.status == Status::Pending
         && slot.task.owner.is_none()
-        && slot.task.start != StartGate::Waiting
+        && slot.task.start.gate != StartGate::Waiting
 }
 
 fn rank(slot: &Slot) -> Rank {

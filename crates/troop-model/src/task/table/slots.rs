@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Status, Task};
 use crate::{
     SnapshotError, TaskNumber, Version,
-    packed::{Packed, Parts},
+    packed::{PackedPart, SnapshotParts},
 };
 
 /// How many numbers share a leaf: looking at one task unpacks this many at most.
@@ -28,7 +28,7 @@ pub(super) struct Slot {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
     /// By the numbers in them, divided by `WIDTH`. None is empty.
-    leaves: BTreeMap<u32, Packed<Leaf>>,
+    leaves: BTreeMap<u32, PackedPart<Leaf>>,
     len: usize,
 }
 
@@ -82,7 +82,10 @@ impl Slots {
         PackedSlots { leaves: leaves.collect(), len: self.len }
     }
 
-    pub(super) fn unpack(packed: PackedSlots, parts: &mut Parts) -> Result<Self, SnapshotError> {
+    pub(super) fn unpack(
+        packed: PackedSlots,
+        parts: &mut SnapshotParts,
+    ) -> Result<Self, SnapshotError> {
         let leaves = packed.leaves.into_iter();
         let leaves = leaves.map(|(nth, len)| Ok((nth, parts.next(len)?))).collect::<Result<_, _>>();
         Ok(Self { leaves: leaves?, len: packed.len })

@@ -225,7 +225,7 @@ fn fitting_task(state: &State, what: u8, a: u8) -> Option<TaskRef> {
 }
 
 fn asking(state: &State) -> Option<TaskRef> {
-    let task = state.tasks().iter().find(|task| task.question.is_some())?;
+    let task = state.tasks().iter().find(|task| task.talk.question.is_some())?;
     Some(task.number.into())
 }
 

@@ -183,7 +183,7 @@ impl World {
                 let task = state.tasks().get(it.task);
                 it.status == DelegationStatus::Failed
                     && !it.is_announced
-                    && task.is_some_and(|task| task.not_before.is_some())
+                    && task.is_some_and(|task| task.start.not_before.is_some())
             };
             let goes_on = |it: &&crate::Delegation| is_running(it) || rests(it);
             let waits = state.delegations().filter(goes_on).any(|it| it.is_sibling(ended));
@@ -231,7 +231,7 @@ impl World {
         assert!(may_have_owner || task.owner.is_none(), "{number} is {} and held", task.status);
         let is_timed = matches!(task.status, Status::InProgress | Status::Stale);
         assert_eq!(
-            task.lease_until.is_some(),
+            task.hold.lease_until.is_some(),
             is_timed,
             "{number} has a lease while it is worked on"
         );
@@ -256,7 +256,7 @@ impl World {
                         assert_eq!(task.result, *result, "{number} is archived as it was");
                     }
                 }
-                (None, None) => assert_eq!(tasks.end(*number), Some(crate::Finished::Deleted)),
+                (None, None) => assert_eq!(tasks.end(*number), Some(crate::TaskEnd::Deleted)),
             }
         }
         for task in tasks.iter().filter(|task| task.status.is_finished()) {

@@ -5,9 +5,12 @@ use serde::Deserialize;
 use serde_json::json;
 use troop_model::{Command, EVERYBODY, Fact, MessageKind, Outgoing};
 
-use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input, seen::MessageBatch};
+use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input};
 use super::view;
-use crate::{call::Query, code::Failure};
+use crate::{
+    call::{MessageList, Query},
+    code::Failure,
+};
 
 const ACTIONS: [&str; 3] = ["send", "broadcast", "read"];
 
@@ -123,7 +126,7 @@ async fn post<C: Calls>(
 }
 
 async fn read<C: Calls>(desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
-    let MessageBatch { messages } = desk.query(Query::Messages { all: false }).await?;
+    let MessageList { messages } = desk.query(Query::Messages { all: false }).await?;
     if !messages.is_empty() {
         // Only what is shown here counts as read, not what comes meanwhile.
         let ids = messages.iter().map(|message| message.id).collect();

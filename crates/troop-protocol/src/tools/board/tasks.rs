@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use troop_model::{
     MemberName, Metadata, NewTask, RejectMode, Role, Status, TaskAction, TaskCommand, TaskCreation,
-    TaskFilter, TaskRef, TaskUpdate,
+    TaskFilter, TaskRef, TaskUpdate, TaskView,
 };
 
 use super::super::{
     Calls, Category, Seat, TeamTool,
     desk::{ToolDesk, read},
     input,
-    seen::{TaskInFull, TaskPageLines},
+    seen::TaskPageLines,
 };
 use super::view::{BoardTask, BoardTaskInFull, SearchHit, TaskPageText};
 use crate::{
@@ -457,12 +457,13 @@ async fn own_task<C: Calls>(desk: &ToolDesk<'_, C>) -> Result<Option<String>, Fa
 
 /// The answer to a change, with the next step.
 fn told(action: TaskAction, answer: &Answer) -> String {
-    let task: Option<TaskInFull> =
+    let task: Option<TaskView> =
         answer.task.as_ref().and_then(|task| serde_json::from_str(task.get()).ok());
     let created = task.as_ref().filter(|_| action == TaskAction::Create);
     let next = created.map(|task| {
-        let agent = task.assignee.as_deref().unwrap_or_default();
-        format!("spawn(agent='{agent}', team_task_id='{}')", task.number.0)
+        let agent = task.assignee.as_ref().map(MemberName::as_str).unwrap_or_default();
+        let id = task.number.0;
+        format!("spawn(agent='{agent}', team_task_id='{id}')")
     });
     let note = answer.events.is_empty().then_some("it was already so");
     let task = task.as_ref().map(BoardTask::from);

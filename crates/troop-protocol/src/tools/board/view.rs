@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use troop_model::{MAX_SNIPPET, MemberName, Status, TaskNumber, Time, preview};
+use troop_model::{
+    MAX_SNIPPET, MemberName, MessageView, Status, TaskNumber, TaskView, Time, preview,
+};
 use uuid::Uuid;
 
 use super::super::{
     proof::{CheckReport, in_short, merged},
-    seen::{MessageBrief, TaskInFull, TaskLine},
+    seen::TaskLine,
 };
 use crate::code::{Failure, FailureKind};
 
@@ -80,31 +82,31 @@ impl<'a> From<&'a TaskLine<'_>> for BoardTask<'a> {
             blocked_by: &task.blocked_by,
             progress_percent: task.progress.as_ref().map(|it| it.percent),
             progress_step: task.progress.as_ref().map(|it| it.step.as_str()),
-            checks: in_short(&task.evidence),
+            checks: in_short(task.evidence.iter().map(|it| it.exit_code)),
         }
     }
 }
 
-impl<'a> From<&'a TaskInFull> for BoardTask<'a> {
-    fn from(task: &'a TaskInFull) -> Self {
+impl<'a> From<&'a TaskView> for BoardTask<'a> {
+    fn from(task: &'a TaskView) -> Self {
         Self {
             task_number: task.number,
             id: task.id,
             subject: &task.subject,
             status: task.status,
             priority: task.priority,
-            assignee: task.assignee.as_deref(),
-            owner_agent_id: task.owner.as_deref(),
+            assignee: task.assignee.as_ref().map(MemberName::as_str),
+            owner_agent_id: task.owner.as_ref().map(MemberName::as_str),
             blocked_by: &task.blocked_by,
             progress_percent: task.progress.as_ref().map(|it| it.percent),
             progress_step: task.progress.as_ref().map(|it| it.step.as_str()),
-            checks: in_short(&task.evidence),
+            checks: in_short(task.evidence.iter().map(|it| it.exit_code)),
         }
     }
 }
 
-impl<'a> From<&'a TaskInFull> for BoardTaskInFull<'a> {
-    fn from(task: &'a TaskInFull) -> Self {
+impl<'a> From<&'a TaskView> for BoardTaskInFull<'a> {
+    fn from(task: &'a TaskView) -> Self {
         let detail = || task.detail.iter();
         let comments = detail().flat_map(|detail| &detail.comments);
         let attachments = detail().flat_map(|detail| &detail.attachments);
@@ -118,7 +120,7 @@ impl<'a> From<&'a TaskInFull> for BoardTaskInFull<'a> {
             created_by_agent_id: &task.created_by,
             created_at: task.created_at,
             completed_at: task.completed_at,
-            metadata: &task.metadata,
+            metadata: &task.metadata.0,
             comments: comments
                 .map(|it| json!({"author": it.author.name, "at": it.at, "text": it.text}))
                 .collect(),
@@ -172,7 +174,7 @@ impl<T: Serialize> TaskPageText<T> {
 }
 
 /// A message as its reader gets it: who says it is stamped before what is said.
-pub(super) fn message(message: &MessageBrief) -> Value {
+pub(super) fn message(message: &MessageView) -> Value {
     let text = format!("[Team message from {}]: {}", message.from, message.content);
     let mut shown = json!({
         "from": message.from, "kind": message.kind, "text": text, "sent_at": message.sent_at,

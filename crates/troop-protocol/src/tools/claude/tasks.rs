@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use troop_model::{
-    Metadata, NewTask, Role, Status, TaskCommand, TaskCreation, TaskFilter, TaskNumber,
+    Metadata, NewTask, Role, Status, TaskCommand, TaskCreation, TaskFilter, TaskNumber, TaskView,
 };
 
 use super::super::{
@@ -12,7 +12,7 @@ use super::super::{
     desk::{ToolDesk, read},
     input,
     proof::{CheckReport, in_short, merged_in_words},
-    seen::{TaskInFull, TaskLine, TaskPageLines},
+    seen::{TaskLine, TaskPageLines},
 };
 use super::{TaskText, hash, hashes, member_name, not_found};
 use crate::{
@@ -95,7 +95,7 @@ impl TeamTool for TaskCreate {
             ..NewTask::default()
         };
         let answer = desk.change_task(TaskCommand::Create(new)).await?;
-        let task = answer.task.and_then(|task| serde_json::from_str::<TaskInFull>(task.get()).ok());
+        let task = answer.task.and_then(|task| serde_json::from_str::<TaskView>(task.get()).ok());
         let task = task.ok_or_else(|| Failure::new(FailureKind::Bug, "the task is not shown"))?;
         Ok(format!("Task {} created successfully: {}", hash(task.number), task.subject))
     }
@@ -173,7 +173,7 @@ fn line(task: &TaskLine<'_>, is_over: impl Fn(&TaskNumber) -> bool) -> String {
         open.retain(|number| !is_over(number));
         line.push_str(&format!(" [blocked by {}]", hashes(&open)));
     }
-    if let Some(checks) = in_short(&task.evidence) {
+    if let Some(checks) = in_short(task.evidence.iter().map(|it| it.exit_code)) {
         line.push_str(&format!(" [checks: {checks}]"));
     }
     line
@@ -207,7 +207,7 @@ impl TeamTool for TaskGet {
     }
 }
 
-fn shown(task: &TaskInFull) -> String {
+fn shown(task: &TaskView) -> String {
     let mut lines = vec![
         format!("Task {}: {}", hash(task.number), task.subject),
         format!("Status: {}", task.status),
@@ -215,8 +215,11 @@ fn shown(task: &TaskInFull) -> String {
     let mut add = |name: &str, text: Option<String>| {
         lines.extend(text.filter(|text| !text.is_empty()).map(|text| format!("{name}: {text}")));
     };
-    add("Owner", task.owner.clone());
-    add("Reserved for", task.assignee.clone().filter(|_| task.owner.is_none()));
+    add("Owner", task.owner.as_ref().map(ToString::to_string));
+    add(
+        "Reserved for",
+        task.assignee.as_ref().filter(|_| task.owner.is_none()).map(ToString::to_string),
+    );
     add("Description", Some(task.description.clone()));
     add("Blocked by", Some(hashes(&task.blocked_by)));
     add("Blocks", Some(hashes(&task.blocks)));

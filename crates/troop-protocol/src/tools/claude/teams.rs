@@ -8,7 +8,7 @@ use troop_model::{Command, TaskFilter, TeamName, TeamStatus};
 use super::super::{
     Calls, Category, Seat, TeamTool, ToolAudience,
     desk::{ToolDesk, read},
-    seen::{TaskPageLines, TeamOverview},
+    seen::{TaskPageLines, ToolTeam},
 };
 use super::members::{NewTeammate, spawn};
 use crate::{
@@ -52,7 +52,7 @@ impl TeamTool for TeamCreate {
             .team_name
             .parse()
             .map_err(|error: troop_model::NameError| Failure::new(FailureKind::Invalid, &error))?;
-        let team: Option<TeamOverview> = desk.query(Query::Team {}).await?;
+        let team: Option<ToolTeam> = desk.query(Query::Team {}).await?;
         let team = team.filter(|team| team.status != TeamStatus::Deleted);
         let description = self.description.unwrap_or_default();
         match team {
@@ -77,13 +77,13 @@ impl TeamTool for TeamCreate {
 }
 
 /// Whether nothing has happened in a team yet, so that it counts as new.
-async fn is_fresh<C: Calls>(desk: &ToolDesk<'_, C>, team: &TeamOverview) -> Result<bool, Failure> {
+async fn is_fresh<C: Calls>(desk: &ToolDesk<'_, C>, team: &ToolTeam) -> Result<bool, Failure> {
     let answer = desk.page(Query::Tasks { status: TaskFilter::All, page: 1 }).await?;
     let TaskPageLines { tasks, .. } = read(&answer)?;
     Ok(team.members.len() == 1 && tasks.is_empty())
 }
 
-fn already_active(team: &TeamOverview) -> Failure {
+fn already_active(team: &ToolTeam) -> Failure {
     let message = format!("a team is already active: `{}`; a session has one at a time", team.name);
     let hint =
         "work with it (TaskList, TaskCreate, SpawnTeammate), or clean it up first: CleanupTeam {}";

@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
-use troop_model::{Metadata, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate as Change};
+use troop_model::{
+    MemberName, Metadata, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate as Change, TaskView,
+};
 
-use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input, seen::TaskInFull};
+use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input};
 use super::{TaskText, hash, member_name, not_found, tasks::ACTIVE_FORM};
 use crate::code::{Failure, FailureKind};
 
@@ -188,7 +190,7 @@ impl TaskUpdateTool {
 /// An update in progress: if a later step is refused, the answer names the earlier ones.
 struct UpdateRun<'a, 'b, C> {
     desk: &'a ToolDesk<'b, C>,
-    task: TaskInFull,
+    task: TaskView,
     changed: Vec<UpdatedField>,
     notes: Vec<String>,
 }
@@ -198,8 +200,8 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
         self.task.number.into()
     }
 
-    fn is_own(&self, name: Option<&str>) -> bool {
-        name == Some(self.desk.seat.member.as_str())
+    fn is_own(&self, name: Option<&MemberName>) -> bool {
+        name == Some(&self.desk.seat.member)
     }
 
     async fn change(&mut self, what: UpdatedField, command: TaskCommand) -> Result<(), Failure> {
@@ -280,11 +282,10 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
             None => self.reserve(None).await,
             Some(owner) => {
                 let to = member_name(owner)?;
-                if holder.as_deref() == Some(to.as_str()) && self.task.status == Status::InProgress
-                {
+                if holder.as_ref() == Some(&to) && self.task.status == Status::InProgress {
                     return Ok(());
                 }
-                if self.is_own(Some(to.as_str())) {
+                if self.is_own(Some(&to)) {
                     self.claim(UpdatedField::Owner).await
                 } else if status == Some(WantedStatus::Pending) {
                     self.reserve(Some(to)).await
@@ -299,7 +300,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
         }
     }
 
-    async fn reserve(&mut self, to: Option<troop_model::MemberName>) -> Result<(), Failure> {
+    async fn reserve(&mut self, to: Option<MemberName>) -> Result<(), Failure> {
         let change = Box::new(Change { assignee: Some(to), ..Change::default() });
         let task = self.task();
         self.change(UpdatedField::Owner, TaskCommand::Update { task, change }).await
@@ -322,7 +323,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
         match status {
             WantedStatus::InProgress => {
                 let is_held = self.task.status == Status::InProgress;
-                if is_taken || is_held && self.is_own(self.task.owner.as_deref()) {
+                if is_taken || is_held && self.is_own(self.task.owner.as_ref()) {
                     self.changed.push(UpdatedField::Status);
                     return Ok(());
                 }

@@ -19,7 +19,7 @@ pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String,
     let owner = task.owner.as_ref().map_or("", |it| it.as_str());
     let assignee = task.assignee.as_ref().map_or("", |it| it.as_str());
     let waits_for: Vec<_> = task.blocked_by.iter().map(|it| ids.id_of(it.task)).collect();
-    let completed_at = task.completed_at.map_or_else(String::new, |it| it.to_string());
+    let completed_at = task.provenance.completed_at.map_or_else(String::new, |it| it.to_string());
     let metadata = task.metadata.0.clone();
     let mut file = object(json!({
         "id": ids.id_of(task.number),
@@ -30,18 +30,18 @@ pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String,
         "claimed_by": owner,
         "assignedTo": assignee,
         "dependsOn": waits_for,
-        "createdBy": task.created_by.name,
-        "createdAt": task.created_at,
-        "created_at": task.created_at,
-        "updatedAt": task.updated_at,
+        "createdBy": task.provenance.created_by.name,
+        "createdAt": task.provenance.created_at,
+        "created_at": task.provenance.created_at,
+        "updatedAt": task.provenance.updated_at,
         "completed_at": completed_at,
         "result": task.result,
         "metadata": if metadata.is_empty() { Value::Null } else { Value::Object(metadata) },
         "number": task.number,
         "uuid": task.id,
     }));
-    if !task.evidence.is_empty() {
-        let evidence = task.evidence.iter().map(EvidenceView::new).collect::<Vec<_>>();
+    if !task.proof.evidence.is_empty() {
+        let evidence = task.proof.evidence.iter().map(EvidenceView::new).collect::<Vec<_>>();
         file.insert("evidence".to_owned(), json!(evidence));
     }
     file
@@ -68,7 +68,7 @@ pub(super) fn read_task(
 }
 
 pub(super) fn is_of(file: &Map<String, Value>, task: &Task) -> bool {
-    let created_at = task.created_at.to_string();
+    let created_at = task.provenance.created_at.to_string();
     let is_created_then = CREATED_AT.iter().any(|key| at(file, key).as_ref() == Some(&created_at));
     at(file, "uuid") == Some(task.id.to_string()) || is_created_then
 }

@@ -60,7 +60,7 @@ impl BoardTask {
             Some(task) => {
                 let raw = layout::write_task(layout, state, &task, ids, kept);
                 let lease = state.team().map(|team| team.settings.lease() / 2).unwrap_or_default();
-                let is_low = task.lease_until.is_some_and(|until| until.since(now) < lease);
+                let is_low = task.hold.lease_until.is_some_and(|until| until.since(now) < lease);
                 let is_theirs = task.owner.as_ref().is_some_and(|it| is_external_in(state, it));
                 Self::Live(Box::new(LiveTask { task, raw, wants_renewal: is_low && is_theirs }))
             }
@@ -159,7 +159,7 @@ pub(in crate::mirror) struct WantedChange {
 
 pub(in crate::mirror) fn change(facts: &ChangeFacts<'_>) -> Result<WantedChange, Unreadable> {
     let ChangeFacts { layout, names, known, ours, stamp, raw } = *facts;
-    let is_later = stamp.at > ours.task.updated_at;
+    let is_later = stamp.at > ours.task.provenance.updated_at;
     let reading =
         if known.is_some() || is_later { DiffReading::Whole } else { DiffReading::Forward };
     let is_touched = known.is_some_and(|it| it.raw == *raw && it.stamp != stamp);

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use troop_model::{
-    Actor, Command, Context, EXTERNAL, Event, Fact, MemberName, MemberState, MessageKind,
+    Actor, Asker, Command, Context, EXTERNAL, Event, Fact, MemberName, MemberState, MessageKind,
     NewMember, NewTask, NewTeamCommand, OperationId, Origin, Outgoing, Settings, State, Status,
     TaskCommand, TaskNumber, TeamId, Time, decide,
 };
@@ -82,9 +82,8 @@ impl Bench {
         self.second += 1;
         let ctx = Context {
             now: at(self.second),
-            actor,
+            asker: Asker { actor, origin: Origin::default() },
             operation: OperationId(Uuid::from_u128(0x7000 << 64 | 1 << 63 | self.second as u128)),
-            origin: Origin::default(),
             fence: None,
         };
         let events = decide(&self.state, &command, &ctx).unwrap();

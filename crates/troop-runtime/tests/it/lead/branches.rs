@@ -3,7 +3,7 @@
 use tokio_util::task::TaskTracker;
 use troop_model::{
     Actor, Assignment, Command, MemberState, NewTask, OperationId, Origin, RejectMode, State,
-    Status, TaskCommand, TaskNumber,
+    Status, TaskCommand, TaskNumber, TrailKind,
 };
 use troop_protocol::{Client, ClientError, ReportedStatus, Session};
 use troop_runtime::find_lead;
@@ -208,7 +208,7 @@ async fn what_does_not_fit_when_it_is_approved_goes_back_to_who_made_it() {
     assert!(said.contains("`troop task approve 2`"), "{said}");
     let is_back = |state: &State| {
         let task = state.tasks().get(TaskNumber(2))?;
-        let n_times = task.trail.iter().filter(|it| it.what == "submitted").count();
+        let n_times = task.trail.iter().filter(|it| it.what == TrailKind::Submitted).count();
         (n_times == 2).then_some(task.attempts)
     };
     assert_eq!(stage.until("it is handed in again", is_back).await, 1);

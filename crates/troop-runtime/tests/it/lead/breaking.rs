@@ -93,7 +93,7 @@ async fn what_a_person_says_to_be_done_is_merged_when_its_holder_has_broken_off(
     let project = Project::new();
     let stage = at_work(&project).await;
     person(&stage, complete(1)).await;
-    let merged = |state: &State| state.tasks().get(TaskNumber(1))?.merged.clone();
+    let merged = |state: &State| state.tasks().get(TaskNumber(1))?.proof.merged.clone();
     stage.until("task 1 is merged", merged).await;
     assert_eq!(project.in_team("late"), "1");
     stage.stop().await;

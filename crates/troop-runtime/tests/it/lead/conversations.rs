@@ -190,7 +190,8 @@ async fn what_two_users_want_is_handed_over_one_after_the_other() {
     order.send(Order::Create(done)).unwrap_or_default();
     is_done.await.unwrap();
     let origins = stage.until("both tasks", |state| {
-        let origin = |number| state.tasks().get(TaskNumber(number)).map(|it| it.origin.clone());
+        let origin =
+            |number| state.tasks().get(TaskNumber(number)).map(|it| it.provenance.origin.clone());
         Some([origin(1)?, origin(2)?])
     });
     assert_eq!(origins.await, [user("u1"), user("u2")], "each acts for its own user");

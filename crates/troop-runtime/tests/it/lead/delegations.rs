@@ -409,7 +409,7 @@ async fn what_the_leads_agent_does_belongs_to_the_conversation_that_it_deals_wit
     let delegation = only_delegation(&stage).await;
     assert_eq!((&delegation.origin, delegation.parent_trace_id), (&thread(), asked.id));
     let task = stage.until("task 1", |state| state.tasks().get(TaskNumber(1)).cloned()).await;
-    assert_eq!(task.origin, thread());
+    assert_eq!(task.provenance.origin, thread());
     let (announcement, _) = told.recv().await.unwrap();
     assert!(announcement.content.contains("## fay: task-1"), "{}", announcement.content);
     let answer = stage.until("the answer", |state| {

@@ -111,7 +111,9 @@ async fn what_a_member_writes_in_its_task_is_attached_to_it() {
     assert_eq!(fs::read_to_string(workspace(&stage, "chats/c1/out/a.md")).unwrap(), "other");
     let attachments = stage
         .board
-        .look(|state| state.tasks().get(troop_model::TaskNumber(1)).unwrap().attachments.clone())
+        .look(|state| {
+            state.tasks().get(troop_model::TaskNumber(1)).unwrap().talk.attachments.clone()
+        })
         .await
         .unwrap();
     let [attachment] = attachments.as_slice() else { panic!("{attachments:?}") };
@@ -325,7 +327,7 @@ async fn what_a_member_puts_there_by_its_own_tools_belongs_to_its_task() {
         let look = move |state: &troop_model::State| {
             let found = state.tasks().get(troop_model::TaskNumber(number))?;
             let written = |it: &troop_model::Attachment| (it.path.clone(), it.by.name.to_string());
-            Some(found.attachments.iter().map(written).collect::<Vec<_>>())
+            Some(found.talk.attachments.iter().map(written).collect::<Vec<_>>())
         };
         let files = stage.until("its files are known", look).await;
         assert_eq!(files, [(format!("task-{number}.md"), "bob".to_owned())]);

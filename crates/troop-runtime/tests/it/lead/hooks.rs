@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use troop_model::{
     Command, Fact, MemberState, NewTask, Settings, State, Status, Task, TaskCommand, TaskNumber,
+    TrailKind,
 };
 use troop_protocol::{FromLead, ReportedStatus};
 use troop_runtime::{Agreement, HookOptions, Hooks, HooksConfig};
@@ -228,7 +229,7 @@ async fn a_veto_keeps_a_task_open_and_the_feedback_reaches_its_holder() {
     let task = stage.board.look(|state| state.tasks().get(TaskNumber(1)).cloned()).await.unwrap();
     let task = task.unwrap();
     assert_eq!(task.attempts, 1, "it stayed with its holder");
-    let refused: Vec<_> = task.trail.iter().filter(|it| it.what == "refused").collect();
+    let refused: Vec<_> = task.trail.iter().filter(|it| it.what == TrailKind::Refused).collect();
     let notes: Vec<_> = refused.iter().filter_map(|it| it.note.as_deref()).collect();
     assert_eq!(notes, ["bob by a hook: tests are missing"]);
 }
@@ -379,7 +380,7 @@ async fn a_task_that_fails_needs_no_hook() {
     stage
         .until("it has failed for good", |state| {
             let task = state.tasks().get(TaskNumber(1))?;
-            (task.status == Status::Failed && task.not_before.is_none()).then_some(())
+            (task.status == Status::Failed && task.start.not_before.is_none()).then_some(())
         })
         .await;
 }
@@ -398,7 +399,7 @@ fn tried_twice(checks: &[&str]) -> Settings {
 async fn failed(stage: &Stage) -> Task {
     let look = |state: &State| {
         let task = state.tasks().get(TaskNumber(1))?;
-        let is_over = task.status == Status::Failed && task.not_before.is_none();
+        let is_over = task.status == Status::Failed && task.start.not_before.is_none();
         is_over.then(|| task.clone())
     };
     stage.until("it has failed for good", look).await
@@ -445,7 +446,7 @@ async fn who_cannot_do_better_fails_when_a_check_always_fails() {
     let task = failed(&stage).await;
     let why = "the check `echo no; exit 3` ended with exit code 3:\nno";
     assert_eq!(task.result.as_deref(), Some(why));
-    assert_eq!((task.attempts, task.n_failed_checks), (2, 2));
+    assert_eq!((task.attempts, task.proof.n_failed), (2, 2));
     stage.stop().await;
 }
 

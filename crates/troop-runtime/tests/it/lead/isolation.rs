@@ -16,7 +16,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::task::TaskTracker;
 use troop_model::{
     Actor, Command, MemberState, NewTask, OperationId, Origin, Settings, State, Status, Task,
-    TaskCommand, TaskNumber,
+    TaskCommand, TaskNumber, TrailKind,
 };
 use troop_protocol::{Client, FromLead, ReportedStatus, Session, WireTask};
 use troop_runtime::{IsolationOptions, LeadEnd, Timing, Worktrees, find_lead};
@@ -173,7 +173,7 @@ async fn what_is_finished_is_merged_before_what_waits_for_it_begins() {
     stage.until("task 2 is done", is_done(2)).await;
     let (one, two) = stage.until("both", |state| Some((task(state, 1)?, task(state, 2)?))).await;
     assert_eq!(two.result.as_deref(), Some("saw 1"));
-    let merged = one.merged.unwrap();
+    let merged = one.proof.merged.unwrap();
     assert_eq!(merged.into, "troop/crew");
     assert_eq!(
         git(&project.path(), &["log", "-1", "--format=%s", &merged.commit]),
@@ -223,7 +223,8 @@ async fn what_does_not_fit_comes_back_to_its_owner_who_repairs_it() {
     stage.until("task 1 is done", is_done(1)).await;
     let done = stage.until("the task", |state| task(state, 1)).await;
     assert_eq!(done.attempts, 1);
-    let refused = done.trail.iter().find(|it| it.what == "refused").and_then(|it| it.note.clone());
+    let refused =
+        done.trail.iter().find(|it| it.what == TrailKind::Refused).and_then(|it| it.note.clone());
     let note = "bob: it conflicts with what is in `troop/crew` now: `text`";
     assert_eq!(refused.as_deref(), Some(note));
     assert_eq!(project.in_team("text"), "one\nboth\nthree");
@@ -277,9 +278,9 @@ async fn a_check_that_fails_sends_the_task_back_with_what_it_printed() {
     stage.task("write a bad").await;
     stage.until("task 1 is done", is_done(1)).await;
     let done = stage.until("the task", |state| task(state, 1)).await;
-    assert_eq!((done.evidence.len(), done.n_failed_checks, done.attempts), (1, 1, 1));
-    assert_eq!(done.evidence[0].tail, "good");
-    assert_eq!(done.evidence[0].commit, done.merged.map(|it| it.commit));
+    assert_eq!((done.proof.evidence.len(), done.proof.n_failed, done.attempts), (1, 1, 1));
+    assert_eq!(done.proof.evidence[0].tail, "good");
+    assert_eq!(done.proof.evidence[0].commit, done.proof.merged.map(|it| it.commit));
     assert_eq!(project.in_team("a"), "good");
     stage.stop().await;
 }
@@ -321,8 +322,8 @@ async fn who_cannot_repair_fails_and_the_next_attempt_begins_with_what_is_there(
     stage.until("task 1 is done", is_done(1)).await;
     let done = stage.until("the task", |state| task(state, 1)).await;
     assert_eq!(done.attempts, 2);
-    let trail: Vec<_> = done.trail.iter().map(|it| it.what.as_str()).collect();
-    assert!(trail.contains(&"failed"), "{trail:?}");
+    let trail: Vec<_> = done.trail.iter().map(|it| it.what).collect();
+    assert!(trail.contains(&TrailKind::Failed), "{trail:?}");
     let branches = git(&project.path(), &["branch", "--list", "troop-work/crew/bob/*"]);
     assert!(branches.contains("troop-work/crew/bob/task-1"), "its branch stays: {branches}");
     assert_eq!(project.in_team("text"), "one\n2\nthree");
@@ -442,7 +443,10 @@ async fn without_isolation_checks_run_in_the_project() {
     stage.task("write").await;
     stage.until("task 1 is done", is_done(1)).await;
     let done = stage.until("the task", |state| task(state, 1)).await;
-    assert_eq!(Path::new(&done.evidence[0].tail), stage.folder.path().canonicalize().unwrap());
+    assert_eq!(
+        Path::new(&done.proof.evidence[0].tail),
+        stage.folder.path().canonicalize().unwrap()
+    );
     stage.stop().await;
 }
 
@@ -547,7 +551,7 @@ async fn what_a_full_disk_keeps_from_being_merged_is_tried_again_and_costs_no_at
     fs::remove_file(own.path().join("full")).unwrap();
     stage.until("it is done", is_done(1)).await;
     let task = stage.until("how", |state| task(state, 1)).await;
-    assert_eq!((task.attempts, task.merged.is_some()), (1, true));
+    assert_eq!((task.attempts, task.proof.merged.is_some()), (1, true));
     assert!(warned.try_recv().is_err(), "people are told once");
     assert!(!stage.trace().await.contains(&"task.refused".to_owned()), "nobody is to blame");
     assert_eq!(project.in_team("a"), big.trim_end());

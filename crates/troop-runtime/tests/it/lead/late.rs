@@ -30,7 +30,7 @@ fn has(number: u32, status: Status) -> impl Fn(&State) -> Option<()> + Clone + S
 }
 
 fn merged(number: u32) -> impl Fn(&State) -> Option<Task> + Clone + Send + 'static {
-    move |state| task(state, number).filter(|it| it.merged.is_some())
+    move |state| task(state, number).filter(|it| it.proof.merged.is_some())
 }
 
 /// Ends the lead, lets something happen, and lets another lead begin.
@@ -77,7 +77,7 @@ async fn what_was_approved_while_nobody_led_is_merged_before_what_waits_for_it_b
     stage.until("task 2 is in review", has(2, Status::InReview)).await;
     let (one, two) = stage.until("both", |state| Some((task(state, 1)?, task(state, 2)?))).await;
     assert_eq!(two.result.as_deref(), Some("saw 1"));
-    assert_eq!(one.merged.unwrap().into, "troop/crew");
+    assert_eq!(one.proof.merged.unwrap().into, "troop/crew");
     assert_eq!(project.in_team("a"), "1");
     stage.stop().await;
 }
@@ -106,7 +106,7 @@ async fn late_work_is_merged_in_the_order_in_which_it_was_done_and_what_does_not
         "task-1 is done, but bob's work on it could not be merged and is kept on its branch: it conflicts with what is in `troop/crew` now: `text`"
     );
     let second = stage.until("task 2 is merged", merged(2)).await;
-    assert_eq!(second.evidence.len(), 1, "it was checked as merged");
+    assert_eq!(second.proof.evidence.len(), 1, "it was checked as merged");
     assert_eq!(project.in_team("text"), "one\ncyd\nthree");
     let branch = "troop-work/crew/bob/task-1";
     assert_eq!(git(&project.path(), &["show", &format!("{branch}:text")]), "one\nbob\nthree");

@@ -93,7 +93,7 @@ async fn nobody_was_silent_while_the_lead_slept() {
     stage
         .until("its lease is renewed", move |state| {
             let task = state.tasks().get(TaskNumber(1))?;
-            task.lease_until.filter(|until| *until > woken_at).map(drop)
+            task.hold.lease_until.filter(|until| *until > woken_at).map(drop)
         })
         .await;
     go_on.notify_one();

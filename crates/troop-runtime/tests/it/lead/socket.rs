@@ -1,14 +1,18 @@
 //! Other processes at the lead's socket.
 
+use std::{fs::OpenOptions, io::Write as _};
+
 use serde_json::json;
+use tokio::net::UnixStream;
 use tokio_util::task::TaskTracker;
 use troop_model::{
     Actor, Command, Event, MemberName, NeedAnswer, NeedKind, NewTask, OperationId, Origin,
     TaskCommand, Version,
 };
 use troop_protocol::{
-    Call, Client, ClientError, EventFeed, FailureKind, FollowCall, NeedList, Query, Session,
-    SubscriptionTicket, TeamList, TeamStanding, TranscriptEdge, TranscriptPage,
+    Call, Client, ClientError, EventFeed, FailureKind, FollowCall, Incoming, NeedList, Peer, Query,
+    Session, SubscriptionNews, SubscriptionTicket, TeamList, TeamStanding, TranscriptEdge,
+    TranscriptPage,
 };
 use troop_runtime::{LeadClient, find_lead};
 use uuid::Uuid;
@@ -214,24 +218,50 @@ async fn the_teams_of_the_store_are_listed_with_their_standing() {
     assert_eq!((team.name.as_str(), team.state), ("crew", TeamStanding::Running));
 }
 
+/// Adds an entry to a transcript, as a lead does.
+fn add_entry(stage: &Stage, member: &str, text: &str) {
+    let folder = stage.folder.path().join("transcripts");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{member}.jsonl"));
+    let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
+    let at = "2026-01-01T10:00:00Z";
+    writeln!(file, r#"{{"at":"{at}","source":"troop","level":"info","text":"{text}"}}"#).unwrap();
+}
+
+fn newest_of(member: &str) -> Query {
+    let from = TranscriptEdge::End;
+    Query::Transcript { member: member.to_owned(), from, cursor: None, limit: 10 }
+}
+
 #[tokio::test]
-async fn a_transcript_is_read_and_followed_over_the_socket() {
+async fn a_transcript_is_read_over_the_socket() {
     let stage = Stage::new(Setting::default()).await;
     let client = connect(&stage).await;
     client.open(&person()).await.unwrap();
-    let read = |member: &str| Query::Transcript {
-        member: member.to_owned(),
-        from: TranscriptEdge::End,
-        cursor: None,
-        limit: 10,
-    };
-    let path = stage.folder.path().join("transcripts");
-    std::fs::create_dir_all(&path).unwrap();
-    let line = r#"{"at":"2026-01-01T10:00:00Z","source":"troop","level":"info","text":"seen"}"#;
-    std::fs::write(path.join("zed.jsonl"), format!("{line}\n")).unwrap();
-    let page: TranscriptPage = client.query(&read("zed")).await.unwrap();
+    add_entry(&stage, "zed", "seen");
+    let page: TranscriptPage = client.query(&newest_of("zed")).await.unwrap();
     assert_eq!(page.entries[0].line.text, "seen");
-    let missing = client.query::<TranscriptPage>(&read("nobody")).await.unwrap_err();
+    let missing = client.query::<TranscriptPage>(&newest_of("nobody")).await.unwrap_err();
     let ClientError::Failed(failure) = missing else { panic!("{missing}") };
     assert_eq!(failure.kind, FailureKind::NotFound);
+}
+
+#[tokio::test]
+async fn a_transcript_is_followed_over_the_socket() {
+    let stage = Stage::new(Setting::default()).await;
+    let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
+    let (reader, writer) = UnixStream::connect(&socket).await.unwrap().into_split();
+    let (peer, mut incoming) = Peer::channel(reader, writer, &TaskTracker::new());
+    let client = Client::new(peer);
+    client.open(&person()).await.unwrap();
+    add_entry(&stage, "zed", "before");
+    let page: TranscriptPage = client.query(&newest_of("zed")).await.unwrap();
+    let follow = FollowCall::Transcript { member: "zed".to_owned(), after: page.end };
+    client.ask_any(&Call::Follow(follow)).await.unwrap();
+    add_entry(&stage, "zed", "after");
+    let Some(Incoming::Notification(said)) = incoming.recv().await else { panic!("nothing came") };
+    let news = SubscriptionNews::try_from(&said).unwrap();
+    let SubscriptionNews::Transcript(news) = news else { panic!("{news:?}") };
+    let texts: Vec<_> = news.page.entries.iter().map(|it| it.line.text.as_str()).collect();
+    assert_eq!((news.subscription, texts), (1, vec!["after"]));
 }

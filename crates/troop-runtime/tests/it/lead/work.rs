@@ -117,7 +117,7 @@ async fn many_tasks_over_a_few_teammates_are_each_done_once() {
     let trace = stage.trace().await;
     let n_of = |kind| trace.iter().filter(|it| *it == kind).count();
     assert_eq!((n_of("task.assigned"), n_of("task.completed")), (60, 60));
-    let has_no_time = |task: &&troop_model::Task| task.completed_at.is_none();
+    let has_no_time = |task: &&troop_model::Task| task.provenance.completed_at.is_none();
     let without =
         stage.board.look(move |state| state.tasks().iter().filter(has_no_time).count()).await;
     assert_eq!(without.unwrap(), 0, "it is known when each was done");

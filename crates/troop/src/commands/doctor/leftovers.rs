@@ -6,22 +6,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use troop_app::surroundings::Surroundings;
 use troop_model::{MemberName, TaskNumber, TeamId};
 use troop_runtime::{
     Clock, GitError, Leftover, LeftoverState, Rescue, StrayWork, elsewhere, find_lead, leftovers,
     orphans, rescue,
 };
 
-use super::{Check, State};
+use super::{Check, CheckState};
 use crate::{
-    config::{self, Surroundings},
     leading::{Folders, ignored_lines},
     render,
     report::{Hint, HintCommand, quoted_path},
 };
 
 /// Who did the tasks of a team that are done and merged.
-pub(super) type Done = BTreeMap<TaskNumber, MemberName>;
+pub(super) type DoneTasks = BTreeMap<TaskNumber, MemberName>;
 
 /// Whether what is left is only looked at, or brought to safety.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +34,12 @@ pub(in crate::commands) enum Care {
 pub(super) async fn check(
     surroundings: &Surroundings,
     care: Care,
-    done: &BTreeMap<TeamId, Done>,
+    done: &BTreeMap<TeamId, DoneTasks>,
 ) -> Vec<Check> {
-    let (mut checks, environment) = (Vec::new(), config::environment());
+    let mut checks = Vec::new();
+    let environment = surroundings.environment.variables();
     let teams = entries(&surroundings.home.join("teams"));
-    if super::find("git").is_none() {
+    if surroundings.environment.find_program("git").is_none() {
         let has_any = teams.iter().any(|folder| !entries(&folder.join("worktrees")).is_empty());
         checks.extend(has_any.then(|| without_git(care)));
         checks.extend(aside(surroundings));
@@ -61,7 +62,7 @@ pub(super) async fn check(
             }
             Err(error) => checks.push(Check {
                 name: "leftovers".to_owned(),
-                state: State::Bad,
+                state: CheckState::Bad,
                 says: error.chain(),
                 fix: Some(
                     format!("look at `{}`, and at the project of that team", folder.display())
@@ -119,14 +120,14 @@ fn put_elsewhere(elsewhere: &StrayWork, project: &Path) -> Check {
                 .and_to("; or ", "drop it", git().words(["stash", "drop", name])),
         ),
     };
-    Check { name: "left behind".to_owned(), state: State::Missing, says, fix: Some(fix) }
+    Check { name: "left behind".to_owned(), state: CheckState::Missing, says, fix: Some(fix) }
 }
 
 /// Nobody can tell what is in the folders.
 fn without_git(care: Care) -> Check {
     Check {
         name: "left behind".to_owned(),
-        state: if care == Care::Rescue { State::Bad } else { State::Missing },
+        state: if care == Care::Rescue { CheckState::Bad } else { CheckState::Missing },
         says: "the worktrees of teams cannot be checked, because `git` is not found".to_owned(),
         fix: Some(
             Hint::from("install it or add it to `PATH`")
@@ -139,7 +140,7 @@ fn without_git(care: Care) -> Check {
 fn aside(surroundings: &Surroundings) -> Vec<Check> {
     let check = |path: PathBuf| Check {
         name: "set aside".to_owned(),
-        state: State::Missing,
+        state: CheckState::Missing,
         says: format!("files that git could not keep, in {}", path.display()),
         fix: Some(Hint::from("move it where you want it").and_to(
             "; or ",
@@ -172,9 +173,9 @@ async fn one(
     }
     let Some(folder) = leftover.folder.as_ref().filter(|_| care == Care::Rescue) else {
         let fix = fix(leftover, done_by.is_some());
-        return Check { name, state: State::Missing, says, fix: Some(fix) };
+        return Check { name, state: CheckState::Missing, says, fix: Some(fix) };
     };
-    match rescue(leftover, &surroundings.aside(), &config::environment()).await {
+    match rescue(leftover, &surroundings.aside(), &surroundings.environment.variables()).await {
         Ok(Rescue { branch, aside, ignored }) => {
             let is_merged = branch.is_none() && aside.is_empty();
             let how = if is_merged { "removed" } else { "rescued" };
@@ -200,7 +201,7 @@ async fn one(
                     remove.word(folder.display()),
                 )
             };
-            Check { name, state: State::Bad, says: error.chain(), fix: Some(fix) }
+            Check { name, state: CheckState::Bad, says: error.chain(), fix: Some(fix) }
         }
     }
 }

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::{
     mcp::{
         TeamService,
-        http::{self, Answer, HttpService, PATH, Token},
+        http::{self, HttpAnswer, HttpService, PATH, Token},
     },
     output::Printer,
     report::{Refused, Usage},
@@ -65,7 +65,8 @@ fn tell(listener: &TcpListener, token: &Path, printer: &Printer) -> Result<()> {
 
 /// Takes in everybody who comes.
 async fn welcome(listener: &TcpListener, service: &HttpService) {
-    let (places, tracker) = (Arc::new(Semaphore::new(MAX_CONNECTIONS)), TaskTracker::new());
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let tracker = TaskTracker::new();
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         match listener.accept().await {
@@ -95,7 +96,7 @@ async fn converse(stream: TcpStream, service: HttpService) {
     drop(talk.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answer).await);
 }
 
-async fn route(service: &HttpService, request: Request<Incoming>) -> Answer {
+async fn route(service: &HttpService, request: Request<Incoming>) -> HttpAnswer {
     if request.uri().path() != PATH {
         return http::plain(StatusCode::NOT_FOUND, "the service is at `/mcp`\n");
     }

@@ -3,18 +3,18 @@
 use anyhow::Result;
 use serde_json::json;
 use smol_str::SmolStr;
+use troop_app::team::TeamDesk;
 use troop_model::{Command, Link, MemberName, Refusal};
 
 use crate::{
     cli::LinkArgs,
-    desk::Desk,
     output::Printer,
     render,
     report::{Hint, HintCommand, Refused},
 };
 
 /// Shows or changes the lead's link to a member.
-pub(super) async fn run(args: LinkArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(args: LinkArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let to: MemberName = args.name.parse().map_err(Refusal::from)?;
     let board = desk.team(None).await?;
     let wanted = to.clone();

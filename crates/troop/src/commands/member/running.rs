@@ -5,17 +5,17 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::json;
 use tokio::time::timeout;
+use troop_app::{agents::Agents, team::TeamDesk};
 use troop_model::{
-    Command, EXTERNAL, Fact, Member, MemberName, MemberState, MessageKind, NewMember, Outgoing,
+    AgentKind, Command, Fact, Member, MemberName, MemberState, MessageKind, NewMember, Outgoing,
     Permissions, Refusal, Spawn,
 };
+use troop_protocol::TeamStanding;
 use troop_runtime::{BoardResult, Subscription};
 
 use super::find;
 use crate::{
-    agents::Agents,
     commands::given,
-    desk::{Desk, TeamStanding},
     output::Printer,
     render,
     report::{CallerOptions, Hint, HintCommand, Refused},
@@ -28,7 +28,7 @@ pub(super) async fn spawn(
     text: &str,
     prompt: Option<String>,
     plan: bool,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let prompt = prompt.map(given).transpose()?;
@@ -37,9 +37,13 @@ pub(super) async fn spawn(
         Some(known) if !text.contains('=') => again(known),
         Some(_) | None => Agents::read(&desk.surroundings).member(text)?,
     };
-    if member.agent == EXTERNAL {
+    if AgentKind::External.is(&member.agent) {
         let message = format!("`{}` is run by another program, not by troop", member.name);
-        let add = HintCommand::troop("member add").word(format!("{}={EXTERNAL}", member.name));
+        let add = HintCommand::troop("member add").word(format!(
+            "{}={}",
+            member.name,
+            AgentKind::External.key()
+        ));
         let hint = Hint::to("add it", add);
         return Err(Refused::new(message, hint).into());
     }
@@ -48,7 +52,8 @@ pub(super) async fn spawn(
     let mut news = board.subscribe(board.look(troop_model::State::version).await?);
     let name = member.name.clone();
     if plan && known.is_some() {
-        let (member, permissions) = (name.clone(), Permissions::Plan);
+        let member = name.clone();
+        let permissions = Permissions::Plan;
         desk.submit(Command::SetMemberMode { member, permissions }).await?;
     }
     desk.submit(Command::SpawnMember(Spawn { member, prompt })).await?;
@@ -110,7 +115,7 @@ async fn started(news: &mut Subscription, name: &MemberName) -> BoardResult<Resu
 pub(super) async fn stop(
     name: &str,
     reason: String,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let member = at_work(name, desk).await?;
@@ -121,9 +126,9 @@ pub(super) async fn stop(
 
 /// A member that can be asked to do something now: it runs, and somebody who leads the team hears it. Whoever is run by another
 /// program hears it when it looks.
-async fn at_work(name: &str, desk: &mut Desk) -> Result<Member> {
+async fn at_work(name: &str, desk: &mut TeamDesk) -> Result<Member> {
     let member = find(desk, name).await?;
-    if member.agent == EXTERNAL {
+    if AgentKind::External.is(&member.agent) {
         return Ok(member);
     }
     let board = desk.team(None).await?;
@@ -141,7 +146,7 @@ async fn at_work(name: &str, desk: &mut Desk) -> Result<Member> {
 pub(super) async fn interrupt(
     name: &str,
     reason: Option<String>,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let member = at_work(name, desk).await?.name;

@@ -18,7 +18,7 @@ use tokio::{net::TcpListener, sync::mpsc};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use troop_observe::MAX_LINE;
 
-use self::door::{Door, Socket};
+use self::door::{AgentSocket, Door};
 use super::pieces::{Piece, Tell};
 use crate::{output::Printer, report::Refused};
 
@@ -30,7 +30,7 @@ const PIECE: usize = 1 << 20;
 const GOOD_BYE: Duration = Duration::from_secs(1);
 
 /// How a conversation ended.
-enum End {
+enum ConnectionEnd {
     /// The agent said good-bye, or nobody listens any more.
     Over,
     /// The connection broke. The agent will dial again.
@@ -63,7 +63,8 @@ pub(super) fn announce(listener: &TcpListener, printer: &Printer) -> Result<()> 
 
 /// Hears one agent, over as many connections as it needs. Who dials in meanwhile is turned away.
 pub(super) async fn serve(listener: TcpListener, tell: Tell, printer: &Printer) -> Result<()> {
-    let (mut input, mut door) = (input(), Door::new(listener));
+    let mut input = input();
+    let mut door = Door::new(listener);
     loop {
         let socket = tokio::select! {
             socket = door.next() => socket?,
@@ -75,9 +76,9 @@ pub(super) async fn serve(listener: TcpListener, tell: Tell, printer: &Printer) 
             () = tell.closed() => return Ok(()),
         };
         match end {
-            End::Over => return Ok(()),
-            End::Broken => {}
-            End::TooLong => printer.warn(format!(
+            ConnectionEnd::Over => return Ok(()),
+            ConnectionEnd::Broken => {}
+            ConnectionEnd::TooLong => printer.warn(format!(
                 "the agent said more than {} MiB at once, so its connection was closed",
                 MAX_MESSAGE >> 20
             )),
@@ -86,7 +87,11 @@ pub(super) async fn serve(listener: TcpListener, tell: Tell, printer: &Printer) 
 }
 
 /// Hears who dialled in to the end, and says what there is to say.
-async fn attend(socket: Socket, tell: &Tell, input: &mut mpsc::Receiver<String>) -> End {
+async fn attend(
+    socket: AgentSocket,
+    tell: &Tell,
+    input: &mut mpsc::Receiver<String>,
+) -> ConnectionEnd {
     let (says, hears) = socket.split();
     // At the same time: an agent may talk first and read later.
     tokio::select! {
@@ -95,7 +100,7 @@ async fn attend(socket: Socket, tell: &Tell, input: &mut mpsc::Receiver<String>)
     }
 }
 
-async fn hear(mut agent: SplitStream<Socket>, tell: &Tell) -> End {
+async fn hear(mut agent: SplitStream<AgentSocket>, tell: &Tell) -> ConnectionEnd {
     loop {
         let bytes = match agent.next().await {
             Some(Ok(Message::Text(text))) => text.into(),
@@ -103,12 +108,12 @@ async fn hear(mut agent: SplitStream<Socket>, tell: &Tell) -> End {
             Some(Ok(Message::Close(_))) => {
                 // Reading on says good-bye in return.
                 drop(tokio::time::timeout(GOOD_BYE, agent.next()).await);
-                return End::Over;
+                return ConnectionEnd::Over;
             }
-            Some(Err(Error::ConnectionClosed)) => return End::Over,
+            Some(Err(Error::ConnectionClosed)) => return ConnectionEnd::Over,
             Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
-            Some(Err(Error::Capacity(_))) => return End::TooLong,
-            Some(Err(_)) | None => return End::Broken,
+            Some(Err(Error::Capacity(_))) => return ConnectionEnd::TooLong,
+            Some(Err(_)) | None => return ConnectionEnd::Broken,
         };
         let n_pieces = bytes.len().div_ceil(PIECE);
         for (nth, piece) in bytes.chunks(PIECE).enumerate() {
@@ -118,7 +123,7 @@ async fn hear(mut agent: SplitStream<Socket>, tell: &Tell) -> End {
                 piece.push(b'\n');
             }
             if tell.send(Ok(Piece::Bytes(piece))).await.is_err() {
-                return End::Over;
+                return ConnectionEnd::Over;
             }
         }
     }
@@ -126,7 +131,7 @@ async fn hear(mut agent: SplitStream<Socket>, tell: &Tell) -> End {
 
 /// Says what there is to say, for ever: whether it is over is for who hears the agent to find out.
 async fn say(
-    mut agent: SplitSink<Socket, Message>,
+    mut agent: SplitSink<AgentSocket, Message>,
     input: &mut mpsc::Receiver<String>,
 ) -> Infallible {
     while let Some(line) = input.recv().await {

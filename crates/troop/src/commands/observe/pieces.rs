@@ -28,9 +28,9 @@ const TAIL: u64 = 256;
 
 /// How that ends which was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tail(Vec<u8>);
+pub(super) struct ReadTail(Vec<u8>);
 
-impl Tail {
+impl ReadTail {
     /// What stands in a file before this place; an error if it is shorter.
     pub(super) fn before(file: &File, at: u64) -> io::Result<Self> {
         let n_bytes = at.min(TAIL);
@@ -63,12 +63,12 @@ pub(super) type Tell = mpsc::Sender<Result<Piece>>;
 
 pub(super) fn of_stdin(tell: Tell) {
     std::thread::spawn(move || {
-        pump(&mut io::stdin().lock(), &tell, &mut Tail::default()).map(drop)
+        pump(&mut io::stdin().lock(), &tell, &mut ReadTail::default()).map(drop)
     });
 }
 
 /// Reads a file from where it was read to; where it is followed, for ever.
-pub(super) fn of_file(path: &Path, read: (u64, Tail), follow: bool, tell: Tell) -> Result<()> {
+pub(super) fn of_file(path: &Path, read: (u64, ReadTail), follow: bool, tell: Tell) -> Result<()> {
     let (offset, mut tail) = read;
     let shown = path.display();
     let open = || {
@@ -87,7 +87,7 @@ pub(super) fn of_file(path: &Path, read: (u64, Tail), follow: bool, tell: Tell) 
         std::thread::spawn(move || pump(&mut file, &tell, &mut tail).map(drop));
         return Ok(());
     }
-    let mut follower = Follower::new(path, file, offset, tail)?;
+    let mut follower = FileFollower::new(path, file, offset, tail)?;
     std::thread::spawn(move || {
         if let Some(Err(error)) = follower.run(&tell) {
             // If nobody listens any more, nobody needs to know.
@@ -98,7 +98,7 @@ pub(super) fn of_file(path: &Path, read: (u64, Tail), follow: bool, tell: Tell) 
 }
 
 /// Passes on all that can be read now, and keeps how it ends; gives how much it was, or nothing if nobody takes it.
-fn pump(from: &mut impl Read, tell: &Tell, tail: &mut Tail) -> Option<u64> {
+fn pump(from: &mut impl Read, tell: &Tell, tail: &mut ReadTail) -> Option<u64> {
     let mut n_read = 0;
     loop {
         let mut bytes = vec![0; PIECE];
@@ -121,18 +121,18 @@ fn pump(from: &mut impl Read, tell: &Tell, tail: &mut Tail) -> Option<u64> {
 }
 
 /// Reads a file as it grows.
-struct Follower {
+struct FileFollower {
     path: PathBuf,
     file: File,
     at: u64,
-    tail: Tail,
+    tail: ReadTail,
     news: Receiver<()>,
     /// Tells as long as it is there.
     _watcher: notify::RecommendedWatcher,
 }
 
-impl Follower {
-    fn new(path: &Path, file: File, at: u64, tail: Tail) -> Result<Self> {
+impl FileFollower {
+    fn new(path: &Path, file: File, at: u64, tail: ReadTail) -> Result<Self> {
         // The folder, because a file that is replaced is no longer the one that was watched.
         let path = fs::canonicalize(path)?;
         let folder = path.parent().unwrap_or(Path::new("/"));
@@ -194,7 +194,7 @@ impl Follower {
 
     /// If what was read is no longer there, goes back to the beginning; gives which file it is.
     fn rewind_if_rewritten(&mut self) -> io::Result<Option<u64>> {
-        if Tail::before(&self.file, self.at).is_ok_and(|tail| tail == self.tail) {
+        if ReadTail::before(&self.file, self.at).is_ok_and(|tail| tail == self.tail) {
             return Ok(None);
         }
         self.file.rewind()?;
@@ -216,7 +216,7 @@ impl Follower {
 
     fn begin(&mut self) {
         self.at = 0;
-        self.tail = Tail::default();
+        self.tail = ReadTail::default();
     }
 }
 

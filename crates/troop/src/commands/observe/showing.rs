@@ -20,7 +20,7 @@ const STANDS: Duration = Duration::from_millis(100);
 
 /// What somebody wants to see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ObservedForm {
     /// What happens, in lines for people, and the team at the end.
     Story,
     /// What happens, in lines for programs.
@@ -33,7 +33,7 @@ pub(super) enum Form {
     Screen,
 }
 
-impl Form {
+impl ObservedForm {
     pub(super) fn of(args: &ObserveArgs, printer: &Printer) -> Self {
         match args {
             ObserveArgs { state_json: true, .. } => Self::State,
@@ -53,7 +53,7 @@ pub(super) struct Showing<'a> {
     /// How many lines there were, and whether any of them can be JSON.
     n_lines: u64,
     has_objects: bool,
-    page: Page,
+    page: ObservedPage,
     printer: &'a Printer,
     has_changed: bool,
     drawn: Option<Drawn>,
@@ -69,7 +69,7 @@ struct Drawn {
 
 /// What is known at the end.
 #[derive(Serialize)]
-struct State<'a> {
+struct ObservedState<'a> {
     #[serde(flatten)]
     session: &'a ObservedSession,
     counts: &'a ObserverCounts,
@@ -77,8 +77,8 @@ struct State<'a> {
 
 /// What waits to be shown.
 #[derive(Debug)]
-struct Page {
-    form: Form,
+struct ObservedPage {
+    form: ObservedForm,
     width: usize,
     out: Vec<u8>,
     recent: Recent,
@@ -86,8 +86,8 @@ struct Page {
 }
 
 impl<'a> Showing<'a> {
-    pub(super) fn new(observer: Observer, form: Form, printer: &'a Printer) -> Self {
-        let page = Page {
+    pub(super) fn new(observer: Observer, form: ObservedForm, printer: &'a Printer) -> Self {
+        let page = ObservedPage {
             form,
             width: printer.width(),
             out: Vec::new(),
@@ -141,7 +141,7 @@ impl<'a> Showing<'a> {
     /// Draws the screen anew, if there is one; while there is more to see, not too often.
     pub(super) fn draw(&mut self, is_quiet: bool) -> Result<()> {
         let is_due = self.drawn.is_none_or(|it| it.at.elapsed() >= STANDS);
-        let screen = self.printer.screen().filter(|_| self.page.form == Form::Screen);
+        let screen = self.printer.screen().filter(|_| self.page.form == ObservedForm::Screen);
         if let (Some(screen), true) = (screen, is_quiet || is_due) {
             self.page.width = screen.width;
             let session = self.observer.session();
@@ -185,19 +185,20 @@ impl<'a> Showing<'a> {
         self.page.print(self.printer)?;
         self.draw(true)?;
         match self.page.form {
-            Form::State => {
-                let (session, counts) = (&self.observer.session(), self.observer.counts());
-                self.printer.json(&State { session, counts })?;
+            ObservedForm::State => {
+                let session = &self.observer.session();
+                let counts = self.observer.counts();
+                self.printer.json(&ObservedState { session, counts })?;
             }
-            Form::Story => {
+            ObservedForm::Story => {
                 let session = self.observer.session();
                 self.printer.text(&render::observed(&session, self.printer.width()))?;
             }
-            Form::Screen | Form::Events | Form::PassThrough => {}
+            ObservedForm::Screen | ObservedForm::Events | ObservedForm::PassThrough => {}
         }
         self.warn();
         // What is passed on is somebody else's, whatever it is.
-        if self.n_lines == 0 || self.has_objects || self.page.form == Form::PassThrough {
+        if self.n_lines == 0 || self.has_objects || self.page.form == ObservedForm::PassThrough {
             return Ok(());
         }
         let message = "no line was recognised: none is a JSON object";
@@ -231,10 +232,10 @@ fn is_object(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"{")
 }
 
-impl Page {
+impl ObservedPage {
     /// Passes bytes on as they are, if that is asked for.
     fn pass(&mut self, bytes: &[u8]) {
-        if self.form == Form::PassThrough {
+        if self.form == ObservedForm::PassThrough {
             self.out.extend_from_slice(bytes);
         }
     }
@@ -242,19 +243,19 @@ impl Page {
     fn add(&mut self, said: impl Iterator<Item = ObserverOutput>) -> Result<()> {
         for output in said {
             match (output, self.form) {
-                (ObserverOutput::Supplement(added), Form::PassThrough) => {
+                (ObserverOutput::Supplement(added), ObservedForm::PassThrough) => {
                     serde_json::to_writer(&mut self.out, &added)?;
                     self.out.push(b'\n');
                 }
-                (ObserverOutput::Event(event), Form::Events) => {
+                (ObserverOutput::Event(event), ObservedForm::Events) => {
                     serde_json::to_writer(&mut self.out, &event)?;
                     self.out.push(b'\n');
                 }
-                (ObserverOutput::Event(event), Form::Story) => {
+                (ObserverOutput::Event(event), ObservedForm::Story) => {
                     self.out.extend_from_slice(self.told.line(&event, self.width).as_bytes());
                     self.out.push(b'\n');
                 }
-                (ObserverOutput::Event(event), Form::Screen) => {
+                (ObserverOutput::Event(event), ObservedForm::Screen) => {
                     self.recent.push(self.told.line(&event, self.width));
                 }
                 (ObserverOutput::Supplement(_) | ObserverOutput::Event(_), _) => {}
@@ -268,7 +269,7 @@ impl Page {
             return Ok(());
         }
         let out = std::mem::take(&mut self.out);
-        if self.form == Form::Story {
+        if self.form == ObservedForm::Story {
             return printer.text(&String::from_utf8_lossy(&out));
         }
         printer.pass_on(&out)

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use troop_app::whole_file::{self, FileAccess};
 use troop_observe::Observer;
 
-use super::pieces::Tail;
+use super::pieces::ReadTail;
 use crate::report::{Refused, move_away, quoted_path};
 
 /// Saving takes at most one part in this many of the time, while there is more to read.
@@ -26,17 +26,17 @@ const SHARE: u32 = 10;
 #[derive(Debug)]
 pub(super) struct Keeper {
     path: Option<PathBuf>,
-    place: Option<Place>,
+    place: Option<ReadPlace>,
     /// How far the file was read, and how that ends: it may be in the middle of a line.
     at: u64,
-    tail: Tail,
+    tail: ReadTail,
     /// When it was saved, and how long that took.
     saved: Option<(Instant, Duration)>,
 }
 
 /// How far a file was taken in: to the end of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct ReadPlace {
     file: PathBuf,
     inode: u64,
     offset: u64,
@@ -46,9 +46,9 @@ struct Place {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept<'a> {
+struct SavedObserver<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    read: Option<Place>,
+    read: Option<ReadPlace>,
     #[serde(borrow)]
     observer: &'a RawValue,
 }
@@ -58,10 +58,11 @@ impl Keeper {
     pub(super) fn open(path: Option<&Path>, file: Option<&Path>) -> Result<(Self, Observer)> {
         path.map(check_folder).transpose()?;
         let mut observer = Observer::default();
-        let (mut place, mut tail) = (file.and_then(begin), Tail::default());
+        let mut place = file.and_then(begin);
+        let mut tail = ReadTail::default();
         if let Some(kept) = path.map(read).transpose()?.flatten() {
             let path = path.unwrap_or(Path::new(""));
-            let kept: Kept<'_> =
+            let kept: SavedObserver<'_> =
                 serde_json::from_str(&kept).map_err(|error| refuse(path, &error))?;
             observer = Observer::restore(kept.observer.get().as_bytes())
                 .map_err(|error| refuse(path, &error))?;
@@ -77,7 +78,7 @@ impl Keeper {
     }
 
     /// How far the file was read, and how that ends.
-    pub(super) fn read_so_far(&self) -> (u64, Tail) {
+    pub(super) fn read_so_far(&self) -> (u64, ReadTail) {
         (self.at, self.tail.clone())
     }
 
@@ -107,7 +108,7 @@ impl Keeper {
 
     /// The file is another one, or begins again.
     pub(super) fn restart(&mut self, inode: u64) {
-        (self.at, self.tail) = (0, Tail::default());
+        (self.at, self.tail) = (0, ReadTail::default());
         if let Some(place) = &mut self.place {
             place.inode = inode;
             place.move_to(0, &self.tail);
@@ -124,7 +125,8 @@ impl Keeper {
         let Some(path) = &self.path else { return Ok(()) };
         let start = Instant::now();
         let saved = String::from_utf8(observer.save())?;
-        let kept = Kept { read: self.place.clone(), observer: serde_json::from_str(&saved)? };
+        let kept =
+            SavedObserver { read: self.place.clone(), observer: serde_json::from_str(&saved)? };
         whole_file::write(path, &serde_json::to_vec(&kept)?, FileAccess::Owner)
             .with_context(|| format!("`{}` cannot be written", path.display()))?;
         self.saved = Some((Instant::now(), start.elapsed()));
@@ -132,27 +134,28 @@ impl Keeper {
     }
 }
 
-impl Place {
-    fn move_to(&mut self, offset: u64, tail: &Tail) {
+impl ReadPlace {
+    fn move_to(&mut self, offset: u64, tail: &ReadTail) {
         self.offset = offset;
         self.tail = digest(tail);
     }
 }
 
 /// The beginning of a file, if there is one.
-fn begin(file: &Path) -> Option<Place> {
-    let (path, metadata) = (fs::canonicalize(file).ok()?, fs::metadata(file).ok()?);
-    let tail = digest(&Tail::default());
-    Some(Place { file: path, inode: metadata.ino(), offset: 0, tail })
+fn begin(file: &Path) -> Option<ReadPlace> {
+    let path = fs::canonicalize(file).ok()?;
+    let metadata = fs::metadata(file).ok()?;
+    let tail = digest(&ReadTail::default());
+    Some(ReadPlace { file: path, inode: metadata.ino(), offset: 0, tail })
 }
 
 /// How that ends which was read of a file, if it is still there.
-fn find(place: &Place) -> Option<Tail> {
-    let tail = Tail::before(&File::open(&place.file).ok()?, place.offset).ok()?;
+fn find(place: &ReadPlace) -> Option<ReadTail> {
+    let tail = ReadTail::before(&File::open(&place.file).ok()?, place.offset).ok()?;
     (digest(&tail) == place.tail).then_some(tail)
 }
 
-fn digest(tail: &Tail) -> String {
+fn digest(tail: &ReadTail) -> String {
     Sha256::digest(tail.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -176,7 +179,8 @@ fn check_folder(path: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
-    let (shown, missing) = (path.display(), folder.display());
+    let shown = path.display();
+    let missing = folder.display();
     let message = format!("`{shown}` cannot be written: there is no folder `{missing}`");
     Err(Refused::new(message, format!("make it: `mkdir -p {}`", quoted_path(folder))).into())
 }

@@ -5,15 +5,16 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::Value;
 use tokio::time::Instant;
+use troop_app::team::TeamDesk;
 use troop_model::{
     Command, Delegation, DelegationStatus, DelegationView, Fact, Member, MemberName, Refusal,
     State, TaskRef,
 };
+use troop_protocol::TeamStanding;
 use troop_runtime::Board;
 use uuid::Uuid;
 
 use crate::{
-    desk::{Desk, TeamStanding},
     output::Printer,
     render,
     report::{Hint, HintCommand, Refused},
@@ -24,7 +25,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// What is to be delegated, and to whom.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct DelegateOrder {
     pub(super) task: Option<TaskRef>,
     pub(super) to: MemberName,
     pub(super) subject: Option<String>,
@@ -32,8 +33,12 @@ pub(super) struct Order {
     pub(super) wait: Option<Duration>,
 }
 
-pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let Order { task, to, subject, wait } = order;
+pub(super) async fn run(
+    order: DelegateOrder,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
+    let DelegateOrder { task, to, subject, wait } = order;
     let command = Command::Delegate { to, task, subject, trace_id: None };
     let done = desk.submit(command).await?;
     let mut facts = done.events.iter().map(|event| &event.fact);
@@ -55,8 +60,9 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
     match (found.status, wait) {
         (DelegationStatus::Failed | DelegationStatus::Cancelled, _) => {
             let hint = Hint::to("see the task", HintCommand::troop("task get").word(found.task.0));
-            let (to, task) = (&found.to, found.task);
-            let is_due = move |state: &State| state.tasks().get(task)?.not_before;
+            let to = &found.to;
+            let task = found.task;
+            let is_due = move |state: &State| state.tasks().get(task)?.start.not_before;
             let message = match board.look(is_due).await? {
                 Some(_) => format!("{to} did not complete {task} this time; it will be retried"),
                 None => format!("{to} did not complete {task}"),
@@ -87,7 +93,7 @@ async fn look(board: &Board, id: Uuid) -> Result<Delegation> {
 
 /// A delegation that is waited for.
 struct Watched<'a> {
-    desk: &'a Desk,
+    desk: &'a TeamDesk,
     board: &'a Board,
     name: &'a str,
     printer: &'a Printer,
@@ -136,7 +142,8 @@ impl Watched<'_> {
 }
 
 async fn show(board: &Board, delegation: &Delegation, printer: &Printer) -> Result<()> {
-    let (found, number) = (delegation.clone(), delegation.task);
+    let found = delegation.clone();
+    let number = delegation.task;
     if printer.json {
         let view: Value = board
             .look(move |state| serde_json::to_value(DelegationView::new(state, &found)))

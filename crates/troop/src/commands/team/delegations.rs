@@ -5,30 +5,28 @@ use std::{collections::BTreeSet, path::PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_agent::Definition;
+use troop_app::{surroundings::Surroundings, team::TeamDesk};
 use troop_model::{
     ActorKind, Delegation, DelegationStatus, DelegationView, Member, State, Time, team_md,
 };
+use troop_protocol::TeamStanding;
 use troop_runtime::Board;
 
-use crate::{
-    config::Surroundings,
-    desk::{Desk, TeamStanding},
-    output::Printer,
-    render,
-};
+use crate::{output::Printer, render};
 
 /// How many characters of an id are shown at least.
 const SHORT: usize = 8;
 
 /// The delegations at hand, oldest first.
-pub(super) async fn list(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn list(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     if printer.json {
         let all: Vec<Value> = board.look(all_json).await??;
         return printer.json(&json!({ "delegations": all }));
     }
-    let (now, standing) = (desk.clock.now(), desk.standing(&board).await?);
-    let several = Several::new(desk, &board);
+    let now = desk.clock.now();
+    let standing = desk.standing(&board).await?;
+    let several = DelegationsView::new(desk, &board);
     let rows: Vec<_> = board
         .look(move |state| {
             let all = oldest_first(state);
@@ -45,15 +43,15 @@ pub(super) async fn list(name: Option<&str>, desk: &mut Desk, printer: &Printer)
 }
 
 /// Who may be at several delegations at once.
-struct Several {
+struct DelegationsView {
     /// The agents that are programs of others.
     programs: BTreeSet<String>,
     /// Where members have folders of their own, which are for one task at a time.
     folders: PathBuf,
 }
 
-impl Several {
-    fn new(desk: &Desk, board: &Board) -> Self {
+impl DelegationsView {
+    fn new(desk: &TeamDesk, board: &Board) -> Self {
         let Surroundings { project, home, .. } = &desk.surroundings;
         let described = Definition::read_all(&Definition::folders(project, Some(home)));
         let programs = described.into_iter().filter(|it| !it.program.is_empty());
@@ -91,7 +89,7 @@ fn row(
     state: &State,
     delegation: &Delegation,
     n_chars: usize,
-    look: (TeamStanding, Time, &Several),
+    look: (TeamStanding, Time, &DelegationsView),
 ) -> Vec<String> {
     let (standing, now, several) = look;
     let is_running = delegation.status == DelegationStatus::Running;
@@ -127,7 +125,7 @@ fn row(
 /// TEAM.md as the acting member's agent has it; a person is shown the lead's.
 pub(super) async fn show_team_md(
     name: Option<&str>,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let actor = desk.actor()?;

@@ -6,23 +6,25 @@ use jsonc_parser::{
 };
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use super::Server;
-use crate::cli::Client;
+use super::ServerCommand;
+use crate::cli::McpClient;
 
 /// A configuration with the server in it, or what is wrong with the one that is there.
 pub(super) fn with_server(
-    client: Client,
+    client: McpClient,
     text: &str,
     name: &str,
-    server: &Server,
+    server: &ServerCommand,
 ) -> Result<String, String> {
     match client {
-        Client::ClaudeCode => {
+        McpClient::ClaudeCode => {
             let kind = ("type".to_owned(), string("stdio"));
             in_json(text, "mcpServers", name, object(server, Some(kind)))
         }
-        Client::Cursor | Client::Gemini => in_json(text, "mcpServers", name, object(server, None)),
-        Client::Opencode => {
+        McpClient::Cursor | McpClient::Gemini => {
+            in_json(text, "mcpServers", name, object(server, None))
+        }
+        McpClient::Opencode => {
             let all = std::iter::once(&server.program).chain(&server.arguments);
             let command = CstInputValue::Array(all.map(|word| string(word)).collect());
             let entry = CstInputValue::Object(vec![
@@ -32,7 +34,7 @@ pub(super) fn with_server(
             ]);
             in_json(text, "mcp", name, entry)
         }
-        Client::Codex => in_toml(text, name, server),
+        McpClient::Codex => in_toml(text, name, server),
     }
 }
 
@@ -40,7 +42,7 @@ fn string(text: &str) -> CstInputValue {
     CstInputValue::String(text.to_owned())
 }
 
-fn object(server: &Server, first: Option<(String, CstInputValue)>) -> CstInputValue {
+fn object(server: &ServerCommand, first: Option<(String, CstInputValue)>) -> CstInputValue {
     let arguments = server.arguments.iter().map(|word| string(word)).collect();
     let mut fields: Vec<_> = first.into_iter().collect();
     fields.push(("command".to_owned(), string(&server.program)));
@@ -67,7 +69,7 @@ fn in_json(text: &str, group: &str, name: &str, entry: CstInputValue) -> Result<
     Ok(after)
 }
 
-fn in_toml(text: &str, name: &str, server: &Server) -> Result<String, String> {
+fn in_toml(text: &str, name: &str, server: &ServerCommand) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
         format!("it is broken: {}", error.to_string().lines().next().unwrap_or_default())
     })?;

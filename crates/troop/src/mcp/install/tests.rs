@@ -2,18 +2,23 @@
 
 use std::fs;
 
-use super::{Client, Server, place, plan, snippet};
+use super::{McpClient, ServerCommand, place, plan, snippet};
 
-const ALL: [Client; 5] =
-    [Client::ClaudeCode, Client::Codex, Client::Gemini, Client::Opencode, Client::Cursor];
+const ALL: [McpClient; 5] = [
+    McpClient::ClaudeCode,
+    McpClient::Codex,
+    McpClient::Gemini,
+    McpClient::Opencode,
+    McpClient::Cursor,
+];
 
-fn server() -> Server {
+fn server() -> ServerCommand {
     let arguments = ["mcp", "--team", "blue", "--as", "ann"].map(str::to_owned).to_vec();
-    Server { program: "troop".to_owned(), arguments }
+    ServerCommand { program: "troop".to_owned(), arguments }
 }
 
 /// What a file is after the change.
-fn changed(client: Client, before: &str) -> String {
+fn changed(client: McpClient, before: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = place(client, folder.path(), Some(folder.path())).unwrap();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -37,13 +42,13 @@ fn each_client_gets_its_own_form() {
 #[test]
 fn comments_order_and_other_servers_stay() {
     let before = "{\n  // mine\n  \"other\": [1, 2],\n  \"mcpServers\": {\n    \"files\": {\"command\": \"x\"}, // keep\n  },\n}\n";
-    let after = changed(Client::Gemini, before);
+    let after = changed(McpClient::Gemini, before);
     for kept in ["// mine", "\"other\": [1, 2]", "\"files\": {\"command\": \"x\"}", "// keep"] {
         assert!(after.contains(kept), "{after}");
     }
     assert!(after.contains("\"troop\": {"), "{after}");
     let before = "# mine\nmodel = \"o\" # keep\n\n[mcp_servers.files]\ncommand = \"x\"\n";
-    let after = changed(Client::Codex, before);
+    let after = changed(McpClient::Codex, before);
     assert!(after.starts_with(before), "{after}");
     assert!(after.contains("[mcp_servers.troop]\ncommand = \"troop\"\n"), "{after}");
 }
@@ -51,22 +56,22 @@ fn comments_order_and_other_servers_stay() {
 #[test]
 fn an_older_entry_is_replaced() {
     let before = "{\"mcpServers\": {\"troop\": {\"command\": \"old\", \"args\": []}}}\n";
-    let after = changed(Client::Cursor, before);
+    let after = changed(McpClient::Cursor, before);
     assert!(!after.contains("old") && after.contains("\"--as\""), "{after}");
 }
 
 #[test]
 fn a_broken_file_is_refused_and_stays_as_it_is() {
     for (client, before, said) in [
-        (Client::ClaudeCode, "{\"mcpServers\": {", "is not changed: it is broken: "),
-        (Client::ClaudeCode, "[1]", "is not changed: it does not hold an object"),
+        (McpClient::ClaudeCode, "{\"mcpServers\": {", "is not changed: it is broken: "),
+        (McpClient::ClaudeCode, "[1]", "is not changed: it does not hold an object"),
         (
-            Client::ClaudeCode,
+            McpClient::ClaudeCode,
             "{\"mcpServers\": []}",
             "is not changed: its `mcpServers` is no object",
         ),
-        (Client::Codex, "model = ", "is not changed: it is broken: "),
-        (Client::Codex, "mcp_servers = 1", "is not changed: its `mcp_servers` is no table"),
+        (McpClient::Codex, "model = ", "is not changed: it is broken: "),
+        (McpClient::Codex, "mcp_servers = 1", "is not changed: its `mcp_servers` is no table"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let path = place(client, folder.path(), Some(folder.path())).unwrap();
@@ -80,10 +85,11 @@ fn a_broken_file_is_refused_and_stays_as_it_is() {
 #[test]
 fn a_link_stays_a_link() {
     let folder = tempfile::tempdir().unwrap();
-    let (real, link) = (folder.path().join("real.json"), folder.path().join(".mcp.json"));
+    let real = folder.path().join("real.json");
+    let link = folder.path().join(".mcp.json");
     fs::write(&real, "{}").unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
-    plan(Client::ClaudeCode, &link, &server()).unwrap().write().unwrap();
+    plan(McpClient::ClaudeCode, &link, &server()).unwrap().write().unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(fs::read_to_string(&real).unwrap().contains("troop"));
 }
@@ -97,7 +103,7 @@ fn the_change_is_shown_as_lines_that_go_and_come() {
         "{\n  \"a\": 1,\n  \"mcpServers\": {\n    \"troop\": {\"command\": \"old\"}\n  }\n}\n",
     )
     .unwrap();
-    let shown = plan(Client::Cursor, &path, &server()).unwrap().shown();
+    let shown = plan(McpClient::Cursor, &path, &server()).unwrap().shown();
     assert!(
         shown.contains("-     \"troop\": {\"command\": \"old\"}\n+     \"troop\": {"),
         "{shown}"

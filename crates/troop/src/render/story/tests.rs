@@ -6,13 +6,15 @@ use anstream::adapter::strip_str;
 use insta::assert_snapshot;
 use troop_model::{
     Actor, Command, Context, MemberName, MemberState, MessageKind, NewMember, NewTask,
-    NewTeamCommand, Notice, OperationId, Origin, Outgoing, Permissions, RefusedBy, Settings, Spawn,
-    State, TaskCommand, TaskNumber, TeamId, Time, decide,
+    NewTeamCommand, Notice, OperationId, Outgoing, Permissions, RefusedBy, Settings, Spawn, State,
+    TaskCommand, TaskNumber, TeamId, Time, decide,
 };
 use unicode_width::UnicodeWidthStr;
 use uuid::Uuid;
 
-use super::Story;
+use troop_app::story::{Story, StoryLine};
+
+use super::story_line;
 use crate::{
     render::{Recent, Screen, live, summary, summary_json, team_status},
     report::CallerOptions,
@@ -23,6 +25,10 @@ struct World {
     story: Story,
     now: Time,
     lines: Vec<String>,
+}
+
+fn text(line: &StoryLine) -> String {
+    story_line(line, &CallerOptions::default())
 }
 
 fn name(text: &str) -> MemberName {
@@ -37,11 +43,7 @@ fn member(text: &str) -> NewMember {
 impl World {
     fn new() -> Self {
         let now = Time::from_micros(1_700_000_000_000_000);
-        let mut world = Self {
-            story: Story::new(State::default(), now, CallerOptions::default()),
-            now,
-            lines: Vec::new(),
-        };
+        let mut world = Self { story: Story::new(State::default(), now), now, lines: Vec::new() };
         world.does(
             Actor::human("pat"),
             Command::CreateTeam(NewTeamCommand {
@@ -67,10 +69,10 @@ impl World {
     fn does(&mut self, actor: Actor, command: Command) {
         self.now = self.now + Duration::from_millis(100);
         let operation = OperationId(Uuid::now_v7());
-        let (now, origin) = (self.now, Origin::default());
-        let ctx = Context { now, actor, operation, origin, fence: None };
+        let ctx = Context { now: self.now, asker: actor.into(), operation, fence: None };
         for event in decide(self.story.state(), &command, &ctx).unwrap() {
-            self.lines.extend(self.story.tell(&event));
+            let line = self.story.tell(&event);
+            self.lines.extend(line.map(|line| text(&line)));
         }
     }
 
@@ -227,7 +229,7 @@ fn the_time_when_nobody_led_is_nobodys_work() {
     world.task("write", &[]);
     world.give(1, "ann");
     world.now = world.now + Duration::from_secs(600);
-    let story = Story::new(world.story.state().clone(), world.now, CallerOptions::default());
+    let story = Story::new(world.story.state().clone(), world.now);
     let mut world = World { story, ..world };
     let (session, holder) = (Uuid::from_u128(7), "pat on here".to_owned());
     world.troop(Command::TakeLead { session, holder, over: Some(1), checks: Vec::new() });
@@ -298,7 +300,8 @@ fn what_waits_for_a_person_stays_on_the_screen_with_what_to_type() {
         NewTask { subject: "deploy".to_owned(), approve_start: Some(true), ..NewTask::default() };
     world.agent("lead", Command::Task(TaskCommand::Create(task)));
     let screen = Screen { width: 80, height: 24 };
-    let shown = live(&world.story, &Recent::default(), world.now, screen);
+    let shown =
+        live(&world.story, &Recent::default(), world.now, screen, &CallerOptions::default());
     assert_snapshot!(strip_str(&shown).to_string(), @r#"
     crew  0 of 1 tasks done  0.6s
 
@@ -323,15 +326,15 @@ fn how_to_answer_a_plan_is_told_once_and_only_if_the_lead_leaves_it_alone() {
     world.send(bob.clone(), "lead", MessageKind::PlanApprovalRequest, "cut corners");
     assert!(world.lines.last().unwrap().ends_with("bob plans: cut corners"), "{:?}", world.lines);
     let asked = world.now;
-    assert_eq!(world.story.remind(asked + Duration::from_secs(4)), Vec::<String>::new());
+    assert_eq!(world.story.remind(asked + Duration::from_secs(4)), Vec::new());
     let told = world.story.remind(asked + Duration::from_secs(6));
     let says = "bob waits for an answer to its plan\n         answer, if the lead does not: `troop message answer bob yes`, or `no`";
-    assert!(told.len() == 1 && told[0].ends_with(says), "{told:?}");
-    assert_eq!(world.story.remind(asked + Duration::from_secs(60)), Vec::<String>::new());
+    assert!(told.len() == 1 && text(&told[0]).ends_with(says), "{told:?}");
+    assert_eq!(world.story.remind(asked + Duration::from_secs(60)), Vec::new());
     world.send(lead.clone(), "bob", MessageKind::PlanApprovalResponse, "no corners");
     world.send(bob, "lead", MessageKind::PlanApprovalRequest, "go straight");
     world.send(lead, "bob", MessageKind::PlanApprovalResponse, "good");
-    assert_eq!(world.story.remind(world.now + Duration::from_secs(60)), Vec::<String>::new());
+    assert_eq!(world.story.remind(world.now + Duration::from_secs(60)), Vec::new());
 }
 
 #[test]
@@ -347,14 +350,22 @@ fn who_is_asked_sees_all_of_it_or_how_much_is_missing_and_where_it_is() {
     let told = world.lines.last().unwrap();
     assert!(told.contains(whole.split_once(": ").unwrap().1), "{told}");
     let status = |world: &World| {
-        let (state, now) = (world.story.state(), (world.now, CallerOptions::default()));
+        let state = world.story.state();
         let members: Vec<_> = state.members().cloned().collect();
-        strip_str(&team_status(state, &members, "running", &now)).to_string()
+        strip_str(&team_status(state, &members, "running", world.now, &CallerOptions::default()))
+            .to_string()
     };
     assert!(status(&world).contains(&whole), "{}", status(&world));
     let screen = Screen { width: 80, height: 40 };
     let shown = |world: &World| {
-        strip_str(&live(&world.story, &Recent::default(), world.now, screen)).to_string()
+        strip_str(&live(
+            &world.story,
+            &Recent::default(),
+            world.now,
+            screen,
+            &CallerOptions::default(),
+        ))
+        .to_string()
     };
     assert!(shown(&world).contains("⏎ touch evil"), "{}", shown(&world));
     ask(&mut world, &format!("may I use Bash `{}; touch evil`?", "x".repeat(3_000)));
@@ -395,7 +406,7 @@ fn a_team_fits_on_a_screen_of_any_size() {
     let lines = world.lines.iter().flat_map(|it| it.lines());
     lines.for_each(|line| recent.push(line.to_owned()));
     let small = Screen { width: 80, height: 24 };
-    let shown = live(&world.story, &recent, world.now, small);
+    let shown = live(&world.story, &recent, world.now, small, &CallerOptions::default());
     assert_snapshot!(strip_str(&shown).to_string(), @r#"
     crew  1 of 2 tasks done  2.1s
 
@@ -425,7 +436,13 @@ fn a_team_fits_on_a_screen_of_any_size() {
         world.task(&format!("one of very many tasks, and with a long name at that: {nth}"), &[]);
     }
     for (width, height) in [(80, 24), (120, 40), (40, 8), (200, 9), (41, 100)] {
-        let text = live(&world.story, &recent, world.now, Screen { width, height });
+        let text = live(
+            &world.story,
+            &recent,
+            world.now,
+            Screen { width, height },
+            &CallerOptions::default(),
+        );
         let text = strip_str(&text).to_string();
         assert!(text.lines().count() < height, "{width}x{height}:\n{text}");
         let widest = text.lines().map(UnicodeWidthStr::width).max().unwrap();

@@ -2,16 +2,16 @@
 
 use std::{ffi::OsString, fs, path::Path};
 
-use super::Arguments;
+use super::TeammateArguments;
 
-fn parse(line: &str) -> Option<Result<Arguments, String>> {
+fn parse(line: &str) -> Option<Result<TeammateArguments, String>> {
     let arguments = line.split_whitespace().map(OsString::from);
-    Some(Arguments::parse(arguments)?.map_err(|error| error.to_string()))
+    Some(TeammateArguments::parse(arguments)?.map_err(|error| error.to_string()))
 }
 
 #[test]
 fn a_teammate_is_started_with_the_arguments_of_the_table_in_any_order() {
-    let ann = Arguments {
+    let ann = TeammateArguments {
         team: "blue".to_owned(),
         name: "ann".to_owned(),
         agent: "command".to_owned(),
@@ -25,7 +25,7 @@ fn a_teammate_is_started_with_the_arguments_of_the_table_in_any_order() {
     let line = "--team=blue --mode teammate --name ann --agent command --lead-session s1 --model m --path /tmp";
     assert_eq!(
         parse(line).unwrap().unwrap(),
-        Arguments { path: "/tmp".into(), model: Some("m".to_owned()), ..ann }
+        TeammateArguments { path: "/tmp".into(), model: Some("m".to_owned()), ..ann }
     );
 }
 

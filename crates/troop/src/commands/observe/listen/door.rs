@@ -28,7 +28,7 @@ const WAITS: Duration = Duration::from_secs(1);
 const MAX_AT_THE_DOOR: usize = 64;
 
 /// A conversation with who dialled in.
-pub(super) type Socket = WebSocketStream<TcpStream>;
+pub(super) type AgentSocket = WebSocketStream<TcpStream>;
 
 type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -36,20 +36,21 @@ type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub(super) struct Door {
     listener: TcpListener,
     /// Those who have not said hello yet.
-    greeting: FuturesUnordered<Later<Option<Socket>>>,
+    greeting: FuturesUnordered<Later<Option<AgentSocket>>>,
     /// Those who have, while somebody else is heard, and since when.
-    waiting: VecDeque<(Instant, Socket)>,
+    waiting: VecDeque<(Instant, AgentSocket)>,
     leaving: FuturesUnordered<Later<()>>,
 }
 
 impl Door {
     pub(super) fn new(listener: TcpListener) -> Self {
-        let (greeting, leaving) = (FuturesUnordered::new(), FuturesUnordered::new());
+        let greeting = FuturesUnordered::new();
+        let leaving = FuturesUnordered::new();
         Self { listener, greeting, waiting: VecDeque::new(), leaving }
     }
 
     /// The next who says hello. May be given up and asked for again.
-    pub(super) async fn next(&mut self) -> Result<Socket> {
+    pub(super) async fn next(&mut self) -> Result<AgentSocket> {
         if let Some((_, socket)) = self.waiting.pop_front() {
             return Ok(socket);
         }
@@ -78,8 +79,8 @@ impl Door {
 
 async fn greeted(
     listener: &TcpListener,
-    greeting: &mut FuturesUnordered<Later<Option<Socket>>>,
-) -> Result<Socket> {
+    greeting: &mut FuturesUnordered<Later<Option<AgentSocket>>>,
+) -> Result<AgentSocket> {
     loop {
         tokio::select! {
             accepted = listener.accept() => {
@@ -98,7 +99,7 @@ async fn greeted(
 }
 
 /// Tells somebody that another one is heard, and waits until it knows.
-async fn refuse(mut socket: Socket) {
+async fn refuse(mut socket: AgentSocket) {
     let reason = "another agent is heard now; dial again when it has ended";
     let frame = CloseFrame { code: CloseCode::Again, reason: reason.into() };
     let leave = async {

@@ -10,7 +10,7 @@ use super::{super::state::Keeper, *};
 /// A file, and somebody who follows it.
 struct Followed {
     folder: TempDir,
-    follower: Follower,
+    follower: FileFollower,
     keeper: Keeper,
     observer: Observer,
     tell: Tell,
@@ -88,13 +88,13 @@ impl Followed {
     }
 }
 
-fn open(folder: &Path) -> (Keeper, Observer, Follower) {
+fn open(folder: &Path) -> (Keeper, Observer, FileFollower) {
     let path = folder.join("session");
     let (keeper, observer) = Keeper::open(Some(&folder.join("state")), Some(&path)).unwrap();
     let (at, tail) = keeper.read_so_far();
     let mut file = File::open(&path).unwrap();
     file.seek(SeekFrom::Start(at)).unwrap();
-    (keeper, observer, Follower::new(&path, file, at, tail).unwrap())
+    (keeper, observer, FileFollower::new(&path, file, at, tail).unwrap())
 }
 
 fn transcript(actions: &[u8]) {

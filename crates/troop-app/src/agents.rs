@@ -1,0 +1,218 @@
+//! Who can run here: the agents that every troop knows, and those that the project and the person describe.
+
+mod lead_watch;
+mod runnable;
+pub mod thinking;
+
+use smol_str::SmolStr;
+use troop_agent::Definition;
+use troop_model::{
+    AgentKind, AgentStart, MemberName, NewMember, Refusal, did_you_mean, nearest, quoted,
+};
+use troop_runtime::BoardError;
+use uuid::Uuid;
+
+use crate::{Error, Result, surroundings::Surroundings, text::clean};
+pub use lead_watch::{LeadWatch, UnfinishedLead};
+pub use runnable::{AgentFault, RunnableAgents, Thinker, Thinkers};
+
+/// The agent that hints name, because it runs everywhere.
+pub const SUGGESTED: &str = "command";
+
+/// The keys in the front matter of an agent's description.
+const FIELDS: [&str; 8] =
+    ["name", "description", "model", "tools", "disallowedTools", "agent", "script", "program"];
+
+/// The expertise of every member that follows a script.
+const FOLLOWS: &str = "follows a script";
+
+/// The name of a lead that nobody named.
+const LEAD: &str = "lead";
+
+/// Gives an agent the same id everywhere, from its key.
+const NAMESPACE: Uuid = Uuid::from_u128(0x7d9b_31f6_55c2_4c5e_9f0a_6d1f_0e8a_b1c4);
+
+/// One agent that a member can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownAgent {
+    pub key: String,
+    pub id: Uuid,
+    pub description: String,
+    pub model: Option<String>,
+    pub start: AgentStart,
+}
+
+/// All agents that a member can be.
+#[derive(Clone, Debug)]
+pub struct Agents(Vec<KnownAgent>);
+
+impl Agents {
+    /// Reads the descriptions: the project's before the person's, both before the built-in agents.
+    #[must_use]
+    pub fn read(surroundings: &Surroundings) -> Self {
+        let mut agents: Vec<KnownAgent> = Vec::new();
+        let folders = Definition::folders(&surroundings.project, Some(&surroundings.home));
+        let described = Definition::read_all(&folders).into_iter().map(|it| KnownAgent {
+            model: it.model.clone(),
+            ..KnownAgent::new(&it.key, &it.description, start(&it))
+        });
+        let built_in = AgentKind::TABLE.iter();
+        let built_in = built_in.map(|it| KnownAgent::new(it.key, it.description, it.start));
+        for agent in described.chain(built_in) {
+            if agents.iter().all(|known| known.key != agent.key) {
+                agents.push(agent);
+            }
+        }
+        Self(agents)
+    }
+
+    /// Parses a member: `NAME=AGENT`, or an agent that also gives the member its name.
+    pub fn member(&self, text: &str) -> Result<NewMember> {
+        if AgentKind::script_file(text).is_some() {
+            let message = format!("`{}` has no member to follow it", clean(text));
+            return Err(Error::misuse(message, format!("give it a name: `ann={text}`")));
+        }
+        let (name, agent) = match text.split_once('=') {
+            Some((name, agent)) if AgentKind::script_file(agent).is_some() => {
+                (Some(name), &KnownAgent::new(agent, FOLLOWS, AgentStart::Now))
+            }
+            Some((name, agent)) => (Some(name), self.find(agent, text)?),
+            None => (None, self.find(text, text)?),
+        };
+        let name: Result<MemberName, _> = name.unwrap_or(&agent.key).parse();
+        let name = name.map_err(|wrong| BoardError::from(Refusal::from(wrong)))?;
+        Ok(NewMember {
+            name,
+            agent: SmolStr::new(&agent.key),
+            expertise: agent.description.clone(),
+            model: agent.model.as_deref().map(SmolStr::new),
+            permissions: None,
+        })
+    }
+
+    /// Parses a lead. A script gives no name: a lead that follows one is called `lead`.
+    pub fn lead(&self, text: &str) -> Result<NewMember> {
+        match AgentKind::script_file(text).is_some() {
+            true => self.member(&format!("{LEAD}={text}")),
+            false => self.member(text),
+        }
+    }
+
+    /// Parses members. Each must have its own name.
+    pub fn members(&self, texts: &[String]) -> Result<Vec<NewMember>> {
+        let mut members: Vec<NewMember> = Vec::new();
+        for text in texts {
+            let member = self.member(text)?;
+            if members.iter().any(|it| it.name == member.name) {
+                let name = &member.name;
+                let other = quoted(&format!("{name}-2={}", member.agent));
+                let hint = format!("give each its own name: `--member {other}`");
+                return Err(Error::misuse(format!("two members are called `{name}`"), hint));
+            }
+            members.push(member);
+        }
+        Ok(members)
+    }
+
+    /// Finds an agent by its key or its id.
+    fn find(&self, text: &str, whole: &str) -> Result<&KnownAgent> {
+        let id: Option<Uuid> = text.parse().ok();
+        let found = self.0.iter().find(|agent| agent.key == text || Some(agent.id) == id);
+        found.ok_or_else(|| {
+            let hint = match nearest(text, self.0.iter().map(|agent| agent.key.as_str())) {
+                Some(near) => did_you_mean(&whole.replace(text, near)),
+                None if whole.contains('=') => format!("the agents are: {}", self.list()),
+                None => {
+                    format!("name its agent: `{text}={SUGGESTED}`; the agents are: {}", self.list())
+                }
+            };
+            Error::misuse(format!("there is no agent `{}`", clean(text)), hint)
+        })
+    }
+
+    /// What an agent is good at, for a member that has no expertise of its own.
+    #[must_use]
+    pub fn description(&self, key: &str) -> &str {
+        let found = self.0.iter().find(|agent| agent.key == key);
+        match found {
+            Some(agent) => &agent.description,
+            None if AgentKind::script_file(key).is_some() => FOLLOWS,
+            None => "",
+        }
+    }
+
+    /// What runs now, and what does not yet or never.
+    #[must_use]
+    pub fn list(&self) -> String {
+        let keys = |start: AgentStart| {
+            let keys = self.0.iter().filter(|it| it.start == start).map(|it| it.key.as_str());
+            keys.collect::<Vec<_>>().join(", ")
+        };
+        let mut list = keys(AgentStart::Now);
+        for (what, start) in [
+            ("not in this version", AgentStart::Later),
+            ("not run by troop", AgentStart::Elsewhere),
+        ] {
+            let keys = keys(start);
+            if !keys.is_empty() {
+                list += &format!(" ({what}: {keys})");
+            }
+        }
+        list
+    }
+}
+
+impl KnownAgent {
+    fn new(key: &str, description: &str, start: AgentStart) -> Self {
+        let id = Uuid::new_v5(&NAMESPACE, key.as_bytes());
+        Self { key: key.to_owned(), id, description: description.to_owned(), model: None, start }
+    }
+}
+
+/// Whether an agent that every troop knows runs only in a later version.
+#[must_use]
+pub fn runs_later(key: &str) -> bool {
+    AgentKind::of(key).is_some_and(|kind| kind.traits().start == AgentStart::Later)
+}
+
+/// What can be run, as people write it.
+#[must_use]
+pub fn available() -> String {
+    let now = AgentKind::TABLE.iter().filter(|it| it.start == AgentStart::Now);
+    let mut keys: Vec<_> =
+        now.map(|it| if it.kind == AgentKind::Script { "script:FILE" } else { it.key }).collect();
+    keys.push("your own program");
+    keys.join(", ")
+}
+
+/// Whether troop starts what a file describes: a program of its own, or the agent that it names.
+fn start(definition: &Definition) -> AgentStart {
+    if !definition.program.is_empty() {
+        return AgentStart::Now;
+    }
+    let kind = definition.agent.as_deref().map_or(Some(AgentKind::Builtin), AgentKind::of);
+    kind.map_or(AgentStart::Later, |kind| kind.traits().start)
+}
+
+/// Keys in the front matter of descriptions that are probably misspelt, and what was meant.
+#[must_use]
+pub fn misspelt(surroundings: &Surroundings) -> Vec<String> {
+    let folders = Definition::folders(&surroundings.project, Some(&surroundings.home));
+    let read = |definition: Definition| {
+        let text = std::fs::read_to_string(&definition.file).unwrap_or_default();
+        let matter = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---"));
+        let lines = matter.map_or("", |(matter, _)| matter).lines();
+        let keys = lines.filter_map(|line| line.split_once(':')).map(|(key, _)| key.trim());
+        // Other programs have keys of their own, which are not close to ours.
+        let wrong = keys.filter(|key| !FIELDS.contains(key)).filter_map(|key| {
+            let near = nearest(key, FIELDS)?;
+            let file = definition.file.display();
+            Some(format!("`{file}`: unknown key `{key}`; {}", did_you_mean(near)))
+        });
+        wrong.collect::<Vec<_>>()
+    };
+    Definition::read_all(&folders).into_iter().flat_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests;

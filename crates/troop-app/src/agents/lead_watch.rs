@@ -1,0 +1,130 @@
+//! Watches the lead's agent: how far it is with what it was told, and what went wrong with it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::{io::DuplexStream, sync::watch};
+use troop_agent::{Agent, BoxFuture, Exit, Thinking, Turn, TurnOutcome, Work, Workplace};
+use troop_runtime::LeadWork;
+
+/// Runs an agent in this process for a member.
+pub(super) fn serve(
+    agent: Box<dyn Agent>,
+    place: Workplace,
+    wire: DuplexStream,
+    watch: LeadWatch,
+) -> BoxFuture<'static, ()> {
+    let options = troop_agent::TeammateOptions::new(place);
+    let (reader, writer) = tokio::io::split(wire);
+    Box::pin(async move {
+        let agent = Box::new(WatchedAgent { agent, watch: watch.clone() });
+        let exit = troop_agent::serve(agent, reader, writer, options).await;
+        if let Exit::Stopped(code) = exit {
+            watch.work.send_replace(LeadWork::Failed);
+            watch.note(Some(format!("it exited by itself with code {code}")));
+        }
+    })
+}
+
+/// How far the lead's agent is with what it was told, and what went wrong with it.
+#[derive(Clone, Debug, Default)]
+pub struct LeadWatch {
+    fault: Arc<Mutex<Option<String>>>,
+    work: watch::Sender<LeadWork>,
+}
+
+/// What a lead's agent left undone in an earlier run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfinishedLead {
+    pub work: LeadWork,
+    pub why: String,
+}
+
+impl LeadWatch {
+    /// Of an agent that was interrupted earlier and does not continue by itself.
+    pub fn of_left(left: Option<UnfinishedLead>) -> Self {
+        let watch = Self::default();
+        if let Some(UnfinishedLead { work, why: fault }) = left {
+            watch.work.send_replace(work);
+            watch.note(Some(fault));
+        }
+        watch
+    }
+
+    fn note(&self, fault: Option<String>) {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+    }
+
+    pub fn fault(&self) -> Option<String> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn work(&self) -> watch::Receiver<LeadWork> {
+        self.work.subscribe()
+    }
+}
+
+/// An agent with a watch on it.
+struct WatchedAgent {
+    agent: Box<dyn Agent>,
+    watch: LeadWatch,
+}
+
+impl Agent for WatchedAgent {
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, TurnOutcome> {
+        match work {
+            work @ (Work::Start | Work::Mail(_)) => Box::pin(self.noted(work, turn)),
+            // The result of a task is on the board.
+            work @ (Work::Task(_) | Work::Resume { .. } | Work::Shutdown { .. }) => {
+                self.agent.turn(work, turn)
+            }
+        }
+    }
+
+    fn fresh(&self) -> Box<dyn Agent> {
+        Box::new(Self { agent: self.agent.fresh(), watch: self.watch.clone() })
+    }
+
+    fn thinks(&self) -> Option<Thinking> {
+        self.agent.thinks()
+    }
+}
+
+impl WatchedAgent {
+    /// Runs a turn and notes how far the agent is with what it was told.
+    async fn noted(&mut self, work: Work, turn: &Turn) -> TurnOutcome {
+        let watch = self.watch.clone();
+        let stood = *watch.work.borrow();
+        let earlier = watch.fault();
+        // An agent that cannot continue from the board has lost what it left undone, unless a person tells it again.
+        let goes_on = self.agent.thinks().is_some();
+        let forgets = || goes_on || stood == LeadWork::Done || turn.has_heard();
+        // If the agent is killed in the middle of the turn, it stays so.
+        watch.work.send_replace(LeadWork::Open);
+        let mut ending = self.agent.turn(work, turn);
+        let outcome = tokio::select! {
+            biased;
+            outcome = &mut ending => outcome,
+            () = turn.only_waits().cancelled() => {
+                watch.work.send_replace(if forgets() { LeadWork::Done } else { stood });
+                ending.await
+            }
+        };
+        let (stands, fault) = match &outcome {
+            TurnOutcome::Interrupted if goes_on => (LeadWork::Interrupted, None),
+            TurnOutcome::Interrupted if !turn.only_waits().is_cancelled() => (LeadWork::Open, None),
+            TurnOutcome::Done | TurnOutcome::Completed { .. } | TurnOutcome::Interrupted => {
+                (LeadWork::Done, None)
+            }
+            TurnOutcome::Failed { reason } | TurnOutcome::Hopeless { reason } => {
+                (LeadWork::Failed, Some(reason.clone()))
+            }
+            TurnOutcome::GaveBack { .. }
+            | TurnOutcome::Refused { .. }
+            | TurnOutcome::Stop { .. } => (LeadWork::Open, None),
+        };
+        let (stands, fault) = if forgets() { (stands, fault) } else { (stood, earlier.or(fault)) };
+        watch.note(fault);
+        watch.work.send_replace(stands);
+        outcome
+    }
+}

@@ -1,0 +1,232 @@
+//! A person says that a task is done, or that its result is good: its checks run first, in the project.
+
+use std::time::Duration;
+
+use troop_model::{
+    ActorKind, Command, Context, Evidence, Hint, Isolation, Proof, Refusal, State, Status,
+    TaskCommand, TaskRef, decide,
+};
+use troop_process::Mark;
+use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, complaint, find_lead};
+use uuid::Uuid;
+
+use crate::{
+    Error, Result,
+    hint::review_trust,
+    team::TeamDesk,
+    trust::{self, Consent, ProjectTrust},
+};
+
+/// What must happen before a person's word about a task counts.
+#[derive(Debug)]
+pub enum CompletionProof {
+    /// Nothing more. The warning says which checks the project has that nobody trusts.
+    Complete { warning: Option<Hint> },
+    /// These checks must pass.
+    Checks(CompletionChecks),
+}
+
+/// The checks of a task that a person wants to complete or approve.
+#[derive(Debug)]
+pub struct CompletionChecks {
+    task: TaskRef,
+    commands: Vec<String>,
+    /// How many seconds each may take.
+    seconds: u32,
+}
+
+/// How a run of checks ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChecksEnd<T> {
+    Passed,
+    /// The caller stopped them, for this reason. Nothing has changed.
+    Stopped(T),
+}
+
+/// Finds out what is needed to show that a person's word is true. A reason to go without checks is recorded at once. An order
+/// that the board would refuse anyway runs nothing and records nothing. The lead checks the work of its members itself.
+pub async fn prepare(
+    desk: &mut TeamDesk,
+    order: &TaskCommand,
+    without: Option<&str>,
+) -> Result<CompletionProof> {
+    let complete = CompletionProof::Complete { warning: None };
+    let (TaskCommand::Complete { task, .. } | TaskCommand::Approve { task, .. }) = order else {
+        return Ok(complete);
+    };
+    if desk.signature()?.actor.kind != ActorKind::Human {
+        return Ok(complete);
+    }
+    if let Some(reason) = without {
+        let proof = Proof {
+            task: task.clone(),
+            evidence: Vec::new(),
+            merge: None,
+            waived: Some(reason.to_owned()),
+        };
+        judge(desk, Some(proof.clone()), order).await?;
+        desk.submit(Command::Task(TaskCommand::Prove(proof))).await?;
+        return Ok(complete);
+    }
+    judge(desk, None, order).await?;
+    let trust = ProjectTrust::look(&desk.surroundings)?;
+    let configured = trust::allowed_checks(&desk.surroundings, &trust);
+    let Some(required) = required(desk, task, configured).await? else { return Ok(complete) };
+    if matches!(order, TaskCommand::Approve { .. }) {
+        let board = desk.team(None).await?;
+        let is_led = find_lead(&desk.folder(board.team())).is_some();
+        // A lead runs them itself, on the merged result; and a task that may only start has nothing to check.
+        if is_led || required.status != Status::InReview {
+            return Ok(complete);
+        }
+    }
+    if required.commands.is_empty() {
+        let warning = trust.warning().filter(|_| trust.withholds_checks());
+        return Ok(CompletionProof::Complete { warning });
+    }
+    check_trust(&trust)?;
+    let RequiredChecks { commands, seconds, .. } = required;
+    Ok(CompletionProof::Checks(CompletionChecks { task: task.clone(), commands, seconds }))
+}
+
+impl CompletionChecks {
+    #[must_use]
+    pub fn commands(&self) -> &[String] {
+        &self.commands
+    }
+
+    /// Runs the checks in the project and records what they said. A failed check refuses the order. If `stop` ends first, so
+    /// does everything that the checks started.
+    pub async fn run<T>(
+        self,
+        desk: &mut TeamDesk,
+        stop: impl Future<Output = T>,
+    ) -> Result<ChecksEnd<T>> {
+        let Self { task, commands, seconds } = self;
+        let evidence = match run(desk, commands, seconds, stop).await {
+            Ok(evidence) => evidence,
+            Err(reason) => return Ok(ChecksEnd::Stopped(reason)),
+        };
+        let failed = complaint(&evidence);
+        let proof = Proof { task, evidence, merge: None, waived: None };
+        desk.submit(Command::Task(TaskCommand::Prove(proof))).await?;
+        match failed {
+            None => Ok(ChecksEnd::Passed),
+            Some(message) => Err(Error::refused(message, way_on(desk).await?)),
+        }
+    }
+}
+
+/// What to do about a check that does not pass here.
+async fn way_on(desk: &mut TeamDesk) -> Result<String> {
+    let hint = "repair it and try again, or skip the checks: `--without-checks REASON`";
+    let board = desk.team(None).await?;
+    let look = |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation));
+    let isolated = board.look(look).await?.filter(|(_, it)| *it == Isolation::Worktree);
+    let is_led = find_lead(&desk.folder(board.team())).is_some();
+    Ok(match isolated.filter(|_| is_led) {
+        // Nobody can tell whether the work in this folder or in the team's is meant.
+        Some((name, _)) => format!(
+            "it ran in this folder, which gets the team's work only when the team has ended (until then: `git log troop/{name}`); {hint}"
+        ),
+        None => hint.to_owned(),
+    })
+}
+
+/// Refuses an order that the board would not take even with a proof, or with this one if there is one.
+async fn judge(desk: &mut TeamDesk, proof: Option<Proof>, order: &TaskCommand) -> Result<()> {
+    let request = desk.request(Command::Task(order.clone()))?;
+    let ctx = Context {
+        now: desk.clock.now(),
+        asker: request.asker(),
+        operation: request.operation,
+        fence: None,
+    };
+    let command = request.command;
+    let board = desk.team(None).await?;
+    let judged = board.look(move |state| {
+        let mut state = state.clone();
+        let has_proof = proof.is_some();
+        if let Some(proof) = proof {
+            let prove = Command::Task(TaskCommand::Prove(proof));
+            decide(&state, &prove, &ctx)?.iter().for_each(|event| state.apply(event));
+        }
+        match decide(&state, &command, &ctx) {
+            Err(Refusal::NotProved { .. }) if !has_proof => Ok(()),
+            judged => judged.map(drop),
+        }
+    });
+    Ok(judged.await?.map_err(BoardError::from)?)
+}
+
+/// Runs checks in the project. If `stop` ends first, its output is the error.
+async fn run<T>(
+    desk: &TeamDesk,
+    commands: Vec<String>,
+    seconds: u32,
+    stop: impl Future<Output = T>,
+) -> Result<Vec<Evidence>, T> {
+    let session = Uuid::now_v7();
+    let checks = Checks {
+        commands,
+        timeout: Duration::from_secs(seconds.into()),
+        environment: desk.surroundings.environment.variables(),
+        clock: desk.clock.clone(),
+        session,
+        show: None,
+        wanted: CheckDemand::default(),
+        // A person has agreed to them as they are now.
+        agreement: Agreement::default(),
+    };
+    let reason = tokio::select! {
+        evidence = checks.run(&desk.surroundings.project, None) => return Ok(evidence),
+        reason = stop => reason,
+    };
+    // Their process groups were killed just now; what left its group carries the mark.
+    Mark { session, run: None }.kill_all();
+    Err(reason)
+}
+
+/// What must pass before a task is done.
+struct RequiredChecks {
+    commands: Vec<String>,
+    /// How many seconds each may take.
+    seconds: u32,
+    status: Status,
+}
+
+/// The checks of a task: those on the board, then those that are configured here.
+async fn required(
+    desk: &mut TeamDesk,
+    task: &TaskRef,
+    configured: Vec<String>,
+) -> Result<Option<RequiredChecks>> {
+    let board = desk.team(None).await?;
+    let wanted = task.clone();
+    let look = move |state: &State| {
+        let found = state.tasks().get(state.resolve(&wanted).ok()?)?;
+        let team = state.team()?;
+        let required = found.required_checks(team);
+        let mut checks: Vec<_> = required.into_iter().map(str::to_owned).collect();
+        for check in configured {
+            if !checks.contains(&check) {
+                checks.push(check);
+            }
+        }
+        let status = state.tasks().status(found.number).unwrap_or(found.status);
+        let seconds = team.settings.check_timeout_seconds;
+        Some(RequiredChecks { commands: checks, seconds, status })
+    };
+    Ok(board.look(look).await?)
+}
+
+/// Checks run the project's own code, so a person must have agreed to what the project runs.
+fn check_trust(trust: &ProjectTrust) -> Result<()> {
+    match trust.consent {
+        Consent::NotNeeded | Consent::Given => Ok(()),
+        Consent::Outdated | Consent::Missing => {
+            let message = "the checks of this task do not run, because this project is not trusted";
+            Err(Error::refused(message, review_trust()))
+        }
+    }
+}

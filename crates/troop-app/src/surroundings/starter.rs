@@ -1,0 +1,155 @@
+//! Which member started this process: what members start carries their name in its environment and cannot drop it.
+
+use std::fs;
+
+use troop_model::LEAD_ALIASES;
+use troop_process::children;
+
+use super::Choices;
+use crate::{Error, Result};
+
+/// How many parents we follow. More than any real process has.
+const MAX_ABOVE: usize = 64;
+
+/// The variable that marks what a lead started in a session.
+const SESSION: &str = "TROOP_LEAD_SESSION";
+
+/// The member that started this process, or something above it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Starter {
+    pub member: String,
+    pub team: String,
+}
+
+impl Starter {
+    /// Looks at a process and its parents. The uppermost one counts: a process that a member started can change the environment
+    /// of its own children, but not the one that it got itself. An orphan is adopted by the member that started it, or by the
+    /// lead; in the latter case nobody can tell who started it, so it acts for nobody.
+    pub fn find(process: u32) -> Result<Option<Self>> {
+        let mut found = None;
+        let mut id = process;
+        for _ in 0..MAX_ABOVE {
+            // We cannot read processes of other users; they did not start this one for a member.
+            let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+            found = Self::read(&environment).or(found);
+            let Some(above) =
+                ProcessStat::read(id).map(|stat| stat.above).filter(|above| *above > 0)
+            else {
+                break;
+            };
+            if leads(above) && !is_started_by(above, id, &environment) {
+                let message = "a member of a team left this running, and it is unknown which";
+                let hint = "make the command that starts it wait for it";
+                return Err(Error::forbidden(message, hint));
+            }
+            id = above;
+        }
+        Ok(found)
+    }
+
+    fn read(environment: &[u8]) -> Option<Self> {
+        let variable = |name: &str| variable(environment, name);
+        variable(SESSION)?;
+        Some(Self { member: variable("TROOP_AS")?, team: variable("TROOP_TEAM")? })
+    }
+
+    /// Refuses to act as another member, or in another team.
+    pub fn check(&self, choices: &Choices) -> Result<()> {
+        let Self { member, team } = self;
+        let hint = "leave `--as` and `--team` out";
+        let acting = choices.acting.as_ref();
+        if let Some(other) = acting.filter(|it| canonical(it) != canonical(member)) {
+            let message = format!("`{member}` runs this and cannot act as `{other}`");
+            return Err(Error::forbidden(message, hint));
+        }
+        if let Some(other) = choices.team.as_ref().filter(|it| *it != team) {
+            let message = format!("`{member}` is in the team `{team}`, not in `{other}`");
+            return Err(Error::forbidden(message, hint));
+        }
+        Ok(())
+    }
+}
+
+/// The lead is known under several names.
+fn canonical(member: &str) -> &str {
+    if LEAD_ALIASES.contains(&member) { "lead" } else { member }
+}
+
+/// A variable of an environment, unless it is empty.
+fn variable(environment: &[u8], name: &str) -> Option<String> {
+    let mut all = environment.split(|byte| *byte == 0);
+    let value = all.find_map(|it| it.strip_prefix(format!("{name}=").as_bytes()))?;
+    Some(String::from_utf8_lossy(value).into_owned()).filter(|value| !value.is_empty())
+}
+
+/// Whether a process leads a team: it has a guard that runs the same program. The program that asks may be a copy.
+fn leads(id: u32) -> bool {
+    let program = |id: u32| fs::read_link(format!("/proc/{id}/exe")).ok();
+    let Some(own) = program(id) else { return false };
+    let is_guard = |child: &u32| {
+        let words = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        let is_called_so = words.split(|byte| *byte == 0).nth(1) == Some(b"--guard");
+        is_called_so && program(*child).as_ref() == Some(&own)
+    };
+    children(id).iter().any(is_guard)
+}
+
+/// Whether a lead itself started its child: such a child carries the mark and leads a process group in the lead's session. An
+/// adopted orphan does not.
+fn is_started_by(lead: u32, id: u32, environment: &[u8]) -> bool {
+    let (Some(above), Some(own)) = (ProcessStat::read(lead), ProcessStat::read(id)) else {
+        return false;
+    };
+    let is_marked = variable(environment, SESSION).is_some();
+    is_marked && own.group == id && own.session == above.session
+}
+
+/// What `/proc` says about a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// Whether it has ended and nobody has waited for it (a zombie).
+    pub is_dead: bool,
+    /// Its parent, which started or adopted it.
+    above: u32,
+    group: u32,
+    session: u32,
+}
+
+impl ProcessStat {
+    #[must_use]
+    pub fn read(id: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The program's name can contain anything, but it ends with the last bracket.
+        let (_, rest) = stat.rsplit_once(')')?;
+        let mut words = rest.split_whitespace();
+        let is_dead = words.next()? == "Z";
+        let mut number = || words.next()?.parse().ok();
+        Some(Self { is_dead, above: number()?, group: number()?, session: number()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Finding the starter in an environment.
+
+    use super::{ProcessStat, Starter, children};
+
+    #[test]
+    fn who_started_something_is_told_by_all_its_marks_or_not_at_all() {
+        let whole = b"A=b\0TROOP_AS=ann\0TROOP_TEAM=blue\0TROOP_LEAD_SESSION=1\0";
+        let ann = Starter { member: "ann".to_owned(), team: "blue".to_owned() };
+        assert_eq!(Starter::read(whole), Some(ann));
+        for part in [
+            &b"TROOP_AS=ann\0TROOP_TEAM=blue\0"[..],
+            b"TROOP_AS=\0TROOP_TEAM=blue\0TROOP_LEAD_SESSION=1\0",
+            b"XTROOP_AS=ann\0TROOP_TEAM=blue\0TROOP_LEAD_SESSION=1\0",
+            b"",
+        ] {
+            assert_eq!(Starter::read(part), None, "a person may set them by hand");
+        }
+        let own = std::process::id();
+        let above = std::os::unix::process::parent_id();
+        assert_eq!(ProcessStat::read(own).map(|it| (it.is_dead, it.above)), Some((false, above)));
+        assert!(children(above).contains(&own), "{:?}", children(above));
+    }
+}

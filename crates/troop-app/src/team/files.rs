@@ -1,0 +1,133 @@
+//! The readable files beside a `files:` store. Whoever uses the store keeps them in step, because there is no daemon.
+
+use std::{path::PathBuf, time::Duration};
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use troop_model::{State, TeamStatus, Version};
+use troop_runtime::{Board, Clock, Mirror, MirrorError, MirrorNotice, MirrorOptions, find_lead};
+
+use super::desk::{DeskNotice, NoticeSink};
+use crate::{
+    Result,
+    surroundings::ReadableFiles,
+    text::{chain, one_line},
+};
+
+/// How long we wait after the store could not be used before we try again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// Keeps the files of one team in step with its board.
+#[derive(Debug)]
+pub(super) struct FileSync {
+    options: MirrorOptions,
+    mode: SyncMode,
+    notices: NoticeSink,
+}
+
+#[derive(Debug)]
+enum SyncMode {
+    /// The files match the log up to this version.
+    Once(Box<Mirror>, UnboundedReceiver<MirrorNotice>, Version),
+    /// A task keeps them in step.
+    Running(CancellationToken, TaskTracker),
+}
+
+/// Takes in what others wrote, and writes what the board says. A command goes on if the files cannot be used, because the log
+/// is the truth. A running lead keeps the files in step itself.
+pub(super) async fn catch_up(
+    files: &ReadableFiles,
+    board: &Board,
+    clock: &Clock,
+    lead: PathBuf,
+    notices: &NoticeSink,
+) -> Result<Option<FileSync>> {
+    if find_lead(&lead).is_some() {
+        return Ok(None);
+    }
+    let is_gone = |state: &State| state.team().is_none_or(|it| it.status == TeamStatus::Deleted);
+    if board.look(is_gone).await? {
+        return Ok(None);
+    }
+    let ReadableFiles { folder, layout } = files.clone();
+    let board = board.clone();
+    let clock = clock.clone();
+    let options = MirrorOptions { board, clock, folder, layout, lead: Some(lead) };
+    match begin(&options).await {
+        Ok(mode) => Ok(Some(FileSync { options, mode, notices: notices.clone() })),
+        Err(error) => {
+            notices.tell(&DeskNotice::FilesUnchanged { reason: chain(&error) });
+            Ok(None)
+        }
+    }
+}
+
+async fn begin(options: &MirrorOptions) -> Result<SyncMode, MirrorError> {
+    let mut mirror = Mirror::open(options.clone()).await?;
+    let notices = mirror.notices();
+    mirror.pass().await?;
+    let version = options.board.look(State::version).await?;
+    Ok(SyncMode::Once(Box::new(mirror), notices, version))
+}
+
+/// Keeps files and board in step until it is told to stop. While the store cannot be used, it tries again now and then.
+async fn keep(mut mirror: Mirror, options: MirrorOptions, stop: CancellationToken) {
+    while mirror.run(stop.clone()).await.is_err() {
+        mirror = loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(AGAIN) => {}
+            }
+            if let Ok(mirror) = Mirror::open(options.clone()).await {
+                break mirror;
+            }
+        };
+    }
+}
+
+/// Reports what others wrote and the board refused. The team itself tells those who wrote it.
+fn report(refused: &mut UnboundedReceiver<MirrorNotice>, notices: &NoticeSink) {
+    while let Ok(notice) = refused.try_recv() {
+        if let MirrorNotice::Refused { path, reason } = notice {
+            let path = one_line(&path);
+            notices.tell(&DeskNotice::FileRefused { path, reason: one_line(&reason) });
+        }
+    }
+}
+
+impl FileSync {
+    /// Keeps files and board in step from now on.
+    pub(super) fn keep(self) -> Self {
+        let Self { options, mode: SyncMode::Once(mirror, mut refused, _), notices } = self else {
+            return self;
+        };
+        report(&mut refused, &notices);
+        let stop = CancellationToken::new();
+        let tracker = TaskTracker::new();
+        tracker.spawn(keep(*mirror, options.clone(), stop.clone()));
+        tracker.close();
+        Self { options, mode: SyncMode::Running(stop, tracker), notices }
+    }
+
+    /// Writes what a command changed, and removes the files of a deleted team.
+    pub(super) async fn finish(self) {
+        match self.mode {
+            SyncMode::Running(stop, tracker) => {
+                stop.cancel();
+                tracker.wait().await;
+            }
+            SyncMode::Once(mut mirror, mut refused, known) => {
+                let look = |state: &State| {
+                    let status = state.team().map(|it| it.status);
+                    (state.version(), status == Some(TeamStatus::Deleted))
+                };
+                match self.options.board.look(look).await {
+                    Ok((_, true)) => drop(mirror.clear()),
+                    Ok((version, false)) if version != known => drop(mirror.pass().await),
+                    _ => {}
+                }
+                report(&mut refused, &self.notices);
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The agents that every troop knows: one table of what each can do, so that no crate compares keys.
+//!
+//! The table is here, at the bottom, because the rules, the lead, the agents and the surfaces all ask it. Agents that a project
+//! or a person describes are not in it: they have keys of their own.
+
+/// What an agent's key begins with if it follows a script: `script:FILE`.
+const SCRIPT: &str = "script:";
+
+/// An agent that every troop knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentKind {
+    /// Troop's own agent, on a model by API.
+    Builtin,
+    /// Claude Code.
+    ClaudeCode,
+    Codex,
+    /// Any agent that speaks the Agent Client Protocol.
+    Acp,
+    /// Runs the text of a task as a command.
+    Command,
+    /// A program that troop does not start, and that shares files with the team.
+    External,
+    /// Follows a script.
+    Script,
+}
+
+/// Whether troop starts an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentStart {
+    Now,
+    /// It is known, so that a board can say who works; troop does not start it yet.
+    Later,
+    /// Never: some other program is the member.
+    Elsewhere,
+}
+
+/// What an agent can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgentTraits {
+    pub kind: AgentKind,
+    pub key: &'static str,
+    pub description: &'static str,
+    pub start: AgentStart,
+    pub can_lead: bool,
+    /// Whether it can do better after a check failed. Others would only do the same again.
+    pub can_repair: bool,
+    /// Whether a model thinks for it, so that it costs money.
+    pub thinks: bool,
+}
+
+impl AgentKind {
+    /// Every kind with its traits, in the order in which people see them.
+    pub const TABLE: [AgentTraits; 7] = [
+        AgentTraits {
+            kind: Self::Builtin,
+            key: "builtin",
+            description: "troop's own agent, on a model by API",
+            start: AgentStart::Now,
+            can_lead: true,
+            can_repair: true,
+            thinks: true,
+        },
+        AgentTraits {
+            kind: Self::ClaudeCode,
+            key: "claude",
+            description: "Claude Code",
+            start: AgentStart::Later,
+            can_lead: true,
+            can_repair: true,
+            thinks: true,
+        },
+        AgentTraits {
+            kind: Self::Codex,
+            key: "codex",
+            description: "Codex",
+            start: AgentStart::Later,
+            can_lead: true,
+            can_repair: true,
+            thinks: true,
+        },
+        AgentTraits {
+            kind: Self::Acp,
+            key: "acp",
+            description: "any agent that speaks the Agent Client Protocol",
+            start: AgentStart::Later,
+            can_lead: true,
+            can_repair: true,
+            thinks: true,
+        },
+        AgentTraits {
+            kind: Self::Command,
+            key: "command",
+            description: "runs a task's command",
+            start: AgentStart::Now,
+            can_lead: false,
+            can_repair: false,
+            thinks: false,
+        },
+        AgentTraits {
+            kind: Self::External,
+            key: "external",
+            description: "a program that troop does not run, and that shares files with the team",
+            start: AgentStart::Elsewhere,
+            can_lead: true,
+            can_repair: true,
+            thinks: false,
+        },
+        AgentTraits {
+            kind: Self::Script,
+            key: "script",
+            description: "follows a script, as `script:FILE`; for tests and demonstrations",
+            start: AgentStart::Now,
+            can_lead: true,
+            can_repair: true,
+            thinks: false,
+        },
+    ];
+
+    /// The kind that a key names; none if the key is one that a project or a person describes.
+    #[must_use]
+    pub fn of(key: &str) -> Option<Self> {
+        if Self::script_file(key).is_some() {
+            return Some(Self::Script);
+        }
+        Self::TABLE.iter().find(|it| it.key == key).map(|it| it.kind)
+    }
+
+    /// Whether a key names this kind.
+    #[must_use]
+    pub fn is(self, key: &str) -> bool {
+        Self::of(key) == Some(self)
+    }
+
+    /// The script in a key like `script:FILE`.
+    #[must_use]
+    pub fn script_file(key: &str) -> Option<&str> {
+        key.strip_prefix(SCRIPT)
+    }
+
+    #[must_use]
+    pub fn traits(self) -> AgentTraits {
+        let found = Self::TABLE.into_iter().find(|it| it.kind == self);
+        found.expect("the table has every kind")
+    }
+
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        self.traits().key
+    }
+}
+
+/// Whether an agent can do better after a check of its work failed. A described agent can, as far as anybody knows.
+#[must_use]
+pub fn can_repair(agent: &str) -> bool {
+    AgentKind::of(agent).is_none_or(|kind| kind.traits().can_repair)
+}
+
+#[cfg(test)]
+mod tests {
+    //! The table of agents.
+
+    use super::{AgentKind, can_repair};
+
+    #[test]
+    fn every_agent_has_one_key_and_is_found_by_it() {
+        for traits in AgentKind::TABLE {
+            assert_eq!(AgentKind::of(traits.key), Some(traits.kind));
+            assert_eq!(traits.kind.traits(), traits);
+        }
+        assert_eq!(AgentKind::of("script:a.script"), Some(AgentKind::Script));
+        assert_eq!(AgentKind::of("reviewer"), None);
+    }
+
+    #[test]
+    fn an_agent_that_only_runs_commands_cannot_repair_its_work() {
+        assert!(!can_repair("command"));
+        assert!(can_repair("builtin") && can_repair("script:a.script") && can_repair("reviewer"));
+    }
+}
