@@ -219,10 +219,10 @@ fn what_a_team_left_is_committed_moved_or_refused() {
         assert_eq!(rescue_case(&state, is_strange), expect, "{state:?} {is_strange}");
     }
     let team = "troop/crew";
-    let own = Some("troop-work/crew/bob/task-1".to_owned());
+    let own = "troop-work/crew/bob/task-1".to_owned();
     let cases = [
-        (own.clone(), LeftoverState::Merged, RescueBranch::Own(own.clone().unwrap())),
-        (own.clone(), LeftoverState::Dirty, RescueBranch::Own(own.unwrap())),
+        (Some(own.clone()), LeftoverState::Merged, RescueBranch::Own(own.clone())),
+        (Some(own.clone()), LeftoverState::Dirty, RescueBranch::Own(own)),
         (None, LeftoverState::Merged, RescueBranch::None),
         (None, LeftoverState::Dirty, RescueBranch::New),
         (Some(team.to_owned()), LeftoverState::Dirty, RescueBranch::New),

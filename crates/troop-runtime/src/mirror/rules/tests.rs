@@ -61,7 +61,7 @@ impl Bench {
         let mut bench = Self { state: State::default(), second: 0 };
         bench.give(
             Actor::human("zoe"),
-            Command::CreateTeam(NewTeamCommand {
+            &Command::CreateTeam(NewTeamCommand {
                 team: TeamId(Uuid::from_u128(7)),
                 name: "crew".parse().unwrap(),
                 description: String::new(),
@@ -78,7 +78,7 @@ impl Bench {
     }
 
     /// Gives a command, a second after the last one.
-    fn give(&mut self, actor: Actor, command: Command) -> Vec<Event> {
+    fn give(&mut self, actor: Actor, command: &Command) -> Vec<Event> {
         self.second += 1;
         let ctx = Context {
             now: at(self.second),
@@ -86,14 +86,14 @@ impl Bench {
             operation: OperationId(Uuid::from_u128(0x7000 << 64 | 1 << 63 | self.second as u128)),
             fence: None,
         };
-        let events = decide(&self.state, &command, &ctx).unwrap();
+        let events = decide(&self.state, command, &ctx).unwrap();
         self.state.begin();
         events.iter().for_each(|event| self.state.apply(event));
         events
     }
 
     fn by(&mut self, who: &str, command: Command) -> Vec<Event> {
-        self.give(Actor::agent(&name(who)), command)
+        self.give(Actor::agent(&name(who)), &command)
     }
 
     fn create(&mut self, subject: &str) {
@@ -248,7 +248,8 @@ fn whichever_of_board_and_program_is_first_only_the_programs_changes_are_wanted(
     let note = changed(&written, json!({"metadata": {"note": "x"}}));
     let before = known(&written, 1);
     let later = Stamp::made(at(100), 2);
-    let cases: [(&str, &Bench, &Map<String, Value>, &[&str]); 7] = [
+    type Case<'a> = (&'a str, &'a Bench, &'a Map<String, Value>, &'a [&'a str]);
+    let cases: [Case<'_>; 7] = [
         ("nobody did anything", &free, &written, &[]),
         ("the board moved on, and the file is what troop wrote before", &held, &written, &[]),
         ("a program claims", &free, &claim, &["claimed by pat"]),
