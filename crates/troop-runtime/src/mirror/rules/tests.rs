@@ -92,23 +92,23 @@ impl Bench {
         events
     }
 
-    fn by(&mut self, who: &str, command: Command) -> Vec<Event> {
-        self.give(Actor::agent(&name(who)), &command)
+    fn by(&mut self, who: &str, command: &Command) -> Vec<Event> {
+        self.give(Actor::agent(&name(who)), command)
     }
 
     fn create(&mut self, subject: &str) {
         let new = NewTask { subject: subject.to_owned(), ..NewTask::default() };
-        self.by("ann", Command::Task(TaskCommand::Create(new)));
+        self.by("ann", &Command::Task(TaskCommand::Create(new)));
     }
 
     fn claim(&mut self, who: &str, number: u32) {
         let task = Some(TaskNumber(number).into());
-        self.by(who, Command::Task(TaskCommand::Claim { task }));
+        self.by(who, &Command::Task(TaskCommand::Claim { task }));
     }
 
     fn send(&mut self, from: &str, to: &str, kind: MessageKind) -> Uuid {
         let outgoing = Outgoing::new(to.to_owned(), kind, "hello".to_owned());
-        sent(&self.by(from, Command::Send(outgoing))).unwrap()
+        sent(&self.by(from, &Command::Send(outgoing))).unwrap()
     }
 
     fn ids(&self, layout: Layout) -> Ids {
@@ -381,7 +381,7 @@ fn a_task_that_the_board_does_not_know_is_looked_for_in_its_file() {
         blocked_by: vec![TaskNumber(1).into()],
         ..NewTask::default()
     };
-    bench.by("ann", Command::Task(TaskCommand::Create(after)));
+    bench.by("ann", &Command::Task(TaskCommand::Create(after)));
     let ids = bench.ids(Layout::Claude);
     for (other, expect) in [
         ("2", BlockCase::Waits),
@@ -575,12 +575,12 @@ fn an_event_touches_the_files_that_tell_of_it() {
     assert_eq!(items(&state("ann"), Layout::Seeds), [inbox("ann")]);
     assert_eq!(items(&state("ann"), Layout::Claude), [inbox("team-lead")]);
     let mut bench = Bench::new();
-    let events = bench.by("ann", Command::RemoveMember { member: name("pat"), reason: None });
+    let events = bench.by("ann", &Command::RemoveMember { member: name("pat"), reason: None });
     let all: Vec<_> = events.iter().flat_map(|it| items(&it.fact, Layout::Seeds)).collect();
     assert!(all.contains(&Item::Config) && all.contains(&inbox("pat")), "{all:?}");
     let task = Some(TaskNumber(1).into());
     bench.create("one");
-    let events = bench.by("quin", Command::Task(TaskCommand::Claim { task }));
+    let events = bench.by("quin", &Command::Task(TaskCommand::Claim { task }));
     let touched = touched(&events[0].fact, Layout::Seeds, Some(&ann));
     assert_eq!((touched.items, touched.task), (Vec::new(), Some(TaskNumber(1))));
 }
