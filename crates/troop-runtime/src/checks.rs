@@ -94,7 +94,8 @@ impl Checks {
     pub async fn run(&self, folder: &Path, commit: Option<&str>) -> Vec<Evidence> {
         let mut all = Vec::new();
         for check in &self.commands {
-            let (at, since) = (self.clock.now(), Instant::now());
+            let at = self.clock.now();
+            let since = Instant::now();
             self.say(&format!("check `{check}`"));
             let (exit_code, tail) = match self.run_one(check, folder).await {
                 Ok(ended) => ended,
@@ -102,7 +103,8 @@ impl Checks {
             };
             self.say(&format!("check `{check}` ended with exit code {exit_code}"));
             let took_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let (command, commit) = (check.clone(), commit.map(str::to_owned));
+            let command = check.clone();
+            let commit = commit.map(str::to_owned);
             all.push(Evidence { command, exit_code, tail, commit, at, took_ms });
             if exit_code != 0 {
                 break;

@@ -38,6 +38,11 @@ impl Stamp {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn made(at: Time, inode: u64) -> Self {
+        Self { at, nanos: 0, inode, size: 0 }
+    }
+
     /// Whether it was written before the other was.
     pub(crate) fn is_before(self, other: Self) -> bool {
         (self.at, self.nanos) < (other.at, other.nanos)

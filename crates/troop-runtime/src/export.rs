@@ -95,7 +95,8 @@ pub async fn export<E: From<BoardError>>(
     (id, team): (TeamId, String),
     mut write: impl FnMut(&str) -> Result<(), E>,
 ) -> Result<ExportHeader, E> {
-    let (mut digest, mut events) = (Sha256::new(), Version::ZERO);
+    let mut digest = Sha256::new();
+    let mut events = Version::ZERO;
     let read =
         async |after: Version| store.read(id, after, READ_AT_ONCE).await.map_err(BoardError::from);
     // Twice over the same lines: who reads the file knows from its beginning what it must hold.
@@ -149,14 +150,16 @@ pub fn read_export(mut input: impl BufRead) -> Result<(ExportHeader, Vec<Event>)
     };
     next(&mut text)?;
     let header = header(&text)?;
-    let (mut digest, mut events) = (Sha256::new(), Vec::new());
+    let mut digest = Sha256::new();
+    let mut events = Vec::new();
     while next(&mut text)? > 0 {
         digest.update(&text);
         let line = std::str::from_utf8(&text).unwrap_or_default();
         let event = decode(line).map_err(|source| {
             // One that was cut off in the middle of a line is told as that.
             let is_cut = !text.ends_with(b"\n");
-            let (line, found) = (events.len() as u64 + 2, events.len() as u64);
+            let line = events.len() as u64 + 2;
+            let found = events.len() as u64;
             if is_cut {
                 ExportError::Incomplete { expected: header.events, found }
             } else {

@@ -225,7 +225,8 @@ impl Git {
 
     /// The variables by which whoever commits in our folders has a name, if the person has told git none.
     pub(crate) fn identity(&self) -> Vec<(&'static str, &'static str)> {
-        let (name, email) = ("troop", "troop@localhost");
+        let name = "troop";
+        let email = "troop@localhost";
         let all = [
             ("GIT_AUTHOR_NAME", name),
             ("GIT_AUTHOR_EMAIL", email),

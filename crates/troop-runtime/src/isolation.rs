@@ -18,6 +18,7 @@ mod record;
 mod refusal;
 mod repository;
 mod roots;
+mod rules;
 mod submodules;
 mod tie;
 mod unended;
@@ -46,9 +47,9 @@ pub use tie::FolderFault;
 pub use watch::{Clash, WatchReport, Watcher};
 pub use worktree::TaskFolder;
 
-use own_branch::BranchPosition;
 use record::BranchRecord;
 use repository::Repository;
+use rules::BranchPosition;
 
 use crate::git::{Git, GitError};
 

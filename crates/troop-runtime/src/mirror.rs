@@ -1,8 +1,11 @@
 //! Keeps a team's files in step with its board, in both directions.
 //!
-//! The log is the truth; the files are a view of it that others may write. Under a file's lock it is read, what somebody
-//! changed there becomes commands, and then the file says what the board says: so what was refused is put back, and nothing
-//! that others wrote is overwritten unread.
+//! The log is the truth; the files are a view of it that others may write. The mirror reads a file under its lock, turns what
+//! somebody changed there into commands, and then writes what the board says: so a refused change is put back, and nothing that
+//! others wrote is overwritten unread.
+//!
+//! `rules` decides, and touches nothing. `memory` is what is known between two looks, `worklist` what to look at next. A visit
+//! (`tasks`, `mail`, `roster`) reads one item under its lock, asks the rules, and does what they say.
 
 mod ages;
 mod awaited;
@@ -15,18 +18,20 @@ mod layout;
 mod lock;
 mod mail;
 mod marks;
+mod memory;
 mod operation;
 mod roster;
+mod rules;
 mod step;
 mod tasks;
 mod tell;
+mod worklist;
 mod written;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     io,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
@@ -41,16 +46,16 @@ use troop_model::{Member, MemberName, Refusal, State, TeamName, TeamStatus};
 
 use self::{
     ages::Ages,
-    awaited::Awaited,
-    ear::Ear,
-    gate::Gate,
+    ear::FolderWatch,
+    gate::CommandGate,
     ids::{FileId, Ids},
-    layout::{Names, Places},
-    lock::Lock,
-    mail::Inbox,
-    roster::{Config, Leavers},
-    step::InStep,
-    tasks::Known,
+    layout::{MirrorPlaces, Names},
+    lock::FileLock,
+    mail::InboxVisit,
+    memory::MirrorMemory,
+    roster::{ConfigVisit, Leavers},
+    tasks::TaskVisit,
+    worklist::Worklist,
 };
 use crate::{
     Board, BoardError, Clock, Subscription,
@@ -59,34 +64,31 @@ use crate::{
 
 pub use layout::{Layout, UnknownLayout};
 
-/// How often files are looked at although nobody was told that they changed.
+/// How often the mirror looks at its files although the system told of no change.
 const POLL: Duration = Duration::from_secs(2);
-/// How soon a file is looked at again that was half written or locked.
-const AGAIN: Duration = Duration::from_millis(20);
-/// How old half a file must be for nobody to be still writing it.
+/// How old half a file must be before we assume that nobody is still writing it.
 const HALF: Duration = Duration::from_secs(2);
-/// How long a pass waits for what is half written or locked.
+/// How long a pass waits for files that are half written or locked.
 const PASS: Duration = Duration::from_millis(100);
-/// How long a lock is waited for that somebody else has. Programs let go of one soon after they wrote; what is kept longer is
-/// looked at again later, and holds up nothing else.
+/// How long the mirror waits for a lock that somebody else has. Programs release one soon after they wrote; a file that stays
+/// locked longer is looked at again later, and holds up nothing else.
 const LOCKED: Duration = Duration::from_millis(4);
-/// How often a lock is tried meanwhile.
+/// How often it tries the lock meanwhile.
 const TRIED: Duration = Duration::from_micros(500);
-/// How often files are looked at again in one pass, where they change each other.
+/// How often one pass looks again at files that change each other.
 const ROUNDS: usize = 4;
 
 /// What a mirror needs to begin.
 #[derive(Clone, Debug)]
 pub struct MirrorOptions {
-    /// The team; opened to follow what others write, if the mirror is to run.
+    /// The team; opened to follow what others write, if the mirror runs.
     pub board: Board,
     /// What time it is.
     pub clock: Clock,
     /// The folder that holds `teams/` and `tasks/`.
     pub folder: PathBuf,
-    /// Whose files.
     pub layout: Layout,
-    /// The team's own folder, where its lead is found while one runs. What others do to tasks passes the lead's hooks then.
+    /// The team's own folder, where its lead is found while one runs. Changes of tasks then pass the lead's hooks.
     pub lead: Option<PathBuf>,
 }
 
@@ -130,19 +132,18 @@ pub enum MirrorError {
     },
 }
 
-/// What a mirror tells those who look on.
+/// What a mirror tells its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MirrorNotice {
-    /// What somebody wrote was taken.
+    /// The mirror took what somebody wrote.
     Taken {
-        /// Where, seen from the shared folder.
+        /// Relative to the shared folder.
         path: String,
-        /// What it was.
         what: String,
     },
-    /// What somebody wrote was refused, and put back or aside.
+    /// The board refused what somebody wrote, and the mirror put it back or aside.
     Refused {
-        /// Where, seen from the shared folder.
+        /// Relative to the shared folder.
         path: String,
         reason: String,
     },
@@ -154,13 +155,13 @@ enum Item {
     Config,
     Inbox(String),
     Task(FileId),
-    /// Who was taken out of the config. Last, so that what it did before is taken first.
+    /// Members that were taken out of the config. Last, so that what they did before is taken first.
     Leaving,
 }
 
-/// What came of looking at an item.
+/// What came of a visit to an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Settled {
+enum Settlement {
     Done,
     /// Somebody is at it; look again soon.
     Later,
@@ -168,40 +169,33 @@ enum Settled {
     Waits,
 }
 
+/// How often files were used.
+#[derive(Clone, Copy, Debug, Default)]
+struct FileCounts {
+    written: u64,
+    /// Files of tasks that were opened.
+    read: u64,
+}
+
 /// Keeps one team's files in step with its board.
 #[derive(Debug)]
 pub struct Mirror {
     board: Board,
-    gate: Gate,
+    gate: CommandGate,
     clock: Clock,
-    places: Places,
-    ids: Arc<Ids>,
-    tasks: BTreeMap<FileId, Known>,
-    inboxes: BTreeMap<String, Inbox>,
-    config: Option<Config>,
-    /// The config whose newcomers were let in or refused, which is told once.
-    joined: Option<Stamp>,
-    dirty: BTreeSet<Item>,
-    later: BTreeSet<Item>,
-    /// What was locked or half written when it was looked at last.
-    locked: BTreeSet<Item>,
-    /// When those are looked at again.
-    again: Option<Instant>,
-    /// How long the lock of what is looked at now is waited for.
+    places: MirrorPlaces,
+    memory: MirrorMemory,
+    work: Worklist,
+    /// How long the current visit waits for a lock.
     patience: Duration,
-    /// Since when what is half written or locked was seen so.
+    /// Since when files were seen half written or locked.
     ages: Ages,
-    /// How often files are looked at unasked.
+    /// How often the mirror looks at its files unasked.
     poll: Duration,
     notices: Option<mpsc::UnboundedSender<MirrorNotice>>,
-    n_written: u64,
-    n_read: u64,
-    /// Which files need not be looked at.
-    in_step: InStep,
-    /// Whether a file could not be used, so that all is to be looked at again.
+    counts: FileCounts,
+    /// Whether a file could not be used, so that everything is looked at again.
     has_failed: bool,
-    /// New tasks that wait for others which are still to be taken.
-    awaited: Awaited,
 }
 
 impl Mirror {
@@ -216,43 +210,33 @@ impl Mirror {
         let (team, ids, members) = board.look(look).await?.map_err(BoardError::from)?;
         // The file system's notices have whole paths.
         let folder = std::path::absolute(&folder).map_err(unusable(&folder))?;
-        let places = Places::new(layout, &folder, team);
+        let places = MirrorPlaces::new(layout, &folder, team);
         folders::check(&places, &members)?;
         let mut mirror = Self {
-            gate: Gate::new(board.clone(), lead),
+            gate: CommandGate::new(board.clone(), lead),
             board,
             clock,
             places,
-            ids: Arc::new(ids),
-            tasks: BTreeMap::new(),
-            inboxes: BTreeMap::new(),
-            config: None,
-            joined: None,
-            dirty: BTreeSet::new(),
-            later: BTreeSet::new(),
-            locked: BTreeSet::new(),
-            again: None,
+            memory: MirrorMemory::new(ids),
+            work: Worklist::default(),
             patience: LOCKED,
             ages: Ages::default(),
             poll: POLL,
             notices: None,
-            n_written: 0,
-            n_read: 0,
-            in_step: InStep::default(),
+            counts: FileCounts::default(),
             has_failed: false,
-            awaited: Awaited::default(),
         };
         mirror.make_folders()?;
         mirror.recall_step().await?;
         Ok(mirror)
     }
 
-    /// Looks at files unasked that often, if not every two seconds. It is a safety net for where the system gives no notices.
+    /// Looks at the files that often instead of every two seconds: the safety net for systems that tell of no changes.
     pub fn poll_every(&mut self, pause: Duration) {
         self.poll = pause;
     }
 
-    /// Hears from now on what the mirror takes and refuses.
+    /// What the mirror takes and refuses from now on.
     pub fn notices(&mut self) -> mpsc::UnboundedReceiver<MirrorNotice> {
         let (sender, notices) = mpsc::unbounded_channel();
         self.notices = Some(sender);
@@ -262,43 +246,45 @@ impl Mirror {
     /// How many files were written so far.
     #[must_use]
     pub fn n_written(&self) -> u64 {
-        self.n_written
+        self.counts.written
     }
 
     /// How many files of tasks were opened so far.
     #[must_use]
     pub fn n_read(&self) -> u64 {
-        self.n_read
+        self.counts.read
     }
 
-    /// Looks once at all files that changed, and at all that changed on the board.
+    /// Looks once at all files that changed, and at everything that changed on the board.
     pub async fn pass(&mut self) -> Result<(), MirrorError> {
         let version = self.board.catch_up().await?;
         let mut news = self.board.subscribe(version);
         self.mark_everything().await?;
-        let (mut deadline, mut n_tries) = (Instant::now() + PASS, 0);
+        let mut deadline = Instant::now() + PASS;
+        let mut n_tries = 0;
         loop {
             self.settle_all(&mut news).await?;
-            // However long it took: some files only wait for others that were looked at after them.
+            // However long it took: some files only wait for others that are visited after them.
             let is_in_time = n_tries < ROUNDS || Instant::now() < deadline;
-            if !self.later.is_empty() && is_in_time {
+            if self.work.has_postponed() && is_in_time {
                 n_tries += 1;
                 sleep(LOCKED).await;
-                self.dirty.append(&mut self.later);
+                self.work.resume();
             } else if !self.gate.is_empty() {
                 let item = self.gate.next().await;
-                self.dirty.insert(item);
-                (deadline, n_tries) = (Instant::now() + PASS, 0);
+                self.work.mark(item);
+                deadline = Instant::now() + PASS;
+                n_tries = 0;
             } else {
                 let kept = self.keep_step(news.version()).await;
                 self.bear(kept)?;
-                self.dirty.append(&mut self.later);
+                self.work.resume();
                 return Ok(());
             }
         }
     }
 
-    /// Looks at all that is marked, and at what that changes.
+    /// Visits everything that is marked, and what those visits change.
     async fn settle_all(&mut self, news: &mut Subscription) -> Result<(), MirrorError> {
         for _ in 0..ROUNDS {
             self.settle().await?;
@@ -307,7 +293,7 @@ impl Mirror {
                 numbers.extend(self.mark_event(&event));
             }
             self.mark_tasks(numbers).await?;
-            if self.dirty.is_empty() {
+            if self.work.is_empty() {
                 break;
             }
         }
@@ -316,7 +302,7 @@ impl Mirror {
 
     /// Keeps files and board in step until it is told to stop, or the team is gone.
     pub async fn run(mut self, stop: CancellationToken) -> Result<(), MirrorError> {
-        let mut ear = Ear::new(&self.places);
+        let mut watch = FolderWatch::new(&self.places);
         let version = self.board.look(State::version).await?;
         let mut news = self.board.subscribe(version);
         let marked = self.mark_everything().await;
@@ -331,19 +317,16 @@ impl Mirror {
                     let kept = self.keep_step(news.version()).await;
                     return self.bear(kept).map(drop);
                 }
-                // Before what comes without end.
-                () = until(self.again) => {
-                    self.again = None;
-                    self.dirty.append(&mut self.later);
-                }
+                // First, because events may come without end.
+                () = until(self.work.again()) => self.work.resume_on_time(),
                 event = news.next() => match event? {
                     Some(event) => self.follow(&event, &mut news).await?,
                     None => return Ok(()),
                 },
-                path = ear.next() => self.mark_paths(path, &mut ear),
-                item = self.gate.next() => drop(self.dirty.insert(item)),
+                path = watch.next() => self.mark_paths(path, &mut watch),
+                item = self.gate.next() => drop(self.work.mark(item)),
                 _ = poll.tick() => {
-                    let looked = self.look_around(&mut ear).await;
+                    let looked = self.look_around(&mut watch).await;
                     self.bear(looked)?;
                 }
             }
@@ -354,37 +337,34 @@ impl Mirror {
         }
     }
 
-    /// Looks at all that is marked.
+    /// Visits everything that is marked.
     async fn settle(&mut self) -> Result<(), MirrorError> {
-        // Who joins comes first, so that its name is known; then what members do; then who leaves.
-        while let Some(item) = self.dirty.pop_first() {
+        while let Some(item) = self.work.next() {
             if self.gate.holds(&item) {
                 continue;
             }
-            // What was locked before is tried once: others must not wait for it.
-            self.patience = if self.locked.contains(&item) { Duration::ZERO } else { LOCKED };
+            // A lock that was taken before is tried once: other files must not wait for it.
+            self.patience = if self.work.was_locked(&item) { Duration::ZERO } else { LOCKED };
             let settled = match &item {
-                Item::Config => self.settle_config(Leavers::Stay).await,
-                Item::Inbox(owner) => self.settle_inbox(owner).await,
-                Item::Task(id) => self.settle_task(id).await,
-                Item::Leaving => self.settle_leaving().await,
+                Item::Config => ConfigVisit::new(self).settle(Leavers::Stay).await,
+                Item::Inbox(owner) => InboxVisit::new(self, owner).settle().await,
+                Item::Task(id) => TaskVisit::new(self, id).settle().await,
+                Item::Leaving => ConfigVisit::new(self).settle_leaving().await,
             };
             match self.bear(settled)? {
-                Some(Settled::Later) => {
-                    self.again.get_or_insert_with(|| Instant::now() + AGAIN);
-                    self.locked.insert(item.clone());
-                    self.later.insert(item);
+                Some(Settlement::Later) => {
+                    self.work.postpone(item, Instant::now());
                     continue;
                 }
-                Some(Settled::Done) => self.gate.forget(&item),
-                Some(Settled::Waits) | None => {}
+                Some(Settlement::Done) => self.gate.forget(&item),
+                Some(Settlement::Waits) | None => {}
             }
-            self.locked.remove(&item);
+            self.work.settle(&item);
         }
         Ok(())
     }
 
-    /// One file that cannot be used is no reason to leave the others.
+    /// Goes on after a file that cannot be used: the others must not wait for it.
     fn bear<T>(&mut self, result: Result<T, MirrorError>) -> Result<Option<T>, MirrorError> {
         match result {
             Ok(done) => Ok(Some(done)),
@@ -407,11 +387,11 @@ impl Mirror {
     }
 
     /// Takes the lock of a file; none if somebody else keeps it.
-    async fn lock(&mut self, path: &Path) -> Result<Option<Lock>, MirrorError> {
+    async fn lock(&mut self, path: &Path) -> Result<Option<FileLock>, MirrorError> {
         let deadline = Instant::now() + self.patience;
         loop {
             let now = self.clock.now();
-            let taken = Lock::take(self.places.layout, path, &mut self.ages, now);
+            let taken = FileLock::take(self.places.layout, path, &mut self.ages, now);
             match taken.map_err(unusable(path))? {
                 None if Instant::now() < deadline => sleep(TRIED).await,
                 taken => return Ok(taken),
@@ -419,13 +399,13 @@ impl Mirror {
         }
     }
 
-    /// Whether nobody is still writing a file that was half written then.
-    fn is_abandoned(&mut self, path: &Path, stamp: Stamp) -> bool {
-        self.ages.is_over(path, stamp, self.clock.now(), HALF)
+    /// Tells whether a file is as it was for so long that nobody is still writing it; from the first time, it counts how long.
+    fn outlasts(&mut self, path: &Path, stamp: Stamp) -> bool {
+        self.ages.age(path, stamp, self.clock.now(), Instant::now()) > HALF
     }
 
     fn write(&mut self, path: &Path, value: &Value) -> Result<Stamp, MirrorError> {
-        self.n_written += 1;
+        self.counts.written += 1;
         disk::write(path, value).map_err(unusable(path))
     }
 }

@@ -192,7 +192,8 @@ impl Workspace {
         path: &FilePath,
         change: FileReplacement<'_>,
     ) -> Result<(), WorkspaceError> {
-        let (path, size) = (path.to_string(), change.bytes.len() as u64);
+        let path = path.to_string();
+        let size = change.bytes.len() as u64;
         if change.old.is_none() {
             let n_files = self.list(folder)?.n_entries();
             if n_files >= MAX_FILES {

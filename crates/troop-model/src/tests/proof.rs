@@ -165,7 +165,7 @@ fn where_work_was_merged_is_kept_with_its_task() {
     let merge = Some(Merged { into: "troop/demo".to_owned(), commit: "abc".to_owned() });
     let proof = Proof { task: task(1), evidence: Vec::new(), merge: merge.clone(), waived: None };
     let events = team.system().ok(TaskCommand::Prove(proof));
-    assert_eq!(kinds(&events), ["task.proof.merged"]);
+    assert_eq!(kinds(&events), ["task.merged"]);
     assert_eq!(team.task(1).proof.merged, merge);
 }
 

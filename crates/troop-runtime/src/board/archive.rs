@@ -185,7 +185,8 @@ impl Board {
             is_exhausted: n_archived == 0,
         };
         let mut near = near.into_iter().peekable();
-        let (mut skip, mut tasks) = ((page - 1).saturating_mul(PAGE), Vec::new());
+        let mut skip = (page - 1).saturating_mul(PAGE);
+        let mut tasks = Vec::new();
         loop {
             let is_full = tasks.len() == PAGE;
             if is_full && counts_all {
@@ -221,7 +222,8 @@ struct ArchivePages<'a> {
 impl ArchivePages<'_> {
     async fn peek(&mut self) -> BoardResult<Option<TaskNumber>> {
         while self.read.is_empty() && !self.is_exhausted {
-            let (store, team) = (&self.board.store, self.board.team);
+            let store = &self.board.store;
+            let team = self.board.team;
             let bodies = store.list_archived(team, self.below, READ_AT_ONCE).await?;
             self.is_exhausted = bodies.len() < READ_AT_ONCE;
             for (number, body) in bodies {

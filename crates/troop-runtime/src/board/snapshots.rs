@@ -58,10 +58,12 @@ impl Snapshots {
             return;
         }
         self.begun = Instant::now();
-        let (snapshot, departed) = (snapshot(state), tasks.all_departed().to_vec());
+        let snapshot = snapshot(state);
+        let departed = tasks.all_departed().to_vec();
         let saved = SavedSnapshot { version: snapshot.version, n_departed: departed.len() };
         self.tried = saved.version;
-        let (store, team) = (Arc::clone(&self.store), self.team);
+        let store = Arc::clone(&self.store);
+        let team = self.team;
         let (done, saving) = oneshot::channel();
         // Writing many tasks as JSON takes long; the board goes on meanwhile.
         let archived = self.tracker.spawn_blocking(move || archive(&departed));

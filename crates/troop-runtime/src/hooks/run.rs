@@ -52,7 +52,8 @@ pub(super) enum HookOutcome {
 
 impl HookCall {
     pub(super) fn new(context: &HookContext, options: &HookOptions) -> Self {
-        let (folder, agreement) = (options.folder.clone(), options.agreement.clone());
+        let folder = options.folder.clone();
+        let agreement = options.agreement.clone();
         let mut environment = options.environment.clone();
         // Hooks that were written for Claude Code find their scripts by it.
         environment.push(("CLAUDE_PROJECT_DIR".into(), folder.clone().into()));
@@ -98,11 +99,14 @@ pub(super) async fn run(hook: &Hook, call: &HookCall) -> HookOutcome {
 /// Feeds a child and listens to it until it ends. What it left running in the background is not waited for.
 async fn exchange(mut child: Child, input: &[u8]) -> io::Result<HookOutcome> {
     let group = Group::led_by(&child);
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let stdin = child.stdin.take();
+    let stdout = child.stdout.take();
+    let stderr = child.stderr.take();
     let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) = (stdin, stdout, stderr) else {
         return Err(io::Error::other("a pipe is missing"));
     };
-    let (mut out, mut err) = (OutputHead::default(), OutputHead::default());
+    let mut out = OutputHead::default();
+    let mut err = OutputHead::default();
     let talk = async {
         let feed = async {
             // A hook need not read what it is told.

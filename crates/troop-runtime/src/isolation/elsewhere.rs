@@ -50,7 +50,8 @@ pub async fn elsewhere(
 impl Worktrees {
     /// What members put elsewhere. Their branches are kept in mind: once their folders are gone, nothing else tells whose they are.
     pub(super) async fn elsewhere(&self) -> GitResult<Vec<StrayWork>> {
-        let (record, worktrees) = (&self.inner.record, &self.inner.worktrees);
+        let record = &self.inner.record;
+        let worktrees = &self.inner.worktrees;
         let found = find(&self.inner.git, record, worktrees).await?;
         let is_branch = |it: &&StrayWork| matches!(it, StrayWork::Branch { .. });
         let elsewhere: Vec<_> = found.iter().filter(is_branch).cloned().collect();

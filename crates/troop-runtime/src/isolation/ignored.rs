@@ -54,7 +54,8 @@ pub(super) async fn remove(
 
 /// Takes a folder away, if git sees nothing in it that is not committed.
 async fn take_away(project: &Git, folder: &Path) -> GitResult<()> {
-    let (git, path) = (project.at(folder), folder.to_string_lossy());
+    let git = project.at(folder);
+    let path = folder.to_string_lossy();
     let mut remove = vec!["worktree", "remove", &path];
     if submodules::are_in(folder) {
         // Git itself does not look into them, and refuses.
@@ -103,7 +104,8 @@ async fn ignored_in(git: &Git) -> GitResult<Vec<String>> {
 /// What there is room for, and what not. The smallest first: a result must not go because something else is large.
 fn fit(mut sized: Vec<(u64, String)>, room: &mut u64) -> (Vec<String>, Vec<String>) {
     sized.sort_unstable();
-    let (mut kept, mut gone) = (Vec::new(), Vec::new());
+    let mut kept = Vec::new();
+    let mut gone = Vec::new();
     for (size, name) in sized {
         let rest = room.checked_sub(size);
         (if rest.is_some() { &mut kept } else { &mut gone }).push(name);
@@ -114,7 +116,8 @@ fn fit(mut sized: Vec<(u64, String)>, room: &mut u64) -> (Vec<String>, Vec<Strin
 
 /// The files in a folder below another, with their sizes.
 fn files_below(folder: &Path, name: &str) -> Vec<(u64, String)> {
-    let (mut files, mut open) = (Vec::new(), vec![folder.join(name)]);
+    let mut files = Vec::new();
+    let mut open = vec![folder.join(name)];
     while let Some(path) = open.pop() {
         let Ok(found) = fs::symlink_metadata(&path) else { continue };
         if found.is_dir() {
@@ -130,8 +133,8 @@ fn files_below(folder: &Path, name: &str) -> Vec<(u64, String)> {
 /// Moves files and folders from one folder to another, those that are there.
 fn move_all(names: &[String], from: &Path, to: &Path) -> GitResult<()> {
     for name in names {
-        let (from, to) = (from.join(name), to.join(name));
-        move_to(&from, &to).map_err(GitError::file(&from))?;
+        let from = from.join(name);
+        move_to(&from, &to.join(name)).map_err(GitError::file(&from))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use troop_model::{MemberName, quoted};
+use troop_model::MemberName;
 
 use super::{
     Worktrees,
@@ -11,7 +11,7 @@ use super::{
     leftovers::folders,
     names,
     put_back::{is_clear, put_back},
-    refusal::MAX_NAMED,
+    rules::{self, BringCase, FailedForward, WaitReason},
     submodules, tie,
     worktree::{head, is_dirty},
 };
@@ -89,40 +89,29 @@ impl Worktrees {
     async fn bring(&self, team: String) -> GitResult<Landing> {
         let git = &self.inner.git;
         let now = head(git).await?;
-        let (branch, base) = (self.branch().to_owned(), &self.inner.record.base);
-        let hint = format!("git merge {branch}");
-        let waits = |why: String| {
-            let (branch, hint) = (branch.clone(), hint.clone());
-            Landing::Waits { branch, why, first: None, hint }
-        };
-        if git.is(&["merge-base", "--is-ancestor", &team, &now.commit]).await? {
-            // Where a person only looks at it, the team's branch may be all that holds it.
-            let is_own = now.branch.as_ref().is_none_or(|it| *it == branch);
-            if !is_own || is_in_another(git, &branch, &team).await? {
-                return Ok(Landing::Nothing);
+        let is_there = git.is(&["merge-base", "--is-ancestor", &team, &now.commit]).await?;
+        let base = self.inner.record.base.as_deref();
+        match rules::bring(&now, self.branch(), base, is_there) {
+            BringCase::Nothing => Ok(Landing::Nothing),
+            BringCase::NothingIfHeld(reason) => {
+                let is_held = is_in_another(git, self.branch(), &team).await?;
+                Ok(if is_held { Landing::Nothing } else { self.waits(reason) })
             }
-            let why = match now.branch {
-                Some(_) => "the project is on that branch itself",
-                None => "the project is not on a branch",
-            };
-            let first = base.as_ref().map(|base| format!("go back: `git switch {}`", quoted(base)));
-            return Ok(Landing::Waits { branch, why: why.to_owned(), first, hint });
-        }
-        let Some(base) = base.as_ref().filter(|base| now.branch.as_ref() == Some(base)) else {
-            return Ok(waits(match (&now.branch, base) {
-                (None, _) => "the project is not on a branch".to_owned(),
-                (Some(now), Some(base)) => {
-                    format!("the project is now on `{now}` and was on `{base}`")
+            BringCase::Waits(reason) => Ok(self.waits(reason)),
+            BringCase::ForwardIfAhead { base, behind } => {
+                if !git.is(&["merge-base", "--is-ancestor", &now.commit, &team]).await? {
+                    return Ok(self.waits(behind));
                 }
-                (Some(now), None) => {
-                    format!("the project is now on `{now}` and was not on a branch")
-                }
-            }));
-        };
-        if !git.is(&["merge-base", "--is-ancestor", &now.commit, &team]).await? {
-            return Ok(waits(format!("`{base}` has moved in the meantime")));
+                self.fast_forward(&base, &now.commit, &team).await
+            }
         }
-        self.fast_forward(base, &now.commit, &team).await
+    }
+
+    fn waits(&self, reason: WaitReason) -> Landing {
+        let WaitReason { why, first } = reason;
+        let branch = self.branch().to_owned();
+        let hint = format!("git merge {branch}");
+        Landing::Waits { branch, why, first, hint }
     }
 
     /// Moves the project's branch. If git cannot write all of it, the project is as it was.
@@ -138,24 +127,19 @@ impl Worktrees {
         };
         let is_full = error.is_of_machine();
         let GitError::Failed { says, .. } = error else { return Err(error) };
-        let (why, first) = match unfinished(&says).or(in_the_way(&says)) {
-            Some((why, first)) => (why, Some(first)),
-            None if is_clear => {
+        match rules::failed_forward(&says, is_clear, is_full) {
+            FailedForward::Untouched(reason) => Ok(self.waits(reason)),
+            FailedForward::PutBack(reason) => {
                 put_back(git, now, team).await?;
-                let first = is_full.then(|| "make room on the disk".to_owned());
-                let as_it_was = "git could not write all of it, and the project is as it was";
-                (format!("{as_it_was}: {says}"), first)
+                Ok(self.waits(reason))
             }
-            None => (says, None),
-        };
-        let branch = self.branch().to_owned();
-        let hint = format!("git merge {branch}");
-        Ok(Landing::Waits { branch, why, first, hint })
+        }
     }
 
     /// Removes the folders and branches that hold nothing of their own.
     async fn tidy(&self) -> GitResult<(Vec<KeptFolder>, Vec<IgnoredFiles>)> {
-        let (mut kept, mut all_ignored) = (Vec::new(), Vec::new());
+        let mut kept = Vec::new();
+        let mut all_ignored = Vec::new();
         for (member, folder) in folders(&self.inner.worktrees) {
             let git = self.inner.git.at(&folder);
             if tie::mend(&self.inner.repository.shared, &folder).is_err() {
@@ -183,7 +167,8 @@ impl Worktrees {
         member: &MemberName,
         folder: &Path,
     ) -> GitResult<FolderRemoval> {
-        let (own, team) = (head(git).await?.commit, self.team_commit().await?);
+        let own = head(git).await?.commit;
+        let team = self.team_commit().await?;
         let is_merged = git.is(&["merge-base", "--is-ancestor", &own, &team]).await?;
         if !is_merged || is_dirty(git).await? || !submodules::dirty(git, folder).await?.is_empty() {
             return Ok(FolderRemoval::Not);
@@ -193,7 +178,8 @@ impl Worktrees {
 
     /// Takes the branches away that hold nothing which the team's branch does not, and which no folder is on.
     async fn forget_merged(&self) -> GitResult<()> {
-        let (git, team) = (&self.inner.git, format!("refs/heads/{}", self.branch()));
+        let git = &self.inner.git;
+        let team = format!("refs/heads/{}", self.branch());
         let all = format!("refs/heads/{}/", names::work_branches(self.branch()));
         let merged = ["for-each-ref", "--format=%(refname:lstrip=2)", "--merged", &team, &all];
         let in_use = in_use(git).await?;
@@ -221,50 +207,11 @@ async fn in_use(git: &Git) -> GitResult<Vec<String>> {
 
 /// Whether a commit of a team is also in something else than the branches of that team.
 pub(super) async fn is_in_another(git: &Git, team_branch: &str, commit: &str) -> GitResult<bool> {
-    let (own, work) = (
-        format!("refs/heads/{team_branch}"),
-        format!("refs/heads/{}/", names::work_branches(team_branch)),
-    );
+    let own = format!("refs/heads/{team_branch}");
+    let work = format!("refs/heads/{}/", names::work_branches(team_branch));
     let holding = ["for-each-ref", "--format=%(refname)", "--contains", commit];
     let kinds = ["refs/heads/", "refs/remotes/", "refs/tags/"];
     let arguments: Vec<_> = holding.into_iter().chain(kinds).collect();
     let said = git.run(&arguments).await?;
     Ok(said.lines().any(|name| name != own && !name.starts_with(&work)))
-}
-
-/// What a person has not ended in the project, and what to do about it, if that is what git says.
-fn unfinished(says: &str) -> Option<(String, String)> {
-    let is_merge = says.contains("unmerged files") || says.contains("MERGE_HEAD exists");
-    if is_merge {
-        let end = "finish it: `git commit`, or `git merge --abort`";
-        return Some(("a merge in the project is unfinished".to_owned(), end.to_owned()));
-    }
-    let (_, rest) = says.split_once("Unable to create '")?;
-    let (lock, _) = rest.split_once("': File exists")?;
-    let why = "another git command is running in the project, or was killed".to_owned();
-    Some((why, format!("wait for it, or if none is: `rm {}`", quoted(lock))))
-}
-
-/// Files that nobody committed and that would be written over, if that is what git says.
-pub(super) fn in_place_of_new(says: &str) -> Vec<&str> {
-    let is_said = says.contains("untracked working tree files would be overwritten")
-        || says.contains("directories would lose untracked files in them");
-    let files = says.split("; ").filter_map(|line| line.strip_prefix('\t'));
-    files.filter(|_| is_said).collect()
-}
-
-/// Which files of a person are in the way of a merge, and what to do with them, if that is what git says.
-fn in_the_way(says: &str) -> Option<(String, String)> {
-    let is_untracked = !in_place_of_new(says).is_empty();
-    if !is_untracked && !says.contains("local changes to the following files would be") {
-        return None;
-    }
-    let files: Vec<_> = says.split("; ").filter_map(|line| line.strip_prefix('\t')).collect();
-    let (are, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
-    let more = files.len().saturating_sub(MAX_NAMED);
-    let mut named: Vec<_> = files.iter().take(MAX_NAMED).map(ToString::to_string).collect();
-    named.extend((more > 0).then(|| format!("and {more} more")));
-    let todo = if is_untracked { "move" } else { "commit or stash" };
-    let why = format!("{} here {are} not committed", named.join(", "));
-    (!files.is_empty()).then(|| (why, format!("{todo} {them}")))
 }

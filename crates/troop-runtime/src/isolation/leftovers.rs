@@ -13,7 +13,9 @@ use super::{
     land::is_in_another,
     names,
     record::BranchRecord,
-    repository, submodules,
+    repository,
+    rules::{self, RescueBranch, RescueCase},
+    submodules,
     tie::{self, FolderFault, set_aside},
     worktree::{commit_all, free_name, head, is_dirty, repositories, stay_on},
 };
@@ -189,18 +191,19 @@ pub async fn rescue(
         let name = names::aside(&leftover.team_branch, member, &name);
         set_aside(&folder.join(what), aside, &name)
     };
-    if leftover.state == LeftoverState::Away {
-        return Err(GitError::Torn { folder: folder.clone(), how: FolderFault::Away });
-    }
-    let is_strange = matches!(
-        tie::check(&leftover.shared, folder),
-        Err(GitError::Torn { how: FolderFault::Unknown, .. })
-    );
-    if is_strange {
-        return Ok(Rescue { aside: vec![move_away("")?], ..Rescue::default() });
-    }
+    let tied = tie::check(&leftover.shared, folder);
+    let is_strange = matches!(tied, Err(GitError::Torn { how: FolderFault::Unknown, .. }));
+    let is_replaced = match rules::rescue_case(&leftover.state, is_strange) {
+        RescueCase::Refused => {
+            return Err(GitError::Torn { folder: folder.clone(), how: FolderFault::Away });
+        }
+        RescueCase::Move => {
+            return Ok(Rescue { aside: vec![move_away("")?], ..Rescue::default() });
+        }
+        RescueCase::Commit { is_replaced } => is_replaced,
+    };
     let mut moved = Vec::new();
-    if leftover.state == LeftoverState::Replaced {
+    if is_replaced {
         moved.push(move_away(".git")?);
         tie::mend(&leftover.shared, folder)?;
     }
@@ -224,12 +227,11 @@ async fn keep(git: &Git, leftover: &Leftover) -> GitResult<Option<String>> {
     // Nothing runs there any more.
     let own = git.run(&["rev-parse", "--absolute-git-dir"]).await?;
     drop(fs::remove_file(Path::new(&own).join("index.lock")));
-    // The team's branch is no place for it.
-    let branch = head(git).await?.branch.filter(|it| *it != leftover.team_branch);
-    let branch = match (branch, &leftover.state) {
-        (None, LeftoverState::Merged) => None,
-        (Some(branch), _) => Some(branch),
-        (None, _) => {
+    let on = head(git).await?.branch;
+    let branch = match rules::rescue_branch(on, &leftover.team_branch, &leftover.state) {
+        RescueBranch::None => None,
+        RescueBranch::Own(branch) => Some(branch),
+        RescueBranch::New => {
             let wanted = names::rescued(&leftover.team_branch, leftover.member.as_ref());
             let branch = free_name(git, wanted).await?;
             stay_on(git, &branch).await?;

@@ -12,6 +12,7 @@ use super::{
     listed::listed,
     names,
     refusal::{Conflict, MAX_NAMED, MergeRefusal},
+    rules::{self, FolderStatus, ForkLines, ForkPoint, JoinCase, UnmergedFile},
     submodules,
     tie::FolderFault,
     unended::{is_merging, unended},
@@ -65,14 +66,10 @@ pub enum MergeOutcome {
     Not(MergeRefusal),
 }
 
-/// Where the team's branch is, and where a commit and it parted.
-struct ForkPoint {
-    team: String,
-    base: String,
-}
-
 /// What came of bringing a commit and the team's branch together, which is in no branch yet.
 struct MergeTrial {
+    /// The commit that is to be merged.
+    own: String,
     parted: ForkPoint,
     merged: Result<String, Conflict>,
 }
@@ -117,18 +114,18 @@ impl Worktrees {
         };
         let folder = names::folder(&self.inner.worktrees, &work.member);
         // At once, because it is waited for both.
-        let (mut seen, listed) = tokio::try_join!(FolderStatus::of(&git), listed(&git))?;
+        let (mut seen, listed) = tokio::try_join!(status_of(&git), listed(&git))?;
         if !seen.is_dirty && listed.reveal(&git).await? {
-            seen = FolderStatus::of(&git).await?;
+            seen = status_of(&git).await?;
         }
-        if let Some(why) = seen.unended(&folder) {
+        if let Some(why) = unended_in(&folder, &seen) {
             return Ok(why.into());
         }
         if seen.branch.as_deref() == Some(self.branch()) {
             if !self.step_off(work, &git).await? {
                 return Ok(self.unrelated(&seen.commit).into());
             }
-            seen = FolderStatus::of(&git).await?;
+            seen = status_of(&git).await?;
         }
         let dirty = submodules::dirty(&git, &folder).await?;
         if !dirty.is_empty() {
@@ -175,7 +172,8 @@ impl Worktrees {
             self.hand_in(work, &own).await?;
             return Ok(WorkReport::without_merge(evidence));
         };
-        self.merge(work, (&own, MergeTrial { parted, merged }), checks, &folder).await
+        let tried = MergeTrial { own, parted, merged };
+        self.merge(work, tried, checks, &folder).await
     }
 
     /// Git in the folder in which some work was done, if that is still what was made for it.
@@ -250,7 +248,7 @@ impl Worktrees {
         folder: &Path,
     ) -> GitResult<WorkReport> {
         match self.tried(work, own).await? {
-            Some(tried) => self.merge(work, (own, tried), checks, folder).await,
+            Some(tried) => self.merge(work, tried, checks, folder).await,
             None => Ok(self.unrelated(own).into()),
         }
     }
@@ -263,7 +261,8 @@ impl Worktrees {
 
     /// Nobody wants any more what was handed in for a task. What no branch holds is kept all the same.
     pub async fn forget_handed_in(&self, task: TaskNumber) -> Result<(), GitError> {
-        let (git, name) = (&self.inner.git, names::handed_in(self.branch(), task));
+        let git = &self.inner.git;
+        let name = names::handed_in(self.branch(), task);
         let parse = ["rev-parse", "--quiet", "--verify", &name];
         let Some(commit) = git.ask(&parse).await? else { return Ok(()) };
         let holding = ["for-each-ref", "--count=1", "--contains", &commit, "refs/heads/"];
@@ -277,12 +276,12 @@ impl Worktrees {
     async fn merge(
         &self,
         work: &TaskAttempt,
-        (own, mut tried): (&str, MergeTrial),
+        mut tried: MergeTrial,
         checks: &Checks,
         folder: &Path,
     ) -> GitResult<WorkReport> {
         for _ in 0..MAX_ROUNDS {
-            let MergeTrial { parted, merged } = tried;
+            let MergeTrial { own, parted, merged } = tried;
             let merged = match merged {
                 Ok(merged) => merged,
                 Err(conflict) => return Ok(MergeRefusal::Conflict(conflict).into()),
@@ -322,17 +321,17 @@ impl Worktrees {
                 };
                 return Ok(WorkReport { outcome: MergeOutcome::Merged(merge), evidence });
             }
-            match self.tried(work, own).await? {
+            match self.tried(work, &own).await? {
                 Some(again) => tried = again,
-                None => return Ok(self.unrelated(own).into()),
+                None => return Ok(self.unrelated(&own).into()),
             }
         }
         Err(self.inner.git.nonsense(&["update-ref", self.branch()]))
     }
 
     fn unrelated(&self, own: &str) -> MergeRefusal {
-        let (with, own) = (self.branch().to_owned(), own.chars().take(10).collect());
-        MergeRefusal::Unrelated { with, own }
+        let own = own.chars().take(10).collect();
+        MergeRefusal::Unrelated { with: self.branch().to_owned(), own }
     }
 
     /// Where a commit and the team's branch parted, if they were ever one.
@@ -347,8 +346,7 @@ impl Worktrees {
             }
             said => said?,
         };
-        // First the right side, then the left one.
-        let is_ours = said.lines().nth(1).is_none_or(|team| self.is_known(team));
+        let is_ours = ForkLines::read(&said).team.is_none_or(|team| self.is_known(team));
         let said = match is_ours {
             true => said,
             false => {
@@ -356,36 +354,31 @@ impl Worktrees {
                 self.inner.git.run(&parse).await?
             }
         };
-        let mut lines = said.lines().skip(1);
-        let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
-        match team {
-            Some(team) => {
-                Ok(base.map(|base| ForkPoint { team: team.to_owned(), base: base.to_owned() }))
-            }
-            None => Err(self.inner.git.nonsense(&parse)),
-        }
+        let ForkLines { team, base } = ForkLines::read(&said);
+        let Some(team) = team else { return Err(self.inner.git.nonsense(&parse)) };
+        Ok(base.map(|base| ForkPoint { team: team.to_owned(), base: base.to_owned() }))
     }
 
     /// Tries to merge a commit with the team's branch, if they were ever one.
     async fn tried(&self, work: &TaskAttempt, own: &str) -> GitResult<Option<MergeTrial>> {
         let Some(parted) = self.parted(own).await? else { return Ok(None) };
         let merged = self.merged(work, &parted, own).await?;
-        Ok(Some(MergeTrial { parted, merged }))
+        Ok(Some(MergeTrial { own: own.to_owned(), parted, merged }))
     }
 
     /// The commit that has both; the conflict, if they do not fit.
     async fn merged(
         &self,
         work: &TaskAttempt,
-        ForkPoint { team, base }: &ForkPoint,
+        fork: &ForkPoint,
         own: &str,
     ) -> GitResult<Result<String, Conflict>> {
         let git = &self.inner.git;
-        if base == team {
-            return Ok(Ok(own.to_owned()));
-        }
-        if base == own {
-            return Ok(Ok(team.clone()));
+        let team = &fork.team;
+        match rules::join_case(fork, own) {
+            JoinCase::Own => return Ok(Ok(own.to_owned())),
+            JoinCase::Team => return Ok(Ok(team.clone())),
+            JoinCase::Merge => {}
         }
         match fit(git, team, own).await? {
             Fit::Tree(tree) => {
@@ -461,75 +454,17 @@ pub(super) async fn fit(git: &Git, one: &str, other: &str) -> GitResult<Fit> {
 }
 
 /// What a folder holds, in one look.
-struct FolderStatus {
-    commit: String,
-    /// None if it is on no branch.
-    branch: Option<String>,
-    is_dirty: bool,
-    /// Files of a merge that is not at its end.
-    unmerged: Vec<UnmergedFile>,
+async fn status_of(git: &Git) -> GitResult<FolderStatus> {
+    let status = ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty"];
+    let said = git.run(&status).await?;
+    FolderStatus::read(&said, is_merging(git.folder())).ok_or_else(|| git.nonsense(&status))
 }
 
-/// A file of a merge that is not at its end.
-struct UnmergedFile {
-    file: String,
-    /// Whether git leaves its marks in a file of this kind: both sides have it, and it is no submodule.
-    is_mixed: bool,
-}
-
-impl UnmergedFile {
-    /// From what git says about it: which sides changed it, whether it is a submodule, seven words, and its name.
-    fn new(entry: &str) -> Option<Self> {
-        let mut words = entry.splitn(10, ' ');
-        let (sides, submodule) = (words.next()?, words.next()?);
-        let is_mixed = matches!(sides, "UU" | "AA") && submodule.starts_with('N');
-        Some(Self { file: words.nth(7)?.to_owned(), is_mixed })
-    }
-}
-
-impl FolderStatus {
-    async fn of(git: &Git) -> GitResult<Self> {
-        let status = ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty"];
-        let said = git.run(&status).await?;
-        let (is_dirty, unmerged) = (is_merging(git.folder()), Vec::new());
-        let mut seen = Self { commit: String::new(), branch: None, is_dirty, unmerged };
-        for part in parts(&said) {
-            match part.split_once(' ') {
-                Some(("#", head)) => match head.split_once(' ') {
-                    Some(("branch.oid", commit)) => commit.clone_into(&mut seen.commit),
-                    Some(("branch.head", branch)) => seen.branch = Some(branch.to_owned()),
-                    _ => {}
-                },
-                Some(("u", entry)) => {
-                    seen.is_dirty = true;
-                    seen.unmerged.extend(UnmergedFile::new(entry));
-                }
-                _ => seen.is_dirty = true,
-            }
-        }
-        if seen.commit.is_empty() { Err(git.nonsense(&status)) } else { Ok(seen) }
-    }
-
-    /// What in this folder is not at its end.
-    fn unended(&self, folder: &Path) -> Option<MergeRefusal> {
-        if let Some(command) = unended(folder) {
-            return Some(MergeRefusal::Unended(command));
-        }
-        let (mut marked, mut undecided) = (Vec::new(), Vec::new());
-        for UnmergedFile { file, is_mixed } in &self.unmerged {
-            let bytes = fs::read(folder.join(file)).unwrap_or_default();
-            if bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"<<<<<<< ")) {
-                marked.push(file.clone());
-            } else if !is_mixed || bytes.contains(&0) {
-                undecided.push(file.clone());
-            }
-        }
-        match (marked.is_empty(), undecided.is_empty()) {
-            (false, _) => Some(MergeRefusal::Unresolved(marked)),
-            (true, false) => Some(MergeRefusal::Undecided(undecided)),
-            (true, true) => None,
-        }
-    }
+/// What in a folder is not at its end.
+fn unended_in(folder: &Path, status: &FolderStatus) -> Option<MergeRefusal> {
+    let contents = |it: &UnmergedFile| fs::read(folder.join(&it.file)).unwrap_or_default();
+    let contents: Vec<_> = status.unmerged.iter().map(contents).collect();
+    status.unended(unended(folder), &contents)
 }
 
 /// What a commit of a task's work says.

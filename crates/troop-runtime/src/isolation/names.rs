@@ -34,7 +34,8 @@ pub(super) fn task_branch(
     task: TaskNumber,
     attempt: u32,
 ) -> String {
-    let (begin, member) = (work_branches(team_branch), written(member.as_str()));
+    let begin = work_branches(team_branch);
+    let member = written(member.as_str());
     let nth = if attempt > 1 { format!("-{attempt}") } else { String::new() };
     format!("{begin}/{member}/{task}{nth}")
 }

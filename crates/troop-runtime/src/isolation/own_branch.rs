@@ -1,7 +1,7 @@
 //! The team's branch is troop's own: nobody else works on it, and nobody else moves it.
 //!
-//! It is checked out in a folder without files as long as the team runs, so that git itself refuses it to everybody else. Who
-//! gets there all the same is found out: what the branch should be on is known here.
+//! While the team runs, it is checked out in a folder without files, so that git itself refuses it to everybody else. If somebody
+//! moves it all the same, troop notices: it knows on which commit the branch should be.
 
 use std::{
     fs,
@@ -10,7 +10,11 @@ use std::{
     sync::{MutexGuard, PoisonError},
 };
 
-use super::{TaskAttempt, Worktrees, names, worktree::free_name};
+use super::{
+    TaskAttempt, Worktrees, names,
+    rules::{BranchPosition, PositionCase},
+    worktree::free_name,
+};
 use crate::git::{Git, GitError, GitResult};
 
 /// The name of the folder that holds the team's branch.
@@ -18,24 +22,6 @@ const HOLDER: &str = ".team";
 
 /// How often a branch is put back that somebody moves again and again.
 const MAX_ROUNDS: usize = 10;
-
-/// Where the team's branch is, as far as troop put it there.
-#[derive(Debug)]
-pub(super) struct BranchPosition {
-    commit: String,
-    /// Where it is being moved to right now.
-    next: Option<String>,
-}
-
-impl BranchPosition {
-    pub(super) fn at(commit: String) -> Self {
-        Self { commit, next: None }
-    }
-
-    fn holds(&self, commit: &str) -> bool {
-        self.commit == commit || self.next.as_deref() == Some(commit)
-    }
-}
 
 impl Worktrees {
     /// Checks the team's branch out where there are no files, so that nobody else can.
@@ -75,9 +61,10 @@ impl Worktrees {
         let mut last = None;
         for _ in 0..MAX_ROUNDS {
             let found = self.found().await?;
-            let expected = match &found {
-                Some(commit) if self.is_known(commit) => return Ok(commit.clone()),
-                _ => self.known().commit.clone(),
+            let case = self.known().check(found.as_deref());
+            let expected = match case {
+                PositionCase::Right(commit) => return Ok(commit),
+                PositionCase::Moved { back_to } => back_to,
             };
             match self.put_back(found.as_deref(), &expected).await {
                 Ok(()) => return Ok(expected),
@@ -95,7 +82,8 @@ impl Worktrees {
 
     /// Puts the team's branch back. What somebody else put there is kept on another.
     async fn put_back(&self, found: Option<&str>, commit: &str) -> GitResult<()> {
-        let (git, name) = (&self.inner.git, self.full_name());
+        let git = &self.inner.git;
+        let name = self.full_name();
         let why = "troop: put back";
         git.run(&["update-ref", "-m", why, &name, commit, found.unwrap_or("")]).await?;
         let Some(found) = found else { return Ok(()) };
@@ -116,7 +104,8 @@ impl Worktrees {
         if from == to {
             return Ok(true);
         }
-        let (name, why) = (self.full_name(), format!("troop: {}", work.task));
+        let name = self.full_name();
+        let why = format!("troop: {}", work.task);
         self.known().next = Some(to.to_owned());
         let moved = self.inner.git.run(&["update-ref", "-m", &why, &name, to, from]).await;
         {

@@ -8,7 +8,12 @@ use std::{
 use serde::{Deserialize, Serialize};
 use troop_model::TeamName;
 
-use super::{elsewhere::StrayWork, names, repository::Repository};
+use super::{
+    elsewhere::StrayWork,
+    names,
+    repository::Repository,
+    rules::{self, BranchOwner, StartCase},
+};
 use crate::{
     disk,
     git::{Git, GitError, GitResult},
@@ -88,7 +93,8 @@ impl BranchRecord {
         let Some(before) = Self::read(folder)? else {
             return Ok((Self::new(git, repository, folder, team).await?, None));
         };
-        let (was, branch) = (before.top.display(), &before.branch);
+        let was = before.top.display();
+        let branch = &before.branch;
         let found = before.found(git, repository).await?;
         if let Some(record) = &found
             && let Some(record) = record.go_on(git, repository, folder).await?
@@ -149,9 +155,13 @@ impl BranchRecord {
             if is_blocked(git, &branch).await? {
                 continue;
             }
-            let (top, shared) = (repository.top.clone(), repository.shared.clone());
-            let (base, elsewhere) = (repository.branch.clone(), Vec::new());
-            let record = Self { top, shared, branch, base, elsewhere };
+            let record = Self {
+                top: repository.top.clone(),
+                shared: repository.shared.clone(),
+                branch,
+                base: repository.branch.clone(),
+                elsewhere: Vec::new(),
+            };
             if begin(git, &record.branch, repository, BranchOwner::IsOthers).await?
                 == BranchStart::Anew
             {
@@ -183,13 +193,6 @@ async fn is_blocked(git: &Git, branch: &str) -> GitResult<bool> {
     Ok(found.lines().any(|name| name.starts_with(&below) || name == above))
 }
 
-/// Whose a branch is that is there already.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum BranchOwner {
-    IsOurs,
-    IsOthers,
-}
-
 /// How a branch begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BranchStart {
@@ -206,24 +209,25 @@ async fn begin(
     git: &Git,
     branch: &str,
     repository: &Repository,
-    taken: BranchOwner,
+    owner: BranchOwner,
 ) -> GitResult<BranchStart> {
     let name = format!("refs/heads/{branch}");
     let parse = ["rev-parse", "--quiet", "--verify", &name];
     let commit = &repository.commit;
-    match git.ask(&parse).await? {
-        // Another team of that name, of which only its own store knows, may be at work.
-        Some(_) if taken == BranchOwner::IsOthers => Ok(BranchStart::Not),
+    match rules::start_case(git.ask(&parse).await?, owner) {
+        StartCase::Not => Ok(BranchStart::Not),
         // An empty old value: it must still not be there.
-        None => match git.run(&["update-ref", &name, commit, ""]).await {
+        StartCase::Make => match git.run(&["update-ref", &name, commit, ""]).await {
             Ok(_) => Ok(BranchStart::Anew),
             Err(_) if git.ask(&parse).await?.is_some() => Ok(BranchStart::Not),
             Err(error) => Err(error),
         },
-        Some(old) if git.is(&["merge-base", "--is-ancestor", &old, commit]).await? => {
-            git.run(&["update-ref", &name, commit, &old]).await?;
+        StartCase::MoveIfMerged { from } => {
+            if !git.is(&["merge-base", "--is-ancestor", &from, commit]).await? {
+                return Ok(BranchStart::GoesOn);
+            }
+            git.run(&["update-ref", &name, commit, &from]).await?;
             Ok(BranchStart::Anew)
         }
-        Some(_) => Ok(BranchStart::GoesOn),
     }
 }

@@ -145,8 +145,8 @@ impl Repository {
             if !output.status.success() {
                 let says = String::from_utf8_lossy(&output.stderr);
                 let says = says.trim().lines().collect::<Vec<_>>().join("; ");
-                let (filter, file) = (filter.to_owned(), file.to_owned());
-                return Err(GitError::Filter { filter, file, says });
+                let filter = filter.to_owned();
+                return Err(GitError::Filter { filter, file: file.to_owned(), says });
             }
         }
         Ok(())

@@ -27,7 +27,8 @@ impl Worktrees {
         if git.ask(&["merge-base", began, &team]).await?.is_none() {
             return Ok(None);
         }
-        let (tree, message) = (format!("{own}^{{tree}}"), message(work));
+        let tree = format!("{own}^{{tree}}");
+        let message = message(work);
         let join = ["commit-tree", &tree, "-p", began, "-p", own, "-m", &message];
         let commit = git.run(&join).await?;
         git.run(&["update-ref", "-m", "troop: joined", "HEAD", &commit, own]).await?;

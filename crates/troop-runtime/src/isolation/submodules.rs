@@ -152,7 +152,8 @@ pub(super) async fn prepare(git: &Git, folder: &Path, project: &Git) -> GitResul
         return Ok(());
     }
     for (name, path) in named_submodules(git, ".gitmodules").await? {
-        let (own, entry) = (modules.join(&name), format!(":{path}"));
+        let own = modules.join(&name);
+        let entry = format!(":{path}");
         let named = git.ask(&["rev-parse", "--quiet", "--verify", &entry]).await?;
         let Some(named) = named.filter(|_| !is_repository(&own)) else { continue };
         let submodule = Submodule { own: own.clone(), name: name.into(), path: Some(path) };
@@ -161,7 +162,8 @@ pub(super) async fn prepare(git: &Git, folder: &Path, project: &Git) -> GitResul
         let is_ours = ["rev-parse", "--quiet", "--verify", &held];
         if is_repository(&theirs) && project.with_own(&theirs).ask(&is_ours).await?.is_some() {
             make(&own, &theirs, project).await?;
-            let (from, held) = (theirs.to_string_lossy(), format!("{held}:{held}"));
+            let from = theirs.to_string_lossy();
+            let held = format!("{held}:{held}");
             let wanted = [&*from, "+refs/remotes/*:refs/remotes/*", &held];
             let fetch: Vec<_> = FETCH.into_iter().chain(wanted).collect();
             project.with_own(&own).run(&fetch).await?;

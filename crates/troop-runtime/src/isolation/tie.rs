@@ -82,7 +82,8 @@ fn look(shared: &Path, folder: &Path) -> Tie {
     if !folder.is_dir() {
         return Tie::Torn(FolderFault::Gone);
     }
-    let (file, named) = (folder.join(".git"), place_of(folder));
+    let file = folder.join(".git");
+    let named = place_of(folder);
     let is_ours = named.as_deref().is_some_and(|it| is_below(it, &shared.join("worktrees")));
     if is_ours && named.as_deref().is_some_and(|it| names(it, folder)) {
         return Tie::Whole;

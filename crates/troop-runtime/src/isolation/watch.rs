@@ -83,7 +83,7 @@ impl Watcher {
         }
         let mut clashes = Vec::new();
         for (one, other) in pairs(&self.seen) {
-            clashes.extend(clash(isolation, (one, &self.seen), other).await?);
+            clashes.extend(clash(isolation, &self.seen, one, other).await?);
         }
         for (member, seen) in &self.seen {
             if let Fit::Conflict(files) = fit(&isolation.inner.git, &seen.commit, &team).await? {
@@ -108,7 +108,8 @@ fn pairs(seen: &BTreeMap<MemberName, WatchedFolder>) -> Vec<(&MemberName, &Membe
 
 async fn clash(
     isolation: &Worktrees,
-    (one, seen): (&MemberName, &BTreeMap<MemberName, WatchedFolder>),
+    seen: &BTreeMap<MemberName, WatchedFolder>,
+    one: &MemberName,
     other: &MemberName,
 ) -> GitResult<Option<Clash>> {
     let (Some(its), Some(others)) = (seen.get(one), seen.get(other)) else { return Ok(None) };

@@ -9,9 +9,10 @@ use troop_model::MemberName;
 
 use super::{
     TaskAttempt, Worktrees,
-    land::in_place_of_new,
     listed::{IndexListing, REFERENCE, listed},
-    names, submodules,
+    names,
+    rules::in_place_of_new,
+    submodules,
     tie::{self, FolderFault, set_aside},
     unended,
 };
@@ -50,7 +51,8 @@ impl Worktrees {
 
     /// Makes the folder of a member, unless it is there. What is there instead is moved out of the way; where to.
     async fn make(&self, member: &MemberName) -> GitResult<Vec<PathBuf>> {
-        let (inner, folder) = (&self.inner, names::folder(&self.inner.worktrees, member));
+        let inner = &self.inner;
+        let folder = names::folder(&inner.worktrees, member);
         let name = |what| names::aside(self.branch(), member, what);
         let aside = match tie::mend(&inner.repository.shared, &folder) {
             Err(GitError::Torn { how: FolderFault::Replaced, .. }) => {
@@ -63,7 +65,8 @@ impl Worktrees {
                 let aside = is_full.then(|| set_aside(&folder, &inner.aside, &name("")));
                 let aside = aside.transpose()?;
                 fs::create_dir_all(&inner.worktrees).map_err(GitError::file(&inner.worktrees))?;
-                let (commit, path) = (self.team_commit().await?, folder.to_string_lossy());
+                let commit = self.team_commit().await?;
+                let path = folder.to_string_lossy();
                 // By force, because the repository may know of one that is gone.
                 let add = ["worktree", "add", "--quiet", "--force", "--detach", &path, &commit];
                 inner.git.run(&add).await?;
@@ -118,7 +121,8 @@ impl Worktrees {
         }
         self.save_held(&work.member).await?;
         let before = head(&git).await?;
-        let (team, branch) = (self.team_commit().await?, free_name(&git, wanted).await?);
+        let team = self.team_commit().await?;
+        let branch = free_name(&git, wanted).await?;
         unended::quit(&git).await?;
         let switch = ["checkout", "--quiet", "--no-overwrite-ignore", "--no-track", "-b"];
         let switch: Vec<_> = switch.into_iter().chain([branch.as_str(), &team]).collect();
@@ -167,7 +171,8 @@ impl Worktrees {
 
     /// Puts the submodules in a member's folder where it is now. Where those are that cannot be put there.
     pub(super) async fn follow(&self, member: &MemberName, git: &Git) -> GitResult<Vec<PathBuf>> {
-        let (inner, folder) = (&self.inner, names::folder(&self.inner.worktrees, member));
+        let inner = &self.inner;
+        let folder = names::folder(&inner.worktrees, member);
         let mut aside = Vec::new();
         submodules::prepare(git, &folder, &inner.git).await?;
         for path in submodules::follow(git, &folder, &inner.git).await? {
@@ -413,7 +418,8 @@ pub(super) async fn new_repositories(git: &Git, old: &str, new: &str) -> GitResu
     let mut found = Vec::new();
     while let (Some(modes), Some(path)) = (said.next(), said.next()) {
         let mut modes = modes.trim_start_matches(':').split(' ');
-        let (was, is) = (modes.next(), modes.next());
+        let was = modes.next();
+        let is = modes.next();
         if is == Some(REFERENCE) && was != Some(REFERENCE) {
             found.push(path.to_owned());
         }

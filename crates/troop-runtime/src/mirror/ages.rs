@@ -1,4 +1,4 @@
-//! How long something has been as it is, whatever its clock says.
+//! How long files and locks have been as they are, whatever their own clocks say.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use troop_model::Time;
 
 use super::disk::Stamp;
 
-/// How long it is remembered since when something was seen. Longer than anything is waited for.
+/// How long the mirror remembers since when it has seen something. Longer than it waits for anything.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// Since when files and locks were seen as they are.
@@ -21,31 +21,30 @@ pub(super) struct Ages {
 }
 
 impl Ages {
-    /// Whether something has been as it is for so long: by its own time, or, since another machine's clock may be ahead, by
-    /// what was seen.
-    pub(super) fn is_over(
+    /// How long something has been as it is: by its own time, or, since another machine's clock may be ahead, by what was seen.
+    pub(super) fn age(
         &mut self,
         path: &Path,
         stamp: Stamp,
         now: Time,
-        limit: Duration,
-    ) -> bool {
-        now.since(stamp.at) > limit || self.is_seen_for(path, stamp, limit)
+        seen_at: Instant,
+    ) -> Duration {
+        now.since(stamp.at).max(self.seen_for(path, stamp, seen_at))
     }
 
-    /// Whether something was seen as it is for so long.
-    pub(super) fn is_seen_for(&mut self, path: &Path, stamp: Stamp, limit: Duration) -> bool {
-        let entry = (stamp, Instant::now());
+    /// How long something was seen as it is; nothing at all when it is seen for the first time.
+    pub(super) fn seen_for(&mut self, path: &Path, stamp: Stamp, now: Instant) -> Duration {
+        let entry = (stamp, now);
         let seen = self.seen.entry(path.to_owned()).or_insert(entry);
         if seen.0 != stamp {
             *seen = entry;
         }
-        seen.1.elapsed() > limit
+        now.duration_since(seen.1)
     }
 
     /// Forgets what nobody asks about any more.
-    pub(super) fn forget_old(&mut self) {
-        self.seen.retain(|_, (_, since)| since.elapsed() < KEPT);
+    pub(super) fn forget_old(&mut self, now: Instant) {
+        self.seen.retain(|_, (_, since)| now.duration_since(*since) < KEPT);
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use troop_model::{Refusal, State};
-
-use super::{Item, Mirror, MirrorError, ids::FileId, layout::TaskFile};
+use super::ids::FileId;
 
 /// What a file waits for that no task of the board is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +12,13 @@ pub(super) enum Awaits {
     Files,
     /// Tasks whose files are not there, and may be written next.
     More,
+}
+
+/// What a file waits for, and which files are to be looked at because of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct AwaitedFiles {
+    pub(super) awaits: Awaits,
+    pub(super) first: Vec<FileId>,
 }
 
 /// Which files wait until another is taken.
@@ -27,7 +32,8 @@ pub(super) struct Awaited {
 impl Awaited {
     /// Whether the second file waits for the first, directly or by way of others.
     fn is_before(&self, first: &FileId, second: &FileId) -> bool {
-        let (mut reached, mut next) = (BTreeSet::new(), vec![first]);
+        let mut reached = BTreeSet::new();
+        let mut next = vec![first];
         while let Some(id) = next.pop() {
             if id == second {
                 return true;
@@ -38,58 +44,93 @@ impl Awaited {
         }
         false
     }
-}
 
-impl Mirror {
-    /// What a file waits for that is still to come. Files that wait for each other wait in vain.
-    pub(super) async fn awaits(
+    /// What a file waits for: `unknown` to the board, and of that `present` as files. Files that wait for each other wait in
+    /// vain.
+    pub(super) fn add(
         &mut self,
         id: &FileId,
-        file: &TaskFile,
-    ) -> Result<Awaits, MirrorError> {
-        let meant: Vec<_> =
-            file.waits_for.iter().flatten().map(|it| (it.clone(), self.ids.meant(it))).collect();
-        if meant.is_empty() {
-            return Ok(Awaits::Nothing);
-        }
-        let look = move |state: &State| -> Vec<String> {
-            let mut unknown = meant;
-            unknown.retain(|(_, task)| {
-                matches!(state.resolve(task), Err(Refusal::UnknownTask { .. }))
-            });
-            unknown.into_iter().map(|(id, _)| id).collect()
-        };
-        let unknown = self.board.look(look).await?;
-        if self.awaited.in_vain.remove(id) {
-            return Ok(Awaits::Nothing);
+        unknown: &[FileId],
+        present: &BTreeSet<FileId>,
+    ) -> AwaitedFiles {
+        let mut first = Vec::new();
+        if self.in_vain.remove(id) {
+            return AwaitedFiles { awaits: Awaits::Nothing, first };
         }
         let mut awaits = Awaits::Nothing;
-        for other in unknown.iter().filter_map(|it| FileId::new(it)) {
-            if self.awaited.is_before(id, &other) {
-                return Ok(Awaits::Nothing);
+        for other in unknown {
+            if self.is_before(id, other) {
+                return AwaitedFiles { awaits: Awaits::Nothing, first };
             }
-            if !self.places.task(&other).exists() {
+            if !present.contains(other) {
                 awaits = if awaits == Awaits::Files { awaits } else { Awaits::More };
                 continue;
             }
-            if self.awaited.by.entry(other.clone()).or_default().insert(id.clone()) {
-                self.dirty.insert(Item::Task(other));
+            if self.by.entry(other.clone()).or_default().insert(id.clone()) {
+                first.push(other.clone());
             }
             awaits = Awaits::Files;
         }
-        Ok(awaits)
+        AwaitedFiles { awaits, first }
     }
 
-    /// Looks again at files that waited for this one.
-    pub(super) fn look_at_those_that_await(&mut self, id: &FileId) {
-        let waiting = self.awaited.by.remove(id).unwrap_or_default();
-        self.dirty.extend(waiting.into_iter().map(Item::Task));
+    /// The files that waited for this one, which was taken.
+    pub(super) fn take(&mut self, id: &FileId) -> BTreeSet<FileId> {
+        self.by.remove(id).unwrap_or_default()
     }
 
-    /// Lets files go on that waited for one that was refused.
-    pub(super) fn wait_no_more_for(&mut self, id: &FileId) {
-        let waiting = self.awaited.by.get(id).into_iter().flatten().cloned();
-        self.awaited.in_vain.extend(waiting);
-        self.look_at_those_that_await(id);
+    /// The files that waited for this one, which was refused: they wait for it no more.
+    pub(super) fn refuse(&mut self, id: &FileId) -> BTreeSet<FileId> {
+        let waiting = self.take(id);
+        self.in_vain.extend(waiting.iter().cloned());
+        waiting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> FileId {
+        FileId::new(text).unwrap()
+    }
+
+    fn ids(texts: &[&str]) -> Vec<FileId> {
+        texts.iter().map(|it| id(it)).collect()
+    }
+
+    fn check(awaited: &mut Awaited, file: &str, unknown: &[&str], expect: Awaits, first: &[&str]) {
+        let present: BTreeSet<_> = ids(&["a", "b", "c"]).into_iter().collect();
+        let found = awaited.add(&id(file), &ids(unknown), &present);
+        assert_eq!(found, AwaitedFiles { awaits: expect, first: ids(first) }, "{file}");
+    }
+
+    #[test]
+    fn a_file_waits_for_files_that_are_there_and_asks_for_each_once() {
+        let mut awaited = Awaited::default();
+        check(&mut awaited, "a", &[], Awaits::Nothing, &[]);
+        check(&mut awaited, "a", &["x"], Awaits::More, &[]);
+        check(&mut awaited, "a", &["b", "x"], Awaits::Files, &["b"]);
+        check(&mut awaited, "a", &["x", "b"], Awaits::Files, &[]);
+        assert_eq!(awaited.take(&id("b")), BTreeSet::from([id("a")]));
+        assert_eq!(awaited.take(&id("b")), BTreeSet::new());
+    }
+
+    #[test]
+    fn files_that_wait_for_each_other_wait_in_vain() {
+        let mut awaited = Awaited::default();
+        check(&mut awaited, "a", &["b"], Awaits::Files, &["b"]);
+        check(&mut awaited, "b", &["c"], Awaits::Files, &["c"]);
+        check(&mut awaited, "c", &["a"], Awaits::Nothing, &[]);
+        check(&mut awaited, "c", &["c"], Awaits::Nothing, &[]);
+    }
+
+    #[test]
+    fn a_file_goes_on_once_when_what_it_waited_for_was_refused() {
+        let mut awaited = Awaited::default();
+        check(&mut awaited, "a", &["b"], Awaits::Files, &["b"]);
+        assert_eq!(awaited.refuse(&id("b")), BTreeSet::from([id("a")]));
+        check(&mut awaited, "a", &["b"], Awaits::Nothing, &[]);
+        check(&mut awaited, "a", &["b"], Awaits::Files, &["b"]);
     }
 }

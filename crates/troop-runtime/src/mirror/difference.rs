@@ -1,4 +1,4 @@
-//! What somebody wants who changed a file: the steps from what it said before to what it says now.
+//! What the writer of a file wants: the steps from what it said before to what it says now.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::layout::{FileStatus, TaskFile};
 
 /// What to make of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum DiffReading {
     /// All of it is what somebody wants.
     Whole,
     /// The board has moved on since the file was written, so only what goes forward is: taking a task, ending it.
@@ -18,8 +18,8 @@ pub(super) enum Reading {
 
 /// One thing that somebody wants of a task.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Step {
-    Update(Box<Edit>),
+pub(super) enum TaskStep {
+    Update(Box<TaskEdit>),
     Claim,
     Release,
     Complete { result: Option<String> },
@@ -32,7 +32,7 @@ pub(super) enum Step {
 
 /// What is to be different about a task.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Edit {
+pub(super) struct TaskEdit {
     pub(super) subject: Option<String>,
     pub(super) description: Option<String>,
     pub(super) assignee: Option<Option<String>>,
@@ -42,28 +42,34 @@ pub(super) struct Edit {
 
 /// A step, and in whose name it is taken; none is the lead.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct WantedStep {
     pub(super) by: Option<String>,
-    pub(super) step: Step,
+    pub(super) step: TaskStep,
 }
 
 /// The steps from one file to another, in order.
-pub(super) fn difference(before: &TaskFile, now: &TaskFile, reading: Reading) -> Vec<Wanted> {
+pub(super) fn difference(
+    before: &TaskFile,
+    now: &TaskFile,
+    reading: DiffReading,
+) -> Vec<WantedStep> {
     let mut wanted = Vec::new();
     let edit = edit(before, now);
-    if reading == Reading::Whole && edit != Edit::default() {
-        wanted.push(Wanted { by: None, step: Step::Update(Box::new(edit)) });
+    if reading == DiffReading::Whole && edit != TaskEdit::default() {
+        wanted.push(WantedStep { by: None, step: TaskStep::Update(Box::new(edit)) });
     }
     wanted.extend(moves(before, now).into_iter().filter(|it| {
-        let goes_back =
-            matches!(it.step, Step::Release | Step::Retry | Step::Delete | Step::Cancel);
-        reading == Reading::Whole || !goes_back
+        let goes_back = matches!(
+            it.step,
+            TaskStep::Release | TaskStep::Retry | TaskStep::Delete | TaskStep::Cancel
+        );
+        reading == DiffReading::Whole || !goes_back
     }));
     wanted
 }
 
-fn edit(before: &TaskFile, now: &TaskFile) -> Edit {
-    Edit {
+fn edit(before: &TaskFile, now: &TaskFile) -> TaskEdit {
+    TaskEdit {
         subject: changed(&before.subject, &now.subject),
         description: changed(&before.description, &now.description),
         assignee: changed(&before.assignee, &now.assignee),
@@ -101,53 +107,54 @@ fn merge(
 }
 
 /// How a task goes from one hand or status to another.
-fn moves(before: &TaskFile, now: &TaskFile) -> Vec<Wanted> {
+fn moves(before: &TaskFile, now: &TaskFile) -> Vec<WantedStep> {
     let holder = before.owner.clone().flatten();
     // A file that does not say who holds the task has not changed that.
     let owner = now.owner.clone().unwrap_or_else(|| holder.clone());
     let is_same = before.status == now.status;
     let is_taken = owner.is_some() && (owner != holder || !before.status.is_held());
     let by = owner.clone().or_else(|| holder.clone());
-    let one = |by: &Option<String>, step| vec![Wanted { by: by.clone(), step }];
+    let one = |by: &Option<String>, step| vec![WantedStep { by: by.clone(), step }];
     match now.status {
-        FileStatus::InProgress if is_taken => one(&owner, Step::Claim),
+        FileStatus::InProgress if is_taken => one(&owner, TaskStep::Claim),
         // Nobody in particular works on it: that is for the board to refuse.
-        FileStatus::InProgress if !is_same && !before.status.is_held() => one(&by, Step::Claim),
+        FileStatus::InProgress if !is_same && !before.status.is_held() => one(&by, TaskStep::Claim),
         FileStatus::InProgress if owner.is_none() && holder.is_some() => {
-            one(&holder, Step::Release)
+            one(&holder, TaskStep::Release)
         }
         FileStatus::InProgress => Vec::new(),
-        // Who writes a name beside `pending` has half claimed it.
+        // A name beside `pending` is half a claim.
         FileStatus::Pending if owner.is_some() && is_same && owner != holder => {
-            one(&owner, Step::Claim)
+            one(&owner, TaskStep::Claim)
         }
-        FileStatus::Pending if before.status.is_held() => one(&holder, Step::Release),
-        FileStatus::Pending if !is_same => one(&None, Step::Retry),
+        FileStatus::Pending if before.status.is_held() => one(&holder, TaskStep::Release),
+        FileStatus::Pending if !is_same => one(&None, TaskStep::Retry),
         FileStatus::Pending => Vec::new(),
-        // Two have ended it; who came second hears that from the board.
+        // Two have ended it; the board tells the second one.
         FileStatus::Completed if is_same && owner.is_some() && owner != holder => {
-            one(&owner, Step::Complete { result: now.result.clone() })
+            one(&owner, TaskStep::Complete { result: now.result.clone() })
         }
         _ if is_same => Vec::new(),
-        FileStatus::Completed => one(&by, Step::Complete { result: now.result.clone() }),
+        FileStatus::Completed => one(&by, TaskStep::Complete { result: now.result.clone() }),
         FileStatus::Failed => {
-            let fail = Wanted { by: by.clone(), step: Step::Fail { reason: now.result.clone() } };
-            // Only who holds a task can fail it.
-            let take = is_taken.then(|| Wanted { by, step: Step::Claim });
+            let fail =
+                WantedStep { by: by.clone(), step: TaskStep::Fail { reason: now.result.clone() } };
+            // Only the holder of a task can fail it.
+            let take = is_taken.then(|| WantedStep { by, step: TaskStep::Claim });
             take.into_iter().chain([fail]).collect()
         }
-        FileStatus::InReview => one(&by, Step::Review { result: now.result.clone() }),
-        FileStatus::Cancelled => one(&None, Step::Cancel),
+        FileStatus::InReview => one(&by, TaskStep::Review { result: now.result.clone() }),
+        FileStatus::Cancelled => one(&None, TaskStep::Cancel),
         // Only what has ended can be deleted, so it is called off first.
         FileStatus::Deleted => {
-            let cancel = (!before.status.has_ended()).then_some(Step::Cancel);
-            let steps = cancel.into_iter().chain([Step::Delete]);
-            steps.map(|step| Wanted { by: None, step }).collect()
+            let cancel = (!before.status.has_ended()).then_some(TaskStep::Cancel);
+            let steps = cancel.into_iter().chain([TaskStep::Delete]);
+            steps.map(|step| WantedStep { by: None, step }).collect()
         }
     }
 }
 
-impl Step {
+impl TaskStep {
     /// The command that a step is. `find` says which task an id in a file means, and which member a name.
     pub(super) fn command(
         self,
@@ -181,7 +188,7 @@ impl Step {
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for TaskStep {
     /// What it does to a task.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -198,7 +205,7 @@ impl fmt::Display for Step {
     }
 }
 
-impl Edit {
+impl TaskEdit {
     fn update(
         self,
         find: &dyn Fn(&str) -> TaskRef,

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::layout::Places;
+use super::layout::MirrorPlaces;
 
 /// Hears which files of a team others write. What it misses is found by looking.
 #[derive(Debug)]
-pub(super) struct Ear {
+pub(super) struct FolderWatch {
     paths: UnboundedReceiver<PathBuf>,
     /// None if the system has no watch left to give: slower, but right.
     watcher: Option<RecommendedWatcher>,
 }
 
-impl Ear {
-    pub(super) fn new(places: &Places) -> Self {
+impl FolderWatch {
+    pub(super) fn new(places: &MirrorPlaces) -> Self {
         let (sender, paths) = unbounded_channel();
         let hear = move |event: notify::Result<Event>| {
             // We open these files, too.
@@ -30,8 +30,8 @@ impl Ear {
         ear
     }
 
-    /// Listens to the folders that are there now: who watches a folder watches that one, and not another in its place.
-    pub(super) fn listen(&mut self, places: &Places) {
+    /// Listens to the folders that are there now: a watch stays with its folder, and does not follow one that takes its place.
+    pub(super) fn listen(&mut self, places: &MirrorPlaces) {
         if let Some(watcher) = &mut self.watcher {
             drop(watcher.watch(&places.tasks(), RecursiveMode::NonRecursive));
             drop(watcher.watch(&places.team(), RecursiveMode::NonRecursive));

@@ -7,18 +7,19 @@ use uuid::Uuid;
 
 use super::{
     Mirror, MirrorError, disk,
-    layout::{self, Layout, MEMBER_ID, Places},
+    layout::{self, Layout, MEMBER_ID, MirrorPlaces},
     unusable,
 };
 
 /// Refuses a folder that holds the files of another team of this name, or this team's in another layout: their files look like
 /// ours, and are not.
-pub(super) fn check(places: &Places, members: &BTreeSet<Uuid>) -> Result<(), MirrorError> {
+pub(super) fn check(places: &MirrorPlaces, members: &BTreeSet<Uuid>) -> Result<(), MirrorError> {
     let other = match places.layout {
         Layout::Seeds => Layout::Claude,
         Layout::Claude => Layout::Seeds,
     };
-    let (team, folder) = (places.team.clone(), places.root().to_owned());
+    let team = places.team.clone();
+    let folder = places.root().to_owned();
     if places.in_layout(other).inboxes().is_dir() {
         return Err(MirrorError::OtherLayout { folder, team, layout: other });
     }

@@ -1,8 +1,8 @@
-//! The way to the board for what others do to tasks. Where a lead runs it leads through the lead, whose hooks judge it as they
-//! judge anybody's.
+//! The way to the board for what others do to tasks. Where a lead runs, it goes through the lead, whose hooks judge it like
+//! anybody's.
 //!
-//! Hooks and checks may take their time, and nobody waits for them with a file's lock: a file that waits for its answer is
-//! left as it is, and looked at again when the answer is there.
+//! Hooks and checks may take their time, and the mirror does not hold a file's lock meanwhile: it leaves the file as it is, and
+//! visits it again when the answer is there.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What came of a command.
 #[derive(Clone, Debug)]
-pub(super) enum Answer {
+pub(super) enum GateAnswer {
     Done(CommandEffect),
     Refused(String),
     /// It is not known yet.
@@ -30,28 +30,35 @@ pub(super) enum Answer {
 }
 
 /// What the lead or the board said in the end.
-type Said = Result<Answer, BoardError>;
+type GateResult = Result<GateAnswer, BoardError>;
 
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct CommandGate {
     board: Board,
-    /// Where a lead is found, if one runs.
+    /// The folder in which a running lead is found.
     lead: Option<PathBuf>,
     waiting: BTreeMap<OperationId, Item>,
-    answered: BTreeMap<OperationId, (Item, Said)>,
-    said: mpsc::UnboundedReceiver<(OperationId, Said)>,
-    say: mpsc::UnboundedSender<(OperationId, Said)>,
+    answered: BTreeMap<OperationId, (Item, GateResult)>,
+    said: mpsc::UnboundedReceiver<(OperationId, GateResult)>,
+    say: mpsc::UnboundedSender<(OperationId, GateResult)>,
     tracker: TaskTracker,
 }
 
-impl Gate {
+impl CommandGate {
     pub(super) fn new(board: Board, lead: Option<PathBuf>) -> Self {
         let (say, said) = mpsc::unbounded_channel();
-        let (waiting, answered) = (BTreeMap::new(), BTreeMap::new());
-        Self { board, lead, waiting, answered, said, say, tracker: TaskTracker::new() }
+        Self {
+            board,
+            lead,
+            waiting: BTreeMap::new(),
+            answered: BTreeMap::new(),
+            said,
+            say,
+            tracker: TaskTracker::new(),
+        }
     }
 
-    /// Whether something that an item's files say waits for its answer.
+    /// Whether a command from an item's files waits for its answer.
     pub(super) fn holds(&self, item: &Item) -> bool {
         self.waiting.values().any(|it| it == item)
     }
@@ -60,12 +67,12 @@ impl Gate {
         self.waiting.is_empty()
     }
 
-    /// Forgets answers to what an item's files do not say any more.
+    /// Forgets answers to commands that an item's files no longer ask for.
     pub(super) fn forget(&mut self, item: &Item) {
         self.answered.retain(|_, (it, _)| it != item);
     }
 
-    /// Waits for the next answer, and says which item it is about.
+    /// Waits for the next answer; the item that it is about.
     pub(super) async fn next(&mut self) -> Item {
         loop {
             let Some((operation, said)) = self.said.recv().await else {
@@ -77,7 +84,7 @@ impl Gate {
         }
     }
 
-    fn note(&mut self, operation: OperationId, said: Said) -> Option<Item> {
+    fn note(&mut self, operation: OperationId, said: GateResult) -> Option<Item> {
         let item = self.waiting.remove(&operation)?;
         self.answered.insert(operation, (item.clone(), said));
         Some(item)
@@ -90,7 +97,7 @@ impl Gate {
         item: Item,
         request: CommandRequest,
         anew: OperationId,
-    ) -> Said {
+    ) -> GateResult {
         let operation = request.operation;
         if let Some((_, said)) = self.answered.remove(&operation) {
             return said;
@@ -98,7 +105,8 @@ impl Gate {
         let Some(lead) = self.lead.clone().filter(|folder| find_lead(folder).is_some()) else {
             return give(&self.board, None, request, anew).await;
         };
-        let (board, say) = (self.board.clone(), self.say.clone());
+        let board = self.board.clone();
+        let say = self.say.clone();
         self.waiting.insert(operation, item);
         self.tracker.spawn(async move {
             let said = give(&board, Some(lead), request, anew).await;
@@ -112,7 +120,7 @@ impl Gate {
                 return said;
             }
         }
-        Ok(Answer::Waits)
+        Ok(GateAnswer::Waits)
     }
 }
 
@@ -121,7 +129,7 @@ async fn give(
     lead: Option<PathBuf>,
     request: CommandRequest,
     anew: OperationId,
-) -> Said {
+) -> GateResult {
     let forgotten = Refusal::ForgottenOperation { operation: request.operation };
     let is_forgotten = |it: &Failure| it.refusal.as_deref() == Some(forgotten.name());
     let said = match give_once(board, lead.clone(), request.clone()).await? {
@@ -130,7 +138,7 @@ async fn give(
         }
         said => said,
     };
-    Ok(said.map_or_else(|failure| Answer::Refused(failure.message), Answer::Done))
+    Ok(said.map_or_else(|failure| GateAnswer::Refused(failure.message), GateAnswer::Done))
 }
 
 async fn give_once(
@@ -141,7 +149,7 @@ async fn give_once(
     if let Some(lead) = lead {
         match relay(&lead, &request).await {
             Ok(Some(done)) => {
-                // What is written next must show it.
+                // The next file that we write must show it.
                 board.catch_up().await?;
                 return Ok(Ok(done));
             }

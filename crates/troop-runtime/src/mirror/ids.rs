@@ -13,7 +13,7 @@ const MAX_ID: usize = 200;
 /// What the conversation of a task is called that was taken from a file.
 const FILE: &str = "file";
 
-/// The id under which a task has its file: a name, and never a path. What is no name cannot be one, whoever says so.
+/// The id under which a task has its file: a name, and never a path, whoever wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileId(String);
 
@@ -40,8 +40,11 @@ impl FileId {
     /// Where a task is from that was taken from this file. Unlike free data, nobody who makes or changes a task through
     /// tools can say that.
     pub(super) fn origin(&self) -> Origin {
-        let (peer_kind, local_key) = (Some(SmolStr::new_static(FILE)), Some(SmolStr::new(&self.0)));
-        Origin { peer_kind, local_key, ..Origin::default() }
+        Origin {
+            peer_kind: Some(SmolStr::new_static(FILE)),
+            local_key: Some(SmolStr::new(&self.0)),
+            ..Origin::default()
+        }
     }
 
     /// The file that a task was taken from.

@@ -62,13 +62,13 @@ impl fmt::Display for Layout {
 
 /// Where one team's files are.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub(super) struct MirrorPlaces {
     pub(super) layout: Layout,
     pub(super) team: TeamName,
     root: PathBuf,
 }
 
-impl Places {
+impl MirrorPlaces {
     pub(super) fn new(layout: Layout, root: &Path, team: TeamName) -> Self {
         Self { layout, team, root: root.to_owned() }
     }
@@ -177,7 +177,7 @@ pub(super) enum FileStatus {
 }
 
 impl FileStatus {
-    /// The status that a file says; who says none has not begun.
+    /// The status that a file names; a task without one has not begun.
     fn read(file: &Map<String, Value>) -> Result<Self, Unreadable> {
         let word = file.get("status").map(|it| value::read_text("status", it)).transpose()?;
         let word = word.flatten().unwrap_or_else(|| "pending".to_owned());
@@ -210,7 +210,7 @@ impl FileStatus {
     }
 }
 
-/// What a file says about a task. What is not said is none: it stays as it is.
+/// What a file says about a task. A field that it does not have is none, and stays as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TaskFile {
     pub(super) subject: Option<String>,
@@ -231,7 +231,7 @@ pub(super) struct TaskFile {
 
 /// What a file says that one member tells another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Letter {
+pub(super) struct InboxLetter {
     pub(super) from: String,
     pub(super) kind: MessageKind,
     pub(super) content: String,
@@ -323,7 +323,7 @@ pub(super) fn own_id(layout: Layout, file: &Map<String, Value>) -> Option<Uuid> 
 
 /// A message that is to be written, with what the board knows about it.
 #[derive(Clone, Debug)]
-pub(super) struct Posted {
+pub(super) struct OutgoingLetter {
     pub(super) message: Message,
     /// The request that it is or answers, as whoever asked calls it.
     pub(super) request_id: Option<String>,
@@ -334,7 +334,7 @@ pub(super) struct Posted {
 /// A message as a file or an entry of one.
 pub(super) fn write_letter(
     layout: Layout,
-    posted: &Posted,
+    posted: &OutgoingLetter,
     names: &Names,
     ids: &dyn TaskIds,
 ) -> Map<String, Value> {
@@ -345,7 +345,10 @@ pub(super) fn write_letter(
 }
 
 /// What a file, or an entry of one, says to somebody.
-pub(super) fn read_letter(layout: Layout, file: &Map<String, Value>) -> Result<Letter, Unreadable> {
+pub(super) fn read_letter(
+    layout: Layout,
+    file: &Map<String, Value>,
+) -> Result<InboxLetter, Unreadable> {
     match layout {
         Layout::Seeds => seeds::read_letter(file),
         Layout::Claude => claude::read_letter(file),

@@ -9,6 +9,7 @@ use std::{
 };
 
 use rustix::fs::{FlockOperation, OFlags, flock};
+use tokio::time::Instant;
 use troop_model::Time;
 use uuid::Uuid;
 
@@ -19,7 +20,7 @@ const STALE: Duration = Duration::from_secs(10);
 
 /// A lock that is held as long as this lives.
 #[derive(Debug)]
-pub(super) enum Lock {
+pub(super) enum FileLock {
     /// The system releases it with the file, however the holder ends.
     Files { _held: Vec<File> },
     Folder {
@@ -29,7 +30,7 @@ pub(super) enum Lock {
     },
 }
 
-impl Lock {
+impl FileLock {
     /// Takes the lock of a file; none if somebody else has it.
     pub(super) fn take(
         layout: Layout,
@@ -44,19 +45,19 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for FileLock {
     fn drop(&mut self) {
         if let Self::Folder { path, stamp } = self
             && matches!(Stamp::of(path), Ok(Some(found)) if found == *stamp)
         {
-            // Who took it away as stale has another one there.
+            // Another process that found it stale may have made its own there.
             drop(fs::remove_dir(path));
         }
     }
 }
 
 /// `task-7.lock` and `task-7.json.lock`: programs lock the one or the other.
-fn files(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<Lock>> {
+fn files(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<FileLock>> {
     let mut held = Vec::with_capacity(2);
     // Nobody waits at the end of a pipe.
     let flags = OFlags::NONBLOCK.bits() as i32;
@@ -75,22 +76,24 @@ fn files(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<Lock>> {
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(Some(Lock::Files { _held: held }))
+    Ok(Some(FileLock::Files { _held: held }))
 }
 
 /// `7.json.lock/`
-fn folder(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<Lock>> {
+fn folder(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<FileLock>> {
     let path = beside(path);
     match fs::create_dir(&path) {
-        Ok(()) => Ok(Stamp::of(&path)?.map(|stamp| Lock::Folder { path, stamp })),
+        Ok(()) => Ok(Stamp::of(&path)?.map(|stamp| FileLock::Folder { path, stamp })),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => clear_stale(&path, ages, now),
         Err(error) => Err(error),
     }
 }
 
-/// Takes a lock away whose maker is dead; it is free for who comes next.
-fn clear_stale(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<Lock>> {
-    if let Some(stamp) = Stamp::of(path)?.filter(|it| ages.is_over(path, *it, now, STALE)) {
+/// Removes a lock whose maker is dead; the next attempt gets it.
+fn clear_stale(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<FileLock>> {
+    if let Some(stamp) = Stamp::of(path)?
+        && ages.age(path, stamp, now, Instant::now()) > STALE
+    {
         remove(path, stamp)?;
     }
     Ok(None)

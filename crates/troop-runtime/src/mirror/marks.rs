@@ -1,4 +1,4 @@
-//! Which files are to be looked at: those that an event touches, that somebody wrote, and that differ from what was seen last.
+//! Which files to visit: those that an event touches, that somebody wrote, and that differ from what was seen last.
 
 use std::{
     collections::BTreeSet,
@@ -6,57 +6,40 @@ use std::{
     sync::Arc,
 };
 
-use troop_model::{Actor, Command, Event, Fact, OperationId, State, Status, TaskNumber};
+use tokio::time::Instant;
+use troop_model::{Actor, Command, Event, OperationId, State, Status, TaskNumber};
 use uuid::Uuid;
 
 use super::{
     Item, Mirror, MirrorError,
     disk::{self, Stamp},
-    ear::Ear,
+    ear::FolderWatch,
     ids::FileId,
     layout::Layout,
-    unusable,
+    rules, unusable,
 };
 use crate::Subscription;
 
 impl Mirror {
-    /// Marks what an event touches, and what those do which are there already.
+    /// Marks what an event touches, and what the events touch that have arrived since.
     pub(super) async fn follow(
         &mut self,
         event: &Event,
         news: &mut Subscription,
     ) -> Result<(), MirrorError> {
-        let mut numbers = self.mark_event(event);
+        let mut numbers = Vec::from_iter(self.mark_event(event));
         while let Some(event) = news.ready() {
             numbers.extend(self.mark_event(&event));
         }
         self.mark_tasks(numbers).await
     }
 
-    pub(super) fn mark_event(&mut self, event: &Event) -> Vec<TaskNumber> {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "what is not here stands in no file")]
-        match &event.fact {
-            Fact::MemberAdded { member, .. } | Fact::MemberRemoved { member, .. } => {
-                self.dirty.insert(Item::Config);
-                self.dirty.insert(self.inbox_of(member.as_str()));
-            }
-            Fact::MemberStateChanged { member, .. } => {
-                self.dirty.insert(self.inbox_of(member.as_str()));
-            }
-            Fact::MessageSent { readers, .. } => {
-                for reader in readers {
-                    self.dirty.insert(self.inbox_of(reader.as_str()));
-                }
-            }
-            Fact::MessageRead { reader, .. } => {
-                self.dirty.insert(self.inbox_of(reader.as_str()));
-            }
-            Fact::TeamUpdated { .. } => {
-                self.dirty.insert(Item::Config);
-            }
-            _ => return event.fact.task().into_iter().collect(),
-        }
-        Vec::new()
+    /// Marks what an event touches, but for the files of tasks; the task that it is about.
+    pub(super) fn mark_event(&mut self, event: &Event) -> Option<TaskNumber> {
+        let lead = self.memory.ids.lead.as_ref();
+        let touched = rules::touched(&event.fact, self.places.layout, lead);
+        self.work.mark_all(touched.items);
+        touched.task
     }
 
     /// Marks tasks, and those that wait for them or that they wait for: their files tell of each other.
@@ -76,7 +59,8 @@ impl Mirror {
             touched
         };
         let touched = self.board.look(look).await?;
-        self.dirty.extend(touched.into_iter().map(|it| Item::Task(self.ids.of(it))));
+        let ids = &self.memory.ids;
+        self.work.mark_all(touched.into_iter().map(|it| Item::Task(ids.of(it))));
         Ok(())
     }
 
@@ -87,8 +71,8 @@ impl Mirror {
             tasks.filter_map(|it| Some((it.number, FileId::of_task(it)?))).collect()
         };
         for (number, id) in self.board.look(look).await? {
-            if self.ids.number(id.as_str()) != Some(number) {
-                Arc::make_mut(&mut self.ids).learn(&id, number);
+            if self.memory.ids.number(id.as_str()) != Some(number) {
+                self.memory.ids_mut().learn(&id, number);
             }
         }
         Ok(())
@@ -97,40 +81,43 @@ impl Mirror {
     pub(super) async fn mark_everything(&mut self) -> Result<(), MirrorError> {
         self.make_folders()?;
         self.let_rest_end().await?;
-        self.dirty.insert(Item::Config);
+        self.work.mark(Item::Config);
         if !self.mark_since().await? {
-            let ids = Arc::clone(&self.ids);
+            let ids = Arc::clone(&self.memory.ids);
             let look = move |state: &State| -> Vec<Item> {
                 state.tasks().numbers().map(|it| Item::Task(ids.of(it))).collect()
             };
-            self.dirty.extend(self.board.look(look).await?);
-            // Of those that the board has no more, there may be files.
-            self.dirty.extend(self.tasks.keys().cloned().map(Item::Task));
+            let items = self.board.look(look).await?;
+            self.work.mark_all(items);
+            // There may be files of tasks that the board no longer has.
+            self.work.mark_all(self.memory.tasks.keys().cloned().map(Item::Task));
         }
         let look = |state: &State| state.members().map(|it| it.name.clone()).collect::<Vec<_>>();
-        for member in self.board.look(look).await? {
-            self.dirty.insert(self.inbox_of(member.as_str()));
+        let members = self.board.look(look).await?;
+        let layout = self.places.layout;
+        let lead = self.memory.ids.lead.as_ref();
+        for member in members {
+            self.work.mark(rules::inbox_of(member.as_str(), layout, lead));
         }
         self.mark_changed()
     }
 
-    /// Finds what nobody was told of, and tries again what did not work.
-    pub(super) async fn look_around(&mut self, ear: &mut Ear) -> Result<(), MirrorError> {
-        self.ages.forget_old();
+    /// Finds changes that the system did not tell of, and tries again what did not work.
+    pub(super) async fn look_around(&mut self, watch: &mut FolderWatch) -> Result<(), MirrorError> {
+        self.ages.forget_old(Instant::now());
         if self.make_folders()? {
-            ear.listen(&self.places);
+            watch.listen(&self.places);
             self.has_failed = true;
         }
         if std::mem::take(&mut self.has_failed) {
-            self.in_step.doubt();
+            self.memory.in_step.doubt();
             return self.mark_everything().await;
         }
         self.let_rest_end().await?;
         self.mark_changed()
     }
 
-    /// Where nobody supervises a team, whoever looks for work sees to it that what failed can be tried again when its time
-    /// has come: programs look at files.
+    /// Releases failed tasks whose pause is over. Without a lead nobody else does, and programs look for work in the files.
     async fn let_rest_end(&self) -> Result<(), MirrorError> {
         let now = self.clock.now();
         let look = move |state: &State| {
@@ -158,26 +145,27 @@ impl Mirror {
                 continue;
             };
             let stamp = Stamp::of(&path).map_err(unusable(&path))?;
-            let known = self.tasks.get(&id).map(|it| it.stamp);
-            if known.or_else(|| self.in_step.stamp(&id)).is_none_or(|it| Some(it) != stamp) {
-                self.dirty.insert(Item::Task(id.clone()));
+            let known = self.memory.tasks.get(&id).map(|it| it.stamp);
+            if known.or_else(|| self.memory.in_step.stamp(&id)).is_none_or(|it| Some(it) != stamp) {
+                self.work.mark(Item::Task(id.clone()));
             }
             seen.insert(id);
         }
         let noted = self.noted_tasks()?;
-        let known = self.tasks.keys().chain(self.in_step.ids()).chain(&noted);
-        let gone = known.filter(|id| !seen.contains(*id));
-        self.dirty.extend(gone.cloned().map(Item::Task));
-        self.dirty.insert(Item::Config);
+        let known = self.memory.tasks.keys().chain(self.memory.in_step.ids()).chain(&noted);
+        let gone: Vec<_> = known.filter(|id| !seen.contains(*id)).cloned().collect();
+        self.work.mark_all(gone.into_iter().map(Item::Task));
+        self.work.mark(Item::Config);
         self.mark_inboxes()
     }
 
-    /// Marks what paths are about that somebody wrote.
-    pub(super) fn mark_paths(&mut self, first: PathBuf, ear: &mut Ear) {
+    /// Marks the items of paths that somebody wrote.
+    pub(super) fn mark_paths(&mut self, first: PathBuf, watch: &mut FolderWatch) {
         let mut next = Some(first);
         while let Some(path) = next {
-            self.dirty.extend(self.item_at(&path));
-            next = ear.ready();
+            let item = self.item_at(&path);
+            self.work.mark_all(item);
+            next = watch.ready();
         }
     }
 
@@ -194,12 +182,37 @@ impl Mirror {
         Some(Item::Inbox(owner.strip_suffix(".json").unwrap_or(owner).to_owned()))
     }
 
-    /// The inbox of a member, as the files call it.
-    fn inbox_of(&self, member: &str) -> Item {
-        let is_lead = self.ids.lead.as_ref().is_some_and(|lead| lead.as_str() == member);
-        Item::Inbox(match self.places.layout {
-            Layout::Claude if is_lead => "team-lead".to_owned(),
-            Layout::Claude | Layout::Seeds => member.to_owned(),
-        })
+    /// The tasks whose files troop has written or taken.
+    pub(super) fn noted_tasks(&self) -> Result<Vec<FileId>, MirrorError> {
+        let folder = self.places.written_tasks();
+        let names = disk::list(&folder).map_err(unusable(&folder))?;
+        Ok(names.iter().filter_map(|it| FileId::of_file(it)).collect())
+    }
+
+    /// Marks the inboxes that differ from what was seen of them last.
+    fn mark_inboxes(&mut self) -> Result<(), MirrorError> {
+        let folder = self.places.inboxes();
+        let entries = std::fs::read_dir(&folder).map_err(unusable(&folder))?;
+        for entry in entries {
+            let path = entry.map_err(unusable(&folder))?.path();
+            let Some(Item::Inbox(owner)) = self.item_at(&path) else { continue };
+            let known = self.memory.inboxes.get(&owner);
+            let is_same = match self.places.layout {
+                Layout::Seeds => {
+                    let there = disk::list(&path).map_err(unusable(&path))?;
+                    let known = known.into_iter().flat_map(|it| it.letters.keys());
+                    there.iter().eq(known)
+                }
+                Layout::Claude => {
+                    let stamp = Stamp::of(&path).map_err(unusable(&path))?;
+                    path.extension().is_none_or(|it| it != "json")
+                        || known.is_some_and(|it| it.stamp == stamp)
+                }
+            };
+            if !is_same {
+                self.work.mark(Item::Inbox(owner));
+            }
+        }
+        Ok(())
     }
 }

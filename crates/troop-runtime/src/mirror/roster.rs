@@ -1,26 +1,20 @@
-//! The members of a team in its config: who is written there joins, and who is taken out leaves.
+//! A visit to the config: members that other programs write there join, and members that they take out leave.
 
-use std::{collections::BTreeSet, path::Path};
+use std::path::PathBuf;
 
 use serde_json::{Map, Value};
-use smol_str::SmolStr;
-use troop_model::{Command, EXTERNAL, MemberName, NewMember, OperationId, State};
+use troop_model::{Command, OperationId, State};
+use uuid::Uuid;
 
 use super::{
-    Item, Mirror, MirrorError, Settled,
+    Item, Mirror, MirrorError, Settlement,
     disk::{self, DiskFile, Stamp},
-    is_external_in,
-    layout::{self, MEMBER_ID, Unreadable},
-    operation, tasks, unusable,
-    written::{Noted, Place, Written},
+    layout::{self, Unreadable},
+    operation,
+    rules::{self, ConfigNewcomer, KnownFile, Leaver},
+    unusable,
+    written::{NotedFile, TargetPlace, WrittenNote},
 };
-
-/// A config as it was last written or taken.
-#[derive(Clone, Debug)]
-pub(super) struct Config {
-    stamp: Stamp,
-    raw: Map<String, Value>,
-}
 
 /// What becomes of those who were taken out of the config.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,73 +24,101 @@ pub(super) enum Leavers {
     Go,
 }
 
-impl Mirror {
-    pub(super) async fn settle_config(&mut self, leavers: Leavers) -> Result<Settled, MirrorError> {
-        let path = self.places.config();
-        let stamp = Stamp::of(&path).map_err(unusable(&path))?;
-        if let Some(known) = self.config.clone().filter(|it| Some(it.stamp) == stamp)
-            && self.config_now(&known.raw).await? == known.raw
+/// A visit to the config.
+pub(super) struct ConfigVisit<'a> {
+    mirror: &'a mut Mirror,
+    path: PathBuf,
+    note: PathBuf,
+}
+
+impl<'a> ConfigVisit<'a> {
+    pub(super) fn new(mirror: &'a mut Mirror) -> Self {
+        let path = mirror.places.config();
+        let note = mirror.places.written_config();
+        Self { mirror, path, note }
+    }
+
+    pub(super) async fn settle(mut self, leavers: Leavers) -> Result<Settlement, MirrorError> {
+        let stamp = Stamp::of(&self.path).map_err(unusable(&self.path))?;
+        let known = self.mirror.memory.config.clone();
+        if let Some(known) = known.filter(|it| Some(it.stamp) == stamp)
+            && self.now(&known.raw).await? == known.raw
         {
-            return Ok(Settled::Done);
+            return Ok(Settlement::Done);
         }
-        let Some(_lock) = self.lock(&path).await? else { return Ok(Settled::Later) };
-        let note = self.places.written_config();
-        let written = Noted { path: &path, note: &note }.under_lock().map_err(unusable(&note))?;
-        if let Some(Written { stamp, raw, .. }) = written {
-            self.config = Some(Config { stamp, raw });
+        let Some(_lock) = self.mirror.lock(&self.path).await? else {
+            return Ok(Settlement::Later);
+        };
+        let written = self.noted().under_lock().map_err(unusable(&self.note))?;
+        if let Some(WrittenNote { stamp, raw, .. }) = written {
+            self.mirror.memory.config = Some(KnownFile { stamp, raw });
         }
-        let found = disk::read(&path).map_err(unusable(&path))?;
-        let theirs = match found.as_ref().map(|found| Ok((found, read(found)?))).transpose() {
+        let found = disk::read(&self.path).map_err(unusable(&self.path))?;
+        let read = found.as_ref().map(rules::read_file).transpose();
+        let theirs = match read {
             Ok(theirs) => theirs,
             Err(reason) => {
-                let at = found.as_ref().map_or(self.clock.now(), |found| found.stamp.at);
-                let is_half = matches!(reason, Unreadable::NotJson(_))
-                    && found.as_ref().is_some_and(|it| !self.is_abandoned(&path, it.stamp));
-                if is_half {
-                    return Ok(Settled::Later);
+                if self.refuse(found.as_ref(), &reason).await? == Settlement::Later {
+                    return Ok(Settlement::Later);
                 }
-                disk::set_aside(&path).map_err(unusable(&path))?;
-                let reason = reason.to_string();
-                let operation = operation::of(at, self.clock.now(), &[reason.as_bytes()]);
-                self.refuse(&path, None, operation, &reason).await?;
                 None
             }
         };
-        let Some((found, theirs)) = theirs else {
+        let (Some(found), Some(theirs)) = (found, theirs) else {
             // Nobody said anything about members, so all of it is as it was.
-            let kept = self.config.take().map(|it| it.raw).unwrap_or_default();
-            return self.put_config(&path, kept).await;
+            let kept = self.mirror.memory.config.take().map(|it| it.raw).unwrap_or_default();
+            return self.put(&kept).await;
         };
-        self.let_join(&theirs, found).await?;
-        let gone = self.gone(&theirs).await?;
+        self.let_join(&theirs, &found).await?;
+        let gone = self.leavers(&theirs).await?;
         if leavers == Leavers::Stay && !gone.is_empty() {
             return self.hear_out();
         }
         self.let_go(gone).await?;
-        let raw = self.config_now(&theirs).await?;
+        let raw = self.now(&theirs).await?;
         if raw != theirs {
-            return self.put_config(&path, theirs).await;
+            return self.put(&theirs).await;
         }
         let stamp = found.stamp;
-        if self.config.as_ref().is_none_or(|it| it.stamp != stamp || it.raw != raw) {
-            let noted = Noted { path: &path, note: &note };
-            noted.take(stamp, &raw).map_err(unusable(&note))?;
+        let known = self.mirror.memory.config.as_ref();
+        if known.is_none_or(|it| it.stamp != stamp || it.raw != raw) {
+            self.noted().take(stamp, &raw).map_err(unusable(&self.note))?;
         }
-        self.config = Some(Config { stamp, raw });
-        Ok(Settled::Done)
+        self.mirror.memory.config = Some(KnownFile { stamp, raw });
+        Ok(Settlement::Done)
     }
 
-    async fn put_config(
+    fn noted(&self) -> NotedFile<'_> {
+        NotedFile { path: &self.path, note: &self.note }
+    }
+
+    /// Sets a config aside that cannot be understood, unless somebody may still be writing it.
+    async fn refuse(
         &mut self,
-        path: &Path,
-        kept: Map<String, Value>,
-    ) -> Result<Settled, MirrorError> {
-        let raw = self.config_now(&kept).await?;
-        let note = self.places.written_config();
-        let stamp = Noted { path, note: &note }.write(&raw, Place::Any).map_err(unusable(path))?;
-        self.n_written += 1;
-        self.config = stamp.map(|stamp| Config { stamp, raw });
-        Ok(Settled::Done)
+        found: Option<&DiskFile>,
+        reason: &Unreadable,
+    ) -> Result<Settlement, MirrorError> {
+        let now = self.mirror.clock.now();
+        let at = found.map_or(now, |found| found.stamp.at);
+        let is_half = matches!(reason, Unreadable::NotJson(_))
+            && found.is_some_and(|it| !self.mirror.outlasts(&self.path, it.stamp));
+        if is_half {
+            return Ok(Settlement::Later);
+        }
+        disk::set_aside(&self.path).map_err(unusable(&self.path))?;
+        let reason = reason.to_string();
+        let operation = operation::of(at, now, &[reason.as_bytes()]);
+        self.mirror.refuse(&self.path, None, operation, &reason).await?;
+        Ok(Settlement::Done)
+    }
+
+    /// Writes what the board says, and what others keep there besides.
+    async fn put(&mut self, kept: &Map<String, Value>) -> Result<Settlement, MirrorError> {
+        let raw = self.now(kept).await?;
+        let stamp = self.noted().write(&raw, TargetPlace::Any).map_err(unusable(&self.path))?;
+        self.mirror.counts.written += 1;
+        self.mirror.memory.config = stamp.map(|stamp| KnownFile { stamp, raw });
+        Ok(Settlement::Done)
     }
 
     /// Lets those join whom somebody wrote into the config.
@@ -105,35 +127,29 @@ impl Mirror {
         theirs: &Map<String, Value>,
         found: &DiskFile,
     ) -> Result<(), MirrorError> {
-        if self.joined.replace(found.stamp) == Some(found.stamp) {
+        if self.mirror.memory.joined.replace(found.stamp) == Some(found.stamp) {
             return Ok(());
         }
-        let names = self.names().await?;
-        let path = self.places.config();
-        let at = found.stamp.at;
-        for entry in layout::entries(theirs) {
-            // Whom the board knew and does not know any more was removed there.
-            if names.of_entry(entry).is_some() || entry.contains_key(MEMBER_ID) {
-                continue;
-            }
-            let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
+        let names = self.mirror.names().await?;
+        for ConfigNewcomer { name, member } in rules::newcomers(theirs, &names) {
+            let now = self.mirror.clock.now();
             let operation = |what: &str| -> OperationId {
-                operation::of(at, self.clock.now(), &[b"config", name.as_bytes(), what.as_bytes()])
+                let parts: [&[u8]; 3] = [b"config", name.as_bytes(), what.as_bytes()];
+                operation::of(found.stamp.at, now, &parts)
             };
-            let joined = match name.parse::<MemberName>() {
-                Ok(name) => {
-                    let command = Command::AddMember(new_member(name, entry));
-                    self.submit(None, operation("join"), command)
-                        .await?
-                        .map_err(|it| it.to_string())
+            let joined = match member {
+                Ok(member) => {
+                    let command = Command::AddMember(member);
+                    let joined = self.mirror.submit(None, operation("join"), command).await?;
+                    joined.map(drop).map_err(|it| it.to_string())
                 }
-                Err(error) => Err(error.to_string()),
+                Err(reason) => Err(reason),
             };
             match joined {
-                Ok(_) => self.notice_taken(&path, format!("{name} joined")),
+                Ok(()) => self.mirror.notice_taken(&self.path, format!("{name} joined")),
                 Err(reason) => {
                     let operation = operation("refused");
-                    self.refuse(&path, None, operation, &reason).await?;
+                    self.mirror.refuse(&self.path, None, operation, &reason).await?;
                 }
             }
         }
@@ -141,93 +157,61 @@ impl Mirror {
     }
 
     /// Has all looked at that somebody may have written before it left.
-    fn hear_out(&mut self) -> Result<Settled, MirrorError> {
-        if !self.later.contains(&Item::Leaving) && self.dirty.insert(Item::Leaving) {
-            self.mark_changed()?;
+    fn hear_out(&mut self) -> Result<Settlement, MirrorError> {
+        let work = &mut self.mirror.work;
+        if !work.is_postponed(&Item::Leaving) && work.mark(Item::Leaving) {
+            self.mirror.mark_changed()?;
         }
-        Ok(Settled::Done)
+        Ok(Settlement::Done)
     }
 
     /// Lets those go who were taken out of the config, unless something that they may have written waits to be taken. A file
     /// that is locked is not waited for longer than half a file is.
-    pub(super) async fn settle_leaving(&mut self) -> Result<Settled, MirrorError> {
-        let path = self.places.config();
-        let stamp = Stamp::of(&path).map_err(unusable(&path))?;
-        let is_old = stamp.is_none_or(|stamp| self.is_abandoned(&path, stamp));
-        if !self.gate.is_empty() || (!self.later.is_empty() && !is_old) {
-            return Ok(Settled::Later);
+    pub(super) async fn settle_leaving(self) -> Result<Settlement, MirrorError> {
+        let stamp = Stamp::of(&self.path).map_err(unusable(&self.path))?;
+        let is_old = stamp.is_none_or(|stamp| self.mirror.outlasts(&self.path, stamp));
+        if !self.mirror.gate.is_empty() || (self.mirror.work.has_postponed() && !is_old) {
+            return Ok(Settlement::Later);
         }
-        self.settle_config(Leavers::Go).await
+        self.settle(Leavers::Go).await
     }
 
-    /// Who was taken out of the config, and whether it is external. A config that lists nobody at all, not even the lead, is not
-    /// about members.
-    async fn gone(
-        &self,
-        theirs: &Map<String, Value>,
-    ) -> Result<Vec<(MemberName, bool)>, MirrorError> {
-        let Some(known) = self.config.as_ref().filter(|_| !layout::entries(theirs).is_empty())
-        else {
-            return Ok(Vec::new());
-        };
-        let names = self.names().await?;
-        let listed = |config: &Map<String, Value>| -> BTreeSet<MemberName> {
-            layout::entries(config).into_iter().filter_map(|it| names.of_entry(it)).collect()
-        };
-        let gone: Vec<_> = listed(&known.raw).difference(&listed(theirs)).cloned().collect();
-        let look = move |state: &State| -> Vec<(MemberName, bool)> {
-            let gone = gone.into_iter().map(|it| (is_external_in(state, &it), it));
-            gone.map(|(is_external, it)| (it, is_external)).collect()
-        };
-        Ok(self.board.look(look).await?)
+    async fn leavers(&self, theirs: &Map<String, Value>) -> Result<Vec<Leaver>, MirrorError> {
+        let known = self.mirror.memory.config.as_ref().map(|it| it.raw.clone());
+        let theirs = theirs.clone();
+        let look = move |state: &State| rules::leavers(state, known.as_ref(), &theirs);
+        Ok(self.mirror.board.look(look).await?)
     }
 
     /// Lets those go who came through the config; others leave in another way.
-    async fn let_go(&mut self, gone: Vec<(MemberName, bool)>) -> Result<(), MirrorError> {
-        let path = self.places.config();
-        for (member, is_external) in gone {
-            let operation = OperationId(uuid::Uuid::now_v7());
+    async fn let_go(&mut self, gone: Vec<Leaver>) -> Result<(), MirrorError> {
+        for Leaver { member, is_external } in gone {
+            let operation = OperationId(Uuid::now_v7());
             if !is_external {
                 let reason = format!(
                     "`{member}` is not an external member; remove it with `troop member remove {member}`"
                 );
-                self.refuse(&path, None, operation, &reason).await?;
+                self.mirror.refuse(&self.path, None, operation, &reason).await?;
                 continue;
             }
             let reason = Some("it was removed from the team's config".to_owned());
             let command = Command::RemoveMember { member: member.clone(), reason };
-            match self.submit(None, operation, command).await? {
-                Ok(_) => self.notice_taken(&path, format!("{member} left")),
+            match self.mirror.submit(None, operation, command).await? {
+                Ok(_) => self.mirror.notice_taken(&self.path, format!("{member} left")),
                 Err(refusal) => {
-                    let operation = OperationId(uuid::Uuid::now_v7());
-                    self.refuse(&path, None, operation, &refusal.to_string()).await?;
+                    let operation = OperationId(Uuid::now_v7());
+                    self.mirror.refuse(&self.path, None, operation, &refusal.to_string()).await?;
                 }
             }
         }
         Ok(())
     }
 
-    async fn config_now(
-        &self,
-        kept: &Map<String, Value>,
-    ) -> Result<Map<String, Value>, MirrorError> {
-        let (layout, kept) = (self.places.layout, kept.clone());
+    /// The config as the board has it, with what others keep there.
+    async fn now(&self, kept: &Map<String, Value>) -> Result<Map<String, Value>, MirrorError> {
+        let layout = self.mirror.places.layout;
+        let kept = kept.clone();
         let look = move |state: &State| layout::write_config(layout, state, &kept);
-        Ok(self.board.look(look).await?)
-    }
-}
-
-fn read(found: &DiskFile) -> Result<Map<String, Value>, Unreadable> {
-    layout::read_object(found.bytes.as_deref().ok_or_else(|| tasks::too_large(found))?)
-}
-
-fn new_member(name: MemberName, entry: &Map<String, Value>) -> NewMember {
-    let text = |key: &str| entry.get(key).and_then(Value::as_str).filter(|it| !it.is_empty());
-    NewMember {
-        name,
-        agent: SmolStr::new_static(EXTERNAL),
-        expertise: text("agentType").unwrap_or_default().to_owned(),
-        model: text("model").map(SmolStr::new),
-        permissions: None,
+        Ok(self.mirror.board.look(look).await?)
     }
 }

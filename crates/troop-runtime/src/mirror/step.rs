@@ -1,8 +1,8 @@
-//! Which files of tasks are known to say what the board says, so that whoever begins need not open them all.
+//! Which files of tasks are known to say what the board says, so that a new mirror need not open them all.
 //!
 //! A file whose stamp is what it was when it was read says what it said then. That holds only for a file that was older than
-//! the moment at which reading began, by the clock of the disk: what is written to it later has a later time. So others are
-//! read again by who comes next, and known from then on.
+//! the moment at which reading began, by the clock of the disk: what is written to it later has a later time. The next mirror
+//! reads the others again, and knows them from then on.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use troop_model::{Fact, OperationId, Version};
 
 use super::{
-    Item, Mirror, MirrorError,
+    Mirror, MirrorError,
     disk::{self, Stamp},
     ids::FileId,
     unusable,
@@ -57,7 +57,7 @@ impl InStep {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct SavedStep {
     format: u32,
     program: String,
     version: Version,
@@ -71,33 +71,34 @@ impl Mirror {
     pub(super) async fn recall_step(&mut self) -> Result<(), MirrorError> {
         let path = self.places.in_step();
         let found = disk::read(&path).map_err(unusable(&path))?.and_then(|it| it.bytes);
-        let saved: Option<Saved> = found.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let saved: Option<SavedStep> = found.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let Some(saved) = saved else { return Ok(()) };
         let is_ours = (saved.format, saved.program.as_str()) == (FORMAT, env!("CARGO_PKG_VERSION"));
         if is_ours && self.operation_at(saved.version).await? == Some(saved.operation) {
             let stamps = saved.stamps.iter().filter_map(|(id, it)| Some((FileId::new(id)?, *it)));
-            self.in_step.stamps = stamps.collect();
-            self.in_step.version = Some(saved.version);
+            self.memory.in_step.stamps = stamps.collect();
+            self.memory.in_step.version = Some(saved.version);
         }
         Ok(())
     }
 
     /// Notes when reading begins. Before anything is read.
     pub(super) fn begin_reading(&mut self) -> Result<(), MirrorError> {
-        if self.in_step.began.is_none() {
+        if self.memory.in_step.began.is_none() {
             let path = self.places.began();
-            self.in_step.began = Some(disk::put(&path, b"").map_err(unusable(&path))?);
+            self.memory.in_step.began = Some(disk::put(&path, b"").map_err(unusable(&path))?);
         }
         Ok(())
     }
 
     /// Marks what happened on the board since the files were in step; says whether that is all there is to look at.
     pub(super) async fn mark_since(&mut self) -> Result<bool, MirrorError> {
-        let Some(version) = self.in_step.version else { return Ok(false) };
-        let (mut log, mut numbers) = (self.board.subscribe(version), Vec::new());
+        let Some(version) = self.memory.in_step.version else { return Ok(false) };
+        let mut log = self.board.subscribe(version);
+        let mut numbers = Vec::new();
         while let Some(event) = log.next_stored().await? {
             if changes_ids(&event.fact) {
-                self.in_step.doubt();
+                self.memory.in_step.doubt();
                 return Ok(false);
             }
             numbers.extend(self.mark_event(&event));
@@ -108,20 +109,22 @@ impl Mirror {
 
     /// Keeps what is known, if nothing is left to look at.
     pub(super) async fn keep_step(&mut self, version: Version) -> Result<(), MirrorError> {
-        let is_task = |it: &Item| matches!(it, Item::Task(_));
-        let is_busy = self.dirty.iter().chain(&self.later).any(is_task) || !self.gate.is_empty();
-        let is_same = !self.in_step.has_changed && self.in_step.version == Some(version);
+        let is_busy = self.work.has_tasks() || !self.gate.is_empty();
+        let is_same =
+            !self.memory.in_step.has_changed && self.memory.in_step.version == Some(version);
         if is_busy || self.has_failed || is_same {
             return Ok(());
         }
         let Some(operation) = self.operation_at(version).await? else { return Ok(()) };
-        let stamps = self.in_step.stamps.iter().map(|(id, it)| (id.to_string(), *it)).collect();
+        let stamps =
+            self.memory.in_step.stamps.iter().map(|(id, it)| (id.to_string(), *it)).collect();
         let program = env!("CARGO_PKG_VERSION").to_owned();
-        let saved = Saved { format: FORMAT, program, version, operation, stamps };
+        let saved = SavedStep { format: FORMAT, program, version, operation, stamps };
         let path = self.places.in_step();
         let bytes = serde_json::to_vec(&saved).map_err(|it| unusable(&path)(it.into()))?;
         disk::put(&path, &bytes).map_err(unusable(&path))?;
-        (self.in_step.version, self.in_step.has_changed) = (Some(version), false);
+        self.memory.in_step.version = Some(version);
+        self.memory.in_step.has_changed = false;
         Ok(())
     }
 

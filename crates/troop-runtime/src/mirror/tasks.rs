@@ -1,182 +1,189 @@
-//! Tasks in files: what others do to them, and what the board says of them.
+//! A visit to the file of a task: read under its lock, what others did to it given to the board, and written again as the board
+//! has it then. What is to be done is decided in `rules`; here it is done, in this order.
 
 mod blocks;
 mod gone;
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use serde_json::{Map, Value};
 use troop_model::{
-    Command, Fact, MemberName, Metadata, NewTask, OperationId, Origin, Refusal, State, Status,
-    Task, TaskCommand, TaskNumber, Version,
+    Command, Fact, MemberName, OperationId, Origin, Refusal, State, TaskCommand, TaskNumber,
+    Version,
 };
+use uuid::Uuid;
 
 use super::{
-    Item, Mirror, MirrorError, Settled,
-    awaited::Awaits,
-    difference::{Reading, Step, Wanted, difference, named},
-    disk::{self, DiskFile, MAX_FILE, Stamp},
-    gate::Answer,
+    Item, Mirror, MirrorError, Settlement,
+    awaited::{AwaitedFiles, Awaits},
+    difference::{DiffReading, WantedStep, difference},
+    disk::{self, DiskFile, Stamp},
+    gate::GateAnswer,
     ids::FileId,
-    is_external_in,
     layout::{self, FileStatus, Layout, Names, TaskFile, Unreadable},
-    lock, operation, tell, unusable,
-    written::{self, Noted, Place, Written},
+    lock, operation,
+    rules::{self, BoardTask, ChangeFacts, FilePut, KnownFile, LiveTask, TaskCase},
+    unusable,
+    written::{self, NotedFile, TargetPlace, WrittenNote},
 };
 use crate::CommandRequest;
 
-/// A task's file as it was last written or taken.
-#[derive(Clone, Debug)]
-pub(super) struct Known {
-    pub(super) stamp: Stamp,
-    raw: Map<String, Value>,
-}
-
-/// What the board says of a task that a file is about.
-enum Ours {
-    Live(Box<Live>),
-    /// It is over and archived: nothing about it changes.
-    Over,
-    /// There is none, or none any more.
-    Nothing,
-}
-
-struct Live {
-    task: Arc<Task>,
-    raw: Map<String, Value>,
-    /// Whether some other program holds it, and its time is half over.
-    wants_renewal: bool,
-}
-
-/// A file that somebody wrote, while its lock is held.
-struct Theirs<'a> {
+/// A visit to the file of one task.
+pub(super) struct TaskVisit<'a> {
+    mirror: &'a mut Mirror,
     id: &'a FileId,
-    path: &'a Path,
-    found: &'a DiskFile,
+    path: PathBuf,
+}
+
+/// What somebody wrote, while its lock is held.
+struct ForeignFile {
+    stamp: Stamp,
+    /// All of it; empty where it is gone.
+    bytes: Vec<u8>,
     raw: Map<String, Value>,
 }
 
-impl Mirror {
-    pub(super) async fn settle_task(&mut self, id: &FileId) -> Result<Settled, MirrorError> {
-        let path = self.places.task(id);
-        let stamp = Stamp::of(&path).map_err(unusable(&path))?;
-        let known = self.tasks.get(id).filter(|known| Some(known.stamp) == stamp).cloned();
-        if let Some(known) = &known {
-            let is_so = match self.ours(id, Some(&known.raw)).await? {
-                Ours::Live(ours) => ours.raw == known.raw,
-                Ours::Over => true,
-                Ours::Nothing => false,
-            };
-            if is_so {
-                return Ok(Settled::Done);
-            }
+impl<'a> TaskVisit<'a> {
+    pub(super) fn new(mirror: &'a mut Mirror, id: &'a FileId) -> Self {
+        let path = mirror.places.task(id);
+        Self { mirror, id, path }
+    }
+
+    pub(super) async fn settle(mut self) -> Result<Settlement, MirrorError> {
+        let stamp = Stamp::of(&self.path).map_err(unusable(&self.path))?;
+        let known = self.known().filter(|known| Some(known.stamp) == stamp).cloned();
+        if let Some(known) = &known
+            && rules::is_at_rest(known, &self.ours(Some(&known.raw)).await?)
+        {
+            return Ok(Settlement::Done);
         }
-        self.in_step.note(id, None);
-        self.begin_reading()?;
-        if self.says_the_same(id, &path).await? {
-            return Ok(Settled::Done);
+        self.mirror.memory.in_step.note(self.id, None);
+        self.mirror.begin_reading()?;
+        if self.recognise().await? {
+            return Ok(Settlement::Done);
         }
-        let Some(_lock) = self.lock(&path).await? else { return Ok(Settled::Later) };
-        self.recall(id, &path)?;
-        let settled = match self.read_file(&path)? {
-            Some(found) => self.take_in(id, &path, &found).await?,
-            None => self.settle_gone(id, &path).await?,
+        let Some(_lock) = self.mirror.lock(&self.path).await? else {
+            return Ok(Settlement::Later);
         };
-        if settled == Settled::Done {
-            self.in_step.note(id, self.tasks.get(id).map(|it| it.stamp));
+        self.recall()?;
+        let settled = match self.read_file()? {
+            Some(found) => self.take_in(found).await?,
+            None => self.settle_gone().await?,
+        };
+        if settled == Settlement::Done {
+            let stamp = self.known().map(|it| it.stamp);
+            self.mirror.memory.in_step.note(self.id, stamp);
         }
         Ok(settled)
     }
 
-    fn read_file(&mut self, path: &Path) -> Result<Option<DiskFile>, MirrorError> {
-        self.n_read += 1;
-        disk::read(path).map_err(unusable(path))
+    fn known(&self) -> Option<&KnownFile> {
+        self.mirror.memory.tasks.get(self.id)
     }
 
-    /// Whether a file that is new here says what troop wrote there, and the board still says, so that nothing is to be done
+    fn remember(&mut self, stamp: Stamp, raw: Map<String, Value>) {
+        self.mirror.memory.tasks.insert(self.id.clone(), KnownFile { stamp, raw });
+    }
+
+    fn note(&self) -> PathBuf {
+        self.mirror.places.written_task(self.id)
+    }
+
+    fn read_file(&mut self) -> Result<Option<DiskFile>, MirrorError> {
+        self.mirror.counts.read += 1;
+        disk::read(&self.path).map_err(unusable(&self.path))
+    }
+
+    /// What the board says of the task, where the file has `kept`.
+    async fn ours(&self, kept: Option<&Map<String, Value>>) -> Result<BoardTask, MirrorError> {
+        let ids = Arc::clone(&self.mirror.memory.ids);
+        let Some(number) = ids.number(self.id.as_str()) else { return Ok(BoardTask::Nothing) };
+        let layout = self.mirror.places.layout;
+        let kept = kept.cloned();
+        let now = self.mirror.clock.now();
+        let look =
+            move |state: &State| BoardTask::new(state, layout, &ids, number, kept.as_ref(), now);
+        Ok(self.mirror.board.look(look).await?)
+    }
+
+    /// Recognises a file that is new here and says what troop wrote there, and what the board still says: nothing is to be done
     /// about it.
-    async fn says_the_same(&mut self, id: &FileId, path: &Path) -> Result<bool, MirrorError> {
-        if self.tasks.contains_key(id) {
+    async fn recognise(&mut self) -> Result<bool, MirrorError> {
+        if self.known().is_some() {
             return Ok(false);
         }
-        let note = self.places.written_task(id);
-        let Some(found) = self.read_file(path)? else { return Ok(false) };
+        let Some(found) = self.read_file()? else { return Ok(false) };
+        let note = self.note();
         let Some(written) = written::read(&note).map_err(unusable(&note))? else {
             return Ok(false);
         };
-        let is_ours = read(&found).is_ok_and(|raw| raw == written.raw);
-        let is_touched = found.stamp != written.stamp;
-        let is_so = match self.ours(id, Some(&written.raw)).await? {
-            Ours::Live(ours) => ours.raw == written.raw && !(is_touched && ours.wants_renewal),
-            Ours::Over | Ours::Nothing => false,
-        };
-        if is_ours && is_so {
-            self.in_step.note(id, Some(found.stamp));
-            self.tasks.insert(id.clone(), Known { stamp: found.stamp, raw: written.raw });
+        let ours = self.ours(Some(&written.raw)).await?;
+        let is_unchanged = rules::is_unchanged(&found, &written, &ours);
+        if is_unchanged {
+            self.mirror.memory.in_step.note(self.id, Some(found.stamp));
+            self.remember(found.stamp, written.raw);
         }
-        Ok(is_ours && is_so)
+        Ok(is_unchanged)
     }
 
-    /// Remembers what was written into a file last, by whichever mirror.
-    fn recall(&mut self, id: &FileId, path: &Path) -> Result<(), MirrorError> {
-        let note = self.places.written_task(id);
-        let written = Noted { path, note: &note }.under_lock().map_err(unusable(&note))?;
-        if let Some(Written { stamp, raw, .. }) = written {
-            self.tasks.insert(id.clone(), Known { stamp, raw });
+    /// Remembers what was written into the file last, by whichever mirror.
+    fn recall(&mut self) -> Result<(), MirrorError> {
+        let note = self.note();
+        let noted = NotedFile { path: &self.path, note: &note };
+        if let Some(WrittenNote { stamp, raw, .. }) = noted.under_lock().map_err(unusable(&note))? {
+            self.remember(stamp, raw);
         }
         Ok(())
     }
 
     /// Takes what somebody wrote, and writes what the board says then.
-    async fn take_in(
-        &mut self,
-        id: &FileId,
-        path: &Path,
-        found: &DiskFile,
-    ) -> Result<Settled, MirrorError> {
-        let raw = match read(found) {
+    async fn take_in(&mut self, found: DiskFile) -> Result<Settlement, MirrorError> {
+        let raw = match rules::read_file(&found) {
             Ok(raw) => raw,
-            Err(Unreadable::NotJson(_)) if !self.is_abandoned(path, found.stamp) => {
-                return Ok(Settled::Later);
+            Err(Unreadable::NotJson(_)) if !self.mirror.outlasts(&self.path, found.stamp) => {
+                return Ok(Settlement::Later);
             }
-            Err(reason) => {
-                return self.set_aside(id, path, found, (None, &reason.to_string())).await;
-            }
+            Err(reason) => return self.set_aside(found.stamp, None, &reason.to_string()).await,
         };
-        let theirs = Theirs { id, path, found, raw };
-        match self.ours(id, None).await? {
-            Ours::Live(ours) if self.is_of(&theirs, &ours) => {
-                self.take_change(&theirs, &ours).await
-            }
-            Ours::Live(ours) => {
-                // Somebody made another task under the same id at the same time.
-                Arc::make_mut(&mut self.ids).displace(ours.task.number);
-                self.dirty.insert(Item::Task(self.ids.of(ours.task.number)));
+        let DiskFile { stamp, bytes } = found;
+        let theirs = ForeignFile { stamp, bytes: bytes.unwrap_or_default(), raw };
+        match self.case(&theirs.raw).await? {
+            TaskCase::Change(ours) => self.take_change(&theirs, &ours).await,
+            TaskCase::Displaces(number) => {
+                self.mirror.memory.ids_mut().displace(number);
+                let displaced = self.mirror.memory.ids.of(number);
+                self.mirror.work.mark(Item::Task(displaced));
                 self.take_new(&theirs).await
             }
-            Ours::Over => {
-                let (stamp, raw) = (found.stamp, theirs.raw);
-                self.tasks.insert(id.clone(), Known { stamp, raw });
-                Ok(Settled::Done)
+            TaskCase::Over => {
+                self.remember(stamp, theirs.raw);
+                Ok(Settlement::Done)
             }
-            Ours::Nothing => {
-                if self.tasks.contains_key(id) || self.was_deleted(&theirs.raw).await? {
-                    return self.put(id, path, None).await;
-                }
-                self.take_new(&theirs).await
-            }
+            TaskCase::Deleted => self.put(None).await,
+            TaskCase::DeletedIfLogged(id) if self.was_created(id).await? => self.put(None).await,
+            TaskCase::DeletedIfLogged(_) | TaskCase::New => self.take_new(&theirs).await,
         }
     }
 
-    /// Whether a file is about a task that this board had and has no more. Of one that it still has it is a copy, which people
-    /// make to get a new task; of one that it never had, it is somebody else's.
-    async fn was_deleted(&self, raw: &Map<String, Value>) -> Result<bool, MirrorError> {
-        let Some(id) = layout::own_id(self.places.layout, raw) else { return Ok(false) };
-        let look = move |state: &State| state.tasks().with_id_prefix(&id.to_string()).count() > 0;
-        if self.board.look(look).await? {
-            return Ok(false);
-        }
-        let mut log = self.board.subscribe(Version::ZERO);
+    async fn case(&self, raw: &Map<String, Value>) -> Result<TaskCase, MirrorError> {
+        let ids = Arc::clone(&self.mirror.memory.ids);
+        let number = ids.number(self.id.as_str());
+        let layout = self.mirror.places.layout;
+        let now = self.mirror.clock.now();
+        let is_known = self.known().is_some();
+        let raw = raw.clone();
+        let look = move |state: &State| {
+            let ours = number.map_or(BoardTask::Nothing, |number| {
+                BoardTask::new(state, layout, &ids, number, None, now)
+            });
+            rules::task_case(state, layout, &raw, is_known, ours)
+        };
+        Ok(self.mirror.board.look(look).await?)
+    }
+
+    /// Whether this board ever had a task.
+    async fn was_created(&self, id: Uuid) -> Result<bool, MirrorError> {
+        let mut log = self.mirror.board.subscribe(Version::ZERO);
         while let Some(event) = log.next_stored().await? {
             if matches!(&event.fact, Fact::TaskCreated { id: created, .. } if *created == id) {
                 return Ok(true);
@@ -185,317 +192,296 @@ impl Mirror {
         Ok(false)
     }
 
-    fn is_of(&self, theirs: &Theirs<'_>, ours: &Live) -> bool {
-        self.tasks.contains_key(theirs.id)
-            || layout::is_of(self.places.layout, &theirs.raw, &ours.task)
-    }
-
     async fn take_change(
         &mut self,
-        theirs: &Theirs<'_>,
-        ours: &Live,
-    ) -> Result<Settled, MirrorError> {
-        let names = self.names().await?;
-        let known = self.tasks.get(theirs.id).cloned();
-        let is_later = theirs.found.stamp.at > ours.task.provenance.updated_at;
-        let reading = if known.is_some() || is_later { Reading::Whole } else { Reading::Forward };
-        let is_touched =
-            known.as_ref().is_some_and(|it| it.raw == theirs.raw && it.stamp != theirs.found.stamp);
-        let before = known.as_ref().map_or(&ours.raw, |it| &it.raw);
-        let layout = self.places.layout;
-        let read = |raw, before| read_task(layout, raw, before, &names);
+        theirs: &ForeignFile,
+        ours: &LiveTask,
+    ) -> Result<Settlement, MirrorError> {
+        let names = self.mirror.names().await?;
+        let known = self.known().cloned();
+        let change = rules::change(&ChangeFacts {
+            layout: self.mirror.places.layout,
+            names: &names,
+            known: known.as_ref(),
+            ours,
+            stamp: theirs.stamp,
+            raw: &theirs.raw,
+        });
         let number = ours.task.number;
-        match (read(before, None), read(&theirs.raw, Some(before))) {
-            (Ok(before), Ok(now)) => {
-                if self.awaits(theirs.id, &now).await? == Awaits::Files {
-                    return Ok(Settled::Later);
+        match change {
+            Ok(change) => {
+                if self.awaits(&change.now).await? == Awaits::Files {
+                    return Ok(Settlement::Later);
                 }
-                let mut wanted = difference(&before, &now, reading);
-                let said = read(&ours.raw, None);
-                if said.is_ok_and(|it| difference(&it, &now, Reading::Whole).is_empty()) {
-                    // The board says so already: a mirror was killed after it gave that, or somebody said it in another way.
-                    wanted.clear();
-                }
-                if wanted.is_empty() && is_touched && ours.wants_renewal {
+                if change.renews {
                     let by = ours.task.owner.as_ref().map(ToString::to_string);
                     self.renew(by, theirs, number).await?;
                 }
-                if self.carry_out(&mut wanted, number, theirs, &names).await? == Settled::Waits {
-                    return Ok(Settled::Waits);
-                }
-                if reading == Reading::Whole
-                    && self.let_wait(number, theirs, &before, &now).await? == Settled::Waits
+                if self.carry_out(change.steps, number, theirs, &names).await? == Settlement::Waits
                 {
-                    return Ok(Settled::Waits);
+                    return Ok(Settlement::Waits);
+                }
+                if change.reading == DiffReading::Whole
+                    && self.let_wait(number, theirs, &change.before, &change.now).await?
+                        == Settlement::Waits
+                {
+                    return Ok(Settlement::Waits);
                 }
             }
-            (_, Err(reason)) | (Err(reason), _) => {
+            Err(reason) => {
                 let operation = self.operation(theirs, &[0]);
-                self.refuse(theirs.path, None, operation, &reason.to_string()).await?;
+                self.mirror.refuse(&self.path, None, operation, &reason.to_string()).await?;
             }
         }
-        self.put(theirs.id, theirs.path, Some(theirs)).await
+        self.put(Some(theirs)).await
     }
 
-    async fn take_new(&mut self, theirs: &Theirs<'_>) -> Result<Settled, MirrorError> {
-        if layout::is_internal(self.places.layout, &theirs.raw) {
-            return Ok(Settled::Done);
+    async fn take_new(&mut self, theirs: &ForeignFile) -> Result<Settlement, MirrorError> {
+        let layout = self.mirror.places.layout;
+        if layout::is_internal(layout, &theirs.raw) {
+            return Ok(Settlement::Done);
         }
-        let names = self.names().await?;
-        let (id, path, found) = (theirs.id, theirs.path, theirs.found);
-        let file = match read_task(self.places.layout, &theirs.raw, None, &names) {
+        let names = self.mirror.names().await?;
+        let file = match rules::whole_task(layout, &theirs.raw, None, &names) {
             Ok(file) => file,
             Err(reason) => {
                 let who = theirs.raw.get("createdBy").and_then(Value::as_str);
-                return self.set_aside(id, path, found, (who, &reason.to_string())).await;
+                return self.set_aside(theirs.stamp, who, &reason.to_string()).await;
             }
         };
-        let waits = self.awaits(id, &file).await?;
-        if waits == Awaits::Files || waits == Awaits::More && !self.is_abandoned(path, found.stamp)
+        let waits = self.awaits(&file).await?;
+        if waits == Awaits::Files
+            || waits == Awaits::More && !self.mirror.outlasts(&self.path, theirs.stamp)
         {
-            return Ok(Settled::Later);
+            return Ok(Settlement::Later);
         }
         let by = file.created_by.as_deref().filter(|it| names.find(it).is_some());
-        let created = match self.new_task(&file, &names) {
-            Ok(command) => self.give(theirs, by, self.operation(theirs, &[1]), command).await?,
-            Err(refusal) => Answer::Refused(refusal.to_string()),
+        let created = match rules::new_task(&file, &names, &self.mirror.memory.ids) {
+            Ok(command) => self.give(by, self.operation(theirs, &[1]), command).await?,
+            Err(refusal) => GateAnswer::Refused(refusal.to_string()),
         };
         let number = match created {
-            Answer::Done(done) => done.task(),
-            Answer::Refused(reason) => {
-                return self.set_aside(id, path, found, (by, &reason)).await;
-            }
-            Answer::Waits => return Ok(Settled::Waits),
+            GateAnswer::Done(done) => done.task(),
+            GateAnswer::Refused(reason) => return self.set_aside(theirs.stamp, by, &reason).await,
+            GateAnswer::Waits => return Ok(Settlement::Waits),
         };
-        let Some(number) = number else { return Ok(Settled::Done) };
-        Arc::make_mut(&mut self.ids).give(id, number);
-        self.look_at_those_that_await(id);
-        self.notice_taken(path, format!("{number} was created"));
+        let Some(number) = number else { return Ok(Settlement::Done) };
+        self.mirror.memory.ids_mut().give(self.id, number);
+        let waiting = self.mirror.memory.awaited.take(self.id);
+        self.mirror.work.mark_all(waiting.into_iter().map(Item::Task));
+        self.mirror.notice_taken(&self.path, format!("{number} was created"));
         let fresh = TaskFile { status: FileStatus::Pending, owner: Some(None), ..file.clone() };
-        let mut wanted = difference(&fresh, &file, Reading::Forward);
+        let steps = difference(&fresh, &file, DiffReading::Forward);
         let fresh = TaskFile { blocks: None, ..fresh };
-        if self.carry_out(&mut wanted, number, theirs, &names).await? == Settled::Waits
-            || self.let_wait(number, theirs, &fresh, &file).await? == Settled::Waits
+        if self.carry_out(steps, number, theirs, &names).await? == Settlement::Waits
+            || self.let_wait(number, theirs, &fresh, &file).await? == Settlement::Waits
         {
-            return Ok(Settled::Waits);
+            return Ok(Settlement::Waits);
         }
-        self.put(id, path, Some(theirs)).await
+        self.put(Some(theirs)).await
     }
 
-    fn new_task(&self, file: &TaskFile, names: &Names) -> Result<Command, Refusal> {
-        let assignee = file.assignee.clone().flatten();
-        let assignee = assignee.map(|it| named(&it, &|it| names.find(it))).transpose()?;
-        let blocked_by = file.waits_for.iter().flatten().map(|it| self.ids.meant(it));
-        Ok(Command::Task(TaskCommand::Create(NewTask {
-            subject: file.subject.clone().unwrap_or_default(),
-            description: file.description.clone().unwrap_or_default(),
-            assignee,
-            blocked_by: blocked_by.collect(),
-            metadata: Metadata(file.metadata.clone().unwrap_or_default()),
-            ..NewTask::default()
-        })))
+    /// What a file waits for that is still to come.
+    async fn awaits(&mut self, file: &TaskFile) -> Result<Awaits, MirrorError> {
+        let ids = Arc::clone(&self.mirror.memory.ids);
+        let waits_for = file.waits_for.clone().unwrap_or_default();
+        if waits_for.is_empty() {
+            return Ok(Awaits::Nothing);
+        }
+        let look = move |state: &State| -> Vec<FileId> {
+            let is_unknown = |id: &&String| {
+                matches!(state.resolve(&ids.meant(id)), Err(Refusal::UnknownTask { .. }))
+            };
+            waits_for.iter().filter(is_unknown).filter_map(|id| FileId::new(id)).collect()
+        };
+        let unknown = self.mirror.board.look(look).await?;
+        let present = self.present(&unknown);
+        let AwaitedFiles { awaits, first } =
+            self.mirror.memory.awaited.add(self.id, &unknown, &present);
+        self.mirror.work.mark_all(first.into_iter().map(Item::Task));
+        Ok(awaits)
+    }
+
+    /// Those of some files that are there.
+    fn present(&self, ids: &[FileId]) -> BTreeSet<FileId> {
+        let is_there = |id: &&FileId| self.mirror.places.task(id).exists();
+        ids.iter().filter(is_there).cloned().collect()
     }
 
     /// Takes steps until one is refused.
     async fn carry_out(
         &mut self,
-        wanted: &mut Vec<Wanted>,
+        steps: Vec<WantedStep>,
         number: TaskNumber,
-        theirs: &Theirs<'_>,
+        theirs: &ForeignFile,
         names: &Names,
-    ) -> Result<Settled, MirrorError> {
-        for (nth, wanted) in wanted.drain(..).enumerate() {
-            let Wanted { by, step } = self.of_who_left(wanted, number, names).await?;
+    ) -> Result<Settlement, MirrorError> {
+        for (nth, wanted) in steps.into_iter().enumerate() {
+            let status =
+                self.mirror.board.look(move |it: &State| it.tasks().status(number)).await?;
+            let WantedStep { by, step } = rules::in_leads_name(wanted, status, names);
             let nth = nth as u8 + 2;
             let what = step.to_string();
-            let ids = Arc::clone(&self.ids);
+            let ids = Arc::clone(&self.mirror.memory.ids);
             let find = |id: &str| ids.meant(id);
             let member = |text: &str| -> Option<MemberName> { names.find(text) };
             let done = match step.command(number, &find, &member) {
                 Ok(command) => {
                     let operation = self.operation(theirs, &[nth]);
-                    self.give(theirs, by.as_deref(), operation, command).await?
+                    self.give(by.as_deref(), operation, command).await?
                 }
-                Err(refusal) => Answer::Refused(refusal.to_string()),
+                Err(refusal) => GateAnswer::Refused(refusal.to_string()),
             };
             let who = by.as_deref();
             match done {
-                Answer::Done(_) => {
+                GateAnswer::Done(_) => {
                     let who = who.unwrap_or("the lead");
-                    self.notice_taken(theirs.path, format!("{number} was {what} by {who}"));
+                    self.mirror.notice_taken(&self.path, format!("{number} was {what} by {who}"));
                 }
-                Answer::Refused(reason) => {
+                GateAnswer::Refused(reason) => {
                     let operation = self.operation(theirs, &[nth | 0x80]);
-                    self.refuse(theirs.path, who, operation, &reason).await?;
-                    return Ok(Settled::Done);
+                    self.mirror.refuse(&self.path, who, operation, &reason).await?;
+                    return Ok(Settlement::Done);
                 }
-                Answer::Waits => return Ok(Settled::Waits),
+                GateAnswer::Waits => return Ok(Settlement::Waits),
             }
         }
-        Ok(Settled::Done)
+        Ok(Settlement::Done)
     }
 
-    /// Who is no member any more may have completed a task before it left. That counts if nobody else has begun the task
-    /// since, and is said in the lead's name.
-    async fn of_who_left(
-        &self,
-        wanted: Wanted,
-        number: TaskNumber,
-        names: &Names,
-    ) -> Result<Wanted, MirrorError> {
-        let Wanted { by: Some(who), step: Step::Complete { result } } = &wanted else {
-            return Ok(wanted);
-        };
-        let look = move |state: &State| state.tasks().status(number);
-        let is_free =
-            matches!(self.board.look(look).await?, Some(Status::Pending | Status::Blocked));
-        if names.find(who).is_some() || !is_free {
-            return Ok(wanted);
-        }
-        let result = result.clone().or_else(|| Some(format!("completed by {who}")));
-        Ok(Wanted { by: None, step: Step::Complete { result } })
-    }
-
-    /// Whoever touches the file of a task that it holds is alive.
+    /// A member that touches the file of a task that it holds is alive.
     async fn renew(
         &mut self,
         by: Option<String>,
-        theirs: &Theirs<'_>,
+        theirs: &ForeignFile,
         number: TaskNumber,
     ) -> Result<(), MirrorError> {
         let renew = TaskCommand::Renew { task: number.into(), attempt: None };
         let operation = self.operation(theirs, &[0]);
         // If it lost the task meanwhile, the file says so next.
-        drop(self.submit(by.as_deref(), operation, Command::Task(renew)).await?);
+        drop(self.mirror.submit(by.as_deref(), operation, Command::Task(renew)).await?);
         Ok(())
     }
 
-    /// Gives a command that a file stands for, in the name of whom it names.
+    /// Gives a command that the file stands for, in the name of the member that it names.
     async fn give(
         &mut self,
-        theirs: &Theirs<'_>,
         by: Option<&str>,
         operation: OperationId,
         command: Command,
-    ) -> Result<Answer, MirrorError> {
-        let item = Item::Task(theirs.id.clone());
+    ) -> Result<GateAnswer, MirrorError> {
+        let item = Item::Task(self.id.clone());
         let is_new = matches!(command, Command::Task(TaskCommand::Create(_)));
-        let origin = if is_new { theirs.id.origin() } else { Origin::default() };
-        let actor = tell::actor(by);
+        let origin = if is_new { self.id.origin() } else { Origin::default() };
+        let actor = rules::actor(by);
         let request = CommandRequest { operation, actor, origin, command, fence: None };
-        let anew = operation::anew(operation, self.clock.now());
-        Ok(self.gate.give(item, request, anew).await?)
+        let anew = operation::anew(operation, self.mirror.clock.now());
+        Ok(self.mirror.gate.give(item, request, anew).await?)
     }
 
-    /// What is done because of a file: `which` of all that it stands for.
-    fn operation(&self, theirs: &Theirs<'_>, which: &[u8]) -> OperationId {
-        let bytes = theirs.found.bytes.as_deref().unwrap_or_default();
-        let path = self.places.shown(theirs.path);
-        operation::of(theirs.found.stamp.at, self.clock.now(), &[path.as_bytes(), bytes, which])
+    /// What is done because of the file: `which` of all that it stands for.
+    fn operation(&self, theirs: &ForeignFile, which: &[u8]) -> OperationId {
+        let path = self.mirror.places.shown(&self.path);
+        let parts = [path.as_bytes(), &theirs.bytes, which];
+        operation::of(theirs.stamp.at, self.mirror.clock.now(), &parts)
     }
 
     /// Moves away what cannot be taken, and puts back what the board says.
     async fn set_aside(
         &mut self,
-        id: &FileId,
-        path: &Path,
-        found: &DiskFile,
-        (who, reason): (Option<&str>, &str),
-    ) -> Result<Settled, MirrorError> {
-        disk::set_aside(path).map_err(unusable(path))?;
-        let name = self.places.shown(path);
+        stamp: Stamp,
+        who: Option<&str>,
+        reason: &str,
+    ) -> Result<Settlement, MirrorError> {
+        disk::set_aside(&self.path).map_err(unusable(&self.path))?;
+        let name = self.mirror.places.shown(&self.path);
         let parts: [&[u8]; 2] = [name.as_bytes(), reason.as_bytes()];
-        let operation = operation::of(found.stamp.at, self.clock.now(), &parts);
-        self.refuse(path, who, operation, reason).await?;
-        self.wait_no_more_for(id);
-        self.put(id, path, None).await
+        let operation = operation::of(stamp.at, self.mirror.clock.now(), &parts);
+        self.mirror.refuse(&self.path, who, operation, reason).await?;
+        let waiting = self.mirror.memory.awaited.refuse(self.id);
+        self.mirror.work.mark_all(waiting.into_iter().map(Item::Task));
+        self.put(None).await
     }
 
     /// Writes what the board says, if the file does not say that already.
-    async fn put(
-        &mut self,
-        id: &FileId,
-        path: &Path,
-        theirs: Option<&Theirs<'_>>,
-    ) -> Result<Settled, MirrorError> {
+    async fn put(&mut self, theirs: Option<&ForeignFile>) -> Result<Settlement, MirrorError> {
         let kept = theirs.map(|it| &it.raw);
-        match self.ours(id, kept).await? {
-            Ours::Live(ours) => {
-                let stamp = match theirs {
-                    Some(theirs) if theirs.raw == ours.raw => Some(self.agree(theirs)?),
-                    Some(_) => self.write_task(id, path, &ours.raw, Place::Any)?,
-                    None => self.write_new(id, path, &ours).await?,
-                };
-                let Some(stamp) = stamp else { return Ok(Settled::Later) };
-                self.tasks.insert(id.clone(), Known { stamp, raw: ours.raw });
+        let ours = self.ours(kept).await?;
+        let (stamp, raw) = match (rules::put(ours, kept), theirs) {
+            (FilePut::Agree(raw), Some(theirs)) => (Some(self.agree(theirs)?), raw),
+            (FilePut::Agree(raw) | FilePut::Write(raw), _) => {
+                (self.write(&raw, TargetPlace::Any)?, raw)
             }
-            Ours::Over => {}
-            Ours::Nothing => {
-                self.tasks.remove(id);
-                disk::remove(path).map_err(unusable(path))?;
-                let note = self.places.written_task(id);
-                Noted { path, note: &note }.forget().map_err(unusable(&note))?;
-                lock::clear(self.places.layout, path);
+            (FilePut::Make(raw), _) => (self.make(&raw).await?, raw),
+            (FilePut::Leave, _) => return Ok(Settlement::Done),
+            (FilePut::Remove, _) => {
+                self.remove()?;
+                return Ok(Settlement::Done);
             }
-        }
-        Ok(Settled::Done)
+        };
+        let Some(stamp) = stamp else { return Ok(Settlement::Later) };
+        self.remember(stamp, raw);
+        Ok(Settlement::Done)
+    }
+
+    fn remove(&mut self) -> Result<(), MirrorError> {
+        self.mirror.memory.tasks.remove(self.id);
+        disk::remove(&self.path).map_err(unusable(&self.path))?;
+        let note = self.note();
+        NotedFile { path: &self.path, note: &note }.forget().map_err(unusable(&note))?;
+        lock::clear(self.mirror.places.layout, &self.path);
+        Ok(())
     }
 
     /// Writes the file of a task that had none; none if somebody made it meanwhile, or is about to. Claude Code counts ids
     /// under a lock of its own.
-    async fn write_new(
-        &mut self,
-        id: &FileId,
-        path: &Path,
-        ours: &Live,
-    ) -> Result<Option<Stamp>, MirrorError> {
-        let _lock = match self.places.layout {
+    async fn make(&mut self, raw: &Map<String, Value>) -> Result<Option<Stamp>, MirrorError> {
+        let layout = self.mirror.places.layout;
+        let _lock = match layout {
             Layout::Seeds => None,
-            Layout::Claude => match self.lock(&self.places.tasks().join(".lock")).await? {
-                None => return Ok(None),
-                lock => lock,
-            },
+            Layout::Claude => {
+                let path = self.mirror.places.tasks().join(".lock");
+                match self.mirror.lock(&path).await? {
+                    None => return Ok(None),
+                    lock => lock,
+                }
+            }
         };
-        let stamp = self.write_task(id, path, &ours.raw, Place::Empty)?;
-        if self.places.layout == Layout::Claude && stamp.is_some() {
-            self.raise_mark(id)?;
+        let stamp = self.write(raw, TargetPlace::Empty)?;
+        if layout == Layout::Claude && stamp.is_some() {
+            self.raise_mark()?;
         }
         Ok(stamp)
     }
 
-    fn write_task(
+    fn write(
         &mut self,
-        id: &FileId,
-        path: &Path,
         raw: &Map<String, Value>,
-        place: Place,
+        place: TargetPlace,
     ) -> Result<Option<Stamp>, MirrorError> {
-        let note = self.places.written_task(id);
-        let stamp = Noted { path, note: &note }.write(raw, place).map_err(unusable(path))?;
-        self.n_written += u64::from(stamp.is_some());
+        let note = self.note();
+        let noted = NotedFile { path: &self.path, note: &note };
+        let stamp = noted.write(raw, place).map_err(unusable(&self.path))?;
+        self.mirror.counts.written += u64::from(stamp.is_some());
         Ok(stamp)
     }
 
     /// Notes what a file says that somebody wrote, and the board says, too.
-    fn agree(&self, theirs: &Theirs<'_>) -> Result<Stamp, MirrorError> {
-        let (stamp, note) = (theirs.found.stamp, self.places.written_task(theirs.id));
-        let known = self.tasks.get(theirs.id);
-        if known.is_none_or(|it| it.stamp != stamp || it.raw != theirs.raw) {
-            let noted = Noted { path: theirs.path, note: &note };
+    fn agree(&self, theirs: &ForeignFile) -> Result<Stamp, MirrorError> {
+        let stamp = theirs.stamp;
+        if self.known().is_none_or(|it| it.stamp != stamp || it.raw != theirs.raw) {
+            let note = self.note();
+            let noted = NotedFile { path: &self.path, note: &note };
             noted.take(stamp, &theirs.raw).map_err(unusable(&note))?;
         }
         Ok(stamp)
     }
 
-    /// Notes that an id is used, for who counts from the highest. What is noted there already may be higher, or for others
-    /// to understand.
-    fn raise_mark(&self, id: &FileId) -> Result<(), MirrorError> {
-        let Ok(number) = id.as_str().parse::<u64>() else { return Ok(()) };
-        let is_lower = self
-            .mark()?
-            .is_none_or(|text| text.is_empty() || text.parse().is_ok_and(|it: u64| it < number));
-        if is_lower {
-            let mark = self.places.mark();
+    /// Notes that an id is used, for programs that count from the highest.
+    fn raise_mark(&self) -> Result<(), MirrorError> {
+        let Ok(number) = self.id.as_str().parse::<u64>() else { return Ok(()) };
+        if rules::is_higher(number, self.mark()?.as_deref()) {
+            let mark = self.mirror.places.mark();
             disk::put(&mark, number.to_string().as_bytes()).map_err(unusable(&mark))?;
         }
         Ok(())
@@ -503,56 +489,9 @@ impl Mirror {
 
     /// The highest id that was ever used, as it is noted.
     fn mark(&self) -> Result<Option<String>, MirrorError> {
-        let mark = self.places.mark();
+        let mark = self.mirror.places.mark();
         let found = disk::read(&mark).map_err(unusable(&mark))?;
         let text = |found: DiskFile| found.bytes.and_then(|it| String::from_utf8(it).ok());
         Ok(found.map(|it| text(it).unwrap_or_default().trim().to_owned()))
     }
-
-    async fn ours(
-        &self,
-        id: &FileId,
-        kept: Option<&Map<String, Value>>,
-    ) -> Result<Ours, MirrorError> {
-        let Some(number) = self.ids.number(id.as_str()) else { return Ok(Ours::Nothing) };
-        let (layout, ids, kept) = (self.places.layout, Arc::clone(&self.ids), kept.cloned());
-        let now = self.clock.now();
-        let look = move |state: &State| match state.tasks().shared(number) {
-            Some(task) => {
-                let raw = layout::write_task(layout, state, &task, ids.as_ref(), kept.as_ref());
-                let lease = state.team().map(|team| team.settings.lease() / 2).unwrap_or_default();
-                let is_low = task.hold.lease_until.is_some_and(|until| until.since(now) < lease);
-                let is_theirs = task.owner.as_ref().is_some_and(|it| is_external_in(state, it));
-                Ours::Live(Box::new(Live { task, raw, wants_renewal: is_low && is_theirs }))
-            }
-            None if state.tasks().status(number).is_some() => Ours::Over,
-            None => Ours::Nothing,
-        };
-        Ok(self.board.look(look).await?)
-    }
-}
-
-fn read(found: &DiskFile) -> Result<Map<String, Value>, Unreadable> {
-    let bytes = found.bytes.as_deref().ok_or_else(|| too_large(found))?;
-    layout::read_object(bytes)
-}
-
-pub(super) fn too_large(found: &DiskFile) -> Unreadable {
-    let (size, limit) = (found.stamp.size, MAX_FILE >> 20);
-    Unreadable::Shape(format!("it is not a file of at most {limit} MiB; it has {size} bytes"))
-}
-
-/// What a file says about a task, with members by the names that the board has for them.
-fn read_task(
-    layout: Layout,
-    raw: &Map<String, Value>,
-    before: Option<&Map<String, Value>>,
-    names: &Names,
-) -> Result<TaskFile, Unreadable> {
-    let mut file = layout::read_task(layout, raw, before)?;
-    let canonical = |name: Option<String>| name.map(|it| names.canonical(&it));
-    file.owner = file.owner.map(canonical);
-    file.assignee = file.assignee.map(canonical);
-    file.created_by = canonical(file.created_by);
-    Ok(file)
 }

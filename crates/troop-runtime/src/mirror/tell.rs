@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use troop_model::{Actor, ActorKind, Command, OperationId, Origin, Outgoing, Refusal};
+use troop_model::{Actor, Command, OperationId, Origin, Refusal};
 
-use super::{Mirror, MirrorError, MirrorNotice};
+use super::{Mirror, MirrorError, MirrorNotice, rules};
 use crate::{BoardError, CommandEffect, CommandRequest};
 
 impl Mirror {
-    /// Gives a command in the name of whom a file names; of the lead, if it names nobody.
+    /// Gives a command in the name of the member that a file names; of the lead, if it names nobody.
     pub(super) async fn submit(
         &self,
         by: Option<&str>,
         operation: OperationId,
         command: Command,
     ) -> Result<Result<CommandEffect, Refusal>, MirrorError> {
-        self.submit_as(actor(by), operation, command).await
+        self.submit_as(rules::actor(by), operation, command).await
     }
 
     pub(super) async fn submit_as(
@@ -24,8 +24,8 @@ impl Mirror {
         operation: OperationId,
         command: Command,
     ) -> Result<Result<CommandEffect, Refusal>, MirrorError> {
-        let request =
-            CommandRequest { operation, actor, origin: Origin::default(), command, fence: None };
+        let origin = Origin::default();
+        let request = CommandRequest { operation, actor, origin, command, fence: None };
         match self.board.submit(request).await {
             Ok(done) => Ok(Ok(done)),
             Err(BoardError::Refused(refusal)) => Ok(Err(refusal)),
@@ -43,35 +43,27 @@ impl Mirror {
     ) -> Result<(), MirrorError> {
         self.notice_refused(path, reason);
         let names = self.names().await?;
-        let to = who.and_then(|who| names.find(who)).or_else(|| names.lead().cloned());
-        let Some(to) = to else { return Ok(()) };
-        let content =
-            format!("what was written to `{}` was refused: {reason}", self.places.shown(path));
-        let told = Command::Send(Outgoing::system(to.to_string(), content));
-        // A mailbox that is full is no reason to stop.
-        drop(self.submit_as(Actor::system(), operation, told).await?);
+        let told = rules::refusal(&names, who, &self.places.shown(path), reason);
+        if let Some(told) = told {
+            // A mailbox that is full is no reason to stop.
+            drop(self.submit_as(Actor::system(), operation, told).await?);
+        }
         Ok(())
     }
 
     pub(super) fn notice_refused(&self, path: &Path, reason: &str) {
-        let (path, reason) = (self.places.shown(path), reason.to_owned());
-        self.notice(MirrorNotice::Refused { path, reason });
+        let reason = reason.to_owned();
+        self.notice(MirrorNotice::Refused { path: self.places.shown(path), reason });
     }
 
     pub(super) fn notice_taken(&self, path: &Path, what: String) {
         self.notice(MirrorNotice::Taken { path: self.places.shown(path), what });
     }
 
-    pub(super) fn notice(&self, notice: MirrorNotice) {
+    fn notice(&self, notice: MirrorNotice) {
         if let Some(notices) = &self.notices {
             // Nobody may listen any more.
             drop(notices.send(notice));
         }
     }
-}
-
-/// Whom a file names; the lead, if it names nobody.
-pub(super) fn actor(by: Option<&str>) -> Actor {
-    let name = by.unwrap_or(troop_model::LEAD_ALIASES[0]);
-    Actor { kind: ActorKind::Agent, name: name.into() }
 }

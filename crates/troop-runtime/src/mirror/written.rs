@@ -18,7 +18,7 @@ use super::disk::{self, Stamp};
 
 /// A file as troop wrote or took it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Written {
+pub(super) struct WrittenNote {
     pub(super) stamp: Stamp,
     pub(super) raw: Map<String, Value>,
     /// The name under which it was written before it was put in its place.
@@ -26,29 +26,40 @@ pub(super) struct Written {
     half: Option<String>,
 }
 
+#[cfg(test)]
+impl WrittenNote {
+    pub(super) fn made(stamp: Stamp, raw: Map<String, Value>) -> Self {
+        Self { stamp, raw, half: None }
+    }
+}
+
 /// What to do where there is a file already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TargetPlace {
     Any,
     Empty,
 }
 
 /// A file, and its note.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Noted<'a> {
+pub(super) struct NotedFile<'a> {
     pub(super) path: &'a Path,
     pub(super) note: &'a Path,
 }
 
-impl Noted<'_> {
+impl NotedFile<'_> {
     /// Writes a file and notes it; none if there is one where there must be none.
-    pub(super) fn write(self, raw: &Map<String, Value>, place: Place) -> io::Result<Option<Stamp>> {
+    pub(super) fn write(
+        self,
+        raw: &Map<String, Value>,
+        place: TargetPlace,
+    ) -> io::Result<Option<Stamp>> {
         let (half, stamp) = disk::write_beside(self.path, &disk::pretty(raw)?)?;
         let name = half.file_name().map(|it| it.to_string_lossy().into_owned());
-        let written = Written { stamp, raw: raw.clone(), half: name };
+        let written = WrittenNote { stamp, raw: raw.clone(), half: name };
         let put = self.write_next(&written).and_then(|()| match place {
-            Place::Any => disk::in_place(&half, self.path).map(|()| true),
-            Place::Empty => disk::in_empty_place(&half, self.path),
+            TargetPlace::Any => disk::in_place(&half, self.path).map(|()| true),
+            TargetPlace::Empty => disk::in_empty_place(&half, self.path),
         });
         if !matches!(put, Ok(true)) {
             drop(fs::remove_file(&half));
@@ -62,16 +73,16 @@ impl Noted<'_> {
 
     /// Notes what a file says that somebody else wrote, and that is so.
     pub(super) fn take(self, stamp: Stamp, raw: &Map<String, Value>) -> io::Result<()> {
-        self.write_next(&Written { stamp, raw: raw.clone(), half: None })?;
+        self.write_next(&WrittenNote { stamp, raw: raw.clone(), half: None })?;
         fs::rename(self.next(), self.note)
     }
 
-    fn write_next(self, written: &Written) -> io::Result<()> {
+    fn write_next(self, written: &WrittenNote) -> io::Result<()> {
         fs::write(self.next(), serde_json::to_vec(written)?)
     }
 
     /// What was written last, whoever looks; under the file's lock, so that nobody is about to write it.
-    pub(super) fn under_lock(self) -> io::Result<Option<Written>> {
+    pub(super) fn under_lock(self) -> io::Result<Option<WrittenNote>> {
         if let Some(next) = read(&self.next())? {
             if self.is_in_place(&next) {
                 fs::rename(self.next(), self.note)?;
@@ -83,7 +94,7 @@ impl Noted<'_> {
     }
 
     /// Whether a file was put in its place that was about to be. A note that is half written is older than that.
-    fn is_in_place(self, next: &Written) -> bool {
+    fn is_in_place(self, next: &WrittenNote) -> bool {
         let Some(half) = next.half.as_ref().and_then(|it| Path::new(it).file_name()) else {
             return true;
         };
@@ -104,7 +115,7 @@ impl Noted<'_> {
 }
 
 /// Reads a note. One that cannot be understood says nothing: what it is about is judged as if troop had not written it.
-pub(super) fn read(note: &Path) -> io::Result<Option<Written>> {
+pub(super) fn read(note: &Path) -> io::Result<Option<WrittenNote>> {
     let bytes = disk::read(note)?.and_then(|found| found.bytes);
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }

@@ -59,7 +59,8 @@ pub(super) fn n_words(line: &[u8]) -> usize {
 
 /// The frameworks that packages depend on, and what is wrong with packages that cannot be read.
 pub(super) fn frameworks(root: &Path, manifests: &[PathBuf]) -> (Vec<String>, Vec<String>) {
-    let (mut found, mut notes) = (BTreeSet::new(), Vec::new());
+    let mut found = BTreeSet::new();
+    let mut notes = Vec::new();
     for path in manifests {
         let read = read(&root.join(path)).map_err(|error| error.to_string());
         let package = read.and_then(|bytes| {

@@ -17,7 +17,8 @@ pub(super) fn team(
 ) -> Vec<Suggestion> {
     let mut team = Vec::new();
     let mut add = |name: &str, expertise: &str, reason: String| {
-        let (name, expertise) = (name.to_owned(), expertise.to_owned());
+        let name = name.to_owned();
+        let expertise = expertise.to_owned();
         team.push(Suggestion { name, expertise, reason });
     };
     for language in languages.iter().take(MAX_LANGUAGES) {

@@ -2,6 +2,7 @@
 
 use std::{fs, time::Duration};
 
+use tokio::time::Instant;
 use troop_model::Time;
 
 use super::{Ages, Stamp};
@@ -16,18 +17,18 @@ async fn what_is_from_tomorrow_grows_old_too() {
     let stamp = Stamp::of(&path).unwrap().unwrap();
     let yesterday = Time::from_micros(stamp.at.as_micros() - 24 * 3_600 * 1_000_000);
     let mut ages = Ages::default();
-    assert!(!ages.is_over(&path, stamp, yesterday, LIMIT));
+    assert!(ages.age(&path, stamp, yesterday, Instant::now()) <= LIMIT);
     tokio::time::advance(LIMIT / 2).await;
     // Who writes it again begins anew.
     fs::write(&path, "{{").unwrap();
     let again = Stamp::of(&path).unwrap().unwrap();
-    assert!(!ages.is_over(&path, again, yesterday, LIMIT));
+    assert!(ages.age(&path, again, yesterday, Instant::now()) <= LIMIT);
     tokio::time::advance(LIMIT * 3 / 4).await;
-    assert!(!ages.is_over(&path, again, yesterday, LIMIT));
+    assert!(ages.age(&path, again, yesterday, Instant::now()) <= LIMIT);
     tokio::time::advance(LIMIT).await;
-    assert!(ages.is_over(&path, again, yesterday, LIMIT));
+    assert!(ages.age(&path, again, yesterday, Instant::now()) > LIMIT);
     tokio::time::advance(Duration::from_secs(60)).await;
-    ages.forget_old();
+    ages.forget_old(Instant::now());
     assert!(ages.seen.is_empty());
 }
 
@@ -36,5 +37,5 @@ async fn what_is_old_by_its_own_time_is_old() {
     let folder = tempfile::tempdir().unwrap();
     let stamp = Stamp::of(folder.path()).unwrap().unwrap();
     let later = Time::from_micros(stamp.at.as_micros() + 3_000_000);
-    assert!(Ages::default().is_over(folder.path(), stamp, later, LIMIT));
+    assert!(Ages::default().age(folder.path(), stamp, later, Instant::now()) > LIMIT);
 }

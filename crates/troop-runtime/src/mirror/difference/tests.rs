@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Reading, Step, Wanted, difference};
+use super::{DiffReading, TaskStep, WantedStep, difference};
 use crate::mirror::layout::{Layout, TaskFile, read_task};
 
 fn seeds(value: &Value) -> TaskFile {
@@ -14,8 +14,8 @@ fn claude(value: &Value) -> TaskFile {
 }
 
 /// The steps, as who wants what.
-fn steps(before: &TaskFile, now: &TaskFile, reading: Reading) -> Vec<String> {
-    let show = |Wanted { by, step }: Wanted| {
+fn steps(before: &TaskFile, now: &TaskFile, reading: DiffReading) -> Vec<String> {
+    let show = |WantedStep { by, step }: WantedStep| {
         format!("{} by {}", step, by.unwrap_or_else(|| "the lead".to_owned()))
     };
     difference(before, now, reading).into_iter().map(show).collect()
@@ -52,7 +52,7 @@ fn a_change_of_hands_or_status_is_one_step() {
     ];
     for (before, now, expected) in cases {
         assert_eq!(
-            steps(&seeds(before), &seeds(&now), Reading::Whole),
+            steps(&seeds(before), &seeds(&now), DiffReading::Whole),
             expected,
             "{before} → {now}"
         );
@@ -64,16 +64,16 @@ fn who_a_client_puts_beside_a_pending_task_is_whom_it_is_reserved_for() {
     let free = claude(&json!({"status": "pending"}));
     let reserved = claude(&json!({"status": "pending", "owner": "pat"}));
     let held = claude(&json!({"status": "in_progress", "owner": "pat"}));
-    assert_eq!(steps(&free, &reserved, Reading::Whole), ["changed by the lead"]);
-    assert_eq!(steps(&reserved, &held, Reading::Whole), ["claimed by pat"]);
-    assert_eq!(steps(&reserved, &reserved, Reading::Whole), [""; 0]);
+    assert_eq!(steps(&free, &reserved, DiffReading::Whole), ["changed by the lead"]);
+    assert_eq!(steps(&reserved, &held, DiffReading::Whole), ["claimed by pat"]);
+    assert_eq!(steps(&reserved, &reserved, DiffReading::Whole), [""; 0]);
     let deleted = claude(&json!({"status": "deleted"}));
     assert_eq!(
-        steps(&free, &deleted, Reading::Whole),
+        steps(&free, &deleted, DiffReading::Whole),
         ["cancelled by the lead", "deleted by the lead"]
     );
     let done = claude(&json!({"status": "completed", "owner": "pat"}));
-    assert_eq!(steps(&done, &deleted, Reading::Whole), ["deleted by the lead"]);
+    assert_eq!(steps(&done, &deleted, DiffReading::Whole), ["deleted by the lead"]);
 }
 
 #[test]
@@ -84,11 +84,11 @@ fn what_a_file_does_not_say_has_not_changed() {
     }));
     // A program that knows seven fields drops the others.
     let now = seeds(&json!({"subject": "write", "description": "all of it", "status": "pending"}));
-    assert_eq!(difference(&before, &now, Reading::Whole), []);
+    assert_eq!(difference(&before, &now, DiffReading::Whole), []);
     let now = seeds(&json!({"dependsOn": [1, "b"], "metadata": {"mood": null, "new": 1}}));
-    let mut wanted = difference(&before, &now, Reading::Whole);
+    let mut wanted = difference(&before, &now, DiffReading::Whole);
     assert_eq!(wanted.len(), 1);
-    let Some(Wanted { by: None, step: Step::Update(edit) }) = wanted.pop() else {
+    let Some(WantedStep { by: None, step: TaskStep::Update(edit) }) = wanted.pop() else {
         panic!("not a change by the lead");
     };
     assert_eq!(edit.waits_for.unwrap(), ["1", "b"]);
@@ -111,8 +111,8 @@ fn of_two_spellings_the_one_that_changed_counts() {
 fn a_file_that_is_older_than_the_board_only_goes_forward() {
     let held = seeds(&json!({"status": "in_progress", "claimed_by": "pat"}));
     let free = seeds(&json!({"status": "pending", "claimed_by": "", "subject": "another"}));
-    assert_eq!(steps(&held, &free, Reading::Forward), [""; 0]);
-    assert_eq!(steps(&free, &held, Reading::Forward), ["claimed by pat"]);
+    assert_eq!(steps(&held, &free, DiffReading::Forward), [""; 0]);
+    assert_eq!(steps(&free, &held, DiffReading::Forward), ["claimed by pat"]);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn no_two_files_differ_without_end() {
                     .into_iter()
                     .collect();
             let file = read_task(Layout::Seeds, &file, None).unwrap();
-            assert_eq!(difference(&file, &file, Reading::Whole), [], "{file:?}");
+            assert_eq!(difference(&file, &file, DiffReading::Whole), [], "{file:?}");
         }
     }
 }

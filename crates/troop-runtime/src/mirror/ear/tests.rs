@@ -2,19 +2,19 @@
 
 use std::fs;
 
-use super::Ear;
-use crate::mirror::layout::{Layout, Places};
+use super::FolderWatch;
+use crate::mirror::layout::{Layout, MirrorPlaces};
 
 #[tokio::test]
 async fn a_folder_that_is_made_again_is_heard_of_again() {
     let folder = tempfile::tempdir().unwrap();
-    let places = Places::new(Layout::Seeds, folder.path(), "crew".parse().unwrap());
+    let places = MirrorPlaces::new(Layout::Seeds, folder.path(), "crew".parse().unwrap());
     let make = || {
         fs::create_dir_all(places.tasks()).unwrap();
         fs::create_dir_all(places.inboxes()).unwrap();
     };
     make();
-    let mut ear = Ear::new(&places);
+    let mut ear = FolderWatch::new(&places);
     fs::remove_dir_all(places.tasks()).unwrap();
     fs::remove_dir_all(places.team()).unwrap();
     make();

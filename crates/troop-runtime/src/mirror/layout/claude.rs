@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use troop_model::{Member, MessageKind, Party, Role, State, Status, Task, Team, Time};
 
 use super::{
-    FileStatus, Letter, Names, Posted, TaskFile, TaskIds, Unreadable, status_of,
+    FileStatus, InboxLetter, Names, OutgoingLetter, TaskFile, TaskIds, Unreadable, status_of,
     value::{at, object, read_data, read_text, read_texts, read_words, result},
 };
 
@@ -100,7 +100,11 @@ pub(super) fn is_of(file: &Map<String, Value>, task: &Task) -> bool {
     id.and_then(Value::as_str) == Some(task.id.to_string().as_str())
 }
 
-pub(super) fn letter(posted: &Posted, names: &Names, ids: &dyn TaskIds) -> Map<String, Value> {
+pub(super) fn letter(
+    posted: &OutgoingLetter,
+    names: &Names,
+    ids: &dyn TaskIds,
+) -> Map<String, Value> {
     let message = &posted.message;
     let is_lead = |party: &Party| names.lead().is_some_and(|lead| *party == *lead);
     // Whoever gives out work is the lead, for the client.
@@ -120,9 +124,10 @@ pub(super) fn letter(posted: &Posted, names: &Names, ids: &dyn TaskIds) -> Map<S
 }
 
 /// The JSON that stands in the text of a message which is more than words.
-fn body(posted: &Posted, from: &str, ids: &dyn TaskIds) -> Option<Value> {
-    let Posted { message, request_id: id, task } = posted;
-    let (said, at) = (&message.content, millis(message.sent_at));
+fn body(posted: &OutgoingLetter, from: &str, ids: &dyn TaskIds) -> Option<Value> {
+    let OutgoingLetter { message, request_id: id, task } = posted;
+    let said = &message.content;
+    let at = millis(message.sent_at);
     Some(match message.kind {
         MessageKind::ShutdownRequest => {
             json!({"type": "shutdown_request", "requestId": id, "from": from, "reason": said, "timestamp": at})
@@ -160,10 +165,10 @@ fn body(posted: &Posted, from: &str, ids: &dyn TaskIds) -> Option<Value> {
     })
 }
 
-pub(super) fn read_letter(file: &Map<String, Value>) -> Result<Letter, Unreadable> {
+pub(super) fn read_letter(file: &Map<String, Value>) -> Result<InboxLetter, Unreadable> {
     let missing = |key: &str| Unreadable::Shape(format!("the message has no `{key}`"));
     let text = at(file, "text").ok_or_else(|| missing("text"))?;
-    let mut letter = Letter {
+    let mut letter = InboxLetter {
         from: at(file, "from").ok_or_else(|| missing("from"))?,
         kind: MessageKind::Message,
         content: text.clone(),
@@ -182,7 +187,7 @@ pub(super) fn read_letter(file: &Map<String, Value>) -> Result<Letter, Unreadabl
     Ok(letter)
 }
 
-fn read_body(letter: &mut Letter, body: &Map<String, Value>) {
+fn read_body(letter: &mut InboxLetter, body: &Map<String, Value>) {
     let request_id = at(body, "requestId").or_else(|| at(body, "request_id"));
     let reason = || at(body, "reason").or_else(|| at(body, "feedback")).unwrap_or_default();
     match at(body, "type").as_deref() {

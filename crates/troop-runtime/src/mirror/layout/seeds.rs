@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use troop_model::{EvidenceView, Member, Message, MessageKind, State, Task, Team};
 
 use super::{
-    FileStatus, Letter, TaskFile, TaskIds, Unreadable, status_of,
+    FileStatus, InboxLetter, TaskFile, TaskIds, Unreadable, status_of,
     value::{at, newest, object, read_data, read_text, read_texts, read_words, result},
 };
 
@@ -93,7 +93,7 @@ pub(super) fn letter(message: &Message, request_id: Option<&str>) -> Map<String,
     letter
 }
 
-pub(super) fn read_letter(file: &Map<String, Value>) -> Result<Letter, Unreadable> {
+pub(super) fn read_letter(file: &Map<String, Value>) -> Result<InboxLetter, Unreadable> {
     let missing = |key: &str| Unreadable::Shape(format!("the message has no `{key}`"));
     let kind = at(file, "type").unwrap_or_default();
     let kind = match kind.as_str() {
@@ -104,7 +104,7 @@ pub(super) fn read_letter(file: &Map<String, Value>) -> Result<Letter, Unreadabl
     };
     let text = at(file, "content").or_else(|| at(file, "text")).unwrap_or_default();
     let request_id = at(file, "request_id").or_else(|| at(file, "requestId"));
-    Ok(Letter {
+    Ok(InboxLetter {
         from: at(file, "from").ok_or_else(|| missing("from"))?,
         kind,
         content: text.clone(),

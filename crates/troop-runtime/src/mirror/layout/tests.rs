@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use troop_model::MessageKind;
 
-use super::super::difference::{Reading, difference};
+use super::super::difference::{DiffReading, difference};
 use super::{FileStatus, Layout, Unreadable, read_array, read_letter, read_object, read_task};
 
 #[test]
@@ -112,10 +112,10 @@ fn read_any(bytes: &[u8]) {
         else {
             continue;
         };
-        difference(&was, &is, Reading::Whole);
-        difference(&is, &was, Reading::Forward);
+        difference(&was, &is, DiffReading::Whole);
+        difference(&is, &was, DiffReading::Forward);
         let same = read_task(layout, &file, Some(&file)).unwrap();
-        assert_eq!(difference(&same, &same, Reading::Whole), [], "{layout}");
+        assert_eq!(difference(&same, &same, DiffReading::Whole), [], "{layout}");
     }
 }
 

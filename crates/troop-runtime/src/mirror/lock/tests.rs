@@ -4,15 +4,15 @@ use std::{fs, path::Path};
 
 use troop_model::Time;
 
-use super::{Ages, Layout, Lock, Stamp, remove};
+use super::{Ages, FileLock, Layout, Stamp, remove};
 
 fn now(seconds_later: i64) -> Time {
     let micros = std::time::UNIX_EPOCH.elapsed().unwrap().as_micros() as i64;
     Time::from_micros(micros + seconds_later * 1_000_000)
 }
 
-fn take(layout: Layout, path: &Path, seconds_later: i64) -> Option<Lock> {
-    Lock::take(layout, path, &mut Ages::default(), now(seconds_later)).unwrap()
+fn take(layout: Layout, path: &Path, seconds_later: i64) -> Option<FileLock> {
+    FileLock::take(layout, path, &mut Ages::default(), now(seconds_later)).unwrap()
 }
 
 #[test]
@@ -99,5 +99,5 @@ fn a_pipe_in_the_place_of_a_lock_holds_nobody_up() {
     let lock = folder.path().join("task-7.lock");
     rustix::fs::mkfifoat(rustix::fs::CWD, &lock, rustix::fs::Mode::RWXU).unwrap();
     let path = folder.path().join("task-7.json");
-    assert!(Lock::take(Layout::Seeds, &path, &mut Ages::default(), now(0)).is_err());
+    assert!(FileLock::take(Layout::Seeds, &path, &mut Ages::default(), now(0)).is_err());
 }

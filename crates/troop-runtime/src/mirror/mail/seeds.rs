@@ -6,102 +6,125 @@ use serde_json::{Map, Value};
 use troop_model::OperationId;
 use uuid::Uuid;
 
-use super::{Inbox, Mail, Said};
+use super::{InboxVisit, LetterOutcome};
 use crate::mirror::{
-    Mirror, MirrorError, Settled,
+    MirrorError, Settlement,
     disk::{self, DiskFile},
-    layout::{self, Names, Unreadable},
-    operation, tasks, unusable,
+    layout::{self, Unreadable},
+    operation,
+    rules::{self, FolderInbox, KnownInbox, LetterCase, MissingLetter, WaitingMail},
+    unusable,
 };
 
 /// What became of a file that nobody knew.
-enum Taken {
+enum LetterFate {
     Known(Uuid),
     Gone,
     Later,
 }
 
-impl Mirror {
+impl InboxVisit<'_> {
     pub(super) async fn settle_folder(
         &mut self,
-        owner: &str,
-        mut inbox: Inbox,
-        mail: Option<Mail>,
-    ) -> Result<Settled, MirrorError> {
-        let folder = self.places.inbox(owner);
+        mut inbox: KnownInbox,
+        mail: Option<WaitingMail>,
+    ) -> Result<Settlement, MirrorError> {
         let there: BTreeSet<String> =
-            disk::list(&folder).map_err(unusable(&folder))?.into_iter().collect();
+            disk::list(&self.path).map_err(unusable(&self.path))?.into_iter().collect();
         let before = inbox.ids();
-        let mut settled = Settled::Done;
+        let mut settled = Settlement::Done;
         let mut arrived = Vec::new();
         let fresh = there.iter().filter(|it| !inbox.letters.contains_key(*it));
-        for (name, found) in in_order(&folder, fresh)? {
-            match self.take_letter(owner, &folder.join(name), found, mail.as_ref()).await? {
-                Taken::Known(id) => {
+        for (name, found) in in_order(&self.path, fresh)? {
+            match self.take_letter(&self.path.join(name), found, mail.as_ref()).await? {
+                LetterFate::Known(id) => {
                     inbox.letters.insert(name.clone(), id);
                     arrived.push(id);
                 }
-                Taken::Gone => {}
-                Taken::Later => settled = Settled::Later,
+                LetterFate::Gone => {}
+                LetterFate::Later => settled = Settlement::Later,
             }
         }
         let Some(mail) = mail else {
-            self.inboxes.remove(owner);
+            self.mirror.memory.inboxes.remove(self.owner);
             return Ok(settled);
         };
-        let mut read = self.forget_taken(owner, &mut inbox, &mail, &there, &arrived)?;
+        let mut sorted = FolderInbox::new(inbox, &there, &arrived, &mail);
+        for (name, id) in &sorted.withdrawn {
+            let path = self.path.join(name);
+            self.forget_note(*id);
+            disk::remove(&path).map_err(unusable(&path))?;
+        }
         let mut delivered = if mail.is_running { Vec::new() } else { arrived };
-        self.put_letters(owner, &mut inbox, &mail, (&mut delivered, &mut read))?;
-        self.note(owner, &before, &inbox)?;
-        self.inboxes.insert(owner.to_owned(), inbox);
-        self.record(&mail.member, delivered, read.clone()).await?;
-        read.into_iter().for_each(|id| self.forget_note(owner, id));
+        self.make_folder()?;
+        let missing = sorted.missing(&mail, &self.noted(&mail), &self.mirror.memory.ids);
+        let FolderInbox { mut inbox, read, .. } = sorted;
+        for MissingLetter { name, id, content } in missing {
+            self.mirror.write(&self.path.join(&name), &content)?;
+            inbox.letters.insert(name, id);
+            delivered.push(id);
+        }
+        self.note(&before, &inbox)?;
+        self.remember(inbox);
+        self.record(&mail.member, delivered, read).await?;
         Ok(settled)
+    }
+
+    /// Makes the folder of the inbox, and no other: a team that is gone meanwhile must not come back as an empty folder.
+    fn make_folder(&self) -> Result<(), MirrorError> {
+        match std::fs::create_dir(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(unusable(&self.path)(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Takes a file that nobody knew: one of ours from before, or what somebody put there.
     async fn take_letter(
         &mut self,
-        owner: &str,
         path: &Path,
         found: DiskFile,
-        mail: Option<&Mail>,
-    ) -> Result<Taken, MirrorError> {
-        let raw = match read(&found) {
+        mail: Option<&WaitingMail>,
+    ) -> Result<LetterFate, MirrorError> {
+        let operation = self.letter_operation(path, &found);
+        let raw = match rules::read_file(&found) {
             Ok(raw) => raw,
-            Err(Unreadable::NotJson(_)) if !self.is_abandoned(path, found.stamp) => {
-                return Ok(Taken::Later);
+            Err(Unreadable::NotJson(_)) if !self.mirror.outlasts(path, found.stamp) => {
+                return Ok(LetterFate::Later);
             }
             Err(reason) => {
-                let operation = self.letter_operation(path, &found);
                 return self.refuse_file(path, None, &reason.to_string(), operation).await;
             }
         };
-        let operation = self.letter_operation(path, &found);
         let Some(mail) = mail else {
             let reason = "there is no member of that name";
             return self.refuse_file(path, Some(&raw), reason, operation).await;
         };
-        let is_unread = |id| mail.unread.contains(&id);
-        if let Some(id) = own_id(path, &raw)
-            && (is_unread(id) || self.was_sent(id, &mail.member).await?)
-        {
-            if is_unread(id) && !mail.is_running {
-                return Ok(Taken::Known(id));
+        let withdrawn = match rules::letter_case(path, &raw, mail) {
+            LetterCase::Lies(id) => return Ok(LetterFate::Known(id)),
+            LetterCase::Withdrawn(id) => Some(id),
+            LetterCase::WithdrawnIfLogged(id) => {
+                self.was_sent(id, &mail.member).await?.then_some(id)
             }
-            self.forget_note(owner, id);
+            LetterCase::New => None,
+        };
+        if let Some(id) = withdrawn {
+            self.forget_note(id);
             disk::remove(path).map_err(unusable(path))?;
-            return Ok(Taken::Gone);
+            return Ok(LetterFate::Gone);
         }
         match self.say(&mail.member, &raw, operation).await? {
-            Said::Refused(reason) => self.refuse_file(path, Some(&raw), &reason, operation).await,
-            Said::Sent(id) => {
-                self.notice_taken(path, format!("a message to {}", mail.member));
+            LetterOutcome::Refused(reason) => {
+                self.refuse_file(path, Some(&raw), &reason, operation).await
+            }
+            LetterOutcome::Sent(id) => {
+                self.mirror.notice_taken(path, format!("a message to {}", mail.member));
                 if mail.is_running {
                     disk::remove(path).map_err(unusable(path))?;
-                    return Ok(Taken::Gone);
+                    return Ok(LetterFate::Gone);
                 }
-                Ok(Taken::Known(id))
+                Ok(LetterFate::Known(id))
             }
         }
     }
@@ -112,95 +135,21 @@ impl Mirror {
         raw: Option<&Map<String, Value>>,
         reason: &str,
         operation: OperationId,
-    ) -> Result<Taken, MirrorError> {
+    ) -> Result<LetterFate, MirrorError> {
         disk::set_aside(path).map_err(unusable(path))?;
         let operation = OperationId(operation.nth_id(0x100));
         self.refuse_letter(path, raw, reason, operation).await?;
-        Ok(Taken::Gone)
-    }
-
-    /// Forgets files that are gone or need not be there; gives the messages that were taken.
-    fn forget_taken(
-        &mut self,
-        owner: &str,
-        inbox: &mut Inbox,
-        mail: &Mail,
-        there: &BTreeSet<String>,
-        arrived: &[Uuid],
-    ) -> Result<Vec<Uuid>, MirrorError> {
-        let mut read = Vec::new();
-        for (name, id) in std::mem::take(&mut inbox.letters) {
-            let is_unread = mail.unread.contains(&id) || arrived.contains(&id);
-            if !there.contains(&name) {
-                read.extend((is_unread && !mail.is_running).then_some(id));
-            } else if is_unread && !mail.is_running {
-                inbox.letters.insert(name, id);
-            } else {
-                // It was read in another way, or will be.
-                let path = self.places.inbox(owner).join(&name);
-                self.forget_note(owner, id);
-                disk::remove(&path).map_err(unusable(&path))?;
-            }
-        }
-        Ok(read)
-    }
-
-    /// Puts what waits for somebody into its inbox. What lay there before nobody looked, and is gone, was read.
-    fn put_letters(
-        &mut self,
-        owner: &str,
-        inbox: &mut Inbox,
-        mail: &Mail,
-        (delivered, read): (&mut Vec<Uuid>, &mut Vec<Uuid>),
-    ) -> Result<(), MirrorError> {
-        let folder = self.places.inbox(owner);
-        // Only this one: a team that is gone meanwhile must not come back as an empty folder.
-        match std::fs::create_dir(&folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(unusable(&folder)(error));
-            }
-            _ => {}
-        }
-        if mail.is_running {
-            return Ok(());
-        }
-        let there: BTreeSet<Uuid> = inbox.letters.values().copied().collect();
-        for posted in &mail.missing {
-            let message = &posted.message;
-            if there.contains(&message.id) {
-                continue;
-            }
-            if self.is_noted(owner, message.id) {
-                read.push(message.id);
-                continue;
-            }
-            let name = file_name(message.id);
-            let letter = layout::write_letter(
-                self.places.layout,
-                posted,
-                &Names::default(),
-                self.ids.as_ref(),
-            );
-            self.write(&folder.join(&name), &Value::Object(letter))?;
-            inbox.letters.insert(name, message.id);
-            delivered.push(message.id);
-        }
-        Ok(())
+        Ok(LetterFate::Gone)
     }
 
     fn letter_operation(&self, path: &Path, found: &DiskFile) -> OperationId {
         let bytes = found.bytes.as_deref().unwrap_or_default();
-        let shown = self.places.shown(path);
-        operation::of(found.stamp.at, self.clock.now(), &[shown.as_bytes(), bytes])
+        let shown = self.mirror.places.shown(path);
+        operation::of(found.stamp.at, self.mirror.clock.now(), &[shown.as_bytes(), bytes])
     }
 }
 
-fn read(found: &DiskFile) -> Result<Map<String, Value>, Unreadable> {
-    layout::read_object(found.bytes.as_deref().ok_or_else(|| tasks::too_large(found))?)
-}
-
-/// Files in the order in which they were written, as far as they say or the system knows: whoever says a second thing means
-/// the first one as said.
+/// Files in the order in which they were written, as far as they say or the system knows: a second message builds on the first.
 fn in_order<'a>(
     folder: &Path,
     names: impl Iterator<Item = &'a String>,
@@ -209,22 +158,10 @@ fn in_order<'a>(
     for name in names {
         let path = folder.join(name);
         if let Some(found) = disk::read(&path).map_err(unusable(&path))? {
-            let said_at = read(&found).ok().and_then(|raw| layout::said_at(&raw));
+            let said_at = rules::read_file(&found).ok().and_then(|raw| layout::said_at(&raw));
             letters.push((said_at.unwrap_or(found.stamp.at), name, found));
         }
     }
     letters.sort_by_key(|(at, name, _)| (*at, *name));
     Ok(letters.into_iter().map(|(_, name, found)| (name, found)).collect())
-}
-
-fn file_name(id: Uuid) -> String {
-    format!("msg-{id}.json")
-}
-
-/// The message that a file of ours holds.
-fn own_id(path: &Path, raw: &Map<String, Value>) -> Option<Uuid> {
-    let is_stored = raw.get("stored").and_then(Value::as_bool) == Some(true);
-    let name = path.file_name()?.to_str()?;
-    let id = name.strip_prefix("msg-")?.strip_suffix(".json")?.parse().ok();
-    id.filter(|_| is_stored)
 }

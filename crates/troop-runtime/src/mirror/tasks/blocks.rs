@@ -1,85 +1,85 @@
 //! What a file says that waits for its task. That is so when the other task says it, so it is made there.
 
-use troop_model::{Command, Refusal, State, TaskCommand, TaskNumber, TaskUpdate};
+use std::sync::Arc;
 
-use super::{Theirs, layout};
+use troop_model::{State, TaskNumber};
+
+use super::{ForeignFile, TaskVisit};
 use crate::mirror::{
-    Mirror, MirrorError, Settled, disk, gate::Answer, ids::FileId, layout::TaskFile, unusable,
+    MirrorError, Settlement, disk,
+    gate::GateAnswer,
+    ids::FileId,
+    layout::{self, TaskFile},
+    rules::{self, BlockCase},
+    unusable,
 };
 
-impl Mirror {
+impl TaskVisit<'_> {
     /// Lets those tasks wait for this one of which its file says so, and did not before.
     pub(super) async fn let_wait(
         &mut self,
         number: TaskNumber,
-        theirs: &Theirs<'_>,
+        theirs: &ForeignFile,
         before: &TaskFile,
         now: &TaskFile,
-    ) -> Result<Settled, MirrorError> {
-        let Some(now) = &now.blocks else { return Ok(Settled::Done) };
+    ) -> Result<Settlement, MirrorError> {
+        let Some(now) = &now.blocks else { return Ok(Settlement::Done) };
         let before = before.blocks.as_deref().unwrap_or_default();
         for other in now.iter().filter(|it| !before.contains(it)) {
-            if self.waits_already(other, number, theirs).await? {
+            if self.waits_already(other, number).await? {
                 continue;
             }
-            let change =
-                TaskUpdate { add_blocked_by: vec![number.into()], ..TaskUpdate::default() };
-            let (task, change) = (self.ids.meant(other), Box::new(change));
-            let command = Command::Task(TaskCommand::Update { task, change });
+            let command = rules::blocks(&self.mirror.memory.ids, other, number);
             let operation = self.operation(theirs, other.as_bytes());
-            match self.give(theirs, None, operation, command).await? {
-                Answer::Done(_) => {
+            match self.give(None, operation, command).await? {
+                GateAnswer::Done(_) => {
                     let what = format!("{number} comes before `{other}` now");
-                    self.notice_taken(theirs.path, what);
+                    self.mirror.notice_taken(&self.path, what);
                 }
-                Answer::Refused(reason) => {
+                GateAnswer::Refused(reason) => {
                     let reason = format!("`blocks` has `{other}`: {reason}");
                     self.refuse_block(theirs, other, &reason).await?;
                 }
-                Answer::Waits => return Ok(Settled::Waits),
+                GateAnswer::Waits => return Ok(Settlement::Waits),
             }
         }
         for other in before.iter().filter(|it| !now.contains(it)) {
-            if FileId::new(other).is_some_and(|it| !self.places.task(&it).exists()) {
-                // Whoever deletes a task takes it out of what others say.
+            if FileId::new(other).is_some_and(|it| !self.mirror.places.task(&it).exists()) {
+                // A program that deletes a task takes it out of what others say.
                 continue;
             }
             let reason =
                 format!("`blocks` no longer has `{other}`; remove it from `blockedBy` there");
             self.refuse_block(theirs, other, &reason).await?;
         }
-        Ok(Settled::Done)
+        Ok(Settlement::Done)
     }
 
     async fn refuse_block(
         &mut self,
-        theirs: &Theirs<'_>,
+        theirs: &ForeignFile,
         other: &str,
         reason: &str,
     ) -> Result<(), MirrorError> {
         let operation = self.operation(theirs, &[other.as_bytes(), &[0x80]].concat());
-        self.refuse(theirs.path, None, operation, reason).await
+        self.mirror.refuse(&self.path, None, operation, reason).await
     }
 
     /// Whether a task waits for this one on the board, or its own file says so and was not taken yet.
-    async fn waits_already(
-        &self,
-        other: &str,
-        number: TaskNumber,
-        theirs: &Theirs<'_>,
-    ) -> Result<bool, MirrorError> {
-        let meant = self.ids.meant(other);
-        let look = move |state: &State| {
-            let found = state.resolve(&meant).map(|it| state.tasks().shared(it));
-            found
-                .map(|task| task.is_some_and(|it| it.blocked_by.iter().any(|it| it.task == number)))
+    async fn waits_already(&self, other: &str, number: TaskNumber) -> Result<bool, MirrorError> {
+        let ids = Arc::clone(&self.mirror.memory.ids);
+        let named = other.to_owned();
+        let look = move |state: &State| rules::block_case(state, &ids, &named, number);
+        let id = match self.mirror.board.look(look).await? {
+            BlockCase::Waits => return Ok(true),
+            BlockCase::Free => return Ok(false),
+            BlockCase::AskFile(id) => id,
         };
-        let waits = self.board.look(look).await?;
-        let id = FileId::new(other).filter(|_| matches!(waits, Err(Refusal::UnknownTask { .. })));
-        let Some(path) = id.map(|id| self.places.task(&id)) else { return Ok(waits == Ok(true)) };
+        let path = self.mirror.places.task(&id);
         let found = disk::read(&path).map_err(unusable(&path))?;
-        let raw = found.and_then(|it| super::read(&it).ok());
-        let file = raw.and_then(|raw| layout::read_task(self.places.layout, &raw, None).ok());
-        Ok(file.is_some_and(|it| it.waits_for.iter().flatten().any(|it| it == theirs.id.as_str())))
+        let raw = found.and_then(|it| rules::read_file(&it).ok());
+        let layout = self.mirror.places.layout;
+        let file = raw.and_then(|raw| layout::read_task(layout, &raw, None).ok());
+        Ok(file.is_some_and(|it| it.waits_for.iter().flatten().any(|it| it == self.id.as_str())))
     }
 }

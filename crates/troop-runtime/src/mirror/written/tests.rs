@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use super::{super::disk, Noted, Place, Written};
+use super::{super::disk, NotedFile, TargetPlace, WrittenNote};
 
 struct Desk {
     _folder: TempDir,
@@ -24,8 +24,8 @@ fn says(word: &str) -> Map<String, Value> {
 }
 
 impl Desk {
-    fn noted(&self) -> Noted<'_> {
-        Noted { path: &self.path, note: &self.note }
+    fn noted(&self) -> NotedFile<'_> {
+        NotedFile { path: &self.path, note: &self.note }
     }
 
     fn last(&self) -> Option<Map<String, Value>> {
@@ -37,7 +37,7 @@ impl Desk {
         let raw = says(word);
         let (half, stamp) = disk::write_beside(&self.path, &disk::pretty(&raw).unwrap()).unwrap();
         let name = half.file_name().unwrap().to_str().unwrap().to_owned();
-        self.noted().write_next(&Written { stamp, raw, half: Some(name) }).unwrap();
+        self.noted().write_next(&WrittenNote { stamp, raw, half: Some(name) }).unwrap();
         half
     }
 }
@@ -46,8 +46,8 @@ impl Desk {
 fn what_was_written_last_is_known_to_who_comes_later() {
     let desk = desk();
     assert_eq!(desk.last(), None);
-    desk.noted().write(&says("pending"), Place::Empty).unwrap().unwrap();
-    desk.noted().write(&says("in_progress"), Place::Any).unwrap().unwrap();
+    desk.noted().write(&says("pending"), TargetPlace::Empty).unwrap().unwrap();
+    desk.noted().write(&says("in_progress"), TargetPlace::Any).unwrap().unwrap();
     // Whatever becomes of the file.
     fs::write(&desk.path, "{}").unwrap();
     assert_eq!(desk.last(), Some(says("in_progress")));
@@ -59,7 +59,7 @@ fn what_was_written_last_is_known_to_who_comes_later() {
 fn a_file_that_is_there_is_not_written_over_and_nothing_is_noted() {
     let desk = desk();
     fs::write(&desk.path, "theirs").unwrap();
-    assert_eq!(desk.noted().write(&says("pending"), Place::Empty).unwrap(), None);
+    assert_eq!(desk.noted().write(&says("pending"), TargetPlace::Empty).unwrap(), None);
     assert_eq!((fs::read(&desk.path).unwrap(), desk.last()), (b"theirs".to_vec(), None));
     let left: Vec<_> = fs::read_dir(desk.path.parent().unwrap()).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
@@ -68,7 +68,7 @@ fn a_file_that_is_there_is_not_written_over_and_nothing_is_noted() {
 #[test]
 fn who_is_killed_before_the_file_is_in_its_place_has_not_written_it() {
     let desk = desk();
-    desk.noted().write(&says("pending"), Place::Any).unwrap();
+    desk.noted().write(&says("pending"), TargetPlace::Any).unwrap();
     desk.begin("in_progress");
     assert_eq!(desk.last(), Some(says("pending")));
     // Not even the note was whole.
@@ -78,13 +78,13 @@ fn who_is_killed_before_the_file_is_in_its_place_has_not_written_it() {
 
 #[test]
 fn who_is_killed_after_that_has() {
-    for place in [Place::Any, Place::Empty] {
+    for place in [TargetPlace::Any, TargetPlace::Empty] {
         let desk = desk();
         let half = desk.begin("in_progress");
         match place {
-            Place::Any => disk::in_place(&half, &desk.path).unwrap(),
+            TargetPlace::Any => disk::in_place(&half, &desk.path).unwrap(),
             // It has both names for a moment.
-            Place::Empty => fs::hard_link(&half, &desk.path).unwrap(),
+            TargetPlace::Empty => fs::hard_link(&half, &desk.path).unwrap(),
         }
         assert_eq!(desk.last(), Some(says("in_progress")), "{place:?}");
     }

@@ -381,7 +381,7 @@ async fn who_works_elsewhere_has_no_folder_here_and_nothing_of_it_is_merged() {
     mirror.pass().await.unwrap();
     stage.until("it is done", is_done(1)).await;
     let trace = stage.trace().await;
-    assert!(!trace.iter().any(|kind| kind == "task.proof.merged"), "{trace:?}");
+    assert!(!trace.iter().any(|kind| kind == "task.merged"), "{trace:?}");
     let branches = git(&project.path(), &["branch", "--list"]);
     assert!(!branches.contains("pat"), "{branches}");
 }

@@ -1,0 +1,346 @@
+//! What becomes of an inbox: which of its messages are the board's, which are new, and which were read.
+//!
+//! A message that waits for somebody whom nobody runs is put into its inbox, and that is its delivery; when it is gone from where
+//! it lay, it was read. What others put there is said on the board.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use serde_json::{Map, Value};
+use troop_model::{MemberName, Party, State};
+use uuid::Uuid;
+
+use super::letter::request_id;
+use crate::{
+    disk::{MAX_FILE, Stamp},
+    mirror::{
+        ids::Ids,
+        layout::{self, Layout, Names, OutgoingLetter},
+    },
+};
+
+/// The field that names a message where an inbox is one file.
+const ID: &str = "msg_id";
+
+/// What lies in an inbox, as far as it is known.
+#[derive(Clone, Debug, Default)]
+pub(in crate::mirror) struct KnownInbox {
+    /// The messages, by the name of the file or of the entry.
+    pub(in crate::mirror) letters: BTreeMap<String, Uuid>,
+    /// The file's, where an inbox is one.
+    pub(in crate::mirror) stamp: Option<Stamp>,
+}
+
+impl KnownInbox {
+    pub(in crate::mirror) fn ids(&self) -> BTreeSet<Uuid> {
+        self.letters.values().copied().collect()
+    }
+}
+
+/// What the board knows about somebody's mail.
+#[derive(Clone, Debug)]
+pub(in crate::mirror) struct WaitingMail {
+    pub(in crate::mirror) member: MemberName,
+    /// Whether it gets its mail in another way, because troop runs it.
+    pub(in crate::mirror) is_running: bool,
+    pub(in crate::mirror) unread: BTreeSet<Uuid>,
+    /// Unread messages that are not known to lie in the inbox.
+    pub(in crate::mirror) missing: Vec<OutgoingLetter>,
+}
+
+/// What waits for somebody, of which `known` lies in its inbox; none if the board does not know the owner.
+pub(in crate::mirror) fn waiting_mail(
+    state: &State,
+    owner: &str,
+    known: &BTreeSet<Uuid>,
+) -> Option<WaitingMail> {
+    let member = state.find_member(owner).ok()?;
+    let reader = Party::member(&member.name);
+    let mut unread = BTreeSet::new();
+    let mut missing = Vec::new();
+    for message in state.mailbox().unread_of(&reader) {
+        unread.insert(message.id);
+        if !known.contains(&message.id) {
+            let request_id = request_id(state, message);
+            let task = message.task.and_then(|it| state.tasks().shared(it));
+            missing.push(OutgoingLetter { message: message.clone(), request_id, task });
+        }
+    }
+    let is_running = member.is_running();
+    Some(WaitingMail { is_running, member: member.name.clone(), unread, missing })
+}
+
+impl WaitingMail {
+    /// Whether nothing is to be done about an inbox that is as it was seen last.
+    pub(in crate::mirror) fn is_in(&self, inbox: &KnownInbox) -> bool {
+        let stays = |id| self.unread.contains(id) && !self.is_running;
+        (self.missing.is_empty() || self.is_running) && inbox.letters.values().all(stays)
+    }
+}
+
+/// The message of the board that an entry says it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mirror) enum ClaimedId {
+    Known(Uuid),
+    /// If the log says that it was sent to this member. Another program may give its own messages such names, too.
+    IfLogged(Uuid),
+    Nothing,
+}
+
+pub(in crate::mirror) fn claimed_id(
+    entry: &Map<String, Value>,
+    before: &KnownInbox,
+    mail: &WaitingMail,
+) -> ClaimedId {
+    let Some(name) = entry.get(ID).and_then(Value::as_str) else { return ClaimedId::Nothing };
+    if let Some(id) = before.letters.get(name) {
+        return ClaimedId::Known(*id);
+    }
+    match name.parse::<Uuid>() {
+        Ok(id) if !is_read_entry(entry) && mail.unread.contains(&id) => ClaimedId::Known(id),
+        Ok(id) if !is_read_entry(entry) => ClaimedId::IfLogged(id),
+        _ => ClaimedId::Nothing,
+    }
+}
+
+/// What becomes of an entry of an inbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mirror) enum EntryCase {
+    /// It was read in another way. A client that keeps what it read keeps it.
+    ReadElsewhere(Uuid),
+    /// Its owner has read it here.
+    Read(Uuid),
+    /// troop runs its owner by now, and brings it in another way.
+    Withdrawn(Uuid),
+    /// It waits there.
+    Lies(Uuid),
+    /// It is nobody else's matter.
+    Kept,
+    /// Somebody put it there, and it is to be said on the board.
+    New,
+}
+
+/// `known` is the message of the board that it is.
+pub(in crate::mirror) fn entry_case(
+    entry: &Map<String, Value>,
+    known: Option<Uuid>,
+    mail: &WaitingMail,
+    names: &Names,
+) -> EntryCase {
+    match known {
+        Some(id) if !mail.unread.contains(&id) => EntryCase::ReadElsewhere(id),
+        Some(id) if is_read_entry(entry) => EntryCase::Read(id),
+        Some(id) if mail.is_running => EntryCase::Withdrawn(id),
+        Some(id) => EntryCase::Lies(id),
+        None if is_read_entry(entry) => EntryCase::Kept,
+        // The client notes there what it takes on by itself.
+        None if names.is_same(entry.get("from"), &mail.member) => EntryCase::Kept,
+        None => EntryCase::New,
+    }
+}
+
+/// An inbox that is one file, as it is to be.
+#[derive(Debug, Default)]
+pub(in crate::mirror) struct SortedInbox {
+    pub(in crate::mirror) entries: Vec<Value>,
+    pub(in crate::mirror) inbox: KnownInbox,
+    pub(in crate::mirror) delivered: Vec<Uuid>,
+    pub(in crate::mirror) read: Vec<Uuid>,
+}
+
+impl SortedInbox {
+    /// Adds what lies there and is not new. The message of which no note is needed any more.
+    pub(in crate::mirror) fn add(&mut self, value: &Value, case: EntryCase) -> Option<Uuid> {
+        let name = value.get(ID).and_then(Value::as_str);
+        match case {
+            EntryCase::ReadElsewhere(id) => {
+                self.entries.extend(is_read(value).then(|| value.clone()));
+                return Some(id);
+            }
+            EntryCase::Withdrawn(id) => return Some(id),
+            EntryCase::Read(id) => self.read.push(id),
+            EntryCase::Lies(id) => {
+                self.inbox.letters.insert(name.unwrap_or_default().to_owned(), id);
+            }
+            EntryCase::Kept | EntryCase::New => {}
+        }
+        self.entries.push(value.clone());
+        None
+    }
+
+    /// Adds what somebody put there, and what is on the board now.
+    pub(in crate::mirror) fn add_taken(&mut self, entry: &Map<String, Value>, id: Uuid) {
+        let mut entry = entry.clone();
+        let name = entry.entry(ID).or_insert_with(|| Value::from(id.to_string()));
+        let name = name.as_str().map_or_else(|| id.to_string(), str::to_owned);
+        self.inbox.letters.insert(name, id);
+        self.entries.push(Value::Object(entry));
+        self.delivered.push(id);
+    }
+
+    /// Counts as read what lay there before, and is gone.
+    pub(in crate::mirror) fn add_gone(&mut self, before: &KnownInbox, mail: &WaitingMail) {
+        let still = self.inbox.ids();
+        let is_gone =
+            |id: &&Uuid| !still.contains(*id) && mail.unread.contains(*id) && !mail.is_running;
+        self.read.extend(before.letters.values().filter(is_gone));
+    }
+
+    /// Adds what waits for the owner, as far as there is room. Of that, `noted` lay there before nobody looked: it was read.
+    pub(in crate::mirror) fn add_missing(
+        &mut self,
+        mail: &WaitingMail,
+        noted: &BTreeSet<Uuid>,
+        names: &Names,
+        ids: &Ids,
+    ) {
+        if mail.is_running {
+            return;
+        }
+        let there = self.inbox.ids();
+        let mut n_bytes: u64 = self.entries.iter().map(size).sum();
+        for posted in &mail.missing {
+            let id = posted.message.id;
+            if there.contains(&id) || self.read.contains(&id) {
+                continue;
+            }
+            if noted.contains(&id) {
+                self.read.push(id);
+                continue;
+            }
+            let letter = layout::write_letter(Layout::Claude, posted, names, ids);
+            let letter = Value::Object(letter);
+            n_bytes += size(&letter);
+            while n_bytes > MAX_FILE
+                && let Some(nth) = self.entries.iter().position(is_read)
+            {
+                n_bytes -= size(&self.entries.remove(nth));
+            }
+            if n_bytes > MAX_FILE {
+                // Nobody reads a file that is too large. What comes next waits until something was read.
+                break;
+            }
+            self.entries.push(letter);
+            self.inbox.letters.insert(id.to_string(), id);
+            self.delivered.push(id);
+        }
+    }
+}
+
+pub(in crate::mirror) fn is_read(entry: &Value) -> bool {
+    entry.as_object().is_some_and(is_read_entry)
+}
+
+fn is_read_entry(entry: &Map<String, Value>) -> bool {
+    entry.get("read").and_then(Value::as_bool) == Some(true)
+}
+
+/// How many bytes an entry takes, at most.
+fn size(entry: &Value) -> u64 {
+    serde_json::to_vec_pretty(std::slice::from_ref(entry)).map_or(0, |it| it.len() as u64)
+}
+
+/// What becomes of a file in an inbox that is a folder, and that was not known to lie there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mirror) enum LetterCase {
+    /// The board's own, which waits there.
+    Lies(Uuid),
+    /// The board's own, which was read or comes in another way.
+    Withdrawn(Uuid),
+    /// The board's own, if the log says that it was sent to this member: then it was read.
+    WithdrawnIfLogged(Uuid),
+    /// Somebody put it there, and it is to be said on the board.
+    New,
+}
+
+pub(in crate::mirror) fn letter_case(
+    path: &Path,
+    raw: &Map<String, Value>,
+    mail: &WaitingMail,
+) -> LetterCase {
+    match own_id(path, raw) {
+        None => LetterCase::New,
+        Some(id) if !mail.unread.contains(&id) => LetterCase::WithdrawnIfLogged(id),
+        Some(id) if mail.is_running => LetterCase::Withdrawn(id),
+        Some(id) => LetterCase::Lies(id),
+    }
+}
+
+/// The message that a file holds which troop wrote.
+fn own_id(path: &Path, raw: &Map<String, Value>) -> Option<Uuid> {
+    let is_stored = raw.get("stored").and_then(Value::as_bool) == Some(true);
+    let name = path.file_name()?.to_str()?;
+    let id = name.strip_prefix("msg-")?.strip_suffix(".json")?.parse().ok();
+    id.filter(|_| is_stored)
+}
+
+/// An inbox that is a folder, as it is to be.
+#[derive(Debug, Default)]
+pub(in crate::mirror) struct FolderInbox {
+    pub(in crate::mirror) inbox: KnownInbox,
+    /// Files to remove, and the messages in them.
+    pub(in crate::mirror) withdrawn: Vec<(String, Uuid)>,
+    pub(in crate::mirror) read: Vec<Uuid>,
+}
+
+/// A file that is to be put into an inbox.
+#[derive(Debug)]
+pub(in crate::mirror) struct MissingLetter {
+    pub(in crate::mirror) name: String,
+    pub(in crate::mirror) id: Uuid,
+    pub(in crate::mirror) content: Value,
+}
+
+impl FolderInbox {
+    /// Sorts what is known to lie there: what is gone was read; what was read or comes in another way is taken away.
+    pub(in crate::mirror) fn new(
+        known: KnownInbox,
+        there: &BTreeSet<String>,
+        arrived: &[Uuid],
+        mail: &WaitingMail,
+    ) -> Self {
+        let mut sorted = Self::default();
+        for (name, id) in known.letters {
+            let is_unread = mail.unread.contains(&id) || arrived.contains(&id);
+            if !there.contains(&name) {
+                sorted.read.extend((is_unread && !mail.is_running).then_some(id));
+            } else if is_unread && !mail.is_running {
+                sorted.inbox.letters.insert(name, id);
+            } else {
+                sorted.withdrawn.push((name, id));
+            }
+        }
+        sorted
+    }
+
+    /// What waits for the owner and is to be put there. Of what waits, `noted` lay there before nobody looked: it was read.
+    pub(in crate::mirror) fn missing(
+        &mut self,
+        mail: &WaitingMail,
+        noted: &BTreeSet<Uuid>,
+        ids: &Ids,
+    ) -> Vec<MissingLetter> {
+        if mail.is_running {
+            return Vec::new();
+        }
+        let there = self.inbox.ids();
+        let mut missing = Vec::new();
+        for posted in &mail.missing {
+            let id = posted.message.id;
+            if there.contains(&id) {
+                continue;
+            }
+            if noted.contains(&id) {
+                self.read.push(id);
+                continue;
+            }
+            let names = Names::default();
+            let letter = layout::write_letter(Layout::Seeds, posted, &names, ids);
+            let content = Value::Object(letter);
+            missing.push(MissingLetter { name: format!("msg-{id}.json"), id, content });
+        }
+        missing
+    }
+}

@@ -1,0 +1,124 @@
+//! Messages between files and the board: what a letter says as a command, and whom a refusal is told.
+
+use std::borrow::Borrow;
+
+use troop_model::{
+    Actor, ActorKind, Command, Event, Fact, MemberName, MemberState, Message, MessageKind,
+    Outgoing, State,
+};
+use uuid::Uuid;
+
+use crate::mirror::layout::{InboxLetter, Names};
+
+/// How the summary of a request begins that has another id in the files than here.
+const REQUEST: &str = "request ";
+
+/// The command that says on the board what somebody put into an inbox.
+pub(in crate::mirror) fn outgoing(
+    state: &State,
+    to: &MemberName,
+    from: &str,
+    mut letter: InboxLetter,
+) -> Command {
+    let asked = match letter.kind {
+        MessageKind::ShutdownResponse => Some(MessageKind::ShutdownRequest),
+        MessageKind::PlanApprovalResponse => Some(MessageKind::PlanApprovalRequest),
+        MessageKind::Message
+        | MessageKind::Broadcast
+        | MessageKind::System
+        | MessageKind::ShutdownRequest
+        | MessageKind::PlanApprovalRequest
+        | MessageKind::PermissionRequest
+        | MessageKind::PermissionResponse
+        | MessageKind::Idle
+        | MessageKind::TaskAssignment => None,
+    };
+    let mut request_id = None;
+    if let Some(kind) = asked {
+        let answer = RequestAnswer { kind, asker: to, answerer: from };
+        request_id = answer.open_request(state, letter.request_id.as_deref());
+        letter.approve.get_or_insert(true);
+        if request_id.is_none() && letter.request_id.is_some() {
+            // Nobody here asked that, so it is told as it stands.
+            letter.kind = MessageKind::Message;
+            letter.content = letter.text;
+        }
+    } else if let Some(id) = letter.request_id.filter(|_| letter.summary.is_none()) {
+        letter.summary = Some(format!("{REQUEST}{id}"));
+    }
+    let InboxLetter { kind, content, summary, approve, .. } = letter;
+    let to = to.to_string();
+    let plain = Outgoing::new(to, kind, content);
+    Command::Send(Outgoing { summary, request_id, approve, ..plain })
+}
+
+/// An answer to a request of some kind.
+struct RequestAnswer<'a> {
+    kind: MessageKind,
+    asker: &'a MemberName,
+    answerer: &'a str,
+}
+
+impl RequestAnswer<'_> {
+    /// The open request that it means: by its id here, or by what its asker calls it. An answer that names none means the
+    /// last one.
+    fn open_request(&self, state: &State, meant: Option<&str>) -> Option<Uuid> {
+        let open = state.requests().filter(|(_, it)| {
+            it.kind == self.kind && it.from == *self.asker && it.to.as_str() == self.answerer
+        });
+        let Some(meant) = meant else { return open.max_by_key(|(_, it)| it.at).map(|(id, _)| *id) };
+        if let Ok(id) = meant.parse() {
+            // If there is no such request, the board says so.
+            return Some(id);
+        }
+        let mut open = open.map(|(id, _)| *id);
+        open.find(|id| called(state, *id).as_deref() == Some(meant))
+    }
+}
+
+/// The request that a message is or answers, as its asker calls it.
+pub(super) fn request_id(state: &State, message: &Message) -> Option<String> {
+    let id = message.request_id?;
+    Some(called(state, id).unwrap_or_else(|| id.to_string()))
+}
+
+/// What a request that came through a file is called there.
+fn called(state: &State, request: Uuid) -> Option<String> {
+    let message = state.mailbox().iter().find(|it| it.id == request)?;
+    Some(message.summary.as_deref()?.strip_prefix(REQUEST)?.to_owned())
+}
+
+/// The message that was sent.
+pub(in crate::mirror) fn sent<E: Borrow<Event>>(events: &[E]) -> Option<Uuid> {
+    events.iter().find_map(|event| {
+        let Fact::MessageSent { id, .. } = &event.borrow().fact else { return None };
+        Some(*id)
+    })
+}
+
+/// The member that has agreed to stop.
+pub(in crate::mirror) fn stopping(events: &[Event]) -> Option<&MemberName> {
+    events.iter().find_map(|event| {
+        let Fact::MemberStateChanged { member, state, .. } = &event.fact else { return None };
+        (*state == MemberState::Stopping).then_some(member)
+    })
+}
+
+/// The message that tells somebody that what it wrote was refused; the lead, if nobody knows who wrote it. None if there is
+/// nobody to tell.
+pub(in crate::mirror) fn refusal(
+    names: &Names,
+    who: Option<&str>,
+    shown: &str,
+    reason: &str,
+) -> Option<Command> {
+    let to = who.and_then(|who| names.find(who)).or_else(|| names.lead().cloned())?;
+    let content = format!("what was written to `{shown}` was refused: {reason}");
+    Some(Command::Send(Outgoing::system(to.to_string(), content)))
+}
+
+/// The member that a file names; the lead, if it names nobody.
+pub(in crate::mirror) fn actor(by: Option<&str>) -> Actor {
+    let name = by.unwrap_or(troop_model::LEAD_ALIASES[0]);
+    Actor { kind: ActorKind::Agent, name: name.into() }
+}

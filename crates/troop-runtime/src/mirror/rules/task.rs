@@ -1,0 +1,346 @@
+//! What becomes of the file of a task.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use serde_json::{Map, Value};
+use troop_model::{
+    Command, Metadata, NewTask, Refusal, State, Status, Task, TaskCommand, TaskNumber, TaskUpdate,
+    Time,
+};
+use uuid::Uuid;
+
+use crate::{
+    disk::{DiskFile, MAX_FILE, Stamp},
+    mirror::{
+        difference::{DiffReading, TaskStep, WantedStep, difference, named},
+        ids::{FileId, Ids},
+        is_external_in,
+        layout::{self, Layout, Names, TaskFile, Unreadable},
+        written::WrittenNote,
+    },
+};
+
+/// A file as it was last written or taken.
+#[derive(Clone, Debug)]
+pub(in crate::mirror) struct KnownFile {
+    pub(in crate::mirror) stamp: Stamp,
+    pub(in crate::mirror) raw: Map<String, Value>,
+}
+
+/// What the board says of the task that a file is about.
+#[derive(Debug)]
+pub(in crate::mirror) enum BoardTask {
+    Live(Box<LiveTask>),
+    /// It is over and archived: nothing about it changes.
+    Over,
+    /// There is none, or none any more.
+    Nothing,
+}
+
+#[derive(Debug)]
+pub(in crate::mirror) struct LiveTask {
+    pub(in crate::mirror) task: Arc<Task>,
+    /// The file as the board would have it.
+    pub(in crate::mirror) raw: Map<String, Value>,
+    /// Whether another program holds the task and half of its lease is over.
+    pub(in crate::mirror) wants_renewal: bool,
+}
+
+impl BoardTask {
+    /// `kept` is what lies there: other programs may keep more in the file than the board knows.
+    pub(in crate::mirror) fn new(
+        state: &State,
+        layout: Layout,
+        ids: &Ids,
+        number: TaskNumber,
+        kept: Option<&Map<String, Value>>,
+        now: Time,
+    ) -> Self {
+        match state.tasks().shared(number) {
+            Some(task) => {
+                let raw = layout::write_task(layout, state, &task, ids, kept);
+                let lease = state.team().map(|team| team.settings.lease() / 2).unwrap_or_default();
+                let is_low = task.hold.lease_until.is_some_and(|until| until.since(now) < lease);
+                let is_theirs = task.owner.as_ref().is_some_and(|it| is_external_in(state, it));
+                Self::Live(Box::new(LiveTask { task, raw, wants_renewal: is_low && is_theirs }))
+            }
+            None if state.tasks().status(number).is_some() => Self::Over,
+            None => Self::Nothing,
+        }
+    }
+}
+
+/// Whether nothing is to be done about a file that is as it was seen last: the board still says the same.
+pub(in crate::mirror) fn is_at_rest(known: &KnownFile, ours: &BoardTask) -> bool {
+    match ours {
+        BoardTask::Live(ours) => ours.raw == known.raw,
+        BoardTask::Over => true,
+        BoardTask::Nothing => false,
+    }
+}
+
+/// Whether a file that this mirror has not seen yet says what some mirror wrote there, and the board still says that.
+pub(in crate::mirror) fn is_unchanged(
+    found: &DiskFile,
+    written: &WrittenNote,
+    ours: &BoardTask,
+) -> bool {
+    let is_ours = read_file(found).is_ok_and(|raw| raw == written.raw);
+    let is_touched = found.stamp != written.stamp;
+    let is_so = match ours {
+        BoardTask::Live(ours) => ours.raw == written.raw && !(is_touched && ours.wants_renewal),
+        BoardTask::Over | BoardTask::Nothing => false,
+    };
+    is_ours && is_so
+}
+
+/// What a file is that lies where a task has its own.
+#[derive(Debug)]
+pub(in crate::mirror) enum TaskCase {
+    /// It is the file of this task; what differs from before is what somebody wants.
+    Change(Box<LiveTask>),
+    /// Somebody made another task under the id of this one, at the same time.
+    Displaces(TaskNumber),
+    /// Its task is over.
+    Over,
+    /// Its task is deleted, and it is to go.
+    Deleted,
+    /// It is to go if the log has had the task with this id; else it is new.
+    DeletedIfLogged(Uuid),
+    New,
+}
+
+pub(in crate::mirror) fn task_case(
+    state: &State,
+    layout: Layout,
+    raw: &Map<String, Value>,
+    is_known: bool,
+    ours: BoardTask,
+) -> TaskCase {
+    match ours {
+        BoardTask::Live(ours) if is_known || layout::is_of(layout, raw, &ours.task) => {
+            TaskCase::Change(ours)
+        }
+        BoardTask::Live(ours) => TaskCase::Displaces(ours.task.number),
+        BoardTask::Over => TaskCase::Over,
+        BoardTask::Nothing if is_known => TaskCase::Deleted,
+        // A copy of the file of a task that the board has is how people make a new one. The file of a task that it never had
+        // is somebody else's.
+        BoardTask::Nothing => match layout::own_id(layout, raw) {
+            Some(id) if state.tasks().with_id_prefix(&id.to_string()).count() == 0 => {
+                TaskCase::DeletedIfLogged(id)
+            }
+            _ => TaskCase::New,
+        },
+    }
+}
+
+/// What is known about a file that somebody changed.
+pub(in crate::mirror) struct ChangeFacts<'a> {
+    pub(in crate::mirror) layout: Layout,
+    pub(in crate::mirror) names: &'a Names,
+    /// As some mirror wrote or took it last.
+    pub(in crate::mirror) known: Option<&'a KnownFile>,
+    pub(in crate::mirror) ours: &'a LiveTask,
+    pub(in crate::mirror) stamp: Stamp,
+    pub(in crate::mirror) raw: &'a Map<String, Value>,
+}
+
+/// What somebody wants who changed a file.
+#[derive(Debug)]
+pub(in crate::mirror) struct WantedChange {
+    pub(in crate::mirror) before: TaskFile,
+    pub(in crate::mirror) now: TaskFile,
+    pub(in crate::mirror) reading: DiffReading,
+    pub(in crate::mirror) steps: Vec<WantedStep>,
+    /// Whether its holder has shown that it is alive, and wants nothing else.
+    pub(in crate::mirror) renews: bool,
+}
+
+pub(in crate::mirror) fn change(facts: &ChangeFacts<'_>) -> Result<WantedChange, Unreadable> {
+    let ChangeFacts { layout, names, known, ours, stamp, raw } = *facts;
+    let is_later = stamp.at > ours.task.provenance.updated_at;
+    let reading =
+        if known.is_some() || is_later { DiffReading::Whole } else { DiffReading::Forward };
+    let is_touched = known.is_some_and(|it| it.raw == *raw && it.stamp != stamp);
+    let last = known.map_or(&ours.raw, |it| &it.raw);
+    let read = |raw, before| whole_task(layout, raw, before, names);
+    let before = read(last, None);
+    let now = read(raw, Some(last));
+    // If both are unreadable, the newer one is what somebody can mend.
+    let (before, now) = match (before, now) {
+        (Ok(before), Ok(now)) => (before, now),
+        (_, Err(reason)) | (Err(reason), _) => return Err(reason),
+    };
+    let mut steps = difference(&before, &now, reading);
+    let said = read(&ours.raw, None);
+    if said.is_ok_and(|it| difference(&it, &now, DiffReading::Whole).is_empty()) {
+        // The board says so already: a mirror was killed after it gave the command, or somebody said it in another way.
+        steps.clear();
+    }
+    let renews = steps.is_empty() && is_touched && ours.wants_renewal;
+    Ok(WantedChange { before, now, reading, steps, renews })
+}
+
+/// The command for a task that a file makes.
+pub(in crate::mirror) fn new_task(
+    file: &TaskFile,
+    names: &Names,
+    ids: &Ids,
+) -> Result<Command, Refusal> {
+    let assignee = file.assignee.clone().flatten();
+    let assignee = assignee.map(|it| named(&it, &|it| names.find(it))).transpose()?;
+    let blocked_by = file.waits_for.iter().flatten().map(|it| ids.meant(it));
+    Ok(Command::Task(TaskCommand::Create(NewTask {
+        subject: file.subject.clone().unwrap_or_default(),
+        description: file.description.clone().unwrap_or_default(),
+        assignee,
+        blocked_by: blocked_by.collect(),
+        metadata: Metadata(file.metadata.clone().unwrap_or_default()),
+        ..NewTask::default()
+    })))
+}
+
+/// A member that left may have completed a task before. That counts if nobody else has begun the task since, and is said in
+/// the lead's name.
+pub(in crate::mirror) fn in_leads_name(
+    wanted: WantedStep,
+    status: Option<Status>,
+    names: &Names,
+) -> WantedStep {
+    let WantedStep { by: Some(who), step: TaskStep::Complete { result } } = &wanted else {
+        return wanted;
+    };
+    let is_free = matches!(status, Some(Status::Pending | Status::Blocked));
+    if names.find(who).is_some() || !is_free {
+        return wanted;
+    }
+    let result = result.clone().or_else(|| Some(format!("completed by {who}")));
+    WantedStep { by: None, step: TaskStep::Complete { result } }
+}
+
+/// Whether a task waits for another already.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::mirror) enum BlockCase {
+    Waits,
+    Free,
+    /// The board does not know it. Its own file may say so, and was not taken yet.
+    AskFile(FileId),
+}
+
+pub(in crate::mirror) fn block_case(
+    state: &State,
+    ids: &Ids,
+    other: &str,
+    number: TaskNumber,
+) -> BlockCase {
+    match state.resolve(&ids.meant(other)) {
+        Ok(found) => {
+            let task = state.tasks().shared(found);
+            let waits = task.is_some_and(|it| it.blocked_by.iter().any(|it| it.task == number));
+            if waits { BlockCase::Waits } else { BlockCase::Free }
+        }
+        Err(Refusal::UnknownTask { .. }) => {
+            FileId::new(other).map_or(BlockCase::Free, BlockCase::AskFile)
+        }
+        Err(_) => BlockCase::Free,
+    }
+}
+
+/// The command that lets one task wait for another.
+pub(in crate::mirror) fn blocks(ids: &Ids, other: &str, number: TaskNumber) -> Command {
+    let add_blocked_by = vec![number.into()];
+    let change = TaskUpdate { add_blocked_by, ..TaskUpdate::default() };
+    Command::Task(TaskCommand::Update { task: ids.meant(other), change: Box::new(change) })
+}
+
+/// What is known about the file of a task that is not there.
+pub(in crate::mirror) struct GoneFacts<'a> {
+    pub(in crate::mirror) layout: Layout,
+    pub(in crate::mirror) id: &'a FileId,
+    /// The files that some mirror has written or taken.
+    pub(in crate::mirror) noted: &'a [FileId],
+    /// Those of them that are there.
+    pub(in crate::mirror) present: &'a BTreeSet<FileId>,
+    /// The highest id that was ever used, as the client notes it.
+    pub(in crate::mirror) mark: Option<&'a str>,
+}
+
+/// Why a file is not there that some mirror has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mirror) enum GoneCase {
+    /// Somebody took all files away.
+    AllLost,
+    /// Nobody deletes tasks like that.
+    Lost,
+    /// Somebody may be deleting the task.
+    Deleted,
+}
+
+pub(in crate::mirror) fn gone(facts: &GoneFacts<'_>) -> GoneCase {
+    if !facts.noted.iter().any(|it| facts.present.contains(it)) {
+        return GoneCase::AllLost;
+    }
+    // It may be the client's doing, which counts the ids that it has used.
+    let highest = facts.mark.and_then(|it| it.parse::<u64>().ok());
+    let number = facts.id.as_str().parse::<u64>();
+    let is_used = number.is_ok_and(|number| highest.is_some_and(|it| it >= number));
+    if facts.layout == Layout::Claude && is_used { GoneCase::Deleted } else { GoneCase::Lost }
+}
+
+/// Whether an id is higher than what is noted as the highest. What is noted may be for others to understand.
+pub(in crate::mirror) fn is_higher(number: u64, mark: Option<&str>) -> bool {
+    mark.is_none_or(|text| text.is_empty() || text.parse().is_ok_and(|it: u64| it < number))
+}
+
+/// What a file is to say in the end.
+#[derive(Debug, PartialEq)]
+pub(in crate::mirror) enum FilePut {
+    /// It says that already.
+    Agree(Map<String, Value>),
+    /// In the place of what lies there.
+    Write(Map<String, Value>),
+    /// Where there is none.
+    Make(Map<String, Value>),
+    /// Whatever it says.
+    Leave,
+    /// Nothing: it is to go.
+    Remove,
+}
+
+/// `theirs` is what lies there; none if there is no file.
+pub(in crate::mirror) fn put(ours: BoardTask, theirs: Option<&Map<String, Value>>) -> FilePut {
+    match (ours, theirs) {
+        (BoardTask::Live(ours), Some(theirs)) if *theirs == ours.raw => FilePut::Agree(ours.raw),
+        (BoardTask::Live(ours), Some(_)) => FilePut::Write(ours.raw),
+        (BoardTask::Live(ours), None) => FilePut::Make(ours.raw),
+        (BoardTask::Over, _) => FilePut::Leave,
+        (BoardTask::Nothing, _) => FilePut::Remove,
+    }
+}
+
+/// Reads a file that holds one object.
+pub(in crate::mirror) fn read_file(found: &DiskFile) -> Result<Map<String, Value>, Unreadable> {
+    layout::read_object(found.bytes.as_deref().ok_or_else(|| too_large(found))?)
+}
+
+pub(in crate::mirror) fn too_large(found: &DiskFile) -> Unreadable {
+    let size = found.stamp.size;
+    let limit = MAX_FILE >> 20;
+    Unreadable::Shape(format!("it is not a file of at most {limit} MiB; it has {size} bytes"))
+}
+
+/// What a file says about a task, with members by the names that the board has for them.
+pub(in crate::mirror) fn whole_task(
+    layout: Layout,
+    raw: &Map<String, Value>,
+    before: Option<&Map<String, Value>>,
+    names: &Names,
+) -> Result<TaskFile, Unreadable> {
+    let mut file = layout::read_task(layout, raw, before)?;
+    let canonical = |name: Option<String>| name.map(|it| names.canonical(&it));
+    file.owner = file.owner.map(canonical);
+    file.assignee = file.assignee.map(canonical);
+    file.created_by = canonical(file.created_by);
+    Ok(file)
+}

@@ -1,0 +1,44 @@
+//! Which files an event touches.
+
+use troop_model::{Fact, MemberName, TaskNumber};
+
+use crate::mirror::{Item, layout::Layout};
+
+/// What an event touches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::mirror) struct Touched {
+    pub(in crate::mirror) items: Vec<Item>,
+    /// The task that it is about. The files of tasks tell of each other, so more of them may be touched.
+    pub(in crate::mirror) task: Option<TaskNumber>,
+}
+
+pub(in crate::mirror) fn touched(
+    fact: &Fact,
+    layout: Layout,
+    lead: Option<&MemberName>,
+) -> Touched {
+    let inbox = |member: &str| inbox_of(member, layout, lead);
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what is not here stands in no file")]
+    let items = match fact {
+        Fact::MemberAdded { member, .. } | Fact::MemberRemoved { member, .. } => {
+            vec![Item::Config, inbox(member.as_str())]
+        }
+        Fact::MemberStateChanged { member, .. } => vec![inbox(member.as_str())],
+        Fact::MessageSent { readers, .. } => {
+            readers.iter().map(|reader| inbox(reader.as_str())).collect()
+        }
+        Fact::MessageRead { reader, .. } => vec![inbox(reader.as_str())],
+        Fact::TeamUpdated { .. } => vec![Item::Config],
+        _ => return Touched { items: Vec::new(), task: fact.task() },
+    };
+    Touched { items, task: None }
+}
+
+/// The inbox of a member, as the files call it.
+pub(in crate::mirror) fn inbox_of(member: &str, layout: Layout, lead: Option<&MemberName>) -> Item {
+    let is_lead = lead.is_some_and(|lead| lead.as_str() == member);
+    Item::Inbox(match layout {
+        Layout::Claude if is_lead => "team-lead".to_owned(),
+        Layout::Claude | Layout::Seeds => member.to_owned(),
+    })
+}
