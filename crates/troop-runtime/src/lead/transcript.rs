@@ -1,4 +1,4 @@
-//! What was seen of each member, kept for people to read: one line of JSON for each.
+//! Transcripts: what a lead saw of each member, for people to read, as lines of JSON.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use troop_model::MemberName;
 
 pub use troop_protocol::{TranscriptEntry, TranscriptLine, TranscriptSource};
 
-/// A transcript that has grown beyond this begins anew; the one before is kept.
+/// A transcript that grows beyond this is kept aside, and a new one begins.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Where the transcript of a member is.
@@ -19,12 +19,13 @@ pub(crate) fn path(folder: &Path, member: &MemberName) -> PathBuf {
     folder.join("transcripts").join(format!("{member}.jsonl"))
 }
 
-/// Where a transcript is kept that was begun anew.
+/// Where a full transcript is kept aside.
 pub(crate) fn former_path(path: &Path) -> PathBuf {
     path.with_extension("jsonl.1")
 }
 
-/// Reads the lines of a transcript from a position on, and says where it ends. What is half written is left for later.
+/// Reads the lines of a transcript from a position on, and returns where it ends. A line that is only half written is left
+/// for later.
 ///
 /// # Errors
 ///
@@ -39,14 +40,16 @@ pub fn read(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
         file => file?,
     };
-    // One that is shorter than before has begun anew.
+    // If it is shorter than before, a new one has begun.
     let from = if file.metadata()?.len() < from { 0 } else { from };
     let mut reader = io::BufReader::new(file);
     reader.seek(io::SeekFrom::Start(from))?;
-    let (mut entries, mut end, mut line) = (Vec::new(), from, String::new());
+    let mut entries = Vec::new();
+    let mut end = from;
+    let mut line = String::new();
     while reader.read_line(&mut line)? > 0 && line.ends_with('\n') {
         end += line.len() as u64;
-        // What is no entry is somebody else's.
+        // A line that is no entry was written by another program.
         entries.extend(serde_json::from_str(&line));
         line.clear();
     }
@@ -72,7 +75,7 @@ impl Transcripts {
         Self { folder: folder.to_owned(), open: BTreeMap::new() }
     }
 
-    /// Writes a line, soon. A transcript that cannot be written must not stop the team.
+    /// Writes a line with the next flush. A transcript that cannot be written does not stop the team.
     pub(super) fn write(&mut self, member: &MemberName, entry: &TranscriptEntry) {
         if !self.open.contains_key(member) {
             let Ok(transcript) = Transcript::open(&path(&self.folder, member)) else { return };
@@ -84,7 +87,7 @@ impl Transcripts {
         }
     }
 
-    /// Writes what waits.
+    /// Writes the lines that wait.
     pub(super) fn flush(&mut self) {
         let mut full = Vec::new();
         for (member, transcript) in &mut self.open {
