@@ -47,7 +47,7 @@ fn told(story: &mut Story, actor: Actor, command: &Command) -> Vec<StoryLine> {
 #[test]
 fn a_line_says_who_did_what_to_which_task() {
     let mut story = story();
-    let create = NewTask { subject: "write\nit".to_owned(), ..NewTask::default() };
+    let create = NewTask { subject: "write it".to_owned(), ..NewTask::default() };
     let create = Command::Task(TaskCommand::Create(create));
     let lines = told(&mut story, agent("lead"), &create);
     let [line] = lines.as_slice() else { panic!("{lines:?}") };

@@ -42,7 +42,7 @@ pub(super) async fn run(
                 return send(outgoing, desk, printer).await;
             }
             desk.submit(Command::Send(outgoing)).await?;
-            let question = CallerOptions::typed().written(&shown_question(&question));
+            let question = CallerOptions::typed().added_to(&shown_question(&question)).to_string();
             printer.text(&format!("{answer} to {member}: {question}\n"))
         }
         MessageCommand::Broadcast { content, summary } => {

@@ -259,8 +259,8 @@ fn cost(text: &mut String, state: &State) {
 /// Adds what waits for a person's word, and how to give it.
 fn add_waiting(text: &mut String, state: &State, members: &[Member], options: &CallerOptions) {
     for Waiting { what, answer } in waiting(state, members) {
-        line(text, &format!("  waits    {}", options.written(&what)));
-        line(text, &paint(DIM, &format!("           {}", options.written(&answer))));
+        line(text, &format!("  waits    {}", options.added_to(&what)));
+        line(text, &paint(DIM, &format!("           {}", options.added_to(&answer))));
     }
 }
 

@@ -78,8 +78,9 @@ fn wait_lines(state: &State, width: usize, n_lines: usize, options: &CallerOptio
     let n_shown = waiting.len().min(n_lines.max(2) / 2);
     let n_each = n_lines.max(2) / n_shown.max(1) - 1;
     let lines = waiting.into_iter().take(n_shown).flat_map(|Waiting { what, answer }| {
-        let mut lines = question_lines(&options.written(&what), width, n_each, options);
-        lines.push(fit(&format!("           {}", options.written(&answer)), width));
+        let mut lines =
+            question_lines(&options.added_to(&what).to_string(), width, n_each, options);
+        lines.push(fit(&format!("           {}", options.added_to(&answer)), width));
         lines
     });
     lines.collect()
@@ -106,7 +107,7 @@ fn question_lines(
     if n_over > 0 && n_lines > 1 {
         let hidden = lines.split_off(n_lines - 1);
         let n_chars = hidden.iter().map(|line| line.chars().count()).sum();
-        lines.push(fit(&options.written(&rest_of_question(n_chars)), room));
+        lines.push(fit(&options.added_to(&rest_of_question(n_chars)).to_string(), room));
     } else if n_over > 0 {
         lines = vec![fit(what, room)];
     }

@@ -12,7 +12,7 @@ const NEXT: &str = "\n         ";
 pub(crate) fn story_line(line: &StoryLine, options: &CallerOptions) -> String {
     let text = format!("{} {}", second(line.at), line.text);
     match &line.hint {
-        Some(hint) => format!("{text}{NEXT}{}", options.written(hint)),
+        Some(hint) => format!("{text}{NEXT}{}", options.added_to(hint)),
         None => text,
     }
 }
