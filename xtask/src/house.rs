@@ -129,17 +129,17 @@ const SURFACE_LIBRARIES: [&str; 11] = [
 // better, and never raise it.
 
 /// Types with more than [`MAX_FIELDS`] fields. The aim is none.
-const LARGE_RECORDS: f64 = 7.0;
+const LARGE_RECORDS: f64 = 4.0;
 /// Types with more than [`MAX_METHODS`] methods. The aim is none.
-const LARGE_TYPES: f64 = 4.0;
+const LARGE_TYPES: f64 = 1.0;
 /// Type names that stand for more than one type, in percent. The aim is 3.
-const REPEATED_PERCENT: f64 = 3.8;
+const REPEATED_PERCENT: f64 = 1.0;
 /// Predicates that change something or give no answer. The aim is none.
-const WRONG_PREDICATES: f64 = 20.0;
+const WRONG_PREDICATES: f64 = 4.0;
 /// `let (a, b) = (x, y)` in a thousand lines. The aim is 0.7.
-const MULTI_LETS: f64 = 2.7;
+const MULTI_LETS: f64 = 0.1;
 /// Functions with tuples as parameters. The aim is none.
-const TUPLE_PARAMETERS: f64 = 26.0;
+const TUPLE_PARAMETERS: f64 = 6.0;
 
 /// Names that swallow projects.
 const BANNED: [&str; 8] =
