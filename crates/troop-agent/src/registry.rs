@@ -3,6 +3,7 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use thiserror::Error;
+use troop_model::AgentKind;
 
 use crate::{
     Agent, CommandAgent, Definition, ScriptAgent, ScriptError,
@@ -65,15 +66,11 @@ pub(crate) enum OwnAgent<'k> {
 
 impl<'k> OwnAgent<'k> {
     pub(crate) fn parse(key: &'k str) -> Option<Self> {
-        match key.split_once(':') {
-            Some(("script", file)) => Some(Self::Script(Some(file))),
-            Some(_) => None,
-            None => match key {
-                "builtin" => Some(Self::Builtin),
-                "command" => Some(Self::Command),
-                "script" => Some(Self::Script(None)),
-                _ => None,
-            },
+        match AgentKind::of(key)? {
+            AgentKind::Builtin => Some(Self::Builtin),
+            AgentKind::Command => Some(Self::Command),
+            AgentKind::Script => Some(Self::Script(AgentKind::script_file(key))),
+            AgentKind::ClaudeCode | AgentKind::Codex | AgentKind::Acp | AgentKind::External => None,
         }
     }
 }
