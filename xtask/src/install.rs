@@ -7,9 +7,13 @@ use anyhow::{Result, bail};
 use crate::run;
 
 const PYTHON_SDK: &str = "mcp==2.3.0";
-const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12.0";
-/// The first versions with the protocol of 2026-07-28. They need a newer Node than Debian's.
-const CONFORMANCE: [&str; 2] = ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22.23.3"];
+/// The inspector, and the first version of the conformance tests with the protocol of 2026-07-28. Both need a newer Node
+/// than Debian's, which only installs them.
+const NODE_CLIENTS: [&str; 3] = [
+    "@modelcontextprotocol/inspector@2.12.0",
+    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    "node@22.23.3",
+];
 /// The last version whose teams are created by tools, and have names.
 const CLAUDE_CODE: &str = "@anthropic-ai/claude-code@2.1.177";
 
@@ -25,7 +29,7 @@ pub(crate) fn all() -> Result<()> {
         run::program("rustup", &[&["component", "add"], components.as_slice()].concat())?;
     }
     if !has_cargo_command("nextest") {
-        run::cargo(&["install", "--locked", "cargo-nextest"])?;
+        nextest()?;
     }
     if !has_postgres() {
         debian(&["postgresql"])?;
@@ -44,6 +48,12 @@ pub(crate) fn all() -> Result<()> {
     }
     mcp_clients()?;
     node_packages("claude-code", "claude", &[CLAUDE_CODE])
+}
+
+/// Builds the test runner. It mostly waits for other processes, so a build without optimisation is fast enough, and it need
+/// not update itself.
+fn nextest() -> Result<()> {
+    run::cargo(&["install", "--locked", "--debug", "--no-default-features", "cargo-nextest"])
 }
 
 /// The package that a tool comes in.
@@ -67,8 +77,7 @@ fn mcp_clients() -> Result<()> {
         run::program("python3", &["-m", "venv", "--clear", venv])?;
         run::program(&format!("{venv}/bin/pip"), &["install", "--quiet", PYTHON_SDK])?;
     }
-    node_packages("mcp-inspector", "mcp-inspector", &[INSPECTOR])?;
-    node_packages("mcp-conformance", "conformance", &CONFORMANCE)
+    node_packages("mcp-clients", "mcp-inspector", &NODE_CLIENTS)
 }
 
 /// A program from npm with its dependencies, fetched once and kept in the target folder.

@@ -7,6 +7,7 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use troop_model::{TeamId, Version};
 use troop_store::{Appended, Missing, StoreUrl, open};
 use troop_testkit::TestStore;
@@ -81,8 +82,7 @@ impl Other {
 
     /// Stops it where it is, as a debugger or a full terminal does.
     pub(crate) fn stop(&self) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-STOP", &id]).status().unwrap().success());
+        kill_process(Pid::from_child(&self.child), Signal::STOP).unwrap();
     }
 
     pub(crate) fn kill(&mut self) {

@@ -20,6 +20,18 @@ pub(super) fn installed(path: &str) -> PathBuf {
     program
 }
 
+fn python() -> Command {
+    Command::new(installed("mcp-venv/bin/python"))
+}
+
+/// A newer Node than Debian's, which its clients need. What they start by name must be the same one.
+pub(super) fn node() -> Command {
+    let folder = installed("mcp-clients/node_modules/.bin");
+    let mut command = Command::new(folder.join("node"));
+    command.env("PATH", format!("{}:/usr/bin:/bin", folder.display()));
+    command
+}
+
 /// What a client that succeeded printed.
 #[track_caller]
 fn said(output: Output) -> String {
@@ -29,8 +41,7 @@ fn said(output: Output) -> String {
 }
 
 /// Runs a client against a server for `ann`.
-fn run(troop: &Troop, program: PathBuf, arguments: &[&str]) -> Output {
-    let mut command = Command::new(program);
+fn run(troop: &Troop, mut command: Command, arguments: &[&str]) -> Output {
     // The inspector gives its server an environment of its own.
     let home = troop.folder().join("home");
     let home = home.to_str().unwrap();
@@ -49,8 +60,7 @@ fn the_python_sdk_uses_all_that_the_server_has() {
     troop.ok("task create Write");
     troop.ok("message send ann 'hello' --as bob");
     let script = repository().join("crates/troop/tests/it/mcp_client.py");
-    let python = installed("mcp-venv/bin/python");
-    let output = run(&troop, python, &[script.to_str().unwrap(), "stdio", "SERVER"]);
+    let output = run(&troop, python(), &[script.to_str().unwrap(), "stdio", "SERVER"]);
     assert!(said(output).ends_with("all good\n"));
 }
 
@@ -73,7 +83,7 @@ fn over_http(way: &str) {
     let script = repository().join("crates/troop/tests/it/mcp_client.py");
     let token = server.token_file.to_str().unwrap();
     let arguments = [script.to_str().unwrap(), way, &server.url, token];
-    let output = run(&troop, installed("mcp-venv/bin/python"), &arguments);
+    let output = run(&troop, python(), &arguments);
     assert!(said(output).ends_with("all good\n"));
 }
 
@@ -96,7 +106,8 @@ fn the_inspector_lists_and_calls_tools_over_http() {
 #[track_caller]
 fn inspect(troop: &Troop, server: &[&str]) {
     let ask = |question: &[&str]| -> Value {
-        let inspector = installed("mcp-inspector/node_modules/.bin/mcp-inspector");
+        let mut inspector = node();
+        inspector.arg(installed("mcp-clients/node_modules/.bin/mcp-inspector"));
         let said = said(run(troop, inspector, &[&["--cli"], server, question].concat()));
         serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}"))
     };

@@ -3,16 +3,15 @@
 //! All of them are run. Many are about the tools, resources and prompts of an example server of theirs, which ours has not:
 //! of those counts only that whatever was said has the form that the protocol prescribes.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path, process::Stdio};
 
 use serde_json::Value;
 use troop_testkit::repository;
 
-use super::{clients::installed, http::Server};
+use super::{
+    clients::{installed, node},
+    http::Server,
+};
 use crate::troop::{Printing, Troop};
 
 /// What is about tools, resources and prompts that only their example server has.
@@ -96,7 +95,6 @@ fn passed(version: &str) -> Vec<String> {
 }
 
 fn run(server: &Server, version: &str, results: &Path) {
-    let node = || Command::new(installed("mcp-conformance/node_modules/.bin/node"));
     let mut door = node();
     door.arg(repository().join("crates/troop/tests/it/mcp_token.mjs"));
     door.arg(&server.url).arg(&server.token_file);
@@ -104,7 +102,7 @@ fn run(server: &Server, version: &str, results: &Path) {
     let mut door = Printing::new(door.spawn().unwrap());
     let url = door.wait_for("http://");
     let mut tests = node();
-    tests.arg(installed("mcp-conformance/node_modules/.bin/conformance"));
+    tests.arg(installed("mcp-clients/node_modules/.bin/conformance"));
     tests.args(["server", "--suite", "all", "--spec-version", version, "--url", url.trim()]);
     let output = tests.arg("--output-dir").arg(results).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
