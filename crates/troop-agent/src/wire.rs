@@ -5,12 +5,12 @@ mod mail;
 use std::{
     fmt,
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 
 use tokio::{sync::Notify, time::Instant};
-use troop_model::{Command, MessageKind, Permissions};
+use troop_model::{Command, MessageKind, Permissions, lock};
 use troop_protocol::{Change, FromTeammate, MessageIn, Peer, PeerError, TeamContext};
 use uuid::Uuid;
 
@@ -205,7 +205,7 @@ impl MemberWire {
     }
 
     fn lock(&self) -> MutexGuard<'_, WireState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -3,7 +3,7 @@
 mod ending;
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 use troop_model::{
-    Dialect, Member, MemberName, Permissions, Role, Settings, Status, TaskView, TeamStatus,
+    Dialect, Member, MemberName, Permissions, Role, Settings, Status, TaskView, TeamStatus, lock,
 };
 use troop_protocol::{Category, ContextText, Gate, Query, Seat, ToolDenial, Toolbox, WireTask};
 
@@ -189,7 +189,7 @@ impl<'a> TeamTools<'a> {
     }
 
     fn now(&self) -> MutexGuard<'_, SeatState> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.now)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Watches the lead's agent: how far it is with what it was told, and what went wrong with it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::{io::DuplexStream, sync::watch};
 use troop_agent::{Agent, BoxFuture, Exit, Thinking, Turn, TurnOutcome, Work, Workplace};
+use troop_model::lock;
 use troop_runtime::LeadWork;
 
 /// Runs an agent in this process for a member.
@@ -51,11 +52,11 @@ impl LeadWatch {
     }
 
     fn note(&self, fault: Option<String>) {
-        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+        *lock(&self.fault) = fault;
     }
 
     pub fn fault(&self) -> Option<String> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.fault).clone()
     }
 
     pub fn work(&self) -> watch::Receiver<LeadWork> {
