@@ -180,7 +180,6 @@ mod tests {
             team: "blue".to_owned(),
             path: folder.to_owned(),
             environment: Vec::new(),
-            raw_write: None,
         };
         let instructions = Instructions {
             role,

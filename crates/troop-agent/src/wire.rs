@@ -16,9 +16,6 @@ use uuid::Uuid;
 
 use mail::MailQueue;
 
-/// Writes raw bytes to where the wire goes.
-pub type RawWrite = fn(&[u8]) -> std::io::Result<()>;
-
 /// Who a member is, and where it works.
 #[derive(Clone, Debug)]
 pub struct Workplace {
@@ -28,8 +25,6 @@ pub struct Workplace {
     pub path: PathBuf,
     /// Environment variables that the programs of the member get in addition to ours.
     pub environment: Vec<(String, String)>,
-    /// Writes bytes that are not a message. Only for scripted members in tests and demonstrations.
-    pub raw_write: Option<RawWrite>,
 }
 
 pub(crate) struct MemberWire {
@@ -48,7 +43,6 @@ struct WireState {
     mode: Permissions,
     last_sent: Instant,
     has_asked: bool,
-    is_silent: bool,
 }
 
 impl MemberWire {
@@ -60,7 +54,6 @@ impl MemberWire {
             mode: Permissions::Default,
             last_sent: Instant::now(),
             has_asked: false,
-            is_silent: false,
         };
         Self { peer, place, state: Mutex::new(state), news: Notify::new() }
     }
@@ -88,13 +81,7 @@ impl MemberWire {
     /// Waits until nothing was sent for this long.
     pub(crate) async fn quiet_for(&self, duration: Duration) {
         loop {
-            let (last_sent, is_silent) = {
-                let state = self.lock();
-                (state.last_sent, state.is_silent)
-            };
-            if is_silent {
-                return std::future::pending().await;
-            }
+            let last_sent = self.lock().last_sent;
             if last_sent.elapsed() >= duration {
                 return;
             }
@@ -180,15 +167,6 @@ impl MemberWire {
     /// Whether the agent asked the board something since the last call of this.
     pub(crate) fn take_asked(&self) -> bool {
         std::mem::take(&mut self.lock().has_asked)
-    }
-
-    /// Gives no more signs of life, like a process that hangs.
-    pub(crate) fn fall_silent(&self) {
-        self.lock().is_silent = true;
-    }
-
-    pub(crate) fn is_silent(&self) -> bool {
-        self.lock().is_silent
     }
 
     /// Acknowledges the mail that was read. If the lead reads too slowly now, it hears of it with the next line.

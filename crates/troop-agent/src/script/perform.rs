@@ -230,7 +230,6 @@ impl<'a> Performance<'a> {
                 }
             }
             Act::End(end) => return Err(ScriptStop::End(self.end(end))),
-            Act::Mischief(mischief) => self.misbehave(mischief).await?,
         }
         Ok(())
     }

@@ -44,7 +44,6 @@ impl Lead {
             team: "blue".to_owned(),
             path: path.to_owned(),
             environment: Vec::new(),
-            raw_write: None,
         };
         let at_rest = || N_RESTS.set(N_RESTS.get() + 1);
         let options = TeammateOptions {

@@ -30,7 +30,6 @@ async fn obey(work: Work, turn: &Turn) -> TurnOutcome {
         "panic" => panic!("a bad day"),
         "fail" => TurnOutcome::Failed { reason: "no".to_owned() },
         "give back" => TurnOutcome::GaveBack { reason: "not mine".to_owned() },
-        "stop" => TurnOutcome::Stop { code: 7 },
         "board" => TurnOutcome::Done,
         "log" => {
             turn.log(Level::Warn, "half way").await;
@@ -100,14 +99,6 @@ async fn every_end_of_a_task_has_its_report() {
         json!({"lastTask": "task-2"}),
         "it told the board itself"
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_agent_may_end_its_process() {
-    let mut lead = Lead::of(obedient().0, here()).await;
-    lead.assign("task-1", "stop").await;
-    lead.hears("team.taskUpdate").await;
-    assert_eq!(lead.end().await, (Vec::new(), Exit::Stopped(7)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use tokio::{io::DuplexStream, sync::watch};
-use troop_agent::{Agent, BoxFuture, Exit, Thinking, Turn, TurnOutcome, Work, Workplace};
+use troop_agent::{Agent, BoxFuture, Thinking, Turn, TurnOutcome, Work, Workplace};
 use troop_model::lock;
 use troop_runtime::LeadWork;
 
@@ -17,12 +17,8 @@ pub(super) fn serve(
     let options = troop_agent::TeammateOptions::new(place);
     let (reader, writer) = tokio::io::split(wire);
     Box::pin(async move {
-        let agent = Box::new(WatchedAgent { agent, watch: watch.clone() });
-        let exit = troop_agent::serve(agent, reader, writer, options).await;
-        if let Exit::Stopped(code) = exit {
-            watch.work.send_replace(LeadWork::Failed);
-            watch.note(Some(format!("it exited by itself with code {code}")));
-        }
+        let agent = Box::new(WatchedAgent { agent, watch });
+        troop_agent::serve(agent, reader, writer, options).await;
     })
 }
 
@@ -119,9 +115,7 @@ impl WatchedAgent {
             TurnOutcome::Failed { reason } | TurnOutcome::Hopeless { reason } => {
                 (LeadWork::Failed, Some(reason.clone()))
             }
-            TurnOutcome::GaveBack { .. }
-            | TurnOutcome::Refused { .. }
-            | TurnOutcome::Stop { .. } => (LeadWork::Open, None),
+            TurnOutcome::GaveBack { .. } | TurnOutcome::Refused { .. } => (LeadWork::Open, None),
         };
         let (stands, fault) = if forgets() { (stands, fault) } else { (stood, earlier.or(fault)) };
         watch.note(fault);

@@ -284,7 +284,6 @@ impl RunnableAgents {
             team: spec.team.to_string(),
             path: spec.path.clone(),
             environment,
-            raw_write: None,
         }
     }
 
