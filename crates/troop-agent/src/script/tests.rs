@@ -38,7 +38,7 @@ fn text(text: &str) -> String {
 }
 
 #[test]
-fn handlers_say_when() {
+fn every_trigger_is_parsed() {
     let when =
         |line: &str| Script::parse(&format!("{line}\n  log x")).unwrap().handlers.remove(0).when;
     assert_eq!(when("when started"), Trigger::Started);
@@ -53,7 +53,7 @@ fn handlers_say_when() {
 }
 
 #[test]
-fn every_step_is_read() {
+fn every_step_is_parsed() {
     let end = |end| Act::End(end);
     for (step, expected) in [
         ("log all  well", Act::Log(text("all  well"))),
@@ -94,7 +94,7 @@ fn every_step_is_read() {
 }
 
 #[test]
-fn a_text_goes_on_below_and_keeps_its_form() {
+fn an_indented_text_keeps_its_form() {
     let content = "# not a comment\n\n  indented {x}\nlast\n";
     let step = "write a.txt\n  # not a comment\n\n    indented {x}\n  last\n\n";
     assert_eq!(act(step), Act::Write { file: text("a.txt"), content: text(content) });
@@ -111,7 +111,7 @@ fn a_text_goes_on_below_and_keeps_its_form() {
 }
 
 #[test]
-fn steps_have_steps_below_them() {
+fn steps_are_nested() {
     let steps = "# first\non attempt 1\n  log first\nonly once\n  log x\nplan p\nif rejected\n  log {feedback}\n\ntry run false";
     let step = |line, is_tried, act| ScriptStep { line, is_tried, act };
     let script = format!(
@@ -133,7 +133,7 @@ fn steps_have_steps_below_them() {
 }
 
 #[test]
-fn what_makes_no_sense_is_named_with_its_line_and_what_would() {
+fn script_errors_name_the_line_and_the_right_form() {
     for (script, expected) in [
         ("log x", "line 1: `log x` begins no handler; there is: `when started`,"),
         ("\n# c\nwhen never\n  log x", "line 3: `when never` begins no handler"),
@@ -174,13 +174,13 @@ fn what_makes_no_sense_is_named_with_its_line_and_what_would() {
 }
 
 #[test]
-fn a_script_that_is_not_there_is_named() {
+fn a_missing_script_is_named() {
     let error = ScriptAgent::read(Path::new("/nowhere/x.script")).unwrap_err();
     assert_eq!(error.to_string(), "the script `/nowhere/x.script` cannot be read");
 }
 
 #[test]
-fn variables_are_put_in_and_what_is_unknown_stays() {
+fn known_variables_are_replaced_and_unknown_ones_stay() {
     let mut variables = Variables::default();
     variables.set("name", "ann");
     variables.set("design", json!({"task": {"number": 7, "tags": ["a", "b"]}}));
@@ -198,7 +198,7 @@ fn variables_are_put_in_and_what_is_unknown_stays() {
 }
 
 #[test]
-fn the_examples_of_the_documentation_are_scripts() {
+fn the_examples_in_the_documentation_are_valid_scripts() {
     let documentation = include_str!("../../../../docs/script.md");
     let examples: Vec<_> = documentation
         .split("```text\n")
