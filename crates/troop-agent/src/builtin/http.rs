@@ -28,13 +28,13 @@ const REST: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Error)]
 pub(crate) enum HttpError {
-    #[error("`{0}` is no address of an API; it begins with `https://` or `http://`")]
+    #[error("`{0}` is not the URL of an API; it must begin with `https://` or `http://`")]
     BadUrl(String),
     #[error("`{host}` cannot be reached: {why}")]
     Unreachable { host: String, why: String },
     #[error("the connection broke: {0}")]
     Broken(String),
-    #[error("nothing came for {} seconds", .0.as_secs_f32())]
+    #[error("nothing arrived for {} seconds", .0.as_secs_f32())]
     Silent(Duration),
 }
 

@@ -23,8 +23,8 @@ use crate::{Authority, Turn};
 use ending::DeferredCompletion;
 
 /// For a model that reports its task done in the middle of its turn.
-const KEPT: &str = "The task is completed when your turn ends. If you have not given its result yet, do so now: your last words are the \
-                    result. Then you get your next task.";
+const KEPT: &str = "The task is completed when your turn ends. If you have not given its result yet, give it now: your last words become \
+                    the result. After that you get your next task.";
 
 /// How long a lead may take to describe its team. One that does not know board calls never answers.
 const PATIENCE: Duration = Duration::from_secs(5);

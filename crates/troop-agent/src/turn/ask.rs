@@ -245,7 +245,7 @@ pub fn permission_question(action: &ToolAction<'_>, input: &Map<String, Value>) 
     let n_more = input.chars().count().saturating_sub(MAX_INPUT);
     let mut input = troop_model::preview(&input, MAX_INPUT);
     if n_more > 0 {
-        input.push_str(&format!("… ({n_more} more characters, which nobody can see here)"));
+        input.push_str(&format!("… ({n_more} more characters are not shown)"));
     }
     let what = if action.what.is_empty() { String::new() } else { format!(" `{}`", action.what) };
     format!("may I use {}{what}?\n{input}", action.tool)

@@ -314,7 +314,7 @@ async fn a_key_is_never_in_an_error() {
     .await;
     let model = model(Api::Anthropic, &mock);
     let error = ask(&model, &mut Seen::default()).await.unwrap_err();
-    assert_eq!(error.to_string(), "the model's API turns the key away (401): wrong key [key]");
+    assert_eq!(error.to_string(), "the model's API rejects the key (401): wrong key [key]");
     assert!(!format!("{error:?} {model:?}").contains("very-secret"));
 }
 

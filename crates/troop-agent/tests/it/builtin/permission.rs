@@ -154,7 +154,7 @@ async fn a_plan_waits_for_its_answer_and_is_not_forgotten() {
     assert_eq!(ended(&mut lead).await, completed("fine"));
     assert!(folder.path().join("a.txt").exists());
     let told = mock.requests()[1].last();
-    assert!(told.contains("Your plan, which was approved:\nwrite a.txt, nothing else"), "{told}");
+    assert!(told.contains("Your approved plan:\nwrite a.txt, nothing else"), "{told}");
 }
 
 #[tokio::test]
@@ -259,7 +259,7 @@ async fn a_tool_is_limited_to_its_purpose_and_denied_tools_are_not_offered() {
     let asked = mock.requests();
     assert_eq!(asked[0].tools(), ["Read", "Bash", "FailTask", "GiveBackTask"]);
     let told = asked[1].last();
-    let why = "your tools are not for that; you may use: `Bash(echo:*)`, `Write`, `Read`";
+    let why = "your tools do not allow that; you may use: `Bash(echo:*)`, `Write`, `Read`";
     assert!(told.contains(why) && told.contains("hi"), "{told}");
     assert!(!folder.path().join("x").exists());
 }

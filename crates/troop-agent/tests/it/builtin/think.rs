@@ -56,7 +56,11 @@ async fn a_model_learns_that_a_call_was_invalid_and_continues() {
     let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
     assert_eq!(does(&mut lead, "fly").await, completed("I give up flying"));
     let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::Seen::last).collect();
-    assert!(told[1].contains("there is no tool `Fly`; there is: Read, LS, Glob"), "{}", told[1]);
+    assert!(
+        told[1].contains("there is no tool `Fly`; the tools are: Read, LS, Glob"),
+        "{}",
+        told[1]
+    );
     assert!(told[2].contains("the input is not a JSON object"), "{}", told[2]);
     assert!(told[3].contains("missing field `file_path`"), "{}", told[3]);
 }
@@ -389,7 +393,7 @@ async fn model_errors_say_what_to_do() {
     let (_, reason) = does(&mut lead, "x").await;
     assert_eq!(
         reason,
-        "the model's API turns the key away (401): invalid x-api-key; set `ANTHROPIC_API_KEY` to a key that may use `test-model`"
+        "the model's API rejects the key (401): invalid x-api-key; set `ANTHROPIC_API_KEY` to a key that may use `test-model`"
     );
     let (_, reason) = does(&mut lead, "x").await;
     assert!(reason.contains("is `test-model` a model of `http://127.0.0.1:"), "{reason}");
