@@ -75,8 +75,4 @@ pub enum TurnOutcome {
     Refused {
         reason: String,
     },
-    /// The process ends at once, without a report.
-    Stop {
-        code: u8,
-    },
 }

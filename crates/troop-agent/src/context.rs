@@ -5,10 +5,10 @@ mod skills;
 use std::{
     collections::BTreeSet,
     fs,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
-use crate::{Definition, permit::Veil, prompt::of_others};
+use crate::{Definition, files::without_dots, permit::Veil, prompt::of_others};
 
 /// How long the whole context may be.
 const MAX_CONTEXT: usize = 96 * 1024;
@@ -102,7 +102,7 @@ impl ContextCollector<'_> {
         }
         for named in imports(text) {
             let near = file.parent().unwrap_or(Path::new("")).join(&named);
-            let Some(path) = inside(&near) else { continue };
+            let Some(path) = without_dots(&near) else { continue };
             if !self.files.insert(folder.join(&path)) {
                 continue;
             }
@@ -155,20 +155,6 @@ fn imports(text: &str) -> Vec<PathBuf> {
         found.extend(words.filter(|word| !word.is_empty()).map(PathBuf::from));
     }
     found
-}
-
-/// A path without `..`; none if it leads out.
-fn inside(path: &Path) -> Option<PathBuf> {
-    let mut inside = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::Normal(name) => inside.push(name),
-            Component::CurDir => {}
-            Component::ParentDir => inside.pop().then_some(())?,
-            Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(inside)
 }
 
 /// The content of a file that is not too long and not behind a link that leads out.

@@ -56,18 +56,7 @@ impl WorkFolder {
         } else {
             path
         };
-        let mut inside = PathBuf::new();
-        for part in relative.components() {
-            match part {
-                Component::Normal(name) => inside.push(name),
-                Component::ParentDir => {
-                    if !inside.pop() {
-                        return Err(self.outside(path));
-                    }
-                }
-                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-            }
-        }
+        let mut inside = without_dots(relative).ok_or_else(|| self.outside(path))?;
         // A shell would expand it to the home folder, and `rm -r` of a folder with that name deletes everything
         // there.
         let is_home = path.starts_with("~");
@@ -178,6 +167,20 @@ impl WorkFolder {
         let root = self.root.display();
         format!("`{path}` is outside your working folder `{root}`; use a path in it")
     }
+}
+
+/// A relative path without `.` and `..`; none if it leads out, or is not relative.
+pub(crate) fn without_dots(path: &Path) -> Option<PathBuf> {
+    let mut inside = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => inside.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => inside.pop().then_some(())?,
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(inside)
 }
 
 /// The error for pipes, sockets and devices, which may block or do something else than store bytes.

@@ -32,4 +32,4 @@ pub use teammate::{ALIVE, Exit, TeammateOptions, serve};
 pub use turn::{
     Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanAnswer, Turn, permission_question,
 };
-pub use wire::{RawWrite, Workplace};
+pub use wire::Workplace;

@@ -3,7 +3,6 @@
 //! `docs/script.md` describes the language.
 
 mod lines;
-mod mischief;
 mod parse;
 mod perform;
 mod share;
@@ -157,9 +156,7 @@ impl Performance<'_> {
                 continue;
             };
             match TurnOutcome::from(stop) {
-                end @ (TurnOutcome::Stop { .. } | TurnOutcome::Interrupted) => {
-                    return Err(ScriptStop::End(end));
-                }
+                TurnOutcome::Interrupted => return Err(ScriptStop::End(TurnOutcome::Interrupted)),
                 TurnOutcome::Failed { reason } | TurnOutcome::Hopeless { reason } => {
                     fault = fault.or(Some(reason));
                 }

@@ -68,8 +68,6 @@ pub enum Exit {
     LeadGone,
     /// The process was told to end.
     Terminated,
-    /// The agent ended the process with this code.
-    Stopped(u8),
 }
 
 /// Serves a lead until either of them ends. What the agent runs ends with it. Runs on any thread.
@@ -93,7 +91,7 @@ where
     match exit {
         Exit::Shutdown => peer.close().await,
         // Nothing runs any more. What was sent is still written, as far as the lead reads it.
-        Exit::LeadGone | Exit::Terminated | Exit::Stopped(_) => {
+        Exit::LeadGone | Exit::Terminated => {
             drop(timeout(LAST_WORDS, peer.close()).await);
             peer.cut();
         }
@@ -120,24 +118,24 @@ impl Teammate {
         let ready = Ready { name, acknowledges: true, version: Some(PROTOCOL_VERSION) };
         self.say(&FromTeammate::Ready(ready)).await;
         let outcome = self.turn(Work::Start).await?;
-        self.end_without_task(outcome).await?;
+        self.end_without_task(outcome).await;
         self.rest(None).await;
         loop {
             match self.next_work().await? {
                 Work::Task(task) => {
                     self.report(&task, ReportedStatus::InProgress).await;
                     let outcome = self.turn(Work::Task(task.clone())).await?;
-                    self.end_task(task, outcome).await?;
+                    self.end_task(task, outcome).await;
                 }
                 Work::Resume { task, mail } => {
                     let outcome = self.turn(Work::Resume { task: task.clone(), mail }).await?;
-                    self.end_task(task, outcome).await?;
+                    self.end_task(task, outcome).await;
                 }
                 work @ Work::Shutdown { .. } => self.shut_down(work).await?,
                 work @ (Work::Mail(_) | Work::Start) => {
                     self.wire.take_asked();
                     let outcome = self.turn(work).await?;
-                    self.end_without_task(outcome).await?;
+                    self.end_without_task(outcome).await;
                     // The lead knows that the member is idle, unless it has taken work by itself.
                     if self.wire.take_asked() {
                         self.rest(None).await;
@@ -186,7 +184,7 @@ impl Teammate {
                     return Ok(outcome);
                 }
                 incoming = self.incoming.recv() => self.queue.hear(incoming, Some(&turn)).await?,
-                () = terminated(&self.options, &self.wire) => return Err(Exit::Terminated),
+                () = self.options.terminated.cancelled() => return Err(Exit::Terminated),
                 () = self.wire.quiet_for(self.wire.patience(ALIVE)) => {
                     drop(self.wire.say(&FromTeammate::Alive {}).await);
                 }
@@ -195,21 +193,18 @@ impl Teammate {
     }
 
     /// Reports how a task ended, and then that the member is ready for the next one.
-    async fn end_task(&mut self, task: WireTask, outcome: TurnOutcome) -> Result<(), Exit> {
+    async fn end_task(&mut self, task: WireTask, outcome: TurnOutcome) {
         let mut report = about(&task, ReportedStatus::Completed);
         if let Some(key) = task.own_session()
             && outcome != TurnOutcome::Interrupted
         {
             self.sessions.remove(key);
         }
+        // Another member has the task now, so the result does not matter. The lead only hears that the turn is over.
+        if self.queue.take_loss() {
+            return self.rest(None).await;
+        }
         match outcome {
-            TurnOutcome::Stop { code } => return Err(Exit::Stopped(code)),
-            // The task belongs to somebody else now, so the result does not matter. The lead only hears that the turn
-            // is over.
-            _ if self.queue.take_loss() => {
-                self.rest(None).await;
-                return Ok(());
-            }
             TurnOutcome::Completed { result, summary } => {
                 report.result = Some(result);
                 report.summary = summary;
@@ -227,34 +222,18 @@ impl Teammate {
                 report.status = ReportedStatus::Pending;
                 report.reason = Some(reason);
             }
-            TurnOutcome::Done => {
-                self.rest(Some(task)).await;
-                return Ok(());
-            }
-            TurnOutcome::Interrupted => {
-                self.queue.hold(task);
-                return Ok(());
-            }
+            TurnOutcome::Done => return self.rest(Some(task)).await,
+            TurnOutcome::Interrupted => return self.queue.hold(task),
         }
         self.say(&FromTeammate::TaskUpdate(report)).await;
         self.rest(Some(task)).await;
-        Ok(())
     }
 
-    async fn end_without_task(&mut self, outcome: TurnOutcome) -> Result<(), Exit> {
-        match outcome {
-            TurnOutcome::Stop { code } => Err(Exit::Stopped(code)),
-            TurnOutcome::Failed { reason } | TurnOutcome::Hopeless { reason } => {
-                let log = Log { level: Level::Error, text: reason.clone() };
-                self.say(&FromTeammate::Log(log)).await;
-                self.say(&FromTeammate::Failed { reason }).await;
-                Ok(())
-            }
-            TurnOutcome::Completed { .. }
-            | TurnOutcome::GaveBack { .. }
-            | TurnOutcome::Refused { .. }
-            | TurnOutcome::Interrupted
-            | TurnOutcome::Done => Ok(()),
+    async fn end_without_task(&mut self, outcome: TurnOutcome) {
+        if let TurnOutcome::Failed { reason } | TurnOutcome::Hopeless { reason } = outcome {
+            let log = Log { level: Level::Error, text: reason.clone() };
+            self.say(&FromTeammate::Log(log)).await;
+            self.say(&FromTeammate::Failed { reason }).await;
         }
     }
 
@@ -263,7 +242,6 @@ impl Teammate {
         let outcome = self.turn(work).await?;
         let ack = match outcome {
             TurnOutcome::Refused { reason } => ShutdownAck::refused(&reason),
-            TurnOutcome::Stop { code } => return Err(Exit::Stopped(code)),
             TurnOutcome::Completed { .. }
             | TurnOutcome::Failed { .. }
             | TurnOutcome::Hopeless { .. }
@@ -355,14 +333,6 @@ pub(crate) fn about(task: &WireTask, status: ReportedStatus) -> TaskReport {
         reason: None,
         attempt: task.attempt,
         for_good: false,
-    }
-}
-
-/// Waits until the process is told to end. A member that plays dead does not react.
-async fn terminated(options: &TeammateOptions, wire: &MemberWire) {
-    options.terminated.cancelled().await;
-    if wire.is_silent() {
-        std::future::pending::<()>().await;
     }
 }
 

@@ -5,19 +5,16 @@ mod mail;
 use std::{
     fmt,
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 
 use tokio::{sync::Notify, time::Instant};
-use troop_model::{Command, MessageKind, Permissions};
+use troop_model::{Command, MessageKind, Permissions, lock};
 use troop_protocol::{Change, FromTeammate, MessageIn, Peer, PeerError, TeamContext};
 use uuid::Uuid;
 
 use mail::MailQueue;
-
-/// Writes raw bytes to where the wire goes.
-pub type RawWrite = fn(&[u8]) -> std::io::Result<()>;
 
 /// Who a member is, and where it works.
 #[derive(Clone, Debug)]
@@ -28,8 +25,6 @@ pub struct Workplace {
     pub path: PathBuf,
     /// Environment variables that the programs of the member get in addition to ours.
     pub environment: Vec<(String, String)>,
-    /// Writes bytes that are not a message. Only for scripted members in tests and demonstrations.
-    pub raw_write: Option<RawWrite>,
 }
 
 pub(crate) struct MemberWire {
@@ -48,7 +43,6 @@ struct WireState {
     mode: Permissions,
     last_sent: Instant,
     has_asked: bool,
-    is_silent: bool,
 }
 
 impl MemberWire {
@@ -60,7 +54,6 @@ impl MemberWire {
             mode: Permissions::Default,
             last_sent: Instant::now(),
             has_asked: false,
-            is_silent: false,
         };
         Self { peer, place, state: Mutex::new(state), news: Notify::new() }
     }
@@ -88,13 +81,7 @@ impl MemberWire {
     /// Waits until nothing was sent for this long.
     pub(crate) async fn quiet_for(&self, duration: Duration) {
         loop {
-            let (last_sent, is_silent) = {
-                let state = self.lock();
-                (state.last_sent, state.is_silent)
-            };
-            if is_silent {
-                return std::future::pending().await;
-            }
+            let last_sent = self.lock().last_sent;
             if last_sent.elapsed() >= duration {
                 return;
             }
@@ -182,15 +169,6 @@ impl MemberWire {
         std::mem::take(&mut self.lock().has_asked)
     }
 
-    /// Gives no more signs of life, like a process that hangs.
-    pub(crate) fn fall_silent(&self) {
-        self.lock().is_silent = true;
-    }
-
-    pub(crate) fn is_silent(&self) -> bool {
-        self.lock().is_silent
-    }
-
     /// Acknowledges the mail that was read. If the lead reads too slowly now, it hears of it with the next line.
     fn acknowledge(&self) {
         let mut state = self.lock();
@@ -205,7 +183,7 @@ impl MemberWire {
     }
 
     fn lock(&self) -> MutexGuard<'_, WireState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -12,7 +12,7 @@ mod place;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::Duration,
 };
 
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use troop_model::{
     Actor, Command, Context, Member, OperationId, Refusal, State, TaskCommand, TeamId, Version,
-    decide,
+    decide, lock,
 };
 use troop_protocol::{Call, Client, ClientError, Failure, FailureKind, Session, TeamStanding};
 use troop_runtime::{
@@ -202,7 +202,7 @@ impl TeamHandle {
 
     /// The lead that runs the team on this machine, if one does.
     async fn lead(&self) -> Option<LeadClient> {
-        let known = self.lead.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = lock(&self.lead).clone();
         if known.is_some() {
             return known;
         }
@@ -212,7 +212,7 @@ impl TeamHandle {
     }
 
     fn keep(&self, lead: Option<LeadClient>) {
-        *self.lead.lock().unwrap_or_else(PoisonError::into_inner) = lead;
+        *lock(&self.lead) = lead;
     }
 
     /// The rule behind a failure that the lead reported, if the rules refuse the same here: a refusal carries its hint.

@@ -49,18 +49,6 @@ pub fn in_plain_words(text: &str) -> String {
     )
 }
 
-/// An error with all of its causes.
-#[must_use]
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     //! Making text safe to show.

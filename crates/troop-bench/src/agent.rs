@@ -242,7 +242,6 @@ fn at(folder: &Path) -> At {
         team: "bench".to_owned(),
         path: folder.to_owned(),
         environment: Vec::new(),
-        raw_write: None,
     }
 }
 

@@ -18,6 +18,7 @@ mod delegation;
 mod hint;
 mod ids;
 mod limits;
+mod lock;
 mod message;
 mod name;
 mod proof;
@@ -56,6 +57,7 @@ pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use hint::{Hint, HintCommand, HintPart, HintStep, HintTarget, HintWord};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use limits::Limits;
+pub use lock::lock;
 pub use message::{Mailbox, Message, MessageKind, Notice, Party, Receipt};
 pub use name::{EVERYBODY, LEAD_ALIASES, MAX_NAME, MemberName, NameError, SYSTEM, TeamName, USER};
 pub use needs::{Need, NeedAnswer, NeedKind};
@@ -74,7 +76,9 @@ pub use task::{
     StartGate, Status, Talk, Task, TaskEnd, TaskProof, TaskRef, TaskTable, TrailEntry, TrailKind,
 };
 pub use team_md::{BOARD_ACTIONS, NO_TEAM, WITHOUT_TASK, team_md};
-pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview, quoted, quoted_path};
+pub use text::{
+    MAX_LINE, MAX_TEXT, causes, is_unprintable, preview, quoted, quoted_path, with_causes,
+};
 pub use time::Time;
 pub use usage::{Budget, Dollars, Spending, Usage};
 pub use view::{

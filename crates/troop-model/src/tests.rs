@@ -24,6 +24,7 @@ mod snapshot;
 mod supervision;
 mod team;
 mod team_md;
+mod text;
 mod usage;
 mod work;
 mod workspace;

@@ -1,6 +1,6 @@
 //! Text from people and agents: how long it may be and what it must not contain.
 
-use std::path::Path;
+use std::{error::Error, iter::successors, path::Path};
 
 use crate::Refusal;
 
@@ -32,6 +32,22 @@ pub(crate) fn optional_block(field: &'static str, text: &str) -> Result<String, 
 #[must_use]
 pub fn preview(text: &str, n_chars: usize) -> String {
     text.chars().take(n_chars).collect()
+}
+
+/// An error, what caused it, what caused that, and so on.
+pub fn causes<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    successors(Some(error), |it| (*it).source())
+}
+
+/// An error with all of its causes, on one line.
+#[must_use]
+pub fn with_causes(error: &(dyn Error + 'static)) -> String {
+    causes(error).skip(1).map(ToString::to_string).fold(error.to_string(), |text, cause| {
+        // Some errors repeat their cause.
+        if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
+    })
 }
 
 /// A word quoted for a shell, for commands that people paste.

@@ -6,9 +6,11 @@
 use std::{
     collections::VecDeque,
     future::poll_fn,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
     task::{Poll, Waker},
 };
+
+use troop_model::lock;
 
 use crate::{
     event::{ObservedFact, TeamEvent},
@@ -70,7 +72,7 @@ impl TeamFollower {
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut Queue) -> T) -> T {
-        f(&mut self.queue.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut lock(&self.queue))
     }
 }
 
@@ -110,7 +112,7 @@ impl FollowerQueues {
     fn each(&mut self, f: impl Fn(&mut Queue)) {
         self.0.retain(|queue| {
             let Some(queue) = queue.upgrade() else { return false };
-            let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut queue = lock(&queue);
             f(&mut queue);
             if let Some(waker) = queue.waker.take() {
                 waker.wake();

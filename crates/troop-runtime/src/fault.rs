@@ -1,8 +1,9 @@
 //! Faults of the machine: whoever meets one is not to blame, and it may pass.
 
-use std::{error::Error, io, iter::successors};
+use std::io;
 
 use rustix::io::Errno;
+use troop_model::causes;
 
 /// That a disk takes no more, or nothing more can be started or opened: as the system tells us, and as other programs pass
 /// it on to people.
@@ -23,8 +24,7 @@ const NO_MEMORY: &str = "out of memory";
 
 /// Whether the machine is to blame for an error of our own.
 pub(crate) fn is_of_machine(error: &io::Error) -> bool {
-    let first: &(dyn Error + 'static) = error;
-    successors(Some(first), |it| (*it).source())
+    causes(error)
         .filter_map(|it| Errno::from_io_error(it.downcast_ref()?))
         .any(|errno| FAULTS.iter().any(|(fault, _)| *fault == errno))
 }

@@ -10,6 +10,7 @@ use std::{
 
 use thiserror::Error;
 use tokio::time::{sleep, timeout};
+use troop_model::with_causes;
 use troop_process::{Group, command};
 
 use crate::{
@@ -163,8 +164,7 @@ impl GitError {
     /// All of it on one line, for those who are told.
     #[must_use]
     pub fn chain(&self) -> String {
-        let source = std::error::Error::source(self);
-        source.map_or_else(|| self.to_string(), |source| format!("{self}: {source}"))
+        with_causes(self)
     }
 }
 

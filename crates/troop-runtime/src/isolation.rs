@@ -30,11 +30,11 @@ use std::{
     ffi::OsString,
     fs,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
-use troop_model::{MemberName, TaskNumber, TeamName};
+use troop_model::{MemberName, TaskNumber, TeamName, lock};
 
 pub use elsewhere::{StrayWork, elsewhere};
 pub use ignored::IgnoredFiles;
@@ -160,7 +160,7 @@ impl Worktrees {
     /// Waits until nobody else changes the folder of a member.
     async fn hold(&self, member: &MemberName) -> OwnedMutexGuard<()> {
         let folder = {
-            let mut folders = self.inner.folders.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut folders = lock(&self.inner.folders);
             Arc::clone(folders.entry(member.clone()).or_default())
         };
         folder.lock_owned().await

@@ -8,9 +8,9 @@ use std::{
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::watch;
-use troop_model::TeamId;
+use troop_model::{TeamId, lock};
 
-use crate::{Watch, failure::lock};
+use crate::Watch;
 
 /// One bell per watched team.
 #[derive(Clone, Debug, Default)]

@@ -1,13 +1,6 @@
 //! The sentences and hints that the backends share, and how the system's errors become ours.
 
-use std::{
-    error::Error,
-    fmt::Display,
-    io,
-    path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{error::Error, fmt::Display, io, path::Path, time::Duration};
 
 use troop_model::{Hint, HintCommand, TeamId};
 
@@ -158,9 +151,4 @@ pub(crate) fn repeat(error: &StoreError) -> StoreError {
             unavailable(what, hint.clone(), source.to_string())
         }
     }
-}
-
-/// Locks even if a holder panicked: what these locks guard is whole between any two statements.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

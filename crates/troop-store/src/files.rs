@@ -14,14 +14,14 @@ use std::{
 };
 
 use tokio::time::timeout;
-use troop_model::{TeamId, Version};
+use troop_model::{TeamId, Version, lock};
 
 use self::{folder::TeamFolder, journal::FilesJournal, root::Root};
 use crate::{
     Appended, Archived, Batch, BoxFuture, Entry, Missing, NewTeam, Snapshot, Store, StoreResult,
     TeamEntry, Watch,
     bell::{Bells, Concerns, Ear},
-    failure::{LINE_PATIENCE, lock, waited_too_long},
+    failure::{LINE_PATIENCE, waited_too_long},
     worker::Worker,
     writer::JournalWriter,
 };

@@ -3,11 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use tokio::{task::JoinSet, time::sleep};
+use troop_model::lock;
 
-use crate::{
-    AppendSlot, StoreResult,
-    failure::{lock, slot_taken_back},
-};
+use crate::{AppendSlot, StoreResult, failure::slot_taken_back};
 
 /// The lock behind an append slot. It is dropped with the slot, or when the slot has been held for too long.
 #[derive(Debug)]

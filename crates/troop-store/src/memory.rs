@@ -9,13 +9,13 @@ use tokio::{
     sync::{Mutex as Turnstile, OwnedMutexGuard},
     time::timeout,
 };
-use troop_model::{OperationId, TeamId, Version};
+use troop_model::{OperationId, TeamId, Version, lock};
 
 use crate::{
     AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, NewTeam, SlotWriter, Snapshot, Store,
     StoreResult, TeamEntry, Watch,
     bell::Bells,
-    failure::{LINE_PATIENCE, bug, id_taken, lock, name_taken, unknown_team, waited_too_long},
+    failure::{LINE_PATIENCE, bug, id_taken, name_taken, unknown_team, waited_too_long},
     hold::Hold,
     record::{Assembly, BatchStanding, Record, end_of_beginning, standing},
 };

@@ -8,10 +8,11 @@ use std::{
 };
 
 use tokio::sync::{mpsc, oneshot};
+use troop_model::lock;
 
 use crate::{
     StoreError, StoreResult,
-    failure::{bug, lock, unavailable},
+    failure::{bug, unavailable},
 };
 
 /// How many requests may wait; more callers wait for room, in line.

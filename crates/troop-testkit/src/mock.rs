@@ -10,13 +10,14 @@ mod serve;
 use std::{
     collections::VecDeque,
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use troop_model::lock;
 
 use crate::wait_for;
 pub use request::{Api, Seen};
@@ -142,7 +143,7 @@ impl MockModel {
     /// All requests so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Seen> {
-        self.told.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.told.seen).clone()
     }
 
     /// Waits until there were this many requests.

@@ -16,7 +16,7 @@ use anyhow::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 use troop_app::hint::unknown_team;
-use troop_model::{Refusal, RefusalKind, did_you_mean, nearest};
+use troop_model::{Refusal, RefusalKind, did_you_mean, nearest, with_causes};
 use troop_protocol::{Failure, FailureKind};
 use troop_runtime::{BoardError, ExportError, WorkspaceError};
 use troop_store::StoreError;
@@ -97,16 +97,8 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn new(error: &Error) -> Self {
         let (kind, code, hint) = classify(error);
-        let mut message = error.to_string();
-        for cause in error.chain().skip(1) {
-            let cause = cause.to_string();
-            // Transparent errors repeat their cause.
-            if !message.ends_with(&cause) {
-                message = format!("{message}: {cause}");
-            }
-        }
         let hint = hint.map(|hint| CallerOptions::typed().added_to(&hint));
-        let message = in_plain_words(&message);
+        let message = in_plain_words(&with_causes(error.as_ref()));
         Self { kind, message, hint, code, is_quiet: error.is::<Closed>() }
     }
 

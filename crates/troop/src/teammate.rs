@@ -5,7 +5,7 @@
 mod arguments;
 mod memory;
 
-use std::{ffi::OsString, io::Write as _, process::ExitCode};
+use std::{ffi::OsString, process::ExitCode};
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
@@ -53,17 +53,8 @@ fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
     };
     let agent = troop_agent::find_agent(&arguments.agent, finder);
     let agent = agent.map_err(|error| wrong_use(&error.into()))?;
-    let place = Workplace {
-        name: arguments.name,
-        team: arguments.team,
-        path,
-        environment: Vec::new(),
-        raw_write: Some(|bytes| {
-            let mut out = std::io::stdout();
-            out.write_all(bytes)?;
-            out.flush()
-        }),
-    };
+    let place =
+        Workplace { name: arguments.name, team: arguments.team, path, environment: Vec::new() };
     let options = TeammateOptions { at_rest: memory::give_back, ..TeammateOptions::new(place) };
     // One thread: a hundred of these should cost little.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -88,7 +79,6 @@ fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
     Ok(match exit {
         Exit::Shutdown | Exit::LeadGone => ExitCode::SUCCESS,
         Exit::Terminated => ExitCode::from(TERMINATED),
-        Exit::Stopped(code) => ExitCode::from(code),
     })
 }
 

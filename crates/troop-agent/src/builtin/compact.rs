@@ -17,8 +17,8 @@ const WORTH: usize = 8;
 const ASK: &str = "\
 That was your conversation so far. It is about to be shortened: what you write now replaces everything but the last rounds. \
 Write down, for yourself, what you need to continue: what you were asked to do and what is still open, your plan, your decisions \
-and their reasons, the files that you changed or must change, important commands with their results, and what others told you. \
-Do not work on the task now.";
+and the reasons for them, the files that you changed or must change, important commands with their results, and what others told \
+you. Do not continue the work now.";
 
 /// The result of a compaction.
 #[derive(Debug)]
@@ -59,8 +59,8 @@ pub(crate) async fn compact(
         Err(error) => (TokenUsage::default(), None, Some(error.to_string())),
     };
     let before = match summary {
-        Some(summary) => format!("Your summary of the conversation before:\n{summary}"),
-        None => format!("Your last steps before, in short:\n{}", listed(front)),
+        Some(summary) => format!("Your summary of the conversation until here:\n{summary}"),
+        None => format!("Your last steps until here, in brief:\n{}", listed(front)),
     };
     let pinned = history.pins().join("\n\n");
     let text = format!("{pinned}\n\n[The conversation was shortened here.]\n{before}");
@@ -74,9 +74,9 @@ fn transcript(messages: &[ChatMessage]) -> String {
     for message in messages {
         match message {
             ChatMessage::User(said) => said.iter().for_each(|said| match said {
-                UserPart::Text(said) => add("you were told", said),
+                UserPart::Text(said) => add("message to you", said),
                 UserPart::Result(ToolResult { name, content, .. }) => {
-                    add(&format!("what came of {name}"), content);
+                    add(&format!("result of {name}"), content);
                 }
             }),
             ChatMessage::Model(parts) => parts.iter().for_each(|part| match part {
@@ -104,7 +104,7 @@ fn listed(messages: &[ChatMessage]) -> String {
         ChatMessage::User(said) => said
             .iter()
             .filter_map(|said| match said {
-                UserPart::Result(result) => Some(format!("  came to: {}", short(&result.content))),
+                UserPart::Result(result) => Some(format!("  result: {}", short(&result.content))),
                 UserPart::Text(_) => None,
             })
             .collect::<Vec<_>>(),

@@ -221,7 +221,7 @@ impl Hands<'_> {
         if !is_listed && action.category != Category::Coordination {
             let only = only.unwrap_or_default().iter().map(|rule| format!("`{rule}`"));
             let only = only.collect::<Vec<_>>().join(", ");
-            return Err(format!("your tools are not for that; you may use: {only}"));
+            return Err(format!("your tools do not allow that; you may use: {only}"));
         }
         let request = PermissionRequest {
             rules: &self.rights.rules,
@@ -323,7 +323,7 @@ impl Hands<'_> {
         }
         let names: Vec<_> = self.specs().into_iter().map(|tool| tool.name).collect();
         let name = troop_model::preview(name, 80);
-        format!("there is no tool `{}`; there is: {}", name.escape_debug(), names.join(", "))
+        format!("there is no tool `{}`; the tools are: {}", name.escape_debug(), names.join(", "))
     }
 }
 
@@ -338,7 +338,7 @@ impl CallResults {
             }
             ToolOutcome::Approved(plan) => {
                 self.plan = Some(plan);
-                ("your plan was approved; go on with it".to_owned(), false)
+                ("your plan was approved; carry it out".to_owned(), false)
             }
         };
         let content = keys.hidden_in(&content);

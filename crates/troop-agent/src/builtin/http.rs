@@ -4,7 +4,7 @@ mod connect;
 mod target;
 
 use std::{
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -19,6 +19,7 @@ use rustls::ClientConfig;
 use thiserror::Error;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
+use troop_model::{lock, with_causes};
 
 pub(crate) use target::HttpTarget;
 
@@ -27,13 +28,13 @@ const REST: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Error)]
 pub(crate) enum HttpError {
-    #[error("`{0}` is no address of an API; it begins with `https://` or `http://`")]
+    #[error("`{0}` is not the URL of an API; it must begin with `https://` or `http://`")]
     BadUrl(String),
     #[error("`{host}` cannot be reached: {why}")]
     Unreachable { host: String, why: String },
     #[error("the connection broke: {0}")]
     Broken(String),
-    #[error("nothing came for {} seconds", .0.as_secs_f32())]
+    #[error("nothing arrived for {} seconds", .0.as_secs_f32())]
     Silent(Duration),
 }
 
@@ -92,7 +93,7 @@ impl Http {
 
     /// Whether there is an idle connection.
     pub(crate) fn is_connected(&self) -> bool {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = lock(&self.idle);
         idle.as_ref().is_some_and(HttpSender::is_ready)
     }
 
@@ -104,7 +105,7 @@ impl Http {
         body: &Bytes,
     ) -> Result<HttpResponse, HttpError> {
         let request = self.request(path, headers, body.clone())?;
-        let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let kept = lock(&self.idle).take();
         let sent = async {
             let Some(mut sender) = kept.filter(|sender| !sender.is_closed()) else {
                 return self.send(self.connect().await?, request).await;
@@ -114,7 +115,7 @@ impl Http {
                 // The server closed the connection meanwhile. A request that was not sent can use another one.
                 Err(mut error) => match error.take_message() {
                     Some(request) => self.send(self.connect().await?, request).await,
-                    None => Err(HttpError::Broken(chain(error.error()))),
+                    None => Err(HttpError::Broken(with_causes(error.error()))),
                 },
             }
         };
@@ -138,7 +139,7 @@ impl Http {
         request: Request<Full<Bytes>>,
     ) -> Result<(HttpSender, hyper::Response<Incoming>), HttpError> {
         let answer = sender.send_request(request).await;
-        Ok((sender, answer.map_err(|error| HttpError::Broken(chain(&error)))?))
+        Ok((sender, answer.map_err(|error| HttpError::Broken(with_causes(&error)))?))
     }
 
     fn request(
@@ -168,7 +169,7 @@ impl HttpResponse {
             let frame = frame.map_err(|_| HttpError::Silent(self.patience))?;
             match frame {
                 None => return Ok(None),
-                Some(Err(error)) => return Err(HttpError::Broken(chain(&error))),
+                Some(Err(error)) => return Err(HttpError::Broken(with_causes(&error))),
                 // Frames without data are trailers.
                 Some(Ok(frame)) => {
                     if let Ok(bytes) = frame.into_data() {
@@ -197,19 +198,8 @@ impl HttpResponse {
         tracker.spawn(async move {
             let rest = async { while let Some(Ok(_)) = body.frame().await {} };
             if timeout(REST, rest).await.is_ok() {
-                *idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+                *lock(&idle) = Some(sender);
             }
         });
     }
-}
-
-/// An error with its causes, which say more than the error itself.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

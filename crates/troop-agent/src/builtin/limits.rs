@@ -95,7 +95,7 @@ mod tests {
     const PRICE: Price = Price { input: 3.0, cache_read: 0.3, cache_write: 3.75, output: 15.0 };
 
     #[test]
-    fn each_limit_ends_the_work_and_says_which_it_was() {
+    fn each_limit_ends_the_work_and_is_named() {
         let usage = TokenUsage { input: 100, cache_read: 1_000, cache_write: 0, output: 10 };
         let told = |limits: WorkLimits| {
             let mut meter = Meter::new(limits, Some(PRICE));

@@ -49,13 +49,13 @@ pub enum ModelError {
     #[error("{what}")]
     BadUrl { what: String },
     /// The key is missing, wrong, or not allowed to do this.
-    #[error("the model's API turns the key away ({status}): {message}")]
+    #[error("the model's API rejects the key ({status}): {message}")]
     Key { status: u16, message: String },
     /// The API will never accept this request.
-    #[error("the model's API refuses ({status}): {message}")]
+    #[error("the model's API refuses the request ({status}): {message}")]
     Refused { status: u16, message: String },
     /// The request exceeds the model's window.
-    #[error("that is more than the model can take in: {message}")]
+    #[error("the request is too long for the model: {message}")]
     TooLong { message: String },
     /// The API cannot answer now.
     #[error("the model's API cannot answer now ({status}): {message}")]
@@ -66,12 +66,10 @@ pub enum ModelError {
         retry_after: Option<Duration>,
     },
     /// The connection failed or broke.
-    #[error("the model's API is out of reach: {what}")]
+    #[error("the connection to the model's API failed: {what}")]
     Lost { what: String },
     /// The server does not speak this API.
-    #[error(
-        "what answers is no API of this kind: it sends `{kind}` that begins with `{beginning}`"
-    )]
+    #[error("the server does not speak this API: it sends `{kind}` that begins with `{beginning}`")]
     Foreign {
         /// The content type that it declares.
         kind: String,
@@ -79,7 +77,7 @@ pub enum ModelError {
         beginning: String,
     },
     /// The reply broke off or is malformed.
-    #[error("the model's answer makes no sense: {what}")]
+    #[error("the model's reply is malformed: {what}")]
     Senseless { what: String },
 }
 

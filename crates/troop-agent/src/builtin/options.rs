@@ -25,9 +25,9 @@ pub struct BuiltinOptions {
     pub sources: ContextSources,
     pub servers: Vec<McpServer>,
     pub server_timeouts: McpTimeouts,
-    /// What its definition says about it.
+    /// The text of its definition.
     pub about: String,
-    /// What the project is made of. Only leads are told.
+    /// The profile of the project. Only leads get it.
     pub profile: String,
     /// Whether it has the tools of its team.
     pub gate: Gate,
@@ -97,8 +97,8 @@ impl BuiltinOptions {
         let window = self.size.window;
         (n_tokens * 2 > self.room()).then(|| {
             format!(
-                "the model `{}` takes in {window} tokens, of which instructions and tools need {n_tokens}: use one with more, \
-                 or set how many it takes in (`contextWindow` in `models` of `config.json`)",
+                "the window of the model `{}` has {window} tokens, and instructions and tools alone need {n_tokens}: use a model \
+                 with a larger window, or correct `contextWindow` in `models` of `config.json`",
                 self.endpoint.model
             )
         })
@@ -121,7 +121,7 @@ impl BuiltinOptions {
                 if *wait > self.requests.retries.longest_asked =>
             {
                 Some(format!(
-                    "it wants to be asked again in {} minutes, longer than troop waits: go on then",
+                    "the API wants a pause of {} minutes, longer than troop waits: continue after that",
                     wait.as_secs().div_ceil(60)
                 ))
             }

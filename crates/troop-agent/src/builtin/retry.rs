@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_api_asks_for_is_the_least_and_too_much_is_given_up() {
+    fn an_api_may_ask_for_longer_waits_within_a_limit() {
         let mut waits = RetryWaits::new(Retries::default(), 7);
         let asked = Duration::from_secs(40);
         let wait = waits.next(Some(asked)).unwrap();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_those_of_http() {
+    fn http_dates_are_parsed() {
         let table = [
             ("Thu, 01 Jan 1970 00:00:00 GMT", Some(0)),
             ("Sun, 06 Nov 1994 08:49:37 GMT", Some(784_111_777)),

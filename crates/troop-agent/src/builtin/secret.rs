@@ -52,7 +52,7 @@ mod tests {
     use super::Secret;
 
     #[test]
-    fn a_text_that_may_be_cut_within_the_secret_is_known() {
+    fn a_text_that_may_end_within_the_secret_is_recognised() {
         let secret = Secret::new("sk-very-secret");
         for (text, wanted) in [
             ("it is s", true),

@@ -8,7 +8,7 @@ mod stdio;
 use std::{
     collections::BTreeSet,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -16,6 +16,7 @@ use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::{sync::Semaphore, time::timeout};
+use troop_model::lock;
 use troop_protocol::Level;
 
 pub use config::{CommandConsent, McpServer, McpTransport};
@@ -262,8 +263,7 @@ impl McpServers {
         }
         match begin(&server.config, &self.host, self.waits.start).await {
             Ok((connection, _)) => {
-                *server.connection.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Arc::new(connection);
+                *lock(&server.connection) = Arc::new(connection);
                 anew
             }
             Err(again) => {
@@ -278,7 +278,7 @@ impl McpServers {
 
 impl ConnectedServer {
     fn now(&self) -> Arc<McpConnection> {
-        Arc::clone(&self.connection.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&lock(&self.connection))
     }
 }
 

@@ -3,7 +3,7 @@
 mod ending;
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 use troop_model::{
-    Dialect, Member, MemberName, Permissions, Role, Settings, Status, TaskView, TeamStatus,
+    Dialect, Member, MemberName, Permissions, Role, Settings, Status, TaskView, TeamStatus, lock,
 };
 use troop_protocol::{Category, ContextText, Gate, Query, Seat, ToolDenial, Toolbox, WireTask};
 
@@ -23,8 +23,8 @@ use crate::{Authority, Turn};
 use ending::DeferredCompletion;
 
 /// For a model that reports its task done in the middle of its turn.
-const KEPT: &str = "The task is completed when your turn ends. If you have not given its result yet, do so now: your last words are the \
-                    result. Then you get your next task.";
+const KEPT: &str = "The task is completed when your turn ends. If you have not given its result yet, give it now: your last words become \
+                    the result. After that you get your next task.";
 
 /// How long a lead may take to describe its team. One that does not know board calls never answers.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -189,7 +189,7 @@ impl<'a> TeamTools<'a> {
     }
 
     fn now(&self) -> MutexGuard<'_, SeatState> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.now)
     }
 }
 

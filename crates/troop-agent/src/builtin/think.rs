@@ -133,11 +133,11 @@ impl Mind {
         })?;
         match answer {
             PlanAnswer::Approved => {
-                self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
-                self.history.tell(words::PLAN_APPROVED.to_owned());
+                self.history.tell_plan(words::approved_plan(plan));
+                self.history.tell(words::plan_approved());
             }
             PlanAnswer::Rejected { reason } => {
-                self.history.tell(format!("{}: {reason}", words::TAKEN_AS_PLAN));
+                self.history.tell(words::plan_rejected(&reason));
             }
         }
         Ok(())
@@ -239,7 +239,7 @@ impl Mind {
         }
         self.tell_results(done.results, options);
         if let Some(plan) = done.plan {
-            self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
+            self.history.tell_plan(words::approved_plan(&plan));
         }
         done.over
     }

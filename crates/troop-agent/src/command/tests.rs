@@ -8,13 +8,13 @@ fn words(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_needs_no_shell_is_started_without_one() {
+fn a_plain_command_is_started_without_a_shell() {
     assert_eq!(words(" cargo test  -p troop "), ["cargo", "test", "-p", "troop"]);
     assert_eq!(words("/bin/true"), ["/bin/true"]);
 }
 
 #[test]
-fn what_needs_a_shell_gets_one_and_sees_every_word_as_written() {
+fn a_command_with_shell_syntax_reaches_a_shell_unchanged() {
     for text in [
         "echo $HOME",
         "a | b",
@@ -32,7 +32,7 @@ fn what_needs_a_shell_gets_one_and_sees_every_word_as_written() {
 }
 
 #[test]
-fn nothing_is_no_command() {
+fn an_empty_line_is_not_a_command() {
     assert_eq!(CommandLine::parse(" \n"), None);
     assert_eq!(CommandLine::from_words(Vec::new()), None);
     assert_eq!(CommandLine::from_words(vec![String::new()]), None);

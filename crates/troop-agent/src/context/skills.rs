@@ -13,7 +13,7 @@ const MAX_SKILLS: usize = 100;
 pub(super) fn listed(folder: &Path) -> Option<String> {
     let line = |skill: Skill| format!("- {}: {} (in `{}`)\n", skill.title, skill.about, skill.file);
     let skills: String = all(folder)?.into_iter().map(line).collect();
-    let head = "\n# Skills of this project\n\nHow some things are done here. If one fits your work, read its file before you begin.\n\n";
+    let head = "\n# Skills of this project\n\nInstructions for certain kinds of work. If one fits your work, read its file before you begin.\n\n";
     (!skills.is_empty()).then(|| format!("{head}{skills}"))
 }
 
@@ -21,7 +21,7 @@ pub(super) fn listed(folder: &Path) -> Option<String> {
 pub(super) fn told(folder: &Path) -> Option<String> {
     let text = |skill: Skill| format!("## {}\n\n{}\n\n", skill.title, skill.text.trim());
     let skills: String = all(folder)?.into_iter().map(text).collect();
-    let head = "\n# Skills of this project\n\nHow some things are done here.\n\n";
+    let head = "\n# Skills of this project\n\nInstructions for certain kinds of work.\n\n";
     (!skills.is_empty()).then(|| format!("{head}{skills}"))
 }
 

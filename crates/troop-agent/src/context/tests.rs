@@ -27,7 +27,7 @@ fn veil(deny: &[&str]) -> Veil {
 }
 
 #[test]
-fn no_link_of_a_project_tells_what_is_elsewhere_and_no_name_what_is_denied() {
+fn context_includes_no_file_outside_the_project_and_no_denied_file() {
     let outside = folder(&[("key", "a private key")]);
     let project = folder(&[("AGENTS.md", "see @.env and @link"), (".env", "a password")]);
     symlink(outside.path().join("key"), project.path().join("CLAUDE.md")).unwrap();
@@ -39,7 +39,7 @@ fn no_link_of_a_project_tells_what_is_elsewhere_and_no_name_what_is_denied() {
 }
 
 #[test]
-fn a_project_tells_what_its_files_say_and_the_same_only_once() {
+fn context_files_are_included_and_copies_only_once() {
     let project = folder(&[
         ("AGENTS.md", "use tabs"),
         ("CLAUDE.md", "use tabs"),
@@ -52,7 +52,7 @@ fn a_project_tells_what_its_files_say_and_the_same_only_once() {
 }
 
 #[test]
-fn a_file_goes_on_in_others_of_the_folder_and_in_no_others() {
+fn imports_are_followed_only_within_the_folder() {
     let outside = folder(&[("secret.md", "a secret")]);
     let project = folder(&[
         (
@@ -73,14 +73,14 @@ fn a_file_goes_on_in_others_of_the_folder_and_in_no_others() {
 }
 
 #[test]
-fn what_goes_on_in_itself_comes_to_an_end() {
+fn an_import_cycle_ends() {
     let project =
         folder(&[("CLAUDE.md", "@a.md"), ("a.md", "@b.md"), ("b.md", "@a.md @CLAUDE.md here")]);
     assert!(read(project.path()).matches("here").count() == 1);
 }
 
 #[test]
-fn skills_are_listed_and_not_told() {
+fn skills_are_listed_without_their_text() {
     let project = folder(&[
         (
             ".claude/skills/release/SKILL.md",
@@ -101,7 +101,7 @@ fn skills_are_listed_and_not_told() {
 }
 
 #[test]
-fn a_person_and_the_project_behind_a_folder_are_heard_too() {
+fn files_of_the_person_and_of_the_project_are_included() {
     let (home, project, work) =
         (folder(&[("AGENTS.md", "I am Pat")]), folder(&[("CLAUDE.md", "not in git")]), folder(&[]));
     let sources = ContextSources {
@@ -113,7 +113,7 @@ fn a_person_and_the_project_behind_a_folder_are_heard_too() {
 }
 
 #[test]
-fn in_a_subfolder_all_folders_up_to_the_top_of_the_repository_are_heard_outermost_first() {
+fn in_a_subfolder_the_files_of_all_parent_folders_come_outermost_first() {
     let outer = folder(&[
         ("AGENTS.md", "outside of the repository"),
         ("repo/.git/HEAD", "ref: refs/heads/main"),
@@ -135,7 +135,7 @@ fn in_a_subfolder_all_folders_up_to_the_top_of_the_repository_are_heard_outermos
 }
 
 #[test]
-fn very_much_is_cut() {
+fn long_context_is_cut() {
     let project = folder(&[("AGENTS.md", &"ä".repeat(MAX_CONTEXT))]);
     let text = read(project.path());
     assert!(
@@ -146,7 +146,7 @@ fn very_much_is_cut() {
 }
 
 #[test]
-fn skills_that_cannot_be_read_from_the_working_folder_are_told() {
+fn skills_outside_the_working_folder_are_included_in_full() {
     let skill = "---\nname: brew\ndescription: how tea is made\n---\nBoil water first.\n";
     let project = folder(&[(".claude/skills/brew/SKILL.md", skill)]);
     assert!(!read(project.path()).contains("Boil water first"), "it is read when needed");

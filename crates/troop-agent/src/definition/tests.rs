@@ -9,7 +9,7 @@ fn read(text: &str) -> Definition {
 }
 
 #[test]
-fn front_matter_says_what_thinks_for_an_agent() {
+fn front_matter_names_the_agent_its_script_and_its_model() {
     let ann = read(
         "---\nname: \"ann\"\nagent: script\nscript: demo/ann.script\nmodel: opus\n---\nHello.\n",
     );
@@ -41,7 +41,7 @@ fn a_program_is_a_list_or_words() {
 }
 
 #[test]
-fn what_follows_the_front_matter_is_told_to_the_agent_and_its_tools_are_a_list() {
+fn the_text_after_the_front_matter_is_the_agents_instructions() {
     for list in ["Read, Grep", "[Read, Grep]", "Read Grep"] {
         let ann = read(&format!("---\ntools: {list}\n---\n\nYou review.\n\nBe kind.\n"));
         assert_eq!(ann.prompt, "You review.\n\nBe kind.");
@@ -51,7 +51,7 @@ fn what_follows_the_front_matter_is_told_to_the_agent_and_its_tools_are_a_list()
 }
 
 #[test]
-fn what_limits_an_agent_is_understood_as_people_write_it() {
+fn tool_limits_are_understood_in_every_common_form() {
     for (front, tools) in [
         ("tools:\n  - Read\n  - Grep", &["Read", "Grep"][..]),
         ("tools:\n- Read\n- \"Grep\" # looks", &["Read", "Grep"]),
@@ -80,7 +80,7 @@ fn what_limits_an_agent_is_understood_as_people_write_it() {
 }
 
 #[test]
-fn what_might_limit_an_agent_and_is_not_understood_is_wrong() {
+fn an_unclear_tool_limit_is_an_error() {
     for text in [
         "---\ntools:\n  Read: true\n---\n",
         "---\ntools: {Read: true}\n---\n",
@@ -94,7 +94,7 @@ fn what_might_limit_an_agent_and_is_not_understood_is_wrong() {
 }
 
 #[test]
-fn a_description_can_go_on_in_the_next_lines() {
+fn a_description_can_span_lines() {
     for (text, expected) in [
         (">\n  Looks at code.\n  Says what is wrong.", "Looks at code. Says what is wrong."),
         ("|-\n  one\n  two", "one\ntwo"),

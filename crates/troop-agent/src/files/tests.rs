@@ -19,7 +19,7 @@ fn files_outside_the_working_folder_are_out_of_reach() {
 }
 
 #[test]
-fn a_folder_that_becomes_a_link_after_its_path_was_looked_at_leads_nobody_out() {
+fn a_folder_swapped_for_a_link_after_the_check_does_not_lead_out() {
     let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let files = WorkFolder::open(folder.path()).unwrap();
     fs::create_dir(folder.path().join("a")).unwrap();

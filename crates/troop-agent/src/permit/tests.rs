@@ -33,7 +33,7 @@ fn check_link(
 }
 
 #[test]
-fn each_mode_lets_do_what_it_is_for() {
+fn each_mode_allows_what_it_is_for() {
     let none = Rules::default();
     for (mode, read, edit, shell, mcp) in [
         (Plan, "yes", "no", "no", "no"),
@@ -56,7 +56,7 @@ fn each_mode_lets_do_what_it_is_for() {
 }
 
 #[test]
-fn what_is_denied_is_denied_in_every_mode_and_before_what_is_allowed() {
+fn deny_rules_hold_in_every_mode_and_before_allow_rules() {
     let rules = rules(
         &["Bash", "Read"],
         &["Bash(git push:*)", "Read(.env)", "Edit(secrets/**)", "mcp__bad__*"],
@@ -85,7 +85,7 @@ fn what_is_denied_is_denied_in_every_mode_and_before_what_is_allowed() {
 }
 
 #[test]
-fn what_is_allowed_needs_no_asking_as_far_as_one_can_see_what_it_does() {
+fn an_allowed_command_needs_no_question_if_its_effect_is_clear() {
     let rules = rules(
         &[
             "Bash(git status:*)",
@@ -122,7 +122,7 @@ fn what_is_allowed_needs_no_asking_as_far_as_one_can_see_what_it_does() {
 }
 
 #[test]
-fn a_rule_that_allows_a_program_allows_nothing_else_that_is_written_like_it() {
+fn an_allow_rule_does_not_cover_commands_that_only_look_alike() {
     let rules = rules(
         &[
             "Bash(ls:*)",
@@ -174,7 +174,7 @@ fn a_rule_that_allows_a_program_allows_nothing_else_that_is_written_like_it() {
 }
 
 #[test]
-fn a_command_that_is_denied_is_denied_however_it_is_written() {
+fn a_denied_command_is_denied_in_every_spelling() {
     let rules = rules(&[], &["Bash(git push:*)", "Bash(curl)"], &[]);
     for command in [
         "git  push",
@@ -223,7 +223,7 @@ fn a_command_that_is_denied_is_denied_however_it_is_written() {
 }
 
 #[test]
-fn nothing_hides_behind_a_comment_or_quotes_that_are_none() {
+fn fake_comments_and_quotes_hide_no_command() {
     let rules = rules(&["Bash(git status:*)", "Bash(ls:*)"], &[], &[]);
     for (command, expected) in [
         ("git status # is it clean?", "yes"),
@@ -251,7 +251,7 @@ fn nothing_hides_behind_a_comment_or_quotes_that_are_none() {
 }
 
 #[test]
-fn what_a_shell_may_run_is_denied_also_where_it_is_hard_to_read() {
+fn a_denied_command_is_found_in_complicated_shell_lines() {
     let rules = rules(&[], &["Bash(git push:*)", "Read(.env)"], &[]);
     for command in [
         "echo start # don't stop here\ntouch MARK\ngit push origin main",
@@ -311,7 +311,7 @@ fn what_a_shell_may_run_is_denied_also_where_it_is_hard_to_read() {
 }
 
 #[test]
-fn a_star_in_a_rule_is_any_text_as_in_claude_codes_settings() {
+fn a_star_in_a_rule_matches_any_text_as_in_claude_code() {
     for (rule, yes, no) in [
         ("Bash(rm*)", &["rm a.txt", "rm", "rmdir x", "true && rm x"][..], &["ls rm"][..]),
         ("Bash(rm *)", &["rm a.txt", "rm"], &["rmdir x"]),
@@ -343,7 +343,7 @@ fn a_star_in_a_rule_is_any_text_as_in_claude_codes_settings() {
 }
 
 #[test]
-fn a_path_is_meant_as_in_claude_codes_settings_and_with_its_links() {
+fn paths_in_rules_match_as_in_claude_code_and_through_links() {
     let all = rules(
         &["Edit(/top.md)", "Edit(//home/p/abs/**)", "Edit(src/**)"],
         &["Read(.env)", "Edit(no/**)"],
@@ -366,7 +366,7 @@ fn a_path_is_meant_as_in_claude_codes_settings_and_with_its_links() {
 }
 
 #[test]
-fn what_may_not_be_looked_at_or_changed_is_not_by_the_usual_programs_either() {
+fn file_rules_also_bind_common_shell_programs() {
     let rules = rules(&["Bash"], &["Read(.env)", "Edit(locked/**)", "Read(//home/p/abs)"], &[]);
     for (command, expected) in [
         ("cat .env", "no"),
@@ -390,7 +390,7 @@ fn what_may_not_be_looked_at_or_changed_is_not_by_the_usual_programs_either() {
 }
 
 #[test]
-fn what_decides_what_others_run_is_not_changed_without_leave() {
+fn files_that_decide_what_others_run_are_not_changed_without_permission() {
     let all = rules(&["Edit", "Write"], &[], &[]);
     for (path, accept, bypass) in [
         (".git/hooks/pre-commit", "no", "no"),
@@ -417,7 +417,7 @@ fn what_decides_what_others_run_is_not_changed_without_leave() {
 }
 
 #[test]
-fn rules_hold_for_the_tools_of_the_team_and_what_is_denied_is_not_offered() {
+fn rules_cover_team_tools_and_denied_tools_are_not_offered() {
     let rules = rules(&[], &["SendMessage", "Task(Explore)", "Bash(rm:*)"], &["TeamDelete"]);
     for mode in [Plan, Default, Bypass] {
         assert_eq!(check(&rules, mode, "SendMessage", ""), "no");
@@ -430,7 +430,7 @@ fn rules_hold_for_the_tools_of_the_team_and_what_is_denied_is_not_offered() {
 }
 
 #[test]
-fn what_must_be_asked_for_is_asked_for_in_every_mode() {
+fn ask_rules_hold_in_every_mode() {
     let rules = rules(&["Bash"], &[], &["Bash(git push:*)", "Read(private/**)"]);
     assert_eq!(check(&rules, Default, "Bash", "ls; git push"), "ask");
     assert_eq!(check(&rules, Plan, "Read", "private/x"), "ask");
@@ -438,7 +438,7 @@ fn what_must_be_asked_for_is_asked_for_in_every_mode() {
 }
 
 #[test]
-fn what_is_no_rule_says_why() {
+fn an_invalid_rule_says_why() {
     for bad in ["", "(x)", "Bash(git", "Read([)", "rm -rf"] {
         let error = bad.parse::<Rule>().unwrap_err().to_string();
         assert!(error.contains("is no rule: ") && error.contains("Bash(git status:*)"), "{error}");
@@ -446,7 +446,7 @@ fn what_is_no_rule_says_why() {
 }
 
 #[test]
-fn what_a_rule_hides_is_not_shown_by_links_patterns_other_folders_or_as_part_of_one() {
+fn hidden_files_do_not_show_through_links_patterns_or_folders() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     std::fs::write(root.join(".env"), "x").unwrap();

@@ -200,17 +200,11 @@ impl<'a> Performance<'a> {
             Act::Share(share) => self.share(share).await?,
             Act::Call { method, params, name } => {
                 let params = self.memory.variables.expand_json(params);
-                let answer = self.ask(method, &params).await?;
-                if let Some(name) = name {
-                    self.memory.variables.set(name, answer);
-                }
+                self.ask_as(name.as_deref(), method, &params).await?;
             }
             Act::Delegate { task, to, name } => {
                 let params = json!({"task": self.fill(task), "to": self.fill(to)});
-                let answer = self.ask("delegation/start", &params).await?;
-                if let Some(name) = name {
-                    self.memory.variables.set(name, answer);
-                }
+                self.ask_as(name.as_deref(), "delegation/start", &params).await?;
             }
             Act::Progress { percent, text } => {
                 let task = self.task.as_ref().map(|task| task.id.as_str());
@@ -230,7 +224,6 @@ impl<'a> Performance<'a> {
                 }
             }
             Act::End(end) => return Err(ScriptStop::End(self.end(end))),
-            Act::Mischief(mischief) => self.misbehave(mischief).await?,
         }
         Ok(())
     }
@@ -384,6 +377,20 @@ impl<'a> Performance<'a> {
             }
         }
         Ok(false)
+    }
+
+    /// Asks, and keeps the answer as a variable if that has a name.
+    async fn ask_as(
+        &mut self,
+        name: Option<&str>,
+        method: &str,
+        params: &Value,
+    ) -> Result<(), ScriptStop> {
+        let answer = self.ask(method, params).await?;
+        if let Some(name) = name {
+            self.memory.variables.set(name, answer);
+        }
+        Ok(())
     }
 
     async fn ask(&self, method: &str, params: &Value) -> Result<Value, ScriptStop> {

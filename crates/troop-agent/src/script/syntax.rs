@@ -65,7 +65,6 @@ pub(super) enum Act {
     OnAttempt { attempt: u32, steps: Vec<ScriptStep> },
     OnlyOnce(Vec<ScriptStep>),
     End(HandlerEnd),
-    Mischief(Mischief),
 }
 
 /// What a step does with a file of the workspace.
@@ -84,17 +83,4 @@ pub(super) enum HandlerEnd {
     Fail(String),
     GiveBack(String),
     RefuseShutdown(String),
-}
-
-/// What no good member does.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Mischief {
-    Crash(u8),
-    Kill,
-    Hang,
-    FloodLogs(u32),
-    FloodMessages { n_messages: u32, to: String },
-    FloodBytes(u32),
-    Garbage,
-    HalfLine,
 }

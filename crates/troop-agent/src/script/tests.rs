@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     ScriptAgent,
-    syntax::{Act, HandlerEnd, MailPattern, Mischief, Script, ScriptStep, Trigger},
+    syntax::{Act, HandlerEnd, MailPattern, Script, ScriptStep, Trigger},
     variables::Variables,
 };
 use crate::text_pattern::TextPattern;
@@ -38,9 +38,9 @@ fn text(text: &str) -> String {
 }
 
 #[test]
-fn handlers_say_when() {
+fn every_trigger_is_parsed() {
     let when =
-        |line: &str| Script::parse(&format!("{line}\n  kill")).unwrap().handlers.remove(0).when;
+        |line: &str| Script::parse(&format!("{line}\n  log x")).unwrap().handlers.remove(0).when;
     assert_eq!(when("when started"), Trigger::Started);
     assert_eq!(when("when shutdown"), Trigger::Shutdown);
     assert_eq!(when("when task write *"), Trigger::Task(TextPattern::new("write *")));
@@ -53,7 +53,7 @@ fn handlers_say_when() {
 }
 
 #[test]
-fn every_step_is_read() {
+fn every_step_is_parsed() {
     let end = |end| Act::End(end);
     for (step, expected) in [
         ("log all  well", Act::Log(text("all  well"))),
@@ -88,25 +88,13 @@ fn every_step_is_read() {
         ("fail no", end(HandlerEnd::Fail(text("no")))),
         ("give back not mine", end(HandlerEnd::GiveBack(text("not mine")))),
         ("refuse shutdown not yet", end(HandlerEnd::RefuseShutdown(text("not yet")))),
-        ("crash", Act::Mischief(Mischief::Crash(1))),
-        ("crash 9", Act::Mischief(Mischief::Crash(9))),
-        ("kill", Act::Mischief(Mischief::Kill)),
-        ("hang", Act::Mischief(Mischief::Hang)),
-        ("flood 10 logs", Act::Mischief(Mischief::FloodLogs(10))),
-        ("flood 10 bytes", Act::Mischief(Mischief::FloodBytes(10))),
-        (
-            "flood 10 messages to bob",
-            Act::Mischief(Mischief::FloodMessages { n_messages: 10, to: text("bob") }),
-        ),
-        ("garbage", Act::Mischief(Mischief::Garbage)),
-        ("garbage half", Act::Mischief(Mischief::HalfLine)),
     ] {
         assert_eq!(act(step), expected, "{step}");
     }
 }
 
 #[test]
-fn a_text_goes_on_below_and_keeps_its_form() {
+fn an_indented_text_keeps_its_form() {
     let content = "# not a comment\n\n  indented {x}\nlast\n";
     let step = "write a.txt\n  # not a comment\n\n    indented {x}\n  last\n\n";
     assert_eq!(act(step), Act::Write { file: text("a.txt"), content: text(content) });
@@ -123,20 +111,20 @@ fn a_text_goes_on_below_and_keeps_its_form() {
 }
 
 #[test]
-fn steps_have_steps_below_them() {
-    let steps = "# first\non attempt 1\n  crash 9\nonly once\n  log x\nplan p\nif rejected\n  log {feedback}\n\ntry run false";
+fn steps_are_nested() {
+    let steps = "# first\non attempt 1\n  log first\nonly once\n  log x\nplan p\nif rejected\n  log {feedback}\n\ntry run false";
     let step = |line, is_tried, act| ScriptStep { line, is_tried, act };
     let script = format!(
         "when started\n{}",
         steps.replace('\n', "\n  ").replacen("# first", "  # first", 1)
     );
     let steps = Script::parse(&script).unwrap().handlers.remove(0).steps;
-    let crash = vec![step(4, false, Act::Mischief(Mischief::Crash(9)))];
+    let first = vec![step(4, false, Act::Log(text("first")))];
     let rejected = Some(vec![step(9, false, Act::Log(text("{feedback}")))]);
     assert_eq!(
         steps,
         [
-            step(3, false, Act::OnAttempt { attempt: 1, steps: crash }),
+            step(3, false, Act::OnAttempt { attempt: 1, steps: first }),
             step(5, false, Act::OnlyOnce(vec![step(6, false, Act::Log(text("x")))])),
             step(7, false, Act::Plan { text: text("p"), if_rejected: rejected }),
             step(11, true, Act::Run(text("false"))),
@@ -145,7 +133,7 @@ fn steps_have_steps_below_them() {
 }
 
 #[test]
-fn what_makes_no_sense_is_named_with_its_line_and_what_would() {
+fn script_errors_name_the_line_and_the_right_form() {
     for (script, expected) in [
         ("log x", "line 1: `log x` begins no handler; there is: `when started`,"),
         ("\n# c\nwhen never\n  log x", "line 3: `when never` begins no handler"),
@@ -161,11 +149,10 @@ fn what_makes_no_sense_is_named_with_its_line_and_what_would() {
             "when started\n  if rejected\n    log x",
             "line 2: `if rejected` belongs right after a `plan`",
         ),
-        ("when started\n  kill\n    log x", "line 3: nothing belongs below `kill`"),
+        ("when started\n  sleep 1s\n    log x", "line 3: nothing belongs below `sleep 1s`"),
         ("when started\n  sleep long", "line 2: `long` is no time; write `200ms`, `2s` or `1m`"),
         ("when started\n  wait", "line 2: write `wait for mail PATTERN [from NAME]` or"),
         ("when started\n  progress 101 x", "line 2: write `progress 0…100 TEXT`"),
-        ("when started\n  crash 256", "line 2: write `crash CODE`, from 0 to 255"),
         ("when started\n  replace a in b", "line 2: write `replace \"OLD\" with \"NEW\" in FILE`"),
         ("when started\n  call dance", "line 2: write `call RESOURCE/VERB {…} [as NAME]`"),
         (
@@ -175,7 +162,6 @@ fn what_makes_no_sense_is_named_with_its_line_and_what_would() {
         ("when started\n  call a/b [1]", "line 2: the parameters of `a/b` are no object `{…}`"),
         ("when started\n  on monday\n    log x", "line 2: write `on attempt N` or `only once`"),
         ("when started\n  only once", "line 2: `only once` does nothing; indent steps below it"),
-        ("when started\n  flood 3", "line 2: write `flood N logs`"),
         ("when started\n  give up", "line 2: write `give back TEXT` or `refuse shutdown TEXT`"),
         (
             "when started\n  write",
@@ -188,13 +174,13 @@ fn what_makes_no_sense_is_named_with_its_line_and_what_would() {
 }
 
 #[test]
-fn a_script_that_is_not_there_is_named() {
+fn a_missing_script_is_named() {
     let error = ScriptAgent::read(Path::new("/nowhere/x.script")).unwrap_err();
     assert_eq!(error.to_string(), "the script `/nowhere/x.script` cannot be read");
 }
 
 #[test]
-fn variables_are_put_in_and_what_is_unknown_stays() {
+fn known_variables_are_replaced_and_unknown_ones_stay() {
     let mut variables = Variables::default();
     variables.set("name", "ann");
     variables.set("design", json!({"task": {"number": 7, "tags": ["a", "b"]}}));
@@ -212,7 +198,7 @@ fn variables_are_put_in_and_what_is_unknown_stays() {
 }
 
 #[test]
-fn the_examples_of_the_documentation_are_scripts() {
+fn the_examples_in_the_documentation_are_valid_scripts() {
     let documentation = include_str!("../../../../docs/script.md");
     let examples: Vec<_> = documentation
         .split("```text\n")
@@ -225,7 +211,7 @@ fn the_examples_of_the_documentation_are_scripts() {
 
 proptest! {
     #[test]
-    fn no_text_makes_the_parser_panic(text in "(when (task|mail|started)|[ \t]{0,4}|(try |plan|call|write|on attempt|if rejected|replace|flood|sleep)|[\\PC\n]|[ \n\"{}*]){0,60}") {
+    fn no_text_makes_the_parser_panic(text in "(when (task|mail|started)|[ \t]{0,4}|(try |plan|call|write|on attempt|if rejected|replace|sleep)|[\\PC\n]|[ \n\"{}*]){0,60}") {
         drop(Script::parse(&text));
     }
 

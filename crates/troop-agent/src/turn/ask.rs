@@ -1,14 +1,14 @@
 //! Asking before acting. The rules are checked first; what they leave open goes to the lead or to the user as a message.
 
 use std::sync::{
-    Mutex, PoisonError,
+    Mutex,
     atomic::{AtomicBool, Ordering},
 };
 
 use serde_json::{Map, Value};
 use thiserror::Error;
 use tokio::sync::Semaphore;
-use troop_model::{Command, Fact, MessageKind, Outgoing, Permissions};
+use troop_model::{Command, Fact, MessageKind, Outgoing, Permissions, lock};
 use troop_protocol::{Level, MessageIn};
 use uuid::Uuid;
 
@@ -93,11 +93,11 @@ impl Default for Questions {
 
 impl Questions {
     fn set_aside(&self, mail: Vec<MessageIn>) {
-        self.aside.lock().unwrap_or_else(PoisonError::into_inner).extend(mail);
+        lock(&self.aside).extend(mail);
     }
 
     pub(super) fn take_aside(&self) -> Vec<MessageIn> {
-        std::mem::take(&mut *self.aside.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.aside))
     }
 }
 
@@ -245,7 +245,7 @@ pub fn permission_question(action: &ToolAction<'_>, input: &Map<String, Value>) 
     let n_more = input.chars().count().saturating_sub(MAX_INPUT);
     let mut input = troop_model::preview(&input, MAX_INPUT);
     if n_more > 0 {
-        input.push_str(&format!("… ({n_more} more characters, which nobody can see here)"));
+        input.push_str(&format!("… ({n_more} more characters are not shown)"));
     }
     let what = if action.what.is_empty() { String::new() } else { format!(" `{}`", action.what) };
     format!("may I use {}{what}?\n{input}", action.tool)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use troop_agent::{
     Authority, PermissionAnswer, PermissionRequest, Rules, ToolAction, Turn, TurnOutcome, Work,
     permission_question,
@@ -12,8 +12,6 @@ use troop_protocol::Category;
 
 use crate::lead::{Acts, Lead};
 
-const QUESTION: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
-
 /// An agent that wants to run the command of its task, or proposes it as a plan if it begins with `plan`. Its result is the
 /// answer, and the mail that it got meanwhile.
 async fn asker(authority: Authority) -> Lead {
@@ -21,9 +19,7 @@ async fn asker(authority: Authority) -> Lead {
         Box::pin(async move {
             let Work::Task(task) = work else { return TurnOutcome::Done };
             let answer = match task.description.strip_prefix("plan ") {
-                Some(plan) => {
-                    format!("{:?}", turn.propose(plan, authority).await)
-                }
+                Some(plan) => format!("{:?}", turn.propose(plan, authority).await),
                 None => format!("{:?}", ask(&task.description, authority, turn).await),
             };
             let mail: Vec<_> = turn.mail().into_iter().map(|message| message.content).collect();
@@ -58,26 +54,6 @@ async fn ask(
     turn.ask_permission(&request).await
 }
 
-/// Waits for the question, stores it as a board would, and gives it.
-async fn hears_question(lead: &mut Lead) -> Value {
-    let sent = json!({"version": 7, "events": [{
-        "version": 7, "schema": 1, "at": "2026-01-01T00:00:00Z", "actor": {"kind": "agent", "name": "ann"},
-        "operation": QUESTION, "kind": "message.sent", "id": QUESTION, "from": "ann", "to": "lead",
-        "message_kind": "permission_request", "content": "may I?", "request_id": QUESTION, "readers": ["lead"],
-    }]});
-    loop {
-        if let Some((method, question)) = lead.answers_request(sent.clone()).await {
-            assert_eq!(method, "message/send");
-            return question;
-        }
-    }
-}
-
-async fn answer(lead: &mut Lead, kind: &str, approve: bool, content: &str) {
-    let answer = json!({"from": "lead", "content": content, "kind": kind, "requestId": QUESTION, "approve": approve});
-    lead.say("team.message", answer).await;
-}
-
 async fn result(lead: &mut Lead) -> String {
     loop {
         let report = lead.waits_for("team.taskUpdate").await;
@@ -104,18 +80,18 @@ async fn rules_answer_before_anybody_is_asked() {
 async fn a_yes_allows_and_a_no_gives_its_reason() {
     let mut lead = asker(Authority::Unknown).await;
     lead.assign("task-1", "make").await;
-    let question = hears_question(&mut lead).await;
+    let question = lead.stores_question().await;
     assert_eq!(
         (&question["to"], &question["kind"]),
         (&json!("lead"), &json!("permission_request"))
     );
     assert_eq!(question["content"], "may I use Bash `make`?\n{\"command\":\"make\"}");
     lead.mail("by the way").await;
-    answer(&mut lead, "permission_response", true, "").await;
+    lead.answers_question("permission_response", true, "").await;
     assert_eq!(result(&mut lead).await, "Ok(Allowed); mail: [\"by the way\"]");
     lead.assign("task-2", "make").await;
-    hears_question(&mut lead).await;
-    answer(&mut lead, "permission_response", false, "not now").await;
+    lead.stores_question().await;
+    lead.answers_question("permission_response", false, "not now").await;
     let denied = "Ok(Denied { by: \"lead\", reason: \"not now\" }); mail: []";
     assert_eq!(result(&mut lead).await, denied);
 }
@@ -129,7 +105,7 @@ async fn a_lead_is_asked_only_for_what_it_may_do_itself() {
     ] {
         let mut lead = asker(authority).await;
         lead.assign("task-1", "make").await;
-        assert_eq!(hears_question(&mut lead).await["to"], to, "{authority:?}");
+        assert_eq!(lead.stores_question().await["to"], to, "{authority:?}");
     }
 }
 
@@ -137,7 +113,7 @@ async fn a_lead_is_asked_only_for_what_it_may_do_itself() {
 async fn a_new_mode_answers_an_open_question() {
     let mut lead = asker(Authority::Unknown).await;
     lead.assign("task-1", "make").await;
-    hears_question(&mut lead).await;
+    lead.stores_question().await;
     lead.say("team.updateContext", json!({"tasks": [], "mode": "bypass"})).await;
     assert_eq!(result(&mut lead).await, "Ok(Allowed); mail: []");
 }
@@ -146,7 +122,7 @@ async fn a_new_mode_answers_an_open_question() {
 async fn an_interrupted_question_has_no_answer() {
     let mut lead = asker(Authority::Unknown).await;
     lead.assign("task-1", "make").await;
-    hears_question(&mut lead).await;
+    lead.stores_question().await;
     lead.say("turn/interrupt", json!({})).await;
     assert_eq!(result(&mut lead).await, "Err(Interrupted); mail: []");
 }
@@ -155,7 +131,7 @@ async fn an_interrupted_question_has_no_answer() {
 async fn a_team_without_money_does_not_wait_for_answers() {
     let mut lead = asker(Authority::Unknown).await;
     lead.assign("task-1", "make").await;
-    hears_question(&mut lead).await;
+    lead.stores_question().await;
     lead.say("team.updateContext", json!({"tasks": [], "spent": "the budget is spent"})).await;
     let spent = "Err(Spent { why: \"the budget is spent\" }); mail: []";
     assert_eq!(result(&mut lead).await, spent);
@@ -165,14 +141,14 @@ async fn a_team_without_money_does_not_wait_for_answers() {
 async fn a_plan_is_approved_or_rejected_with_a_reason() {
     let mut lead = asker(Authority::Lead(Permissions::Default)).await;
     lead.assign("task-1", "plan write a.txt").await;
-    let plan = hears_question(&mut lead).await;
+    let plan = lead.stores_question().await;
     assert_eq!((&plan["to"], &plan["content"]), (&json!("lead"), &json!("write a.txt")));
-    answer(&mut lead, "plan_approval_response", false, "too much").await;
+    lead.answers_question("plan_approval_response", false, "too much").await;
     let rejected = "Ok(Rejected { reason: \"too much\" }); mail: []";
     assert_eq!(result(&mut lead).await, rejected);
     lead.assign("task-2", "plan write a.txt").await;
-    hears_question(&mut lead).await;
-    answer(&mut lead, "plan_approval_response", true, "").await;
+    lead.stores_question().await;
+    lead.answers_question("plan_approval_response", true, "").await;
     assert_eq!(result(&mut lead).await, "Ok(Approved); mail: []");
 }
 
@@ -180,5 +156,5 @@ async fn a_plan_is_approved_or_rejected_with_a_reason() {
 async fn the_plan_of_a_lead_goes_to_the_user() {
     let mut lead = asker(Authority::User).await;
     lead.assign("task-1", "plan write a.txt").await;
-    assert_eq!(hears_question(&mut lead).await["to"], "user");
+    assert_eq!(lead.stores_question().await["to"], "user");
 }

@@ -41,7 +41,7 @@ async fn start_family(lead: &mut Lead) -> String {
 }
 
 #[tokio::test]
-async fn what_a_command_prints_is_the_result() {
+async fn the_output_of_a_command_is_the_result() {
     let mut lead = lead().await;
     assert_eq!(result(&mut lead, "echo one two").await, "one two");
     assert_eq!(result(&mut lead, "echo out; echo err >&2; echo more").await, "out\nerr\nmore");
@@ -59,14 +59,14 @@ async fn a_command_that_fails_fails_the_task_with_what_it_printed() {
 }
 
 #[tokio::test]
-async fn a_command_knows_its_place() {
+async fn a_command_gets_its_team_member_task_and_folder() {
     let mut lead = lead().await;
     let place = "echo $TROOP_TEAM $TROOP_MEMBER $TROOP_TASK $PWD";
     assert_eq!(result(&mut lead, place).await, "blue ann task-7 /tmp");
 }
 
 #[tokio::test]
-async fn the_command_of_the_metadata_goes_before_the_description() {
+async fn a_command_in_the_metadata_wins_over_the_description() {
     let mut lead = lead().await;
     for (command, result) in
         [(json!("echo text"), "text"), (json!(["echo", "$HOME", "a;b"]), "$HOME a;b")]
@@ -87,7 +87,7 @@ async fn a_task_without_a_command_fails_and_says_what_is_missing() {
 }
 
 #[tokio::test]
-async fn of_a_long_output_the_end_is_kept_and_few_lines_are_shown() {
+async fn a_long_output_keeps_its_end_and_shows_few_lines() {
     let mut lead = lead().await;
     lead.assign("task-7", "seq 1 200000").await;
     lead.hears("team.taskUpdate").await;
@@ -108,7 +108,7 @@ async fn of_a_long_output_the_end_is_kept_and_few_lines_are_shown() {
 }
 
 #[tokio::test]
-async fn what_a_command_leaves_running_ends_with_it() {
+async fn background_processes_end_with_their_command() {
     let mut lead = lead().await;
     let pid = result(&mut lead, "sleep 600 & echo $!").await;
     wait_until_gone(&pid).await;
@@ -117,7 +117,7 @@ async fn what_a_command_leaves_running_ends_with_it() {
 }
 
 #[tokio::test]
-async fn an_interruption_ends_all_that_runs_and_mail_runs_it_again() {
+async fn an_interruption_ends_the_command_and_mail_runs_it_again() {
     let mut lead = lead().await;
     let pid = start_family(&mut lead).await;
     lead.say("turn/interrupt", json!({})).await;
@@ -130,7 +130,7 @@ async fn an_interruption_ends_all_that_runs_and_mail_runs_it_again() {
 }
 
 #[tokio::test]
-async fn without_a_lead_nothing_runs_on() {
+async fn commands_end_when_their_lead_is_gone() {
     let mut lead = lead().await;
     let pid = start_family(&mut lead).await;
     assert_eq!(lead.leave().await, Exit::LeadGone);
@@ -165,7 +165,7 @@ async fn in_plan_mode_nothing_runs_before_the_lead_agrees() {
 }
 
 #[tokio::test]
-async fn a_command_finds_in_its_environment_where_its_task_belongs() {
+async fn a_command_gets_the_context_of_its_task_as_variables() {
     let mut lead = lead().await;
     let names = "TEAM MEMBER TASK TEAM_ID WORKSPACE CHANNEL CHAT";
     let show = format!("for name in {names}; do printenv TROOP_$name || echo -; done");

@@ -18,6 +18,9 @@ use troop_protocol::{Envelope, Frame, FrameReader, Id, MAX_LINE};
 /// Longer than any test should wait; with paused time it costs nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The id that a question gets from the board of these tests.
+const QUESTION: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
 /// A lead, and the teammate that it drives.
 pub(crate) struct Lead {
     writer: Option<WriteHalf<DuplexStream>>,
@@ -44,7 +47,6 @@ impl Lead {
             team: "blue".to_owned(),
             path: path.to_owned(),
             environment: Vec::new(),
-            raw_write: None,
         };
         let at_rest = || N_RESTS.set(N_RESTS.get() + 1);
         let options = TeammateOptions {
@@ -160,6 +162,29 @@ impl Lead {
         let line = json!({"jsonrpc": "2.0", "id": id?, "result": result});
         self.write(&format!("{line}\n")).await;
         Some(asked)
+    }
+
+    /// Waits for a question of the teammate, and answers as a board that stores it. Returns the question.
+    pub(crate) async fn stores_question(&mut self) -> Value {
+        let sent = json!({"version": 7, "events": [{
+            "version": 7, "schema": 1, "at": "2026-01-01T00:00:00Z", "actor": {"kind": "agent", "name": "ann"},
+            "operation": QUESTION, "kind": "message.sent", "id": QUESTION, "from": "ann", "to": "lead",
+            "message_kind": "permission_request", "content": "may I?", "request_id": QUESTION, "readers": ["lead"],
+        }]});
+        loop {
+            if let Some((method, question)) = self.answers_request(sent.clone()).await {
+                assert_eq!(method, "message/send");
+                return question;
+            }
+        }
+    }
+
+    /// Sends the answer to the stored question: `permission_response` or `plan_approval_response`.
+    pub(crate) async fn answers_question(&mut self, kind: &str, approve: bool, content: &str) {
+        let answer = json!({
+            "from": "lead", "content": content, "kind": kind, "requestId": QUESTION, "approve": approve,
+        });
+        self.say("team.message", answer).await;
     }
 
     /// Everything that the teammate sends until it ends, and its exit.

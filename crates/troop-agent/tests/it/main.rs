@@ -10,6 +10,5 @@ mod asking;
 mod builtin;
 mod command;
 mod lead;
-mod mischief;
 mod script;
 mod teammate;

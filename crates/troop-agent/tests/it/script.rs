@@ -41,7 +41,7 @@ fn is_in(folder: &TempDir, file: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_a_task_is_as_the_script_has_it() {
+async fn a_script_ends_its_task_as_written() {
     for (step, status, field, expected) in [
         (
             "  complete {subject} of {team} by {name}",
@@ -65,7 +65,7 @@ async fn the_end_of_a_task_is_as_the_script_has_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_handler_that_matches_is_followed() {
+async fn the_first_matching_handler_runs() {
     let script = "when task build*\n  complete built\nwhen task task-?\n  complete second\nwhen task *\n  complete third";
     assert_eq!(work(&mut lead(&folder(script)).await).await["result"], "second");
     let none = folder("when task build*\n  complete built");
@@ -74,7 +74,7 @@ async fn the_first_handler_that_matches_is_followed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_speaks_when_it_is_started() {
+async fn a_started_script_can_log_and_send_messages() {
     let folder =
         folder("when started\n  log good morning\n  message bob hello\n  broadcast all of you");
     let mut lead = Lead::start(agent(folder.path()), folder.path());
@@ -95,7 +95,7 @@ async fn files_are_written_appended_and_changed() {
 }
 
 #[tokio::test]
-async fn a_step_that_cannot_be_done_fails_the_task_and_says_where() {
+async fn a_failed_step_fails_the_task_and_names_its_line() {
     for (steps, reason) in [
         ("  write ../x\n    a", "line 2 of the script: `../x` is not inside the working folder"),
         ("  log x\n  run exit 3", "line 3 of the script: `exit 3`: exit code 3"),
@@ -115,7 +115,7 @@ async fn a_step_that_cannot_be_done_fails_the_task_and_says_where() {
 }
 
 #[tokio::test]
-async fn what_a_command_prints_can_be_used_and_a_try_may_fail() {
+async fn command_output_is_a_variable_and_a_tried_step_may_fail() {
     let report =
         report("  run echo $TROOP_TASK\n  try run exit 3\n  complete {output}: {error}").await;
     assert_eq!(report["result"], ": `exit 3`: exit code 3");
@@ -124,7 +124,7 @@ async fn what_a_command_prints_can_be_used_and_a_try_may_fail() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn mail_is_handled_by_what_it_says_and_who_says_it() {
+async fn mail_is_matched_by_content_and_sender() {
     let script = "when mail *stop* from lead\n  message lead heard: {mail}\nwhen mail from bob\n  message {from} thanks";
     let mut lead = lead(&folder(script)).await;
     lead.mail("please stop now").await;
@@ -136,7 +136,7 @@ async fn mail_is_handled_by_what_it_says_and_who_says_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_waits_for_mail_and_handles_other_mail_meanwhile() {
+async fn a_script_waits_for_mail_and_handles_other_mail_meanwhile() {
     let script = "when task *\n  wait for mail go* from bob\n  complete {mail}\nwhen mail *ping*\n  message lead pong";
     let mut lead = lead(&folder(script)).await;
     lead.assign("task-7", "").await;
@@ -149,7 +149,7 @@ async fn it_waits_for_mail_and_handles_other_mail_meanwhile() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_somebody_is_idle_is_mail_only_for_who_asks_for_it() {
+async fn idle_notices_match_only_patterns_that_name_them() {
     let idle = json!({"from": "bob", "content": "bob is idle", "kind": "idle"});
     for (pattern, is_meant) in
         [("*", false), ("* from bob", false), ("**", false), ("*is idle*", true)]
@@ -174,7 +174,7 @@ async fn that_somebody_is_idle_is_mail_only_for_who_asks_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_nobody_gets_fails_its_step() {
+async fn a_message_to_an_unknown_member_fails_its_step() {
     let script = "when task *\n  try message ghost boo\n  log {error}\n  message ghost boo";
     let mut lead = lead(&folder(script)).await;
     lead.say("team.updateContext", json!({"tasks": [], "leaseSeconds": 300})).await;
@@ -189,7 +189,7 @@ async fn a_message_that_nobody_gets_fails_its_step() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn mail_that_came_too_early_is_there_when_it_is_waited_for() {
+async fn early_mail_is_kept_for_a_later_wait() {
     let mut lead = lead(&folder("when task *\n  wait for mail go*\n  complete {mail}")).await;
     lead.mail("go already").await;
     lead.hears("turn/end").await;
@@ -201,7 +201,7 @@ fn answer(approve: bool, content: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plan_is_asked_for_until_it_is_approved() {
+async fn a_plan_is_proposed_until_it_is_approved() {
     let script = "when task *\n  plan do {subject}\n  if rejected\n    log they say {feedback}\n  complete {feedback}";
     let mut lead = lead(&folder(script)).await;
     lead.assign("task-7", "").await;
@@ -216,7 +216,7 @@ async fn a_plan_is_asked_for_until_it_is_approved() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plan_that_is_rejected_fails_the_task_unless_the_script_knows_better() {
+async fn a_rejected_plan_fails_the_task_without_if_rejected() {
     let mut lead = lead(&folder("when task *\n  plan x\n  complete y")).await;
     lead.assign("task-7", "").await;
     lead.hears("team.taskUpdate").await;
@@ -227,7 +227,7 @@ async fn a_plan_that_is_rejected_fails_the_task_unless_the_script_knows_better()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plan_that_is_never_approved_is_not_asked_for_for_ever() {
+async fn a_plan_is_not_proposed_for_ever() {
     let mut lead = lead(&folder(
         "when task *\n  plan x\n  if rejected\n    plan y\n    if rejected\n      log z",
     ))
@@ -243,7 +243,7 @@ async fn a_plan_that_is_never_approved_is_not_asked_for_for_ever() {
 }
 
 #[tokio::test]
-async fn in_plan_mode_it_is_read_only_until_its_plan_is_approved() {
+async fn a_script_in_plan_mode_changes_nothing_before_approval() {
     for step in
         ["write x\n    a", "append x\n    a", "replace \"a\" with \"b\" in x", "run touch x"]
     {
@@ -282,7 +282,7 @@ async fn a_lead_answers_plans() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_of_the_board_can_be_used_later() {
+async fn answers_of_the_board_become_variables() {
     let script = "when task *\n  call task/create {\"subject\": \"for {name}\"} as design\n  progress 50 half\n  call task/create {\"subject\": \"b\", \"blocked_by\": [\"{design.task.number}\"]}\n  complete made {design.task.number}";
     let mut lead = lead(&folder(script)).await;
     lead.assign("task-7", "").await;
@@ -296,13 +296,13 @@ async fn answers_of_the_board_can_be_used_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lead_that_never_answers_does_not_hold_it_for_ever() {
+async fn a_script_gives_up_on_a_lead_that_never_answers() {
     let reason = report("  call team/show {}").await["reason"].clone();
     assert_eq!(reason, "line 2 of the script: the lead does not answer");
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_waits_until_nothing_moves_on_the_board() {
+async fn a_script_waits_until_all_tasks_are_done() {
     let script = "when task *\n  wait until all tasks are done\n  complete all done\nwhen mail ping\n  message lead pong";
     let mut lead = lead(&folder(script)).await;
     lead.assign("task-7", "").await;
@@ -320,7 +320,7 @@ async fn it_waits_until_nothing_moves_on_the_board() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn conditions_are_about_the_attempt_and_about_the_process() {
+async fn on_attempt_and_only_once_choose_their_steps() {
     let script =
         "when task *\n  only once\n    log first\n  on attempt 2\n    log again\n  complete x";
     let mut lead = lead(&folder(script)).await;
@@ -341,7 +341,7 @@ async fn conditions_are_about_the_attempt_and_about_the_process() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_interrupted_while_it_waits_and_starts_its_task_again() {
+async fn an_interrupted_script_starts_its_task_again() {
     let script = "when task *\n  log begin\n  sleep 10m\n  complete x";
     let mut lead = lead(&folder(script)).await;
     lead.assign("task-7", "").await;
@@ -352,7 +352,7 @@ async fn it_is_interrupted_while_it_waits_and_starts_its_task_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_may_refuse_to_stop() {
+async fn a_script_may_refuse_to_stop() {
     let mut lead = lead(&folder("when shutdown\n  only once\n    refuse shutdown not yet")).await;
     lead.say("team.shutdown", json!({})).await;
     let refused = json!({"approve": false, "reason": "not yet"});
@@ -362,7 +362,7 @@ async fn it_may_refuse_to_stop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn files_of_the_workspace_are_asked_of_the_lead_for_its_task() {
+async fn workspace_steps_go_through_the_lead() {
     let script = "when task *\n  workspace write notes/{task}.md\n    # {subject}\n  workspace read notes/{task}.md\n  workspace list\n  workspace delete old.md\n  complete {content} {files}";
     let mut lead = lead(&folder(script)).await;
     lead.assign("task-7", "").await;

@@ -30,7 +30,6 @@ async fn obey(work: Work, turn: &Turn) -> TurnOutcome {
         "panic" => panic!("a bad day"),
         "fail" => TurnOutcome::Failed { reason: "no".to_owned() },
         "give back" => TurnOutcome::GaveBack { reason: "not mine".to_owned() },
-        "stop" => TurnOutcome::Stop { code: 7 },
         "board" => TurnOutcome::Done,
         "log" => {
             turn.log(Level::Warn, "half way").await;
@@ -103,14 +102,6 @@ async fn every_end_of_a_task_has_its_report() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_may_end_its_process() {
-    let mut lead = Lead::of(obedient().0, here()).await;
-    lead.assign("task-1", "stop").await;
-    lead.hears("team.taskUpdate").await;
-    assert_eq!(lead.end().await, (Vec::new(), Exit::Stopped(7)));
-}
-
-#[tokio::test(start_paused = true)]
 async fn mail_in_the_middle_of_a_turn_waits_for_the_agent_and_is_acknowledged_then() {
     let mut lead = Lead::of(obedient().0, here()).await;
     lead.assign("task-1", "hours").await;
@@ -150,7 +141,7 @@ async fn mail_that_comes_twice_is_read_once_and_acknowledged_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn mail_without_an_id_or_with_one_of_another_kind_is_heard_and_not_acknowledged() {
+async fn mail_without_a_valid_id_is_read_and_not_acknowledged() {
     let (agent, mut works) = obedient();
     let mut lead = Lead::of(agent, here()).await;
     works.recv().await;
@@ -167,7 +158,7 @@ async fn mail_without_an_id_or_with_one_of_another_kind_is_heard_and_not_acknowl
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_lead_hears_when_mail_has_been_dealt_with() {
+async fn the_lead_hears_when_mail_was_handled() {
     let (agent, mut works) = obedient();
     let mut lead = Lead::of(agent, here()).await;
     works.recv().await;
@@ -194,7 +185,7 @@ async fn mail_comes_before_tasks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tasks_that_come_while_it_works_wait_and_it_is_not_idle_between() {
+async fn tasks_wait_while_a_teammate_works_and_it_is_not_idle_between_them() {
     let mut lead = Lead::of(obedient().0, here()).await;
     lead.assign("task-1", "wait").await;
     lead.hears("team.taskUpdate").await;
@@ -212,7 +203,7 @@ async fn tasks_that_come_while_it_works_wait_and_it_is_not_idle_between() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn more_tasks_than_can_wait_are_given_back() {
+async fn tasks_beyond_the_queues_limit_are_given_back() {
     let mut lead = Lead::of(obedient().0, here()).await;
     lead.assign("task-0", "wait").await;
     lead.hears("team.taskUpdate").await;
@@ -278,7 +269,7 @@ async fn an_agent_may_refuse_to_stop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_to_stop_that_comes_by_mail_is_answered_by_mail_too() {
+async fn a_request_to_stop_by_mail_is_also_answered_by_mail() {
     let mut lead = Lead::of(obedient().0, here()).await;
     let request = json!({"from": "lead", "content": "enough", "kind": "shutdown_request", "id": ID, "requestId": ID});
     lead.say("team.message", request).await;
@@ -293,7 +284,7 @@ async fn a_request_to_stop_that_comes_by_mail_is_answered_by_mail_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupted_task_stays_its_own_and_goes_on_with_the_next_mail() {
+async fn an_interrupted_task_continues_with_the_next_mail() {
     let (agent, mut works) = obedient();
     let mut lead = Lead::of(agent, here()).await;
     works.recv().await;
@@ -313,8 +304,7 @@ async fn an_interrupted_task_stays_its_own_and_goes_on_with_the_next_mail() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_is_its_own_no_longer_is_broken_off_or_not_begun_and_nothing_is_said_about_it()
-{
+async fn a_task_that_was_taken_away_is_dropped_without_a_report() {
     let (agent, mut works) = obedient();
     let mut lead = Lead::of(agent, here()).await;
     works.recv().await;
@@ -362,7 +352,7 @@ async fn a_long_turn_gives_signs_of_life() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_nothing_to_do_is_at_rest_once_until_there_is_something() {
+async fn an_idle_teammate_comes_to_rest_once_until_it_gets_work() {
     let mut lead = Lead::of(obedient().0, here()).await;
     assert_eq!(N_RESTS.get(), 0, "between two tasks nobody rests");
     for n_rests in 1..=2 {
@@ -379,7 +369,7 @@ async fn who_has_nothing_to_do_is_at_rest_once_until_there_is_something() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_lead_there_is_no_teammate() {
+async fn a_teammate_ends_with_its_lead() {
     let lead = Lead::of(obedient().0, here()).await;
     assert_eq!(lead.leave().await, Exit::LeadGone);
     let mut busy = Lead::of(obedient().0, here()).await;
@@ -389,7 +379,7 @@ async fn without_a_lead_there_is_no_teammate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_teammate_that_is_told_to_end_does_at_once() {
+async fn a_terminated_teammate_ends_at_once() {
     let mut lead = Lead::of(obedient().0, here()).await;
     lead.assign("task-1", "interruptible").await;
     lead.hears("team.taskUpdate").await;
@@ -398,7 +388,7 @@ async fn a_teammate_that_is_told_to_end_does_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_lead_says_besides_the_table_is_passed_over() {
+async fn unknown_notifications_are_ignored() {
     let mut lead = Lead::of(obedient().0, here()).await;
     lead.write("no JSON\n\n[]\n{\"jsonrpc\":\"2.0\"}\n").await;
     lead.say("team.dance", json!({})).await;
@@ -407,7 +397,7 @@ async fn what_a_lead_says_besides_the_table_is_passed_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lead_hears_what_of_the_table_was_not_understood() {
+async fn a_lead_hears_which_of_its_messages_were_invalid() {
     let mut lead = Lead::of(obedient().0, here()).await;
     lead.say("team.assignTask", json!({"task": {"id": "task-1"}})).await;
     let log = lead.hears("team.log").await;
@@ -481,7 +471,7 @@ fn counting() -> impl Agent + 'static {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_delegation_is_worked_on_in_a_session_of_its_own_that_ends_with_it() {
+async fn every_delegation_gets_its_own_session_that_ends_with_it() {
     let mut lead = Lead::of(counting(), here()).await;
     let mut results = Vec::new();
     for task in [
@@ -501,7 +491,7 @@ async fn every_delegation_is_worked_on_in_a_session_of_its_own_that_ends_with_it
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupted_delegation_goes_on_in_its_session() {
+async fn an_interrupted_delegation_continues_in_its_session() {
     let mut lead = Lead::of(counting(), here()).await;
     lead.say("team.assignTask", json!({"task": delegated("task-1", 1, "interruptible")})).await;
     lead.hears("team.taskUpdate").await;
@@ -512,7 +502,7 @@ async fn an_interrupted_delegation_goes_on_in_its_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_has_the_team_as_the_lead_told_it_before_its_work() {
+async fn an_agent_sees_the_team_as_of_the_start_of_its_work() {
     let (agent, _works) = Acts::new(|work, turn: &Turn| {
         Box::pin(async move {
             match work {

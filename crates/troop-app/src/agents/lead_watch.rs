@@ -1,9 +1,10 @@
 //! Watches the lead's agent: how far it is with what it was told, and what went wrong with it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::{io::DuplexStream, sync::watch};
-use troop_agent::{Agent, BoxFuture, Exit, Thinking, Turn, TurnOutcome, Work, Workplace};
+use troop_agent::{Agent, BoxFuture, Thinking, Turn, TurnOutcome, Work, Workplace};
+use troop_model::lock;
 use troop_runtime::LeadWork;
 
 /// Runs an agent in this process for a member.
@@ -16,12 +17,8 @@ pub(super) fn serve(
     let options = troop_agent::TeammateOptions::new(place);
     let (reader, writer) = tokio::io::split(wire);
     Box::pin(async move {
-        let agent = Box::new(WatchedAgent { agent, watch: watch.clone() });
-        let exit = troop_agent::serve(agent, reader, writer, options).await;
-        if let Exit::Stopped(code) = exit {
-            watch.work.send_replace(LeadWork::Failed);
-            watch.note(Some(format!("it exited by itself with code {code}")));
-        }
+        let agent = Box::new(WatchedAgent { agent, watch });
+        troop_agent::serve(agent, reader, writer, options).await;
     })
 }
 
@@ -51,11 +48,11 @@ impl LeadWatch {
     }
 
     fn note(&self, fault: Option<String>) {
-        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+        *lock(&self.fault) = fault;
     }
 
     pub fn fault(&self) -> Option<String> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.fault).clone()
     }
 
     pub fn work(&self) -> watch::Receiver<LeadWork> {
@@ -118,9 +115,7 @@ impl WatchedAgent {
             TurnOutcome::Failed { reason } | TurnOutcome::Hopeless { reason } => {
                 (LeadWork::Failed, Some(reason.clone()))
             }
-            TurnOutcome::GaveBack { .. }
-            | TurnOutcome::Refused { .. }
-            | TurnOutcome::Stop { .. } => (LeadWork::Open, None),
+            TurnOutcome::GaveBack { .. } | TurnOutcome::Refused { .. } => (LeadWork::Open, None),
         };
         let (stands, fault) = if forgets() { (stands, fault) } else { (stood, earlier.or(fault)) };
         watch.note(fault);

@@ -16,6 +16,7 @@ use troop_agent::{
 };
 use troop_model::{
     AgentKind, AgentStart, Dollars, Hint, HintCommand, NewMember, Role, State, quoted_path,
+    with_causes,
 };
 use troop_runtime::{InProcess, Launch, LaunchSpec, LaunchedAgent, Profile, Programs, Suggestion};
 use uuid::Uuid;
@@ -29,7 +30,7 @@ use super::{
 use crate::{
     Error, FileAct, Result,
     surroundings::{Environment, Surroundings, TRUSTED_SERVERS},
-    text::{chain, one_line},
+    text::one_line,
     trust::{self, AgreedAgents, ProjectTrust},
 };
 
@@ -265,7 +266,7 @@ impl RunnableAgents {
             }
             Err(RegistryError::Script(error)) => Err(script_fault(&error)),
             Err(error) => {
-                Err(AgentFault::unfit(chain(&error), format!("available: {}", available())))
+                Err(AgentFault::unfit(with_causes(&error), format!("available: {}", available())))
             }
         }
     }
@@ -283,7 +284,6 @@ impl RunnableAgents {
             team: spec.team.to_string(),
             path: spec.path.clone(),
             environment,
-            raw_write: None,
         }
     }
 
@@ -369,7 +369,7 @@ fn script_fault(error: &ScriptError) -> AgentFault {
         }
         _ => "how scripts are written: docs/script.md".to_owned(),
     };
-    AgentFault::unfit(chain(error), hint)
+    AgentFault::unfit(with_causes(error), hint)
 }
 
 /// A project in a few lines, for an agent that is to lead a team there.

@@ -4,15 +4,11 @@ use std::{path::PathBuf, time::Duration};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use troop_model::{State, TeamStatus, Version};
+use troop_model::{State, TeamStatus, Version, with_causes};
 use troop_runtime::{Board, Clock, Mirror, MirrorError, MirrorNotice, MirrorOptions, find_lead};
 
 use super::desk::{DeskNotice, NoticeSink};
-use crate::{
-    Result,
-    surroundings::ReadableFiles,
-    text::{chain, one_line},
-};
+use crate::{Result, surroundings::ReadableFiles, text::one_line};
 
 /// How long we wait after the store could not be used before we try again.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -56,7 +52,7 @@ pub(super) async fn catch_up(
     match begin(&options).await {
         Ok(mode) => Ok(Some(FileSync { options, mode, notices: notices.clone() })),
         Err(error) => {
-            notices.tell(&DeskNotice::FilesUnchanged { reason: chain(&error) });
+            notices.tell(&DeskNotice::FilesUnchanged { reason: with_causes(&error) });
             Ok(None)
         }
     }

@@ -4,7 +4,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU32, Ordering::SeqCst},
         mpsc,
     },
@@ -14,6 +14,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use troop_model::lock;
 
 /// The pause before and after the first word, so that it travels alone.
 const PAUSE: Duration = Duration::from_millis(3);
@@ -63,12 +64,12 @@ impl ScriptedApi {
 
     /// Makes replies slow, and reports when their first word was sent.
     pub(crate) fn tell(&self, sent: mpsc::Sender<Instant>) {
-        *self.shared.sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(sent);
+        *lock(&self.shared.sent) = Some(sent);
     }
 
     /// A minimal client that repeats the last request.
     pub(crate) fn bare(&self) -> Result<BareClient> {
-        let request = self.shared.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let request = lock(&self.shared.last).clone();
         ensure!(!request.is_empty(), "nobody has asked yet");
         let stream = TcpStream::connect(self.address)?;
         stream.set_nodelay(true)?;
@@ -100,14 +101,14 @@ fn serve(stream: TcpStream, shared: &ApiState) -> Result<()> {
     let mut reader = BufReader::new(stream);
     let mut request = Vec::new();
     while read(&mut reader, &mut request)?.is_some() {
-        *shared.last.lock().unwrap_or_else(PoisonError::into_inner) = request.clone();
+        *lock(&shared.last) = request.clone();
         let was_left = shared.n_calls.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
         let (first, rest) = reply(was_left.is_ok());
         let length = first.len() + rest.len();
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {length}\r\n\r\n"
         );
-        let sent = shared.sent.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let sent = lock(&shared.sent).clone();
         match sent {
             None => writer.write_all([head.as_str(), &first, &rest].concat().as_bytes())?,
             Some(sent) => {

@@ -52,7 +52,7 @@ fn subjects(results: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_benchmark_compares_everything_that_the_issue_names() {
+fn the_board_benchmark_reports_every_measure() {
     let folder = TempDir::new().unwrap();
     let results = measure(&folder, QUICK);
     assert_eq!(
@@ -81,7 +81,7 @@ fn the_benchmark_compares_everything_that_the_issue_names() {
 }
 
 #[test]
-fn the_benchmark_of_a_team_compares_everything_that_the_issue_names() {
+fn the_team_benchmark_reports_every_measure() {
     let folder = TempDir::new().unwrap();
     let results = measure(&folder, "team --seconds 0 --folder .");
     assert_eq!(
@@ -104,7 +104,7 @@ fn the_benchmark_of_a_team_compares_everything_that_the_issue_names() {
 }
 
 #[tokio::test]
-async fn postgres_is_measured_where_there_is_a_server() {
+async fn postgres_is_measured_if_a_server_is_given() {
     let database = troop_testkit::postgres::database().await;
     let folder = TempDir::new().unwrap();
     let url = database.url();
@@ -156,7 +156,7 @@ fn the_work_is_measured_beside_plain_tools() {
 }
 
 #[test]
-fn the_benchmark_of_mcp_compares_reads_and_durable_writes() {
+fn the_mcp_benchmark_compares_reads_and_durable_writes() {
     let folder = TempDir::new().unwrap();
     let results = measure(&folder, "mcp --seconds 0 --folder .");
     assert_eq!(
@@ -184,7 +184,7 @@ fn the_observer_is_compared_with_parsing_and_with_its_limit() {
 }
 
 #[test]
-fn the_benchmark_of_shared_files_waits_for_claims_and_messages() {
+fn the_benchmark_of_shared_files_measures_claims_and_messages() {
     let folder = TempDir::new().unwrap();
     let results = measure(&folder, "files --changes 3 --tasks 5 --folder .");
     assert_eq!(
@@ -197,7 +197,7 @@ fn the_benchmark_of_shared_files_waits_for_claims_and_messages() {
 }
 
 #[test]
-fn the_benchmark_of_the_built_in_agent_compares_everything_that_the_issue_names() {
+fn the_agent_benchmark_reports_every_measure() {
     let folder = TempDir::new().unwrap();
     let results = measure(&folder, "agent --seconds 0 --folder .");
     assert_eq!(

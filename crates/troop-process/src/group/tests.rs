@@ -31,14 +31,14 @@ async fn a_signal_to_the_group_reaches_what_the_child_started() {
 }
 
 #[tokio::test]
-async fn a_dropped_group_takes_all_of_it_along() {
+async fn dropping_a_group_kills_all_of_it() {
     let (shell, grandchild) = family().await;
     drop(Group::led_by(&shell));
     wait_until_gone(&grandchild).await;
 }
 
 #[tokio::test]
-async fn what_is_left_after_its_leader_was_waited_for_ends_as_well() {
+async fn processes_left_after_the_wait_for_their_leader_are_killed() {
     let mut shell = command("sh");
     shell.args(["-c", "sleep 600 & echo $!"]).stdout(Stdio::piped());
     let mut shell = shell.spawn().unwrap();
@@ -63,13 +63,13 @@ async fn a_released_group_lives_on() {
 }
 
 #[test]
-fn a_group_that_is_gone_takes_any_signal() {
+fn signalling_a_group_that_is_gone_is_no_error() {
     kill_group(i32::MAX as u32, Signal::KILL).unwrap();
     assert!(kill_group(0, Signal::KILL).is_err(), "that would be our own group");
 }
 
 #[tokio::test]
-async fn a_process_has_nothing_to_read_unless_it_is_given_something() {
+async fn a_process_has_no_input_unless_it_is_given_some() {
     let mut cat = command("cat").stdout(Stdio::null()).spawn().unwrap();
     let status = timeout(Duration::from_secs(10), cat.wait()).await.expect("`cat` ends at once");
     assert!(status.unwrap().success());

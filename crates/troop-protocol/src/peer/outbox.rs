@@ -6,7 +6,7 @@
 use std::{
     io, mem,
     pin::Pin,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     task::{Context, Poll, Waker},
 };
 
@@ -15,6 +15,7 @@ use tokio::{
     sync::{Notify, Semaphore, SemaphorePermit, TryAcquireError},
 };
 use tokio_util::sync::CancellationToken;
+use troop_model::lock;
 
 use super::PeerError;
 
@@ -190,7 +191,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, OutboxState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -3,11 +3,12 @@
 use std::{
     collections::HashMap,
     mem,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
+use troop_model::lock;
 
 use crate::envelope::{ErrorObject, Id};
 
@@ -79,7 +80,7 @@ impl PendingRequests {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Runs tools: for a member, with whoever answers its calls, and with what it has listed in this turn.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 use tokio::sync::Semaphore;
-use troop_model::{Command, Dialect, TaskCommand, TaskRef, TaskView, Version};
+use troop_model::{Command, Dialect, TaskCommand, TaskRef, TaskView, Version, lock};
 
 use super::{Calls, Seat, board, claude, seen::ToolTeam};
 use crate::{
@@ -74,11 +74,11 @@ fn unknown(name: &str, seat: &Seat) -> Failure {
 
 impl BoardSight {
     fn set_listed(&self, version: Version) {
-        *self.listed_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(version);
+        *lock(&self.listed_at) = Some(version);
     }
 
     fn listed_at(&self) -> Option<Version> {
-        *self.listed_at.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.listed_at)
     }
 }
 

@@ -7,8 +7,10 @@ use std::{
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
-    sync::{MutexGuard, PoisonError},
+    sync::MutexGuard,
 };
+
+use troop_model::lock;
 
 use super::{
     TaskAttempt, Worktrees, names,
@@ -140,6 +142,6 @@ impl Worktrees {
     }
 
     fn known(&self) -> MutexGuard<'_, BranchPosition> {
-        self.inner.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner.known)
     }
 }

@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use thiserror::Error;
-use troop_model::{Hint, HintCommand};
+use troop_model::{Hint, HintCommand, with_causes};
 use troop_protocol::{ContentError, Failure, FailureKind};
 
 use super::{MAX_ENTRIES, MAX_FILE, MAX_FILES};
@@ -142,12 +142,6 @@ impl WorkspaceError {
 
 impl From<&WorkspaceError> for Failure {
     fn from(error: &WorkspaceError) -> Self {
-        let mut message = error.to_string();
-        let mut cause = std::error::Error::source(error);
-        while let Some(error) = cause {
-            message = format!("{message}: {error}");
-            cause = error.source();
-        }
-        Self { hint: error.hint(), ..Self::new(error.kind(), &message) }
+        Self { hint: error.hint(), ..Self::new(error.kind(), &with_causes(error)) }
     }
 }

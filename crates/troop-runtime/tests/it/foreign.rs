@@ -1,6 +1,6 @@
 //! A log that holds what this program does not understand.
 
-use troop_model::{Version, encode};
+use troop_model::{Version, encode, with_causes};
 use troop_runtime::{Board, BoardError, BoardResult, Clock, Following};
 use troop_testkit::TestStore;
 
@@ -36,10 +36,7 @@ async fn assert_stops_at(store: &TestStore, board: &Board, text: &str) {
         board.catch_up().await.unwrap_err(),
     ];
     for error in errors {
-        let mut told = error.to_string();
-        if let Some(source) = std::error::Error::source(&error) {
-            told = format!("{told}: {source}");
-        }
+        let told = with_causes(&error);
         assert!(told.contains(text), "{told}");
     }
     assert!(state_of(board).await == before);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use troop_model::{TeamId, Version};
+use troop_model::{TeamId, Version, lock};
 
 use super::{
     folder::{CARD, Card, HEAD, LOG, LogHead, TeamFolder, sync_folder, to_json, write_new},
@@ -19,8 +19,8 @@ use crate::{
     Batch, Missing, NewTeam, StoreError, StoreResult, TeamEntry,
     draft::draft_in,
     failure::{
-        corrupt, id_taken, io_failure, lock, name_taken, no_folder, no_store, refused,
-        restore_hint, unknown_team, written_by_newer,
+        corrupt, id_taken, io_failure, name_taken, no_folder, no_store, refused, restore_hint,
+        unknown_team, written_by_newer,
     },
     record::{Record, end_of_beginning},
     turnstile::lock_file,

@@ -10,10 +10,10 @@ use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
 };
-use troop_model::TeamId;
+use troop_model::{TeamId, lock};
 
 use super::connect::{Server, ServerConnection};
-use crate::{Watch, bell::Bells, failure::lock};
+use crate::{Watch, bell::Bells};
 
 /// How long to wait before reconnecting to a server that is away.
 const PAUSE: Duration = Duration::from_millis(250);

@@ -7,11 +7,12 @@ use tokio::{
     time::timeout,
 };
 use tokio_postgres::{Client, Statement, types::Type};
+use troop_model::lock;
 
 use super::connect::{Prepared, Server, ServerConnection, SqlResult};
 use crate::{
     StoreError, StoreResult,
-    failure::{LINE_PATIENCE, bug, lock, waited_too_long},
+    failure::{LINE_PATIENCE, bug, waited_too_long},
     postgres::failure::sql_failure,
 };
 

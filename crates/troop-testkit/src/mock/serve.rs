@@ -1,15 +1,13 @@
 //! Connections to the mock: HTTP by hand, because no library makes the mistakes of real servers.
 
-use std::{
-    io,
-    sync::{Arc, PoisonError},
-};
+use std::{io, sync::Arc};
 
 use tokio::{
     io::{AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream, tcp::OwnedWriteHalf},
     task::JoinSet,
 };
+use troop_model::lock;
 
 use super::{Answer, Break, Reply, Told, form, request};
 
@@ -31,8 +29,8 @@ async fn converse(stream: TcpStream, told: &Told, nth: usize) -> io::Result<()> 
     let mut reader = BufReader::new(reader);
     while let Some(seen) = request::read(&mut reader, nth).await {
         let answer = {
-            let mut script = told.script.lock().unwrap_or_else(PoisonError::into_inner);
-            told.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen.clone());
+            let mut script = lock(&told.script);
+            lock(&told.seen).push(seen.clone());
             script(&seen)
         };
         match answer {

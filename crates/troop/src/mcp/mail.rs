@@ -7,7 +7,7 @@
 use std::{
     collections::BTreeSet,
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -16,7 +16,7 @@ use rmcp::{RoleServer, model::RequestId, service::RequestContext};
 use serde::Deserialize;
 use serde_json::json;
 use troop_app::team::MemberCaller;
-use troop_model::{Command, Dialect, MessageKind};
+use troop_model::{Command, Dialect, MessageKind, lock};
 use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Query, without_marks};
 use uuid::Uuid;
 
@@ -164,7 +164,7 @@ impl Mailbag {
     }
 
     fn with<T>(&self, look: impl FnOnce(&mut Vec<Handed>) -> T) -> T {
-        look(&mut self.handed.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut lock(&self.handed))
     }
 }
 

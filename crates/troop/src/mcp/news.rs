@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use rmcp::{
@@ -17,7 +17,7 @@ use rmcp::{
 use serde_json::json;
 use tokio::sync::watch;
 use troop_app::team::{MemberCaller, TeamHandle};
-use troop_model::{Event, Fact, MemberName, Party, State};
+use troop_model::{Event, Fact, MemberName, Party, State, lock};
 use troop_runtime::Subscription;
 
 use super::resources;
@@ -37,23 +37,23 @@ impl Default for NewsFilter {
 
 impl NewsFilter {
     pub(super) fn set_level(&self, level: LoggingLevel) {
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
+        *lock(&self.level) = level;
     }
 
     pub(super) fn subscribe(&self, uri: String) {
-        self.resources.lock().unwrap_or_else(PoisonError::into_inner).insert(uri);
+        lock(&self.resources).insert(uri);
     }
 
     pub(super) fn unsubscribe(&self, uri: &str) {
-        self.resources.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+        lock(&self.resources).remove(uri);
     }
 
     fn wants(&self, uri: &str) -> bool {
-        self.resources.lock().unwrap_or_else(PoisonError::into_inner).contains(uri)
+        lock(&self.resources).contains(uri)
     }
 
     fn hears_info(&self) -> bool {
-        let level = *self.level.lock().unwrap_or_else(PoisonError::into_inner);
+        let level = *lock(&self.level);
         matches!(level, LoggingLevel::Debug | LoggingLevel::Info)
     }
 }

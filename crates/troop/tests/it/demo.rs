@@ -17,7 +17,7 @@ fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
         "lead approves the plan of cyd",
         "ann → cyd: of two equally frequent words, which comes first?",
         "cyd → ann: by the alphabet",
-        " crashed: exit code 9\n",
+        " crashed: killed by signal 9\n",
         "task-2 is back on the board: ",
         " (attempt 2)\n",
         "a hook said no to ",
@@ -34,7 +34,7 @@ fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
     ] {
         assert!(out.contains(part), "`{part}` is missing from:\n{out}");
     }
-    let (lost, after) = out.split_once(" crashed: exit code 9\n").unwrap();
+    let (lost, after) = out.split_once(" crashed: killed by signal 9\n").unwrap();
     let lost = lost.rsplit(' ').next().unwrap();
     assert!(!after.contains(&format!("task-2 goes to {lost} ")), "another one has it: {out}");
     what_is_printed_can_be_pasted(out);

@@ -1,8 +1,9 @@
 //! Keys, which nobody else may see: not in results, not in logs, not on the board.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Map, Value};
+use troop_model::lock;
 
 use crate::builtin::secret::Secret;
 
@@ -20,12 +21,12 @@ impl<'a> Keys<'a> {
     }
 
     pub(crate) fn add(&self, key: Secret) {
-        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).push(key);
+        lock(&self.secrets).push(key);
     }
 
     /// A text without any key in it.
     pub(crate) fn hidden_in(&self, text: &str) -> String {
-        let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        let secrets = lock(&self.secrets);
         secrets.iter().fold(text.to_owned(), |text, key| key.hidden_in(&text))
     }
 

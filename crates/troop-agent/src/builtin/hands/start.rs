@@ -103,7 +103,7 @@ mod tests {
     use super::{Definition, Recruit, check_known, recruits, thinks};
 
     #[test]
-    fn whom_a_tool_starts_is_known_however_it_says_so() {
+    fn every_way_to_name_a_new_member_is_understood() {
         let eve = Recruit { name: "eve", agent: Some("command") };
         let ann = Recruit { name: "ann", agent: None };
         for key in ["subagent_type", "agent_type", "agentType", "type", "agent"] {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn who_runs_what_it_is_told_does_not_think_however_it_is_described() {
+    fn only_agents_with_a_model_count_as_thinking() {
         let folder = tempfile::tempdir().unwrap();
         let table = [
             ("looker", "description: looks", true),

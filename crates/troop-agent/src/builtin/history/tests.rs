@@ -57,7 +57,7 @@ fn is_valid(history: &History) -> bool {
 }
 
 #[test]
-fn what_must_not_be_forgotten_frees_nothing_and_one_round_does_not_fill_the_room() {
+fn pinned_text_frees_nothing_and_one_round_does_not_fill_the_window() {
     let mut history = long(2, 300);
     assert_eq!(history.n_freed_by(1), 0, "the task stays");
     assert_eq!(history.n_freed_by(3), 304);
@@ -68,7 +68,7 @@ fn what_must_not_be_forgotten_frees_nothing_and_one_round_does_not_fill_the_room
 }
 
 #[test]
-fn texts_that_come_together_are_one_message() {
+fn consecutive_texts_are_one_message() {
     let mut history = long(1, 10);
     history.tell("mail".to_owned());
     history.tell("more".to_owned());
@@ -77,7 +77,7 @@ fn texts_that_come_together_are_one_message() {
 }
 
 #[test]
-fn wherever_the_front_is_cut_off_a_model_can_go_on() {
+fn a_history_that_is_cut_anywhere_stays_valid() {
     for n_bytes in [0, 50, 100, 101, 350, 999, 100_000] {
         let mut history = long(10, 100);
         let n_front = history.n_before_end(n_bytes);
@@ -90,7 +90,7 @@ fn wherever_the_front_is_cut_off_a_model_can_go_on() {
 }
 
 #[test]
-fn tokens_are_as_counted_and_guessed_from_there() {
+fn estimates_start_from_the_tokens_that_the_api_counted() {
     let mut history = long(0, 0);
     history.reply(call(1), 5_000);
     assert_eq!(history.n_tokens(), 5_000);
@@ -99,7 +99,7 @@ fn tokens_are_as_counted_and_guessed_from_there() {
 }
 
 #[test]
-fn before_anything_is_counted_instructions_and_tools_count_too() {
+fn the_first_estimate_includes_instructions_and_tools() {
     let mut history = History::default();
     history.comes_after(3_000);
     history.begin("x".repeat(300), Begin::Anew);
@@ -112,7 +112,7 @@ fn before_anything_is_counted_instructions_and_tools_count_too() {
 }
 
 #[test]
-fn the_work_its_plan_and_the_latest_mail_are_never_forgotten() {
+fn the_work_its_plan_and_the_latest_mail_survive_every_cut() {
     let mut history = long(1, 10);
     history.tell_plan("the plan".to_owned());
     for nth in 0..100 {

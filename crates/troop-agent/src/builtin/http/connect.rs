@@ -11,8 +11,9 @@ use tokio::{
     time::timeout,
 };
 use tokio_rustls::TlsConnector;
+use troop_model::with_causes;
 
-use super::{Http, HttpError, HttpSender, chain};
+use super::{Http, HttpError, HttpSender};
 
 impl Http {
     pub(super) async fn connect(&self) -> Result<HttpSender, HttpError> {
@@ -30,7 +31,7 @@ impl Http {
                 .map_err(|_| unreachable("it is no name of a host".to_owned()))?;
             let connector = TlsConnector::from(self.tls().map_err(unreachable)?);
             let stream = connector.connect(name, stream).await;
-            self.handshake(stream.map_err(|error| unreachable(chain(&error)))?).await
+            self.handshake(stream.map_err(|error| unreachable(with_causes(&error)))?).await
         };
         let connected = timeout(self.patience.connect, connect).await;
         connected.unwrap_or_else(|_| Err(unreachable("it does not answer".to_owned())))
@@ -42,7 +43,7 @@ impl Http {
     ) -> Result<HttpSender, HttpError> {
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
-            .map_err(|error| HttpError::Broken(chain(&error)))?;
+            .map_err(|error| HttpError::Broken(with_causes(&error)))?;
         // It ends when its sender and its response are dropped. They also see its errors.
         self.tracker.spawn(async move { drop(connection.await) });
         Ok(sender)

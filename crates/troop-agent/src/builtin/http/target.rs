@@ -61,7 +61,7 @@ mod tests {
     use super::HttpTarget;
 
     #[test]
-    fn a_base_url_says_where_and_what_paths_begin_with() {
+    fn a_base_url_gives_the_address_and_the_path_prefix() {
         let read = |url: &str| {
             let target = HttpTarget::parse(url).unwrap();
             (target.authority().to_owned(), target.port, target.is_secure, target.path("/x"))
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_without_telling_passwords() {
+    fn an_invalid_url_is_refused_without_showing_its_password() {
         for bad in ["", "api.openai.com", "ftp://x", "https://", "http://a b", "/v1"] {
             assert!(HttpTarget::parse(bad).is_err(), "`{bad}` is taken");
         }

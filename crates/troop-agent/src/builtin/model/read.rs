@@ -37,7 +37,7 @@ pub(super) async fn reply(
             let event = match events.next() {
                 Ok(Some(event)) => event,
                 Ok(None) => break,
-                Err(_) => return Err(none(other, "it is no stream of events")),
+                Err(_) => return Err(none(other, "it is not a stream of events")),
             };
             // There was an event, whatever the content type says.
             other = None;

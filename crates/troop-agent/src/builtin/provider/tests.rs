@@ -58,7 +58,7 @@ fn body(api: Api, thinking: Option<u32>) -> Value {
 }
 
 #[test]
-fn anthropic_hears_all_in_its_own_form_and_keeps_at_hand_what_stays() {
+fn anthropic_requests_have_its_format_and_mark_what_to_cache() {
     let keep = json!({"type": "ephemeral"});
     assert_eq!(
         body(Api::Anthropic, Some(50)),
@@ -87,7 +87,7 @@ fn anthropic_hears_all_in_its_own_form_and_keeps_at_hand_what_stays() {
 }
 
 #[test]
-fn openai_hears_all_in_its_own_form() {
+fn openai_requests_have_its_format() {
     assert_eq!(
         body(Api::OpenAi, None),
         json!({
@@ -109,7 +109,7 @@ fn openai_hears_all_in_its_own_form() {
 }
 
 #[test]
-fn who_names_a_thought_as_deepseek_does_hears_it_again_with_the_calls_that_came_of_it() {
+fn deepseek_gets_its_reasoning_back_with_its_calls() {
     let turns = |field: &str, is_original| {
         let delta = json!({field: "hm", "tool_calls": [{"id": "a", "function": {"name": "Read"}}]});
         let events = [json!({"choices": [{"delta": delta, "finish_reason": "tool_calls"}]})];
@@ -126,7 +126,7 @@ fn who_names_a_thought_as_deepseek_does_hears_it_again_with_the_calls_that_came_
 }
 
 #[test]
-fn a_model_of_openai_hears_how_much_it_may_say_by_its_new_name_wherever_it_is() {
+fn newer_openai_models_get_max_completion_tokens_on_every_server() {
     for (model, is_original, expected) in [
         ("qwen3", false, "max_tokens"),
         ("gpt-4o", false, "max_tokens"),
@@ -149,7 +149,7 @@ fn a_model_of_openai_hears_how_much_it_may_say_by_its_new_name_wherever_it_is() 
 }
 
 #[test]
-fn gemini_hears_all_in_its_own_form() {
+fn gemini_requests_have_its_format() {
     assert_eq!(
         body(Api::Gemini, None),
         json!({
@@ -273,7 +273,7 @@ fn a_reply_of_openai_is_read_delta_by_delta() {
 }
 
 #[test]
-fn a_thought_is_read_once_under_whichever_names_it_comes() {
+fn reasoning_that_comes_under_two_names_is_read_once() {
     for delta in [
         json!({"reasoning_content": "so"}),
         json!({"reasoning": "so"}),
@@ -317,7 +317,7 @@ fn a_reply_of_gemini_is_read_part_by_part() {
 }
 
 #[test]
-fn an_error_in_a_stream_is_an_error_of_its_kind() {
+fn an_error_in_a_stream_keeps_its_kind() {
     let overloaded =
         json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let error = read(Api::Anthropic, &[overloaded]).unwrap_err();
@@ -335,7 +335,7 @@ fn an_error_in_a_stream_is_an_error_of_its_kind() {
 }
 
 #[test]
-fn an_answer_that_is_no_success_is_of_the_kind_that_says_what_to_do() {
+fn http_errors_are_classified_by_what_helps() {
     let kind = |status, body: &str| match super::of_answer(status, None, body.as_bytes()) {
         ModelError::Key { .. } => "key",
         ModelError::Refused { .. } => "refused",
@@ -370,7 +370,7 @@ fn an_answer_that_is_no_success_is_of_the_kind_that_says_what_to_do() {
 }
 
 #[test]
-fn a_key_is_said_to_the_api_alone() {
+fn each_api_gets_the_key_in_its_own_header() {
     let key = Secret::new(" sk-secret\n");
     assert_eq!(format!("{key:?}"), "Secret(…)");
     assert_eq!(key.hidden_in("bad key sk-secret!"), "bad key [key]!");
@@ -381,7 +381,7 @@ fn a_key_is_said_to_the_api_alone() {
 }
 
 #[test]
-fn no_api_is_told_a_turn_that_says_nothing() {
+fn empty_turns_are_sent_to_no_api() {
     let thought = ReplyPart::Thinking { text: "hm".to_owned(), signature: None };
     let said = |text: &str| ChatMessage::User(vec![UserPart::Text(text.to_owned())]);
     let messages = [said("look"), ChatMessage::Model(vec![thought]), said("go on")];

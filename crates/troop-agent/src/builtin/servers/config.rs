@@ -181,7 +181,7 @@ mod tests {
     use super::{McpServer, McpTransport};
 
     #[test]
-    fn servers_are_programs_or_addresses_with_the_variables_that_they_name() {
+    fn servers_are_commands_or_urls_with_their_variables_filled_in() {
         let text = r#"{"mcpServers": {
             "a": {"command": "${BIN}/serve", "args": ["--key=${KEY:-none}", "${"], "env": {"T": "${BIN}"}},
             "b": {"type": "http", "url": "https://x/mcp", "headers": {"authorization": "Bearer ${MISSING:-}"}},
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tools_of_troop_itself_are_known_however_they_are_started() {
+    fn troops_own_mcp_server_is_recognised_however_it_is_started() {
         for (entry, is_of_troop) in [
             (r#"{"command": "troop", "args": ["mcp", "--team", "t", "--as", "ann"]}"#, true),
             (r#"{"command": "/opt/bin/troop", "args": ["--home", "x", "mcp"]}"#, true),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told() {
+    fn an_invalid_server_entry_is_reported() {
         let read = |text: &str| McpServer::read_all(text, &|_| None).unwrap_err();
         assert!(read("{").starts_with("`.mcp.json`: "));
         let error = read(r#"{"mcpServers": {"x": {}}}"#);

@@ -3,13 +3,14 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use hyper::body::Bytes;
 use serde_json::{Value, json};
+use troop_model::lock;
 
 use super::{McpFault, VERSION};
 use crate::builtin::{
@@ -59,7 +60,7 @@ impl RemoteServer {
     }
 
     async fn post(&self, message: &Value) -> Result<HttpResponse, McpFault> {
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let session = lock(&self.session).clone();
         let has_session = session.is_some();
         let mut headers = vec![
             ("accept", "application/json, text/event-stream".to_owned()),
@@ -77,7 +78,7 @@ impl RemoteServer {
             return Err(McpFault::Failed(format!("it answers with the status {}", answer.status)));
         }
         if let Some(session) = answer.headers.get(SESSION).and_then(|it| it.to_str().ok()) {
-            *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.to_owned());
+            *lock(&self.session) = Some(session.to_owned());
         }
         Ok(answer)
     }

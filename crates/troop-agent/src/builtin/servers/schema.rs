@@ -75,7 +75,7 @@ mod tests {
     use super::object;
 
     #[test]
-    fn a_schema_that_makes_no_sense_is_not_passed_on() {
+    fn an_invalid_schema_is_not_passed_on() {
         let good = json!({
             "type": "object", "required": ["a"], "additionalProperties": false, "x-own": [1],
             "properties": {"a": {"type": ["string", "null"]}, "b": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/c"}]}}},

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     pin::pin,
     process::{ExitStatus, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -19,6 +19,7 @@ use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
 };
+use troop_model::lock;
 use troop_process::{Group, Tail};
 use troop_protocol::{Failure, FailureKind, Incoming, Notification, Peer, PeerError};
 
@@ -101,7 +102,7 @@ impl LocalServer {
             Some((status, None)) => format!("it ended: {status}"),
             None => "it says no more".to_owned(),
         };
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).text();
+        let said = lock(&self.said).text();
         if said.trim().is_empty() { how } else { format!("{how}; it said: {}", said.trim()) }
     }
 }
@@ -114,7 +115,7 @@ fn told(error: &dyn std::fmt::Display) -> McpFault {
 async fn keep(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<Tail>>) {
     let mut piece = [0; 1_024];
     while let Ok(n @ 1..) = errors.read(&mut piece).await {
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = lock(&said);
         said.push(piece.get(..n).unwrap_or_default());
     }
 }

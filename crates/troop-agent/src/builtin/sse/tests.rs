@@ -31,12 +31,12 @@ fn events_are_the_same_wherever_the_stream_is_cut() {
 }
 
 #[test]
-fn what_is_no_text_is_no_stream_of_events() {
+fn invalid_utf8_is_rejected() {
     assert_eq!(read(b"data: \xff\xfe\n\n", 3), Err(SseError::NotText));
 }
 
 #[test]
-fn an_event_without_end_is_given_up() {
+fn an_endless_event_is_rejected() {
     let mut events = SseStream::default();
     let megabyte = vec![b'x'; 1024 * 1024];
     let given_up = (0..20).find_map(|_| {
@@ -48,7 +48,7 @@ fn an_event_without_end_is_given_up() {
 
 proptest! {
     #[test]
-    fn no_bytes_in_no_cuts_make_it_stumble(
+    fn no_bytes_break_the_event_parser(
         bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(b'\n'), Just(b'\r'), Just(b':')], 0..200),
         piece in 1usize..9,
     ) {

@@ -1,10 +1,10 @@
 //! Defers the completion of a task that a model reports in the middle of its turn: it counts at the end of the turn,
 //! with the model's last words, so that nothing it still does or says is lost.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use serde_json::value::{RawValue, to_raw_value};
-use troop_model::{Command, MemberName, Status, TaskCommand, TaskRef, TaskView, Version};
+use troop_model::{Command, MemberName, Status, TaskCommand, TaskRef, TaskView, Version, lock};
 use troop_protocol::{Answer, Call, Calls, Change, Failure, FailureKind, NO_RESULT, Query};
 
 use crate::Turn;
@@ -57,7 +57,7 @@ impl<'a> DeferredCompletion<'a> {
     }
 
     fn done(&self) -> MutexGuard<'_, Option<(TaskRef, Option<String>)>> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.done)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Shows people a reply while it arrives: its first words at once, then line by line.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use tokio::time::Instant;
+use troop_model::lock;
 use troop_protocol::Level;
 
 use crate::{
@@ -50,7 +51,7 @@ struct Costs {
 
 impl Cost {
     fn change<T>(&self, change: impl FnOnce(&mut Costs) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut lock(&self.0))
     }
 
     /// Forgets the present reply: a whole one carries its own cost.

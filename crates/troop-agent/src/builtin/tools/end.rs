@@ -12,13 +12,13 @@ pub(super) struct EndInput {
 }
 
 pub(super) fn about_plan() -> (&'static str, Map<String, Value>) {
-    let about = "Sends your plan to the lead and waits for the answer. You may only read until a plan of yours is approved.";
+    let about = "Proposes your plan to the lead and waits for the answer. You may only read until a plan of yours is approved.";
     (about, schema(&[("plan", "string", "The steps that you want to take")], &["plan"]))
 }
 
 pub(super) fn about_fail() -> (&'static str, Map<String, Value>) {
     let about =
-        "Ends the task as failed. Use it if you have tried and the task cannot be done as asked.";
+        "Ends the task as failed. Call it if you tried, and the task cannot be done as asked.";
     (
         about,
         schema(&[("reason", "string", "Why it cannot be done, and what you tried")], &["reason"]),
@@ -26,7 +26,8 @@ pub(super) fn about_fail() -> (&'static str, Map<String, Value>) {
 }
 
 pub(super) fn about_give_back() -> (&'static str, Map<String, Value>) {
-    let about = "Returns the task unfinished to the board. Use it if somebody else should do it.";
+    let about =
+        "Gives the unfinished task back to the board. Call it if somebody else should do the task.";
     (about, schema(&[("reason", "string", "Why somebody else should do it")], &["reason"]))
 }
 

@@ -21,9 +21,9 @@ const MOST: Duration = Duration::from_secs(1_800);
 const BASH: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
 const SH: &str = "sh";
 const WITH_BASH: &str = "Runs a command with `bash` in the working folder and returns its output. The command has no input and no terminal. \
-                         Background processes end with it.";
+                         Background processes are killed when it ends.";
 const WITH_SH: &str = "Runs a command with `sh` in the working folder (this machine has no `bash`) and returns its output. The command has \
-                       no input and no terminal. Background processes end with it.";
+                       no input and no terminal. Background processes are killed when it ends.";
 
 /// The shell of this machine.
 fn program() -> &'static str {

@@ -42,7 +42,7 @@ async fn used_under(
 }
 
 #[tokio::test]
-async fn a_file_is_read_with_the_numbers_of_its_lines() {
+async fn a_file_is_read_with_line_numbers() {
     let (_folder, files) =
         folder(&[("a.txt", "one\ntwo\r\nthree"), ("empty", ""), ("bin", "a\0b")]);
     let read = async |input| used(OwnTool::Read, input, &files).await;
@@ -66,7 +66,7 @@ async fn a_file_is_read_with_the_numbers_of_its_lines() {
 }
 
 #[tokio::test]
-async fn a_long_file_is_read_in_parts_and_a_line_without_end_is_cut() {
+async fn a_long_file_is_read_in_parts_and_long_lines_are_cut() {
     let lines: String = (1..=5_000).map(|number| format!("line {number}\n")).collect();
     let (_folder, files) = folder(&[("long", &lines), ("wide", &"x".repeat(1_000_000))]);
     let first = used(OwnTool::Read, json!({"file_path": "long"}), &files).await.unwrap();
@@ -81,7 +81,7 @@ async fn a_long_file_is_read_in_parts_and_a_line_without_end_is_cut() {
 }
 
 #[tokio::test]
-async fn a_text_is_changed_where_it_is_clear_which_is_meant() {
+async fn an_edit_needs_an_unambiguous_match() {
     let (folder, files) = folder(&[("a", "x = 1\ny = 1\n")]);
     let edit = async |old: &str, new: &str, all: bool| {
         let input =
@@ -98,7 +98,7 @@ async fn a_text_is_changed_where_it_is_clear_which_is_meant() {
 }
 
 #[tokio::test]
-async fn a_file_is_written_with_the_folders_on_its_way() {
+async fn writing_a_file_creates_missing_folders() {
     let (folder, files) = folder(&[]);
     let write = async |content: &str| {
         used(OwnTool::Write, json!({"file_path": "d/e/f.txt", "content": content}), &files).await
@@ -144,7 +144,7 @@ async fn no_path_and_no_link_leads_out() {
 }
 
 #[tokio::test]
-async fn files_are_found_by_name_and_by_what_is_in_them() {
+async fn files_are_found_by_name_and_by_content() {
     let (_folder, files) = folder(&[
         ("src/a.rs", "fn one() {}\nfn two() {}\n"),
         ("src/deep/b.rs", "fn One() {}\n"),
@@ -188,7 +188,7 @@ async fn files_are_found_by_name_and_by_what_is_in_them() {
 }
 
 #[tokio::test]
-async fn what_a_rule_hides_is_not_found_by_looking_elsewhere() {
+async fn no_search_shows_files_that_a_rule_hides() {
     let (folder, files) = folder(&[
         (".env", "KEY=needle"),
         ("a/.env", "KEY=needle"),
@@ -229,7 +229,7 @@ async fn what_a_rule_hides_is_not_found_by_looking_elsewhere() {
 }
 
 #[test]
-fn a_path_is_judged_by_where_its_links_lead() {
+fn a_path_is_judged_by_the_target_of_its_links() {
     let (folder, files) = folder(&[(".env", "x"), ("in/a", "x"), (".git/config", "x")]);
     for (target, link) in [
         (".env", "one"),
@@ -262,7 +262,7 @@ fn a_path_is_judged_by_where_its_links_lead() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_keeps_nobody_waiting() {
+async fn a_pipe_blocks_no_file_tool() {
     let (folder, files) = folder(&[("big", "")]);
     let pipe = folder.path().join("pipe");
     rustix::fs::mknodat(
@@ -300,7 +300,7 @@ async fn what_is_no_file_keeps_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn a_search_that_finds_very_much_is_cut() {
+async fn a_long_search_result_is_cut() {
     let (_folder, files) = folder(&[("many", &"needle\n".repeat(10_000))]);
     let input = json!({"pattern": "needle", "output_mode": "content"});
     let found = used(OwnTool::Grep, input, &files).await.unwrap();
@@ -309,7 +309,7 @@ async fn a_search_that_finds_very_much_is_cut() {
 }
 
 #[test]
-fn what_is_too_long_keeps_its_beginning_and_its_end() {
+fn a_long_result_keeps_its_beginning_and_its_end() {
     let long = format!("begin{}end", "ä".repeat(50_000));
     let cut = cut(long);
     assert!(cut.starts_with("begin") && cut.ends_with("end") && cut.len() < 31_000);
@@ -317,7 +317,7 @@ fn what_is_too_long_keeps_its_beginning_and_its_end() {
 }
 
 #[test]
-fn every_tool_is_found_by_its_name_and_says_what_it_takes() {
+fn every_tool_is_found_by_its_name_and_describes_its_input() {
     for tool in OwnTool::shown(true) {
         assert_eq!(OwnTool::find(tool.name()), Some(tool));
         let spec = tool.spec();

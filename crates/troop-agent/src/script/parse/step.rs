@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use super::{ScriptProblem, is_word, sought, unquoted, words};
 use crate::script::{
     lines::{ScriptBlock, ScriptLine},
-    syntax::{Act, HandlerEnd, Mischief, ScriptStep, Share},
+    syntax::{Act, HandlerEnd, ScriptStep, Share},
 };
 
 const STEPS: &str = "log, message, broadcast, plan, approve, reject, wait for mail, wait until all tasks are done, write, \
                      append, replace, run, workspace, call, delegate, progress, sleep, complete, fail, give back, refuse shutdown, on attempt, \
-                     only once, try, crash, kill, hang, flood, garbage";
+                     only once, try";
 
 pub(super) fn steps(block: ScriptBlock<'_>) -> Result<Vec<ScriptStep>, ScriptProblem> {
     let mut steps: Vec<ScriptStep> = Vec::new();
@@ -106,16 +106,6 @@ fn short(line: &ScriptLine<'_>, word: &str, rest: &str) -> Result<Act, ScriptPro
                 return Err(line.problem(what));
             }
         },
-        "crash" => {
-            let code = if rest.is_empty() { Some(1) } else { rest.parse().ok() };
-            let code = code.ok_or_else(|| line.problem("write `crash CODE`, from 0 to 255"))?;
-            Act::Mischief(Mischief::Crash(code))
-        }
-        "kill" if rest.is_empty() => Act::Mischief(Mischief::Kill),
-        "hang" if rest.is_empty() => Act::Mischief(Mischief::Hang),
-        "flood" => Act::Mischief(flood(line, rest)?),
-        "garbage" if rest.is_empty() => Act::Mischief(Mischief::Garbage),
-        "garbage" if rest == "half" => Act::Mischief(Mischief::HalfLine),
         _ => {
             return Err(line.problem(format!("there is no step `{whole}`; the steps are: {STEPS}")));
         }
@@ -231,22 +221,6 @@ fn condition(line: &ScriptLine<'_>, text: &str) -> Result<Act, ScriptProblem> {
     match attempt {
         Some(attempt) => Ok(Act::OnAttempt { attempt, steps: inner(line)? }),
         None => Err(line.problem("write `on attempt N` or `only once`")),
-    }
-}
-
-fn flood(line: &ScriptLine<'_>, rest: &str) -> Result<Mischief, ScriptProblem> {
-    let (number, what) = words(rest);
-    let number = number.parse().ok();
-    match (number, words(what)) {
-        (Some(n), ("logs", "")) => Ok(Mischief::FloodLogs(n)),
-        (Some(n), ("bytes", "")) => Ok(Mischief::FloodBytes(n)),
-        (Some(n_messages), ("messages", to)) if to.starts_with("to ") => {
-            let to = to.trim_start_matches("to ").trim().to_owned();
-            Ok(Mischief::FloodMessages { n_messages, to })
-        }
-        _ => {
-            Err(line.problem("write `flood N logs`, `flood N bytes` or `flood N messages to NAME`"))
-        }
     }
 }
 

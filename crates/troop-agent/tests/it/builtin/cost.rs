@@ -30,7 +30,7 @@ async fn costs(lead: &mut Lead) -> (Vec<Value>, Value) {
 }
 
 #[tokio::test]
-async fn every_reply_is_told_with_its_task_and_its_price_where_that_is_known() {
+async fn every_reply_is_reported_with_its_task_and_its_known_price() {
     for (price, dollars) in
         [(Some(PRICE), [json!(0.000_45), json!(0.000_093)]), (None, [Value::Null, Value::Null])]
     {
@@ -65,7 +65,7 @@ async fn is_spent(lead: &mut Lead, why: Option<&str>) {
 }
 
 #[tokio::test]
-async fn who_can_spend_no_more_gives_its_task_back_at_the_next_safe_point_and_remembers() {
+async fn an_agent_over_budget_gives_its_task_back_at_the_next_safe_point() {
     let folder = TempDir::new().unwrap();
     let command = "until [ -e go ]; do sleep 0.01; done; echo gone";
     let mock =
@@ -93,26 +93,20 @@ async fn who_can_spend_no_more_gives_its_task_back_at_the_next_safe_point_and_re
 }
 
 #[tokio::test]
-async fn who_waits_for_leave_while_all_is_spent_does_not_wait_for_ever() {
+async fn a_permission_question_ends_when_the_budget_is_spent() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([Answer::call("Bash", &json!({"command": "touch x"}))]).await;
     let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
     set_mode(&mut lead, "default").await;
     lead.assign("task-1", "look").await;
-    let id = "01890a5d-ac96-774b-bcce-b302099a8057";
-    let sent = json!({"version": 7, "events": [{
-        "version": 7, "schema": 1, "at": "2026-01-01T00:00:00Z", "actor": {"kind": "agent", "name": "ann"},
-        "operation": id, "kind": "message.sent", "id": id, "from": "ann", "to": "lead",
-        "message_kind": "permission_request", "content": "may I?", "request_id": id, "readers": ["lead"],
-    }]});
-    while lead.answers_request(sent.clone()).await.is_none() {}
+    lead.stores_question().await;
     is_spent(&mut lead, Some("the budget is spent")).await;
     assert_eq!(ended(&mut lead).await.0, "pending");
     assert!(!folder.path().join("x").exists());
 }
 
 #[tokio::test]
-async fn what_breaks_off_is_paid_for_as_far_as_the_api_says_what_it_cost() {
+async fn a_broken_reply_costs_what_the_api_reported_of_it() {
     let folder = TempDir::new().unwrap();
     let broken = Way { broken: Some((400, Break::Cut)), ..Way::default() };
     let long = costing(Answer::text(&"many words ".repeat(50)), (100, 0, 10));

@@ -90,7 +90,7 @@ fn rich() -> mock::Reply {
 }
 
 #[tokio::test]
-async fn a_reply_is_the_same_by_each_api_wherever_it_is_cut() {
+async fn a_reply_is_read_the_same_however_its_stream_is_cut() {
     for api in APIS {
         for pieces in [None, Some(1), Some(7), Some(1000)] {
             let way = Way { pieces, ..Way::default() };
@@ -122,7 +122,7 @@ async fn a_reply_is_the_same_by_each_api_wherever_it_is_cut() {
 }
 
 #[tokio::test]
-async fn each_api_is_asked_where_and_how_it_wants() {
+async fn each_api_gets_requests_at_its_own_path_with_its_own_headers() {
     for (api, path, key) in [
         (Api::Anthropic, "/v1/messages", ("x-api-key", "sk-very-secret")),
         (Api::OpenAi, "/chat/completions", ("authorization", "Bearer sk-very-secret")),
@@ -147,7 +147,7 @@ async fn each_api_is_asked_where_and_how_it_wants() {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_asked_again_and_what_was_shown_of_it_does_not_count() {
+async fn a_passing_error_is_retried_and_the_partial_reply_dropped() {
     for api in APIS {
         let overloaded = Answer::Status {
             status: 429,
@@ -173,7 +173,7 @@ async fn what_may_pass_is_asked_again_and_what_was_shown_of_it_does_not_count() 
 }
 
 #[tokio::test]
-async fn it_is_not_asked_for_ever() {
+async fn retries_come_to_an_end() {
     for status in [500, 503, 529] {
         let mock = MockModel::start(move |_| Answer::status(status, "not now")).await;
         let error = ask(&model(Api::Anthropic, &mock), &mut Seen::default()).await.unwrap_err();
@@ -183,7 +183,7 @@ async fn it_is_not_asked_for_ever() {
 }
 
 #[tokio::test]
-async fn what_will_not_pass_is_asked_once() {
+async fn a_lasting_error_is_not_retried() {
     for (status, message) in [(400, "bad"), (401, "no key"), (403, "not you"), (404, "no model")] {
         let mock = MockModel::start(move |_| Answer::status(status, message)).await;
         let error = ask(&model(Api::OpenAi, &mock), &mut Seen::default()).await.unwrap_err();
@@ -194,7 +194,7 @@ async fn what_will_not_pass_is_asked_once() {
 }
 
 #[tokio::test]
-async fn a_reply_without_its_end_is_none_however_it_ends() {
+async fn a_reply_without_its_end_is_no_reply() {
     for api in APIS {
         for broken in [Break::Cut, Break::End] {
             let whole = MockModel::with([Answer::Reply(rich())]).await;
@@ -228,7 +228,7 @@ async fn garbage_is_no_reply() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_stream_of_events_is_told_and_not_asked_for_again() {
+async fn a_response_without_events_is_reported_and_not_retried() {
     let page = "<!doctype html>\n<html><title>Log in</title> sk-very-secret </html>";
     for (kind, body, told) in [
         (
@@ -257,7 +257,7 @@ async fn an_answer_that_is_no_stream_of_events_is_told_and_not_asked_for_again()
 }
 
 #[tokio::test]
-async fn who_says_nothing_any_more_is_given_up() {
+async fn a_silent_api_times_out() {
     let short = Duration::from_millis(40);
     let patience = HttpTimeouts { answer: short, piece: short, ..HttpTimeouts::default() };
     let stuck = Way { broken: Some((200, Break::Hang)), ..Way::default() };
@@ -274,7 +274,7 @@ async fn who_says_nothing_any_more_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_speaks_slowly_is_heard_to_the_end() {
+async fn a_slow_reply_is_read_to_its_end() {
     let patience = HttpTimeouts { piece: Duration::from_secs(5), ..HttpTimeouts::default() };
     let way = Way { pieces: Some(100), pause: Some(Duration::from_millis(2)), ..Way::default() };
     let mock = MockModel::with([Answer::text("word by word").by(way)]).await;
@@ -314,12 +314,12 @@ async fn a_key_is_never_in_an_error() {
     .await;
     let model = model(Api::Anthropic, &mock);
     let error = ask(&model, &mut Seen::default()).await.unwrap_err();
-    assert_eq!(error.to_string(), "the model's API turns the key away (401): wrong key [key]");
+    assert_eq!(error.to_string(), "the model's API rejects the key (401): wrong key [key]");
     assert!(!format!("{error:?} {model:?}").contains("very-secret"));
 }
 
 #[tokio::test]
-async fn an_address_where_nobody_is_is_said() {
+async fn an_unreachable_address_is_named() {
     let mock = MockModel::with([]).await;
     let model = model(Api::Anthropic, &mock);
     drop(mock);
@@ -334,7 +334,7 @@ async fn an_address_where_nobody_is_is_said() {
 }
 
 #[tokio::test]
-async fn input_that_is_no_json_is_kept_as_it_came() {
+async fn invalid_json_input_is_kept_as_it_came() {
     for api in [Api::Anthropic, Api::OpenAi, Api::Gemini] {
         let said =
             vec![mock::Said::Call { name: "Read".to_owned(), input: "{\"path\": ".to_owned() }];
@@ -347,7 +347,7 @@ async fn input_that_is_no_json_is_kept_as_it_came() {
 }
 
 #[tokio::test]
-async fn how_long_to_wait_is_understood_in_every_form() {
+async fn retry_after_is_understood_in_every_form() {
     let busy = |headers: &[(&str, &str)], error: Value| Answer::Status {
         status: 429,
         headers: headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
@@ -374,7 +374,7 @@ async fn how_long_to_wait_is_understood_in_every_form() {
 }
 
 #[tokio::test]
-async fn who_gives_up_says_how_often_it_asked() {
+async fn the_last_error_says_how_often_the_api_was_asked() {
     let mock = MockModel::start(|_| Answer::status(529, "overloaded")).await;
     let error = ask(&model(Api::Anthropic, &mock), &mut Seen::default()).await.unwrap_err();
     assert!(error.to_string().contains("overloaded (it was asked 4 times)"), "{error}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 use troop_agent::{
     Rules,
@@ -12,8 +12,6 @@ use troop_testkit::mock::{Answer, MockModel};
 
 use super::{ann, completed, does, ended, options, set_mode};
 use crate::lead::Lead;
-
-const REQUEST: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 async fn writer(folder: &TempDir, mock: &MockModel, mode: &str, rules: Rules) -> Lead {
     let mut options = options(Api::Anthropic, mock);
@@ -32,7 +30,7 @@ fn writes() -> Answer {
 }
 
 #[tokio::test]
-async fn who_may_only_read_changes_nothing() {
+async fn an_agent_in_plan_mode_changes_nothing() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([writes(), Answer::text("I would write a.txt")]).await;
     let mut lead = writer(&folder, &mock, "plan", Rules::default()).await;
@@ -43,7 +41,7 @@ async fn who_may_only_read_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_rule_forbids_is_not_done_in_any_mode() {
+async fn a_deny_rule_stops_a_call_in_every_mode() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([writes(), Answer::text("no")]).await;
     let deny = vec!["Bash(touch:*)".parse().unwrap(), "Edit(*.txt)".parse().unwrap()];
@@ -54,28 +52,13 @@ async fn what_a_rule_forbids_is_not_done_in_any_mode() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// Waits for the question, and answers as a board that stores it.
-async fn is_asked(lead: &mut Lead, kind: &str) -> Value {
-    loop {
-        let sent = json!({"version": 7, "events": [{
-            "version": 7, "schema": 1, "at": "2026-01-01T00:00:00Z", "actor": {"kind": "agent", "name": "ann"},
-            "operation": REQUEST, "kind": "message.sent", "id": REQUEST, "from": "ann", "to": "lead",
-            "message_kind": kind, "content": "may I?", "request_id": REQUEST, "readers": ["lead"],
-        }]});
-        if let Some((method, params)) = lead.answers_request(sent).await {
-            assert_eq!(method, "message/send");
-            return params;
-        }
-    }
-}
-
 #[tokio::test]
-async fn what_needs_leave_is_asked_for_and_the_answer_holds() {
+async fn a_denied_permission_keeps_the_call_from_running() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([writes(), Answer::text("fine")]).await;
     let mut lead = writer(&folder, &mock, "accept-edits", Rules::default()).await;
     lead.assign("task-1", "write").await;
-    let asked = is_asked(&mut lead, "permission_request").await;
+    let asked = lead.stores_question().await;
     assert_eq!((&asked["to"], &asked["kind"]), (&json!("lead"), &json!("permission_request")));
     assert!(
         asked["content"].as_str().unwrap().starts_with("may I use Bash `touch b.txt`?"),
@@ -85,8 +68,7 @@ async fn what_needs_leave_is_asked_for_and_the_answer_holds() {
     lead.mail("yes, do it").await;
     let other = "01890a5d-ac96-774b-bcce-b302099a8058";
     lead.say("team.message", json!({"from": "lead", "content": "", "kind": "permission_response", "request_id": other, "approve": true})).await;
-    let no = json!({"from": "lead", "content": "not here", "kind": "permission_response", "requestId": REQUEST, "approve": false});
-    lead.say("team.message", no).await;
+    lead.answers_question("permission_response", false, "not here").await;
     assert_eq!(ended(&mut lead).await, completed("fine"));
     let told = mock.requests().pop().unwrap().last();
     assert!(told.contains("`lead` said no: not here"), "{told}");
@@ -95,29 +77,28 @@ async fn what_needs_leave_is_asked_for_and_the_answer_holds() {
 }
 
 #[tokio::test]
-async fn with_leave_it_is_done() {
+async fn a_granted_permission_lets_the_call_run() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([writes(), Answer::text("fine")]).await;
     let mut lead = writer(&folder, &mock, "accept-edits", Rules::default()).await;
     lead.assign("task-1", "write").await;
-    is_asked(&mut lead, "permission_request").await;
-    let yes = json!({"from": "lead", "content": "", "kind": "permission_response", "requestId": REQUEST, "approve": true});
-    lead.say("team.message", yes).await;
+    lead.stores_question().await;
+    lead.answers_question("permission_response", true, "").await;
     assert_eq!(ended(&mut lead).await, completed("fine"));
     assert!(folder.path().join("b.txt").exists());
 }
 
 #[tokio::test]
-async fn who_waits_for_leave_goes_on_when_it_needs_none_any_more_and_asks_again_when_it_does() {
+async fn a_new_mode_settles_or_repeats_a_permission_question() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([writes(), Answer::text("fine")]).await;
     let mut lead = writer(&folder, &mock, "default", Rules::default()).await;
     lead.assign("task-1", "write").await;
-    let asked = is_asked(&mut lead, "permission_request").await;
+    let asked = lead.stores_question().await;
     assert!(asked["content"].as_str().unwrap().starts_with("may I use Write"), "{asked}");
     // It may edit now, but runs no command without permission.
     set_mode(&mut lead, "accept-edits").await;
-    let asked = is_asked(&mut lead, "permission_request").await;
+    let asked = lead.stores_question().await;
     assert!(asked["content"].as_str().unwrap().starts_with("may I use Bash"), "{asked}");
     assert!(folder.path().join("a.txt").exists());
     set_mode(&mut lead, "bypass").await;
@@ -126,26 +107,26 @@ async fn who_waits_for_leave_goes_on_when_it_needs_none_any_more_and_asks_again_
 }
 
 #[tokio::test]
-async fn who_is_asked_sees_the_whole_input() {
+async fn a_permission_question_shows_the_whole_input() {
     let folder = TempDir::new().unwrap();
     let long = format!("{}\n; touch tail", "x".repeat(9_000));
     let bash = Answer::call("Bash", &json!({"command": long}));
     let mock = MockModel::with([bash, Answer::text("fine")]).await;
     let mut lead = writer(&folder, &mock, "default", Rules::default()).await;
     lead.assign("task-1", "run").await;
-    let asked = is_asked(&mut lead, "permission_request").await;
+    let asked = lead.stores_question().await;
     let input = json!({"command": long}).to_string();
     let whole = format!("may I use Bash `{long}`?\n{input}");
     assert_eq!(asked["content"].as_str().unwrap(), whole);
 }
 
 #[tokio::test]
-async fn who_waits_for_leave_can_be_interrupted() {
+async fn a_permission_question_can_be_interrupted() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([writes(), Answer::text("never mind")]).await;
     let mut lead = writer(&folder, &mock, "default", Rules::default()).await;
     lead.assign("task-1", "write").await;
-    is_asked(&mut lead, "permission_request").await;
+    lead.stores_question().await;
     lead.mails_and_knows("leave that to bob").await;
     lead.say("turn/interrupt", json!({})).await;
     lead.mail("leave it").await;
@@ -166,19 +147,18 @@ async fn a_plan_waits_for_its_answer_and_is_not_forgotten() {
     .await;
     let mut lead = writer(&folder, &mock, "plan", Rules::default()).await;
     lead.assign("task-1", "write").await;
-    let asked = is_asked(&mut lead, "plan_approval_request").await;
+    let asked = lead.stores_question().await;
     assert_eq!(asked["content"], "write a.txt, nothing else");
     set_mode(&mut lead, "accept-edits").await;
-    let yes = json!({"from": "lead", "content": "", "kind": "plan_approval_response", "requestId": REQUEST, "approve": true});
-    lead.say("team.message", yes).await;
+    lead.answers_question("plan_approval_response", true, "").await;
     assert_eq!(ended(&mut lead).await, completed("fine"));
     assert!(folder.path().join("a.txt").exists());
     let told = mock.requests()[1].last();
-    assert!(told.contains("Your plan, which was approved:\nwrite a.txt, nothing else"), "{told}");
+    assert!(told.contains("Your approved plan:\nwrite a.txt, nothing else"), "{told}");
 }
 
 #[tokio::test]
-async fn a_plan_that_was_rejected_is_changed_and_nothing_is_done_before_it_is_good() {
+async fn nothing_is_done_until_a_rejected_plan_is_changed_and_approved() {
     let folder = TempDir::new().unwrap();
     let write = Answer::call("Write", &json!({"file_path": "a.txt", "content": "x"}));
     let mock = MockModel::with([
@@ -191,13 +171,12 @@ async fn a_plan_that_was_rejected_is_changed_and_nothing_is_done_before_it_is_go
     .await;
     let mut lead = writer(&folder, &mock, "plan", Rules::default()).await;
     lead.assign("task-1", "write").await;
-    let answer = |content: &str, approve: bool| json!({"from": "lead", "content": content, "kind": "plan_approval_response", "requestId": REQUEST, "approve": approve});
-    assert_eq!(is_asked(&mut lead, "plan_approval_request").await["content"], "delete all");
-    lead.say("team.message", answer("too much", false)).await;
-    assert_eq!(is_asked(&mut lead, "plan_approval_request").await["content"], "write a.txt");
+    assert_eq!(lead.stores_question().await["content"], "delete all");
+    lead.answers_question("plan_approval_response", false, "too much").await;
+    assert_eq!(lead.stores_question().await["content"], "write a.txt");
     assert!(!folder.path().join("a.txt").exists(), "it stays in plan mode");
     set_mode(&mut lead, "accept-edits").await;
-    lead.say("team.message", answer("", true)).await;
+    lead.answers_question("plan_approval_response", true, "").await;
     assert_eq!(ended(&mut lead).await, completed("fine"));
     assert!(folder.path().join("a.txt").exists());
     let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::Seen::last).collect();
@@ -209,7 +188,7 @@ async fn a_plan_that_was_rejected_is_changed_and_nothing_is_done_before_it_is_go
 }
 
 #[tokio::test]
-async fn a_result_that_is_too_long_is_cut_and_the_whole_is_kept_in_the_workspace() {
+async fn a_long_result_is_cut_and_kept_whole_in_the_workspace() {
     let folder = TempDir::new().unwrap();
     let (long, short) = ("ü".repeat(262_145), "ü".repeat(262_144));
     let mock = MockModel::with([Answer::text(&long), Answer::text(&short)]).await;
@@ -232,7 +211,7 @@ async fn a_result_that_is_too_long_is_cut_and_the_whole_is_kept_in_the_workspace
 }
 
 #[tokio::test]
-async fn an_agent_knows_its_project_and_what_it_is_and_has_only_its_tools() {
+async fn an_agent_gets_its_definition_its_project_and_only_its_tools() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("AGENTS.md"), "tabs, never spaces").unwrap();
     let mock = MockModel::with([
@@ -262,7 +241,7 @@ async fn an_agent_knows_its_project_and_what_it_is_and_has_only_its_tools() {
 }
 
 #[tokio::test]
-async fn an_agent_uses_a_tool_only_for_what_it_was_given_it_and_is_not_offered_what_is_denied() {
+async fn a_tool_is_limited_to_its_purpose_and_denied_tools_are_not_offered() {
     let folder = TempDir::new().unwrap();
     let calls = [("Bash", json!({"command": "touch x"})), ("Bash", json!({"command": "echo hi"}))];
     let mock = MockModel::with([Answer::calls(calls), Answer::text("fine")]).await;
@@ -280,13 +259,13 @@ async fn an_agent_uses_a_tool_only_for_what_it_was_given_it_and_is_not_offered_w
     let asked = mock.requests();
     assert_eq!(asked[0].tools(), ["Read", "Bash", "FailTask", "GiveBackTask"]);
     let told = asked[1].last();
-    let why = "your tools are not for that; you may use: `Bash(echo:*)`, `Write`, `Read`";
+    let why = "your tools do not allow that; you may use: `Bash(echo:*)`, `Write`, `Read`";
     assert!(told.contains(why) && told.contains("hi"), "{told}");
     assert!(!folder.path().join("x").exists());
 }
 
 #[tokio::test]
-async fn where_there_are_no_teams_no_tool_of_a_team_is_offered_and_a_call_says_why() {
+async fn without_teams_no_team_tool_is_offered_and_a_call_says_why() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([
         Answer::call("TaskCreate", &json!({"subject": "x", "description": "y"})),

@@ -11,6 +11,18 @@ use super::{ann, completed, does, ended, options};
 
 const SUMMARY: &str = "I have read big.txt thrice; it is full of words";
 
+/// A folder with a file of this many lines.
+fn with_big_file(n_lines: usize) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("big.txt"), "words and words\n".repeat(n_lines)).unwrap();
+    folder
+}
+
+/// A model with this window, of which one reply may take a part.
+fn with_window(window: u64, max_tokens: u32, options: BuiltinOptions) -> BuiltinOptions {
+    BuiltinOptions { size: ModelSize { window, max_tokens }, ..options }
+}
+
 /// The same answer, with the real number of tokens.
 fn counted(answer: Answer, seen: &Seen) -> Answer {
     let n_tokens = serde_json::to_string(&seen.body).unwrap().len() as u64 / 4;
@@ -42,15 +54,11 @@ fn is_asked_for_summary(seen: &Seen) -> bool {
 }
 
 #[tokio::test]
-async fn a_long_conversation_is_cut_and_keeps_the_task_and_what_the_model_wrote_down() {
+async fn a_shortened_conversation_keeps_the_task_and_the_summary() {
     for api in [Api::Anthropic, Api::OpenAi, Api::Gemini] {
-        let folder = TempDir::new().unwrap();
-        fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
+        let folder = with_big_file(500);
         let mock = MockModel::start(reader(6, SUMMARY)).await;
-        let options = BuiltinOptions {
-            size: ModelSize { window: 12_000, max_tokens: 1_000 },
-            ..options(api, &mock)
-        };
+        let options = with_window(12_000, 1_000, options(api, &mock));
         let mut lead = ann(options, folder.path()).await;
         assert_eq!(
             does(&mut lead, "count all words, and mind the unicorn").await,
@@ -71,8 +79,7 @@ async fn a_long_conversation_is_cut_and_keeps_the_task_and_what_the_model_wrote_
 
 #[tokio::test]
 async fn mail_outlives_a_cut() {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
+    let folder = with_big_file(500);
     let mut read = reader(6, "I forgot all mail");
     let mut n_asked = 0;
     let mock = MockModel::start(move |seen| {
@@ -81,10 +88,7 @@ async fn mail_outlives_a_cut() {
         if n_asked == 1 { Answer::call("Bash", &waits) } else { read(seen) }
     })
     .await;
-    let options = BuiltinOptions {
-        size: ModelSize { window: 12_000, max_tokens: 1_000 },
-        ..options(Api::Anthropic, &mock)
-    };
+    let options = with_window(12_000, 1_000, options(Api::Anthropic, &mock));
     let mut lead = ann(options, folder.path()).await;
     lead.assign("task-1", "count").await;
     mock.is_asked(1).await;
@@ -98,9 +102,8 @@ async fn mail_outlives_a_cut() {
 }
 
 #[tokio::test]
-async fn what_the_api_finds_too_long_is_cut_even_if_we_do_not() {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("big.txt"), "words and words\n".repeat(1_000)).unwrap();
+async fn a_conversation_that_the_api_finds_too_long_is_shortened() {
+    let folder = with_big_file(1_000);
     let mut n_rounds = 0;
     let mock = MockModel::start(move |seen| {
         let length = serde_json::to_string(&seen.body).unwrap().len();
@@ -131,19 +134,15 @@ async fn a_task_that_is_too_long_by_itself_fails_and_says_so() {
     let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
     let (status, reason) = does(&mut lead, "too long").await;
     assert_eq!(status, "failed");
-    assert!(reason.contains("more than the model can take in"), "{reason}");
+    assert!(reason.contains("too long for the model"), "{reason}");
     assert!(mock.requests().len() < 10);
 }
 
 #[tokio::test]
 async fn the_team_outlives_a_cut() {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
+    let folder = with_big_file(500);
     let mock = MockModel::start(reader(6, "I forgot my team")).await;
-    let options = BuiltinOptions {
-        size: ModelSize { window: 12_000, max_tokens: 1_000 },
-        ..options(Api::Anthropic, &mock)
-    };
+    let options = with_window(12_000, 1_000, options(Api::Anthropic, &mock));
     let mut lead = ann(options, folder.path()).await;
     let context = json!({"tasks": [], "mode": "bypass", "teamMd": "# Team of herons\n"});
     lead.say("team.updateContext", context).await;
@@ -157,7 +156,7 @@ async fn the_team_outlives_a_cut() {
 }
 
 #[tokio::test]
-async fn what_every_api_and_server_says_about_length_is_understood() {
+async fn every_apis_error_about_length_is_understood() {
     for words in [
         "input length and `max_tokens` exceed context limit: 190000 + 16000 > 200000, decrease input length",
         "request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it",
@@ -167,32 +166,25 @@ async fn what_every_api_and_server_says_about_length_is_understood() {
         let mock = MockModel::start(|_| Answer::status(400, words)).await;
         let mut lead = ann(options(Api::OpenAi, &mock), folder.path()).await;
         let (_, reason) = does(&mut lead, "look").await;
-        assert!(reason.contains("more than the model can take in"), "{reason}");
+        assert!(reason.contains("too long for the model"), "{reason}");
     }
 }
 
 #[tokio::test]
-async fn a_window_that_instructions_and_tools_fill_is_refused_in_words() {
+async fn a_window_too_small_for_the_instructions_is_refused() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([]).await;
-    let options = BuiltinOptions {
-        size: ModelSize { window: 2_000, max_tokens: 500 },
-        ..options(Api::OpenAi, &mock)
-    };
+    let options = with_window(2_000, 500, options(Api::OpenAi, &mock));
     let mut lead = ann(options, folder.path()).await;
     let (status, reason) = does(&mut lead, "look").await;
     assert_eq!(status, "failed");
-    assert!(
-        reason.contains("takes in 2000 tokens, of which instructions and tools need"),
-        "{reason}"
-    );
+    assert!(reason.contains("has 2000 tokens, and instructions and tools alone need"), "{reason}");
     assert!(reason.contains("`contextWindow`") && mock.requests().is_empty(), "{reason}");
 }
 
 #[tokio::test]
-async fn a_model_that_writes_no_summary_goes_on_with_what_it_did_in_short() {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
+async fn without_a_summary_the_model_gets_a_list_of_its_steps() {
+    let folder = with_big_file(500);
     let mut read = reader(6, "");
     let mock = MockModel::start(move |seen| match is_asked_for_summary(seen) {
         // As small models do, whatever they are offered.
@@ -200,10 +192,7 @@ async fn a_model_that_writes_no_summary_goes_on_with_what_it_did_in_short() {
         false => read(seen),
     })
     .await;
-    let options = BuiltinOptions {
-        size: ModelSize { window: 12_000, max_tokens: 1_000 },
-        ..options(Api::OpenAi, &mock)
-    };
+    let options = with_window(12_000, 1_000, options(Api::OpenAi, &mock));
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "mind the unicorn").await, completed("done"));
     let asked = mock.requests();
@@ -211,23 +200,21 @@ async fn a_model_that_writes_no_summary_goes_on_with_what_it_did_in_short() {
     assert!((1..=4).contains(&summaries.len()), "cut {} times", summaries.len());
     for seen in summaries {
         assert!(seen.tools().is_empty(), "{:?}", seen.tools());
-        assert!(seen.last().contains("[what came of Read]"), "{}", seen.last());
+        assert!(seen.last().contains("[result of Read]"), "{}", seen.last());
     }
     let last = asked.last().unwrap().body.to_string();
-    for part in ["mind the unicorn", "Your last steps before, in short", "came to: ", "words and"] {
+    for part in
+        ["mind the unicorn", "Your last steps until here, in brief", "result: ", "words and"]
+    {
         assert!(last.contains(part), "`{part}` is not in {last}");
     }
 }
 
 #[tokio::test]
 async fn a_small_window_holds_several_pages_of_a_big_file() {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("big.txt"), "words and words\n".repeat(5_000)).unwrap();
+    let folder = with_big_file(5_000);
     let mock = MockModel::start(reader(7, SUMMARY)).await;
-    let options = BuiltinOptions {
-        size: ModelSize { window: 32_000, max_tokens: 8_000 },
-        ..options(Api::OpenAi, &mock)
-    };
+    let options = with_window(32_000, 8_000, options(Api::OpenAi, &mock));
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "count all words").await, completed("done"));
     let asked = mock.requests();

@@ -43,10 +43,21 @@ fn program(name: &str, program: &str, arguments: &[&str]) -> McpServer {
     McpServer { name: name.to_owned(), how, agreed: None }
 }
 
+/// A folder with a server in `serve.sh`.
+fn with_server(script: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("serve.sh"), script).unwrap();
+    folder
+}
+
+/// An idle teammate with these servers.
+async fn ann_with(servers: Vec<McpServer>, mock: &MockModel, folder: &TempDir) -> Lead {
+    ann(BuiltinOptions { servers, ..options(Api::Anthropic, mock) }, folder.path()).await
+}
+
 #[tokio::test]
 async fn the_tools_of_a_server_are_offered_and_used_and_bad_servers_are_left_out() {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("serve.sh"), SERVER).unwrap();
+    let folder = with_server(SERVER);
     let mock = MockModel::with([
         Answer::calls([("mcp__good__add_up", json!({"a": 1})), ("mcp__good__lies", json!({}))]),
         Answer::text("added"),
@@ -57,8 +68,7 @@ async fn the_tools_of_a_server_are_offered_and_used_and_bad_servers_are_left_out
         program("ends", "false", &[]),
         program("missing", "/no/such/program", &[]),
     ];
-    let mut lead =
-        ann(BuiltinOptions { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    let mut lead = ann_with(servers, &mock, &folder).await;
     assert_eq!(does(&mut lead, "add").await, completed("added"));
     let asked = mock.requests();
     let offered: Vec<_> =
@@ -98,8 +108,7 @@ const KEY: &str = "CARGO_MANIFEST_DIR";
 
 #[tokio::test]
 async fn a_server_gets_no_key_but_the_one_that_its_entry_names() {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("serve.sh"), SERVER).unwrap();
+    let folder = with_server(SERVER);
     let mock = MockModel::with([Answer::text("fine")]).await;
     let write = "env > $0.env; . ./serve.sh";
     let mut servers =
@@ -122,7 +131,7 @@ async fn a_server_gets_no_key_but_the_one_that_its_entry_names() {
 }
 
 #[tokio::test]
-async fn a_server_that_ends_says_why_and_is_begun_again() {
+async fn a_server_that_ends_is_reported_and_restarted() {
     let folder = TempDir::new().unwrap();
     // It ends with its first call, and works after that.
     let server = SERVER.replace(
@@ -140,8 +149,7 @@ async fn a_server_that_ends_says_why_and_is_begun_again() {
         program("good", "sh", &["serve.sh"]),
         program("dies", "sh", &["-c", "echo 'cannot open db' >&2; exit 3"]),
     ];
-    let mut lead =
-        ann(BuiltinOptions { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    let mut lead = ann_with(servers, &mock, &folder).await;
     lead.assign("task-1", "add").await;
     let why = warning(&mut lead).await;
     assert_eq!(
@@ -164,7 +172,7 @@ fn look(_project: &Path, folder: &Path, command: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_what_was_agreed_to_is_not_started_and_not_started_again() {
+async fn a_server_without_consent_is_neither_started_nor_restarted() {
     let folder = TempDir::new().unwrap();
     // It ends with its first call.
     let server = SERVER
@@ -187,8 +195,7 @@ async fn a_server_that_is_not_what_was_agreed_to_is_not_started_and_not_started_
         McpServer { agreed: agreed(&server), ..program("good", "sh", &["serve.sh"]) },
         McpServer { agreed: agreed("another text"), ..program("bad", "sh", &["serve.sh"]) },
     ];
-    let mut lead =
-        ann(BuiltinOptions { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    let mut lead = ann_with(servers, &mock, &folder).await;
     lead.assign("task-1", "add").await;
     let why = "`serve.sh` is not what a person agreed to with `troop trust`";
     let left_out = format!("the MCP server `bad` is left out: {why}");
@@ -219,28 +226,24 @@ done
 "#;
 
 #[tokio::test]
-async fn calls_that_only_look_at_things_run_at_once() {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("serve.sh"), TOGETHER).unwrap();
+async fn read_only_calls_of_servers_run_in_parallel() {
+    let folder = with_server(TOGETHER);
     let calls = [("mcp__good__one", json!({})), ("LS", json!({})), ("mcp__good__two", json!({}))];
     let mock = MockModel::with([Answer::calls(calls), Answer::text("fine")]).await;
     let servers = vec![program("good", "sh", &["serve.sh"])];
-    let mut lead =
-        ann(BuiltinOptions { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    let mut lead = ann_with(servers, &mock, &folder).await;
     assert_eq!(does(&mut lead, "look").await, completed("fine"));
     let told = mock.requests()[1].last();
     assert_eq!(told.matches("both").count(), 2, "{told}");
 }
 
 #[tokio::test]
-async fn what_a_server_does_nobody_knows_so_it_needs_leave() {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("serve.sh"), SERVER).unwrap();
+async fn tools_of_servers_need_permission() {
+    let folder = with_server(SERVER);
     let mock =
         MockModel::with([Answer::call("mcp__good__add_up", &json!({})), Answer::text("no")]).await;
     let servers = vec![program("good", "sh", &["serve.sh"])];
-    let mut lead =
-        ann(BuiltinOptions { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    let mut lead = ann_with(servers, &mock, &folder).await;
     set_mode(&mut lead, "plan").await;
     assert_eq!(does(&mut lead, "add").await, completed("no"));
     assert!(mock.requests()[1].last().contains("in plan mode you may only read"));
@@ -266,7 +269,7 @@ fn serves(seen: &Seen) -> Answer {
 }
 
 #[tokio::test]
-async fn a_server_elsewhere_is_asked_with_its_headers_and_its_session() {
+async fn an_http_server_gets_its_headers_and_its_session() {
     let folder = TempDir::new().unwrap();
     let remote = MockModel::start(serves).await;
     let mock =
@@ -302,7 +305,7 @@ async fn a_server_elsewhere_is_asked_with_its_headers_and_its_session() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_left_out_or_given_up_and_the_work_goes_on() {
+async fn a_hanging_server_times_out_and_the_work_continues() {
     let folder = TempDir::new().unwrap();
     // One never answers, the other answers until it is used.
     let remote = MockModel::start(|seen| match seen.body["method"].as_str() {

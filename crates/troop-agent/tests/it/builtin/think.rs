@@ -13,7 +13,7 @@ use troop_testkit::{
 use super::{KEY, ann, completed, does, ended, options};
 
 #[tokio::test]
-async fn a_task_is_done_with_tools_and_the_last_word_is_its_result() {
+async fn a_task_is_done_with_tools_and_the_last_words_are_its_result() {
     for api in [Api::Anthropic, Api::OpenAi, Api::Gemini] {
         let folder = TempDir::new().unwrap();
         fs::write(folder.path().join("in.txt"), "forty-two").unwrap();
@@ -43,7 +43,7 @@ async fn a_task_is_done_with_tools_and_the_last_word_is_its_result() {
 }
 
 #[tokio::test]
-async fn a_model_that_calls_what_does_not_exist_or_makes_no_sense_is_told_and_goes_on() {
+async fn a_model_learns_that_a_call_was_invalid_and_continues() {
     let folder = TempDir::new().unwrap();
     let broken = Said::Call { name: "Read".to_owned(), input: "{\"file_path\": ".to_owned() };
     let mock = MockModel::with([
@@ -56,7 +56,11 @@ async fn a_model_that_calls_what_does_not_exist_or_makes_no_sense_is_told_and_go
     let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
     assert_eq!(does(&mut lead, "fly").await, completed("I give up flying"));
     let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::Seen::last).collect();
-    assert!(told[1].contains("there is no tool `Fly`; there is: Read, LS, Glob"), "{}", told[1]);
+    assert!(
+        told[1].contains("there is no tool `Fly`; the tools are: Read, LS, Glob"),
+        "{}",
+        told[1]
+    );
     assert!(told[2].contains("the input is not a JSON object"), "{}", told[2]);
     assert!(told[3].contains("missing field `file_path`"), "{}", told[3]);
 }
@@ -143,7 +147,7 @@ async fn a_model_that_is_cut_off_may_go_on_and_one_that_refuses_fails() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cut_off_is_told_so_and_not_tried_for_ever() {
+async fn a_cut_off_call_is_reported_and_not_repeated_for_ever() {
     let folder = TempDir::new().unwrap();
     for (api, too_long) in [(Api::Anthropic, "max_tokens"), (Api::OpenAi, "length")] {
         let mock = MockModel::start(move |_| {
@@ -198,7 +202,7 @@ async fn mail_of_teammates_is_answered_up_to_the_limit_and_then_waits() {
 }
 
 #[tokio::test]
-async fn commands_are_read_by_bash() {
+async fn commands_run_in_bash() {
     let folder = TempDir::new().unwrap();
     let command = "set -o pipefail; [[ abc == a* ]] && echo n{1..3} $#; false | true";
     let mock =
@@ -211,7 +215,7 @@ async fn commands_are_read_by_bash() {
 }
 
 #[tokio::test]
-async fn a_task_can_fail_or_be_given_back_and_nothing_more_is_done_then() {
+async fn nothing_runs_after_a_task_failed_or_was_given_back() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([
         Answer::calls([
@@ -236,7 +240,7 @@ async fn a_task_can_fail_or_be_given_back_and_nothing_more_is_done_then() {
 }
 
 #[tokio::test]
-async fn mail_in_the_middle_is_told_between_two_rounds() {
+async fn mail_reaches_the_model_between_two_rounds() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([
         Answer::call("Bash", &json!({"command": "until [ -e go ]; do sleep 0.01; done"})),
@@ -255,7 +259,7 @@ async fn mail_in_the_middle_is_told_between_two_rounds() {
 }
 
 #[tokio::test]
-async fn an_interruption_while_the_model_thinks_leaves_a_history_to_go_on_with() {
+async fn an_interruption_while_the_model_thinks_leaves_a_valid_history() {
     let folder = TempDir::new().unwrap();
     let mock =
         MockModel::with([Answer::call("LS", &json!({})), Answer::Hang, Answer::text("after all")])
@@ -304,7 +308,7 @@ async fn an_interruption_while_tools_run_gives_every_call_a_result_and_kills_com
 }
 
 #[tokio::test]
-async fn a_key_that_holds_no_longer_is_asked_for_again_and_shown_to_nobody() {
+async fn an_expired_key_is_renewed_and_shown_to_nobody() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("key"), "sk-old-key").unwrap();
     let mock = MockModel::start(|seen| match seen.headers["x-api-key"].as_str() {
@@ -337,7 +341,7 @@ async fn a_key_that_holds_no_longer_is_asked_for_again_and_shown_to_nobody() {
 }
 
 #[tokio::test]
-async fn a_command_has_its_time_and_no_key() {
+async fn a_command_gets_a_time_limit_and_no_key() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([
         Answer::calls([
@@ -362,7 +366,7 @@ async fn a_command_has_its_time_and_no_key() {
 }
 
 #[tokio::test]
-async fn a_key_is_not_in_why_a_task_ended() {
+async fn the_reason_of_a_task_end_contains_no_key() {
     let folder = TempDir::new().unwrap();
     for (tool, status) in [("FailTask", "failed"), ("GiveBackTask", "pending")] {
         let reason = json!({"reason": format!("the key is {KEY}")});
@@ -374,7 +378,7 @@ async fn a_key_is_not_in_why_a_task_ended() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_with_the_model_says_what_to_do() {
+async fn model_errors_say_what_to_do() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([
         Answer::status(401, "invalid x-api-key"),
@@ -389,7 +393,7 @@ async fn what_goes_wrong_with_the_model_says_what_to_do() {
     let (_, reason) = does(&mut lead, "x").await;
     assert_eq!(
         reason,
-        "the model's API turns the key away (401): invalid x-api-key; set `ANTHROPIC_API_KEY` to a key that may use `test-model`"
+        "the model's API rejects the key (401): invalid x-api-key; set `ANTHROPIC_API_KEY` to a key that may use `test-model`"
     );
     let (_, reason) = does(&mut lead, "x").await;
     assert!(reason.contains("is `test-model` a model of `http://127.0.0.1:"), "{reason}");
@@ -402,7 +406,7 @@ async fn what_goes_wrong_with_the_model_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn mail_without_a_task_is_answered_and_what_was_said_is_remembered() {
+async fn mail_without_a_task_is_answered_and_remembered() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([Answer::text("I am well"), Answer::text("done")]).await;
     let mut lead = ann(options(Api::OpenAi, &mock), folder.path()).await;
@@ -419,7 +423,7 @@ async fn mail_without_a_task_is_answered_and_what_was_said_is_remembered() {
 }
 
 #[tokio::test]
-async fn the_team_is_told_when_it_is_another_and_only_then() {
+async fn the_model_gets_the_team_only_when_it_changed() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::start(|_| Answer::text("fine")).await;
     let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;

@@ -191,7 +191,7 @@ async fn a_lead_knows_what_the_project_is_made_of() {
     run(&troop, &mock, &TEAM).await;
     let asked = mock.requests();
     let lead = asked.iter().find(|seen| member(seen) == "lead").unwrap().system();
-    for part in ["What this project is made of", "Rust (Cargo.toml)", "react", "tests: no"] {
+    for part in ["# The project\n", "Rust (Cargo.toml)", "react", "tests: no"] {
         assert!(lead.contains(part), "`{part}` is not in {lead}");
     }
     let others = asked.iter().filter(|seen| member(seen) != "lead");

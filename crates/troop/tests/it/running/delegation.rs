@@ -211,8 +211,7 @@ fn what_is_delegated_while_nobody_leads_begins_with_the_next_lead() {
 #[test]
 fn a_run_whose_member_crashes_is_tried_again_as_a_delegation_and_announced_as_it_ended() {
     let troop = project(LEAD);
-    let careless =
-        "when task *\n    on attempt 1\n        crash 9\n    complete dug in {run.session}\n";
+    let careless = "when task *\n    on attempt 1\n        run kill -9 $PPID\n    complete dug in {run.session}\n";
     write(&troop, "ann.script", careless);
     let more = "--set retry_backoff_seconds=0 -m ann=script:ann.script -m bob=command";
     let run = troop.run(&format!("{RUN} {more}"));

@@ -97,7 +97,7 @@ async fn what_a_teammate_asked_that_went_with_its_lead_is_not_answered() {
 #[test]
 fn who_hangs_over_its_mail_is_seen_to() {
     let troop = project("when started\n    log here\n");
-    write(&troop, "bob.script", "when mail *\n    hang\n");
+    write(&troop, "bob.script", "when mail *\n    run kill -STOP $PPID\n");
     let mut team = start(&troop, "--keep --set lease_seconds=1 -m bob=script:bob.script");
     team.wait_for("bob is ready");
     troop.ok("message send bob hello");

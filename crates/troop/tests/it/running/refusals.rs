@@ -227,7 +227,8 @@ fn a_run_ends_when_its_only_teammate_cannot_start() {
 #[test]
 fn a_run_ends_when_its_only_teammate_crashed_for_good() {
     let troop = project(ONE);
-    write(&troop, "ann.script", "when started\n    crash 9\n");
+    // The answer to its call shows that the lead knows it is ready.
+    write(&troop, "ann.script", "when started\n    call team/show\n    run kill -9 $PPID\n");
     // Whether it is given the task before it crashes is chance; the task must not be used up by that.
     let line = "--team crew run hi --agent script:lead.script -m ann=script:ann.script --set max_attempts=9";
     let run = troop.run(line);
