@@ -28,11 +28,11 @@ struct Method {
 
 /// All methods, by sender and receiver, and the types that they refer to.
 struct Tables {
-    tables: Vec<Table>,
+    tables: Vec<MethodTable>,
     types: Map<String, Value>,
 }
 
-struct Table {
+struct MethodTable {
     /// Its name in the schema.
     key: &'static str,
     /// Its heading for people.
@@ -66,7 +66,7 @@ pub fn schema() -> Value {
 pub fn tables() -> String {
     let Tables { tables, types } = Tables::new();
     let mut text = String::new();
-    for Table { title, methods, .. } in tables {
+    for MethodTable { title, methods, .. } in tables {
         text += &format!("### {title}\n\n| method | params | |\n|---|---|---|\n");
         for Method { name, about, params, .. } in methods {
             text += &format!("| `{name}` | `{}` | {about} |\n", fields(&params, &types));
@@ -109,7 +109,7 @@ impl Tables {
             change.result = Some(result.clone());
             change.params = with_operation(&change.params, &types);
         }
-        let table = |key, title, methods| Table { key, title, methods };
+        let table = |key, title, methods| MethodTable { key, title, methods };
         let tables = vec![
             table("from_teammate", "From a teammate to its lead", from_teammate),
             table("from_lead", "From a lead to its teammate", from_lead),

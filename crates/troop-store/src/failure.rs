@@ -59,7 +59,7 @@ pub(crate) fn written_by_newer(
 ) -> StoreError {
     refused(
         format!("`{place}` was written by a newer troop (schema {found}, this one knows {known})"),
-        "upgrade troop: in its newest source say `cargo install --path crates/troop`",
+        "upgrade troop: in its newest source run `cargo install --path crates/troop`",
     )
 }
 
@@ -93,6 +93,22 @@ pub(crate) fn slot_taken_back() -> StoreError {
         "the append slot was held for too long and taken back",
         "try again",
         "no append came in time",
+    )
+}
+
+/// The append in a slot ignored the entries that came with the slot.
+pub(crate) fn missed_ignored() -> StoreError {
+    bug("a slot's batch was not decided on what it missed")
+}
+
+pub(crate) fn cannot_lock(
+    path: &Path,
+    source: impl Into<Box<dyn Error + Send + Sync>>,
+) -> StoreError {
+    unavailable(
+        format!("`{}` cannot be locked", path.display()),
+        "put the store on a local disk, or use `postgres://`",
+        source,
     )
 }
 
@@ -137,7 +153,7 @@ fn see_hint(path: &Path) -> Hint {
     Hint::from("see ").and_run(list)
 }
 
-/// A folder has to be there before something is made in it.
+/// The folder in which a store should be made is missing.
 pub(crate) fn no_folder(folder: &Path) -> StoreError {
     not_found(
         format!("there is no folder `{}`", folder.display()),
@@ -145,7 +161,7 @@ pub(crate) fn no_folder(folder: &Path) -> StoreError {
     )
 }
 
-/// The same failure once more, for everyone whose change went down with it.
+/// A copy of a failure, for every caller whose change was lost with it.
 pub(crate) fn repeat(error: &StoreError) -> StoreError {
     match error {
         StoreError::Refused { what, hint } => refused(what, hint.clone()),
@@ -160,7 +176,7 @@ pub(crate) fn repeat(error: &StoreError) -> StoreError {
     }
 }
 
-/// Locks even if a holder panicked: what these locks guard is whole between any two statements.
+/// Locks even if a holder panicked: the guarded values are consistent between any two statements.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,7 +14,7 @@ use super::super::{
     input,
     seen::{TaskLine, TaskPageLines},
 };
-use super::view::{BoardTask, BoardTaskInFull, SearchHit, TaskPageText};
+use super::view::{BriefTask, FullTask, SearchHit, TaskPageText};
 use crate::{
     call::{Answer, Query},
     code::{Failure, FailureKind},
@@ -144,8 +144,9 @@ impl TeamTool for TeamTasks {
             TaskAction::Search => self.search(desk).await,
             TaskAction::Get => {
                 let answer = desk.answer(Query::Task { task: self.task(action)? }).await?;
-                let (line, task) = (read(&answer)?, read(&answer)?);
-                Ok(json!(BoardTaskInFull::new(&line, &task)).to_string())
+                let line = read(&answer)?;
+                let task = read(&answer)?;
+                Ok(json!(FullTask::new(&line, &task)).to_string())
             }
             TaskAction::Create => self.create(desk).await,
             TaskAction::Claim => self.claim(desk).await,
@@ -265,7 +266,7 @@ impl TeamTasks {
         let answer = desk.answer(query).await?;
         let TaskPageLines { tasks, page, pages, version } = read(&answer)?;
         desk.note_listing(version);
-        TaskPageText { tasks: tasks.iter().map(BoardTask::from).collect(), page, pages }.told()
+        TaskPageText { tasks: tasks.iter().map(BriefTask::from).collect(), page, pages }.told()
     }
 
     async fn search<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
@@ -426,7 +427,7 @@ struct ChangeReport<'a> {
     action: TaskAction,
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<BoardTask<'a>>,
+    task: Option<BriefTask<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -440,7 +441,7 @@ async fn own_task<C: Calls>(desk: &ToolDesk<'_, C>) -> Result<Option<String>, Fa
         let answer = desk.answer(Query::Tasks { status, page }).await?;
         let TaskPageLines { tasks, pages, .. } = read(&answer)?;
         let own = tasks.iter().find(|task| task.owner.as_ref() == Some(&desk.seat.member));
-        if let Some(task) = own.map(BoardTask::from) {
+        if let Some(task) = own.map(BriefTask::from) {
             let note = Some("you already hold it, and nothing else is available to you now");
             let told = ChangeReport {
                 action: TaskAction::Claim,
@@ -468,6 +469,6 @@ fn told(action: TaskAction, answer: &Answer) -> String {
         format!("spawn(agent='{agent}', team_task_id='{id}')")
     });
     let note = answer.events.is_empty().then_some("nothing had to change");
-    let task = task.as_ref().map(BoardTask::from);
+    let task = task.as_ref().map(BriefTask::from);
     json!(ChangeReport { action, success: true, task, next, note }).to_string()
 }

@@ -15,7 +15,7 @@ use crate::code::{Failure, FailureKind};
 
 /// A task in a list.
 #[derive(Debug, Serialize)]
-pub(super) struct BoardTask<'a> {
+pub(super) struct BriefTask<'a> {
     task_number: TaskNumber,
     id: Uuid,
     subject: &'a str,
@@ -39,9 +39,9 @@ pub(super) struct BoardTask<'a> {
 
 /// A task with everything that belongs to it.
 #[derive(Debug, Serialize)]
-pub(super) struct BoardTaskInFull<'a> {
+pub(super) struct FullTask<'a> {
     #[serde(flatten)]
-    brief: BoardTask<'a>,
+    brief: BriefTask<'a>,
     description: &'a str,
     task_type: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -69,7 +69,7 @@ fn is_zero(priority: &i32) -> bool {
     *priority == 0
 }
 
-impl<'a> From<&'a TaskLine<'_>> for BoardTask<'a> {
+impl<'a> From<&'a TaskLine<'_>> for BriefTask<'a> {
     fn from(task: &'a TaskLine<'_>) -> Self {
         Self {
             task_number: task.number,
@@ -87,7 +87,7 @@ impl<'a> From<&'a TaskLine<'_>> for BoardTask<'a> {
     }
 }
 
-impl<'a> BoardTaskInFull<'a> {
+impl<'a> FullTask<'a> {
     /// Both are read from the same answer.
     pub(super) fn new(line: &'a TaskLine<'_>, task: &'a TaskView) -> Self {
         let detail = || task.detail.iter();
