@@ -15,21 +15,22 @@ pub(crate) struct ToolAnswer {
     /// Whether the tool failed.
     pub(crate) is_error: bool,
     said: String,
-    fields: AnswerFields,
+    pub(crate) fields: AnswerFields,
 }
 
 /// The fields of a result, wherever they stand in it.
 #[derive(Debug, Default)]
-struct AnswerFields {
+pub(crate) struct AnswerFields {
     task: Option<ObservedTaskId>,
     team: Option<String>,
-    name: Option<String>,
-    agent_id: Option<String>,
-    agent_type: Option<String>,
-    model: Option<String>,
-    color: Option<String>,
-    request_id: Option<String>,
-    sender: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) agent_id: Option<String>,
+    pub(crate) agent_type: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) color: Option<String>,
+    pub(crate) request_id: Option<String>,
+    /// The sender of a message, according to the result.
+    pub(crate) sender: Option<String>,
     status: Option<String>,
     updated: Vec<String>,
 }
@@ -105,37 +106,9 @@ impl ToolAnswer {
     }
 
     pub(crate) fn team(&self) -> Option<&str> {
-        let of_agent = || self.agent_id()?.rsplit_once('@').map(|(_, team)| team);
+        let agent_id = self.fields.agent_id.as_deref();
+        let of_agent = || agent_id?.rsplit_once('@').map(|(_, team)| team);
         self.fields.team.as_deref().or_else(of_agent).filter(|it| !it.is_empty())
-    }
-
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.fields.name.as_deref()
-    }
-
-    pub(crate) fn agent_id(&self) -> Option<&str> {
-        self.fields.agent_id.as_deref()
-    }
-
-    pub(crate) fn agent_type(&self) -> Option<&str> {
-        self.fields.agent_type.as_deref()
-    }
-
-    pub(crate) fn model(&self) -> Option<&str> {
-        self.fields.model.as_deref()
-    }
-
-    pub(crate) fn color(&self) -> Option<&str> {
-        self.fields.color.as_deref()
-    }
-
-    pub(crate) fn request_id(&self) -> Option<&str> {
-        self.fields.request_id.as_deref()
-    }
-
-    /// The sender of a message, according to the result.
-    pub(crate) fn sender(&self) -> Option<&str> {
-        self.fields.sender.as_deref()
     }
 
     /// The tasks that it lists: `#2 [pending] Task B (alice) [blocked by #1]`.

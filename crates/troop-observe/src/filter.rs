@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 
 use crate::correlate::{Correlator, hash};
 
-/// How most lines begin. The speaker decides what a line can say.
+/// How most lines begin. The speaker decides what a line can contain.
 const BY_AGENT: &[u8] = b"{\"type\":\"assistant\"";
 const TO_AGENT: &[u8] = b"{\"type\":\"user\"";
 
@@ -29,13 +29,13 @@ pub(crate) struct LineFilter {
     letter: Finder<'static>,
 }
 
-/// What a line is, judged without parsing it.
+/// What to do with a line, judged without parsing it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LineVerdict {
     Read,
     /// It has results of uses that we have not seen yet: the hashes of their ids.
     Early(Vec<u64>),
-    LetGo,
+    Skip,
 }
 
 impl LineFilter {
@@ -61,7 +61,7 @@ impl LineFilter {
             return LineVerdict::Read;
         }
         if by_agent {
-            return LineVerdict::LetGo;
+            return LineVerdict::Skip;
         }
         let mut ids = Vec::new();
         for at in self.result.find_iter(line) {
@@ -70,7 +70,7 @@ impl LineFilter {
                 Some(_) | None => return LineVerdict::Read,
             }
         }
-        if ids.is_empty() { LineVerdict::LetGo } else { LineVerdict::Early(ids) }
+        if ids.is_empty() { LineVerdict::Skip } else { LineVerdict::Early(ids) }
     }
 
     /// Whether a line matters that is neither from the agent nor to it.

@@ -59,7 +59,7 @@ pub(crate) struct ObserverMemory {
     said_at: Option<Time>,
 }
 
-/// What an observer returns for a line.
+/// One output of an observer for a line.
 #[derive(Debug)]
 pub enum ObserverOutput {
     /// Goes into the stream after the line.
@@ -120,7 +120,7 @@ impl Observer {
             // A line that is cut off or not an object is recognised without parsing it.
             _ if !is_whole(line) => self.memory.counts.unreadable += 1,
             LineVerdict::Early(ids) => self.memory.correlator.keep_early(ids, line),
-            LineVerdict::LetGo => {}
+            LineVerdict::Skip => {}
         }
         self.has_changed |= self.memory.correlator.flush(now, MAX_AGE) > 0;
         self.out.drain(..)

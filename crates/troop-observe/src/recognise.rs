@@ -228,18 +228,13 @@ fn tool_use_id(raw: Raw<'_>) -> Option<String> {
 }
 
 fn uses(content: Raw<'_>) -> Vec<LineSignal<'_>> {
-    let used = |block: StreamBlock<'_>| {
-        let id = tool_use_id(block.id)?;
-        let name = text(block.name)?;
-        let meaning = understand(&name, block.input);
-        Some((id, name, meaning))
-    };
     blocks(content)
         .filter(|block| is_type(block, "tool_use", block.name.and(block.input)))
         .filter_map(|block| {
-            let input = block.input;
-            let (id, name, meaning) = used(block)?;
-            Some(LineSignal::Use(ToolUse { id, name, input, meaning }))
+            let id = tool_use_id(block.id)?;
+            let name = text(block.name)?;
+            let meaning = understand(&name, block.input);
+            Some(LineSignal::Use(ToolUse { id, name, input: block.input, meaning }))
         })
         .collect()
 }

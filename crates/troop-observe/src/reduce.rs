@@ -135,7 +135,8 @@ fn spawn(
     }
     let team = team?;
     // A name that is taken gets a suffix.
-    let name = answer.name().unwrap_or(&spawn.name);
+    let fields = &answer.fields;
+    let name = fields.name.as_ref().unwrap_or(&spawn.name);
     let known = team.member(name);
     if known.is_some_and(|it| {
         it.status != MemberStatus::Shutdown || it.tool_use_id.as_deref() == Some(id)
@@ -143,17 +144,14 @@ fn spawn(
         return None;
     }
     let before = known.cloned();
-    let given = |of_answer: Option<&str>, of_spawn: &Option<String>| {
-        of_answer.map(str::to_owned).or_else(|| of_spawn.clone())
-    };
+    let agent_type = fields.agent_type.as_ref().or(spawn.agent_type.as_ref());
     let after = ObservedMember {
         name: name.to_owned(),
-        agent_id: answer.agent_id().map_or_else(|| format!("{name}@{}", team.name), str::to_owned),
-        agent_type: given(answer.agent_type(), &spawn.agent_type)
-            .unwrap_or_else(|| GENERAL.to_owned()),
+        agent_id: fields.agent_id.clone().unwrap_or_else(|| format!("{name}@{}", team.name)),
+        agent_type: agent_type.map_or(GENERAL, String::as_str).to_owned(),
         status: MemberStatus::Active,
-        model: given(answer.model(), &spawn.model),
-        color: answer.color().map(str::to_owned),
+        model: fields.model.clone().or_else(|| spawn.model.clone()),
+        color: fields.color.clone(),
         tool_use_id: Some(id.to_owned()),
         tentative: false,
     };
@@ -336,12 +334,12 @@ fn send(
     actor: Option<&str>,
     answer: &ToolAnswer,
 ) -> Vec<ObservedChange> {
-    if let (None, Some(sender)) = (actor, answer.sender()) {
-        team.own_name = Some(sender.to_owned());
+    if let (None, Some(sender)) = (actor, &answer.fields.sender) {
+        team.own_name = Some(sender.clone());
     }
     let from = actor.unwrap_or(team.own_name()).to_owned();
     let to = letter.to.clone().unwrap_or_default();
-    let request_id = letter.request_id.clone().or_else(|| answer.request_id().map(str::to_owned));
+    let request_id = letter.request_id.clone().or_else(|| answer.fields.request_id.clone());
     let content = letter.content.clone();
     let said = Some(content.clone()).filter(|it| !it.is_empty());
     let approved = letter.approve.unwrap_or(false);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::observer::{Observer, ObserverMemory};
+use crate::observer::Observer;
 
 /// Raise this when the saved state changes shape.
 const FORMAT: u32 = 1;
@@ -22,27 +22,23 @@ pub enum SavedError {
     Format { found: u32 },
 }
 
-#[derive(Serialize)]
-struct SavedObserver<'a> {
+#[derive(Serialize, Deserialize)]
+struct SavedState<M> {
     format: u32,
-    memory: &'a ObserverMemory,
+    memory: M,
 }
 
+/// The part that every format has.
 #[derive(Deserialize)]
 struct SavedHead {
     format: u32,
-}
-
-#[derive(Deserialize)]
-struct SavedBody {
-    memory: ObserverMemory,
 }
 
 impl Observer {
     /// The state that is needed to continue later.
     #[must_use]
     pub fn save(&self) -> Vec<u8> {
-        let saved = SavedObserver { format: FORMAT, memory: &self.memory };
+        let saved = SavedState { format: FORMAT, memory: &self.memory };
         serde_json::to_vec(&saved).expect("all keys of it are texts")
     }
 
@@ -53,7 +49,7 @@ impl Observer {
         if format != FORMAT {
             return Err(SavedError::Format { found: format });
         }
-        let SavedBody { memory } = serde_json::from_slice(bytes).map_err(damaged)?;
+        let SavedState { memory, .. } = serde_json::from_slice(bytes).map_err(damaged)?;
         Ok(Self::with(memory))
     }
 }

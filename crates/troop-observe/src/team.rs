@@ -119,11 +119,6 @@ impl<'de> Deserialize<'de> for ObservedTaskId {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "this is what serde asks for")]
-fn is_false(it: &bool) -> bool {
-    !it
-}
-
 /// A member of an observed team.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObservedMember {
@@ -142,7 +137,7 @@ pub struct ObservedMember {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
     /// Whether its spawn has no result yet.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tentative: bool,
 }
 
@@ -165,10 +160,10 @@ pub struct ObservedTask {
     /// Tasks that wait for this one.
     pub blocks: BTreeSet<ObservedTaskId>,
     /// Whether it waits for itself, directly or through others.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_cycle: bool,
     /// Whether a tool use about it has no result yet.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tentative: bool,
 }
 
@@ -216,9 +211,9 @@ struct TeamJson {
     role: TeamRole,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     own_name: Option<String>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     partial: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     tentative: bool,
     members: Vec<ObservedMember>,
     tasks: Vec<ObservedTask>,
@@ -326,7 +321,7 @@ impl ObservedTeam {
 
 impl PartialEq for ObservedTeam {
     fn eq(&self, other: &Self) -> bool {
-        // What is missing follows from the tasks.
+        // `missing` follows from the tasks.
         let Self {
             name,
             role,

@@ -38,8 +38,8 @@ mod tests;
 
 /// The prefix of methods about tasks.
 pub(crate) const TASK: &str = "task/";
-/// Commands that are not methods: a team is created in a store, before there is a board, and every command about a task has
-/// a method of its own.
+/// Commands that are not methods: a team is created in a store, before there is a board, and every command about a task
+/// has its own method.
 pub(crate) const NOT_CALLED: [&str; 2] = ["team/create", "task"];
 /// The field that every changing call accepts besides those of its command.
 pub(crate) const OPERATION: &str = "operation";
@@ -59,12 +59,12 @@ pub enum Call {
     Follow(FollowCall),
 }
 
-/// Who asks, said once at the beginning. On a teammate's wire the lead knows it.
+/// The caller, named once at the beginning. On a teammate's wire the lead knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
     pub actor: Actor,
-    /// From which conversation.
+    /// The conversation that the calls come from.
     #[serde(default)]
     pub origin: Origin,
 }
@@ -80,7 +80,7 @@ pub struct Change {
 /// Calls about the conversation itself.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) enum SessionCall {
-    /// Say who asks from now on. The first call on a socket.
+    /// Identify the caller. The first call on a socket.
     #[serde(rename = "session/open")]
     Open(Session),
 }
@@ -89,25 +89,25 @@ impl TryFrom<&Notification> for Call {
     type Error = MethodError;
 
     fn try_from(asked: &Notification) -> Result<Self, MethodError> {
-        let method = asked.method.as_str();
-        match method::decode(method, asked.params.as_ref()) {
-            Err(MethodError::Unknown { .. }) => {}
-            query => return query.map(Self::Query),
+        if let Some(query) = listed(asked) {
+            query.map(Self::Query)
+        } else if let Some(call) = listed(asked) {
+            call.map(Self::File)
+        } else if let Some(call) = listed(asked) {
+            call.map(Self::Follow)
+        } else if let Some(call) = listed(asked) {
+            call.map(|SessionCall::Open(session)| Self::Open(session))
+        } else {
+            change(asked).map(|change| Self::Change(Box::new(change)))
         }
-        match method::decode(method, asked.params.as_ref()) {
-            Err(MethodError::Unknown { .. }) => {}
-            file => return file.map(Self::File),
-        }
-        match method::decode(method, asked.params.as_ref()) {
-            Err(MethodError::Unknown { .. }) => {}
-            follow => return follow.map(Self::Follow),
-        }
-        match method::decode(method, asked.params.as_ref()) {
-            Err(MethodError::Unknown { .. }) => {
-                change(asked).map(|change| Self::Change(Box::new(change)))
-            }
-            session => session.map(|SessionCall::Open(session)| Self::Open(session)),
-        }
+    }
+}
+
+/// Reads a call from one table of methods. None if the table does not list the method.
+fn listed<'de, T: Deserialize<'de>>(asked: &'de Notification) -> Option<Result<T, MethodError>> {
+    match method::decode(&asked.method, asked.params.as_ref()) {
+        Err(MethodError::Unknown { .. }) => None,
+        read => Some(read),
     }
 }
 
@@ -162,23 +162,7 @@ impl From<&Change> for Notification {
     }
 }
 
-impl From<&Query> for Notification {
-    fn from(query: &Query) -> Self {
-        method::encode(query)
-    }
-}
-
-impl From<&FileCall> for Notification {
-    fn from(call: &FileCall) -> Self {
-        method::encode(call)
-    }
-}
-
-impl From<&FollowCall> for Notification {
-    fn from(call: &FollowCall) -> Self {
-        method::encode(call)
-    }
-}
+method::encoded_as_methods!(Query, FileCall, FollowCall);
 
 impl From<&Session> for Notification {
     fn from(session: &Session) -> Self {

@@ -85,11 +85,20 @@ impl Inbox for Nobody {
 impl Client {
     /// Connects to the socket of a lead.
     pub async fn connect(path: &Path, tracker: &TaskTracker) -> Result<Self, ClientError> {
+        Self::connect_with(path, Nobody, tracker).await
+    }
+
+    /// The same, with an inbox for notifications.
+    async fn connect_with(
+        path: &Path,
+        inbox: impl Inbox,
+        tracker: &TaskTracker,
+    ) -> Result<Self, ClientError> {
         let stream = UnixStream::connect(path)
             .await
             .map_err(|source| ClientError::NoLead { path: path.to_owned(), source })?;
         let (reader, writer) = stream.into_split();
-        Ok(Self::new(Peer::spawn(reader, writer, PeerOptions::default(), Nobody, tracker)))
+        Ok(Self::new(Peer::spawn(reader, writer, PeerOptions::default(), inbox, tracker)))
     }
 
     /// A client on an existing conversation, such as a teammate's with its lead.

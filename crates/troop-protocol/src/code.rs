@@ -18,9 +18,9 @@ pub(crate) const INTERNAL: i64 = -32_603;
 /// The classes that callers branch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureKind {
-    /// What was named does not exist.
+    /// The named thing does not exist.
     NotFound,
-    /// Somebody else was first, or the state is not what the caller believes.
+    /// Another caller was first, or the state is not what the caller believes.
     Conflict,
     /// The actor may not do that.
     Forbidden,
@@ -32,13 +32,13 @@ pub enum FailureKind {
     NoWork,
     /// The store cannot be reached. The change may have happened: repeat it with the same `operation`.
     Unavailable,
-    /// What is stored cannot be read.
+    /// Stored data cannot be read.
     Corrupt,
     /// There is no such method.
     UnknownMethod,
     /// The parameters do not have the form that the method needs.
     BadParams,
-    /// Something is wrong with the program that answers.
+    /// The program that answers has a bug.
     Bug,
 }
 
@@ -78,23 +78,25 @@ impl FailureKind {
 
     fn row(self) -> (i64, &'static str, &'static str) {
         match self {
-            Self::NotFound => (-32_001, "not_found", "what was named does not exist"),
-            Self::Conflict => {
-                (-32_002, "conflict", "somebody was first, or things stand otherwise")
-            }
+            Self::NotFound => (-32_001, "not_found", "the named thing does not exist"),
+            Self::Conflict => (
+                -32_002,
+                "conflict",
+                "another caller was first, or the state is not what the caller believes",
+            ),
             Self::Forbidden => (-32_003, "forbidden", "the actor may not do that"),
-            Self::Invalid => (-32_004, "invalid", "a rule finds no sense in what was given"),
+            Self::Invalid => (-32_004, "invalid", "the rules do not accept a value"),
             Self::Limit => (-32_005, "limit", "a limit is reached; try again later"),
             Self::NoWork => (-32_006, "no_work", "there is no task to take now"),
             Self::Unavailable => {
                 (-32_010, "unavailable", "may have happened; repeat it with the same `operation`")
             }
-            Self::Corrupt => (-32_011, "corrupt", "what is stored cannot be read"),
+            Self::Corrupt => (-32_011, "corrupt", "stored data cannot be read"),
             Self::UnknownMethod => (-32_601, "unknown_method", "there is no such method"),
             Self::BadParams => {
                 (-32_602, "bad_params", "the message names the field and what is valid")
             }
-            Self::Bug => (INTERNAL, "bug", "a fault of the program that answers"),
+            Self::Bug => (INTERNAL, "bug", "a bug in the program that answers"),
         }
     }
 }
@@ -127,7 +129,7 @@ pub struct Failure {
 }
 
 /// The `data` of an error.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct ErrorData {
     refusal: Option<String>,
     hint: Option<String>,
@@ -196,12 +198,8 @@ impl From<ErrorObject> for Failure {
     fn from(error: ErrorObject) -> Self {
         let kind = FailureKind::ALL.into_iter().find(|kind| kind.code() == error.code);
         let data = error.data.map(serde_json::from_value::<ErrorData>).and_then(Result::ok);
-        let (refusal, hint) = match data {
-            Some(ErrorData { refusal, hint, next }) => {
-                (refusal, next.or_else(|| hint.map(Hint::from)))
-            }
-            None => (None, None),
-        };
+        let ErrorData { refusal, hint, next } = data.unwrap_or_default();
+        let hint = next.or_else(|| hint.map(Hint::from));
         Self { kind: kind.unwrap_or(FailureKind::Bug), message: error.message, refusal, hint }
     }
 }

@@ -42,7 +42,7 @@ pub struct Notification {
     pub params: Box<RawValue>,
 }
 
-/// Names a request in its answer. Whoever asks chooses it.
+/// Names a request in its answer; chosen by the caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Id {

@@ -52,6 +52,34 @@ pub(crate) fn encode(variant: &impl Serialize) -> Notification {
     Notification { method, params }
 }
 
+/// Makes notifications of the variants of these tables.
+macro_rules! encoded_as_methods {
+    ($($table:ty),*) => {$(
+        impl From<&$table> for crate::envelope::Notification {
+            fn from(variant: &$table) -> Self {
+                crate::method::encode(variant)
+            }
+        }
+    )*};
+}
+pub(crate) use encoded_as_methods;
+
+/// The same, and reads them back.
+macro_rules! methods_both_ways {
+    ($($table:ty),*) => {$(
+        crate::method::encoded_as_methods!($table);
+
+        impl TryFrom<&crate::envelope::Notification> for $table {
+            type Error = crate::method::MethodError;
+
+            fn try_from(said: &crate::envelope::Notification) -> Result<Self, Self::Error> {
+                crate::method::decode(&said.method, said.params.as_ref())
+            }
+        }
+    )*};
+}
+pub(crate) use methods_both_ways;
+
 /// Reads a variant from a method and its parameters.
 pub(crate) fn decode<'de, T, D>(method: &str, params: D) -> Result<T, MethodError>
 where

@@ -64,7 +64,7 @@ pub enum PeerError {
     #[error(transparent)]
     Refused(ErrorObject),
     /// The result does not have the expected form.
-    #[error("the answer to `{method}` makes no sense")]
+    #[error("the answer to `{method}` has an unexpected form")]
     BadAnswer {
         method: String,
         #[source]
@@ -111,7 +111,7 @@ pub struct Peer {
 /// Shared by all handles; dropping it ends the conversation.
 #[derive(Debug)]
 struct PeerHandle {
-    link: Arc<PeerCore>,
+    core: Arc<PeerCore>,
 }
 
 /// Shared by the handles and the two tasks.
@@ -139,16 +139,16 @@ impl Peer {
         W: AsyncWrite + Send + 'static,
     {
         let frames = FrameReader::new(reader, options.max_line);
-        let link = Arc::new(PeerCore {
+        let core = Arc::new(PeerCore {
             outbox: Outbox::new(Box::pin(writer), options.capacity),
             pending: PendingRequests::default(),
             counts: frames.counts(),
             max_line: options.max_line,
             deaf: CancellationToken::new(),
         });
-        let handle = Arc::new(PeerHandle { link: Arc::clone(&link) });
-        tracker.spawn(read(frames, Arc::clone(&link), Arc::downgrade(&handle), inbox));
-        tracker.spawn(async move { link.outbox.run().await });
+        let handle = Arc::new(PeerHandle { core: Arc::clone(&core) });
+        tracker.spawn(read(frames, Arc::clone(&core), Arc::downgrade(&handle), inbox));
+        tracker.spawn(async move { core.outbox.run().await });
         Self { handle }
     }
 
@@ -169,13 +169,13 @@ impl Peer {
     /// Sends a notification; waits for room in the outbox. Cancel safe: a caller that stops waiting has sent nothing.
     pub async fn notify(&self, said: impl Into<Notification>) -> Result<(), PeerError> {
         let line = self.line(&Envelope::Notification(said.into()))?;
-        self.handle.link.outbox.send(&line).await
+        self.handle.core.outbox.send(&line).await
     }
 
     /// Sends a notification, or fails at once if there is no room in the outbox.
     pub fn try_notify(&self, said: impl Into<Notification>) -> Result<(), PeerError> {
         let line = self.line(&Envelope::Notification(said.into()))?;
-        self.handle.link.outbox.try_send(&line)
+        self.handle.core.outbox.try_send(&line)
     }
 
     /// Sends a request and waits for its response. If the caller stops waiting, the request stands and the response is
@@ -195,11 +195,11 @@ impl Peer {
         &self,
         asked: impl Into<Notification>,
     ) -> Result<Box<RawValue>, PeerError> {
-        let link = &self.handle.link;
-        let ticket = link.pending.ticket().ok_or(PeerError::Closed)?;
+        let core = &self.handle.core;
+        let ticket = core.pending.ticket().ok_or(PeerError::Closed)?;
         let id = Id::from(ticket.id());
         let line = self.line(&Envelope::Request { id, asked: asked.into() })?;
-        link.outbox.send(&line).await?;
+        core.outbox.send(&line).await?;
         let outcome = ticket.answer().await.ok_or(PeerError::Closed)?;
         outcome.map_err(PeerError::Refused)
     }
@@ -207,34 +207,34 @@ impl Peer {
     /// How many lines of the other side were skipped.
     #[must_use]
     pub fn skipped(&self) -> &SkipCounts {
-        &self.handle.link.counts
+        &self.handle.core.counts
     }
 
     /// Ends this side: accepts nothing more, waits until all is written, then shuts the stream down. Incoming messages still
     /// arrive.
     pub async fn close(&self) {
-        self.handle.link.outbox.close();
-        self.handle.link.outbox.closed().await;
+        self.handle.core.outbox.close();
+        self.handle.core.outbox.closed().await;
     }
 
     /// Ends both sides at once. Pending lines are lost.
     pub fn cut(&self) {
-        self.handle.link.outbox.cut();
-        self.handle.link.deaf.cancel();
+        self.handle.core.outbox.cut();
+        self.handle.core.deaf.cancel();
     }
 
     fn line(&self, envelope: &Envelope) -> Result<Vec<u8>, PeerError> {
         let line = envelope.to_line();
         let n_bytes = line.len() - 1;
-        let limit = self.handle.link.max_line;
+        let limit = self.handle.core.max_line;
         if n_bytes > limit { Err(PeerError::TooLong { n_bytes, limit }) } else { Ok(line) }
     }
 }
 
 impl Drop for PeerHandle {
     fn drop(&mut self) {
-        self.link.outbox.close();
-        self.link.deaf.cancel();
+        self.core.outbox.close();
+        self.core.deaf.cancel();
     }
 }
 
@@ -269,7 +269,7 @@ impl Responder {
             }
             Ok(line) => line,
         };
-        peer.handle.link.outbox.send_at_once(&line)
+        peer.handle.core.outbox.send_at_once(&line)
     }
 }
 
@@ -279,7 +279,7 @@ impl Drop for Responder {
             let outcome = Err(code::internal("nobody answered"));
             let line = Envelope::Response { id, outcome }.to_line();
             // If the other side has gone, nobody waits for it.
-            drop(peer.handle.link.outbox.send_at_once(&line));
+            drop(peer.handle.core.outbox.send_at_once(&line));
         }
     }
 }
@@ -287,7 +287,7 @@ impl Drop for Responder {
 /// Reads until the stream ends or the last handle is dropped.
 async fn read<R: AsyncRead + Unpin>(
     mut frames: FrameReader<R>,
-    link: Arc<PeerCore>,
+    core: Arc<PeerCore>,
     handle: Weak<PeerHandle>,
     mut inbox: impl Inbox,
 ) {
@@ -302,28 +302,28 @@ async fn read<R: AsyncRead + Unpin>(
                 Ok(None) => return None,
                 Err(error) => return Some(error),
             };
-            if let Some(incoming) = sort(envelope, &link, &handle) {
+            if let Some(incoming) = sort(envelope, &core, &handle) {
                 inbox.deliver(incoming).await;
             }
         }
     };
-    let error = link.deaf.run_until_cancelled(heard).await.flatten();
-    link.pending.end();
+    let error = core.deaf.run_until_cancelled(heard).await.flatten();
+    core.pending.end();
     inbox.deliver(Incoming::End(error)).await;
 }
 
 /// Hands a response to the request that waits for it. Everything else goes to the inbox.
-fn sort(envelope: Envelope, link: &PeerCore, handle: &Weak<PeerHandle>) -> Option<Incoming> {
+fn sort(envelope: Envelope, core: &PeerCore, handle: &Weak<PeerHandle>) -> Option<Incoming> {
     match envelope {
         Envelope::Notification(said) => Some(Incoming::Notification(said)),
         Envelope::Request { id, asked } => {
             let open = handle.upgrade().map(|handle| (Peer { handle }, id));
             Some(Incoming::Request(IncomingRequest { asked, responder: Responder { open } }))
         }
-        Envelope::Response { id, outcome } => match link.pending.answer(&id, outcome) {
+        Envelope::Response { id, outcome } => match core.pending.answer(&id, outcome) {
             ResponseMatch::Asked => None,
             ResponseMatch::Unasked => {
-                link.counts.count(SkipReason::Unasked);
+                core.counts.count(SkipReason::Unasked);
                 let preview = format!("the answer to {id}");
                 Some(Incoming::Skipped(SkippedLine { reason: SkipReason::Unasked, preview }))
             }

@@ -30,7 +30,7 @@ fn begins_with(piece: &str, mark: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    //! What passes for a mark, and what does not.
+    //! Marks in many spellings, and text that only looks like them.
 
     use super::without_marks;
 

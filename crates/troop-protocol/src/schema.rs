@@ -26,60 +26,50 @@ struct Method {
     result: Option<Value>,
 }
 
-/// All methods, by sender and receiver.
+/// All methods, by sender and receiver, and the types that they refer to.
 struct Tables {
-    from_teammate: Vec<Method>,
-    from_lead: Vec<Method>,
-    queries: Vec<Method>,
-    files: Vec<Method>,
-    subscriptions: Vec<Method>,
-    news: Vec<Method>,
-    changes: Vec<Method>,
+    tables: Vec<MethodTable>,
     types: Map<String, Value>,
+}
+
+struct MethodTable {
+    /// Its name in the schema.
+    key: &'static str,
+    /// Its heading for people.
+    title: &'static str,
+    methods: Vec<Method>,
 }
 
 /// All methods with the schemas of their parameters and answers.
 #[must_use]
 pub fn schema() -> Value {
-    let tables = Tables::new();
+    let Tables { tables, types } = Tables::new();
     let errors: Vec<_> = FailureKind::ALL
         .into_iter()
         .map(|it| json!({"code": it.code(), "kind": it.as_str(), "meaning": it.meaning()}))
         .collect();
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "troop protocol",
-        "description": "Newline-delimited JSON-RPC 2.0. Each method has the schema of its params and, if it is a request, of its result.",
-        "version": PROTOCOL_VERSION,
-        "from_teammate": document(&tables.from_teammate),
-        "from_lead": document(&tables.from_lead),
-        "queries": document(&tables.queries),
-        "files": document(&tables.files),
-        "subscriptions": document(&tables.subscriptions),
-        "news": document(&tables.news),
-        "changes": document(&tables.changes),
-        "errors": errors,
-        "$defs": tables.types,
-    })
+    let about = "Newline-delimited JSON-RPC 2.0. Each method has the schema of its params and, if it is a request, of its result.";
+    let head = [
+        ("$schema", json!("https://json-schema.org/draft/2020-12/schema")),
+        ("title", json!("troop protocol")),
+        ("description", json!(about)),
+        ("version", json!(PROTOCOL_VERSION)),
+    ];
+    let tables = tables.iter().map(|table| (table.key, document(&table.methods)));
+    let tail = [("errors", json!(errors)), ("$defs", Value::Object(types))];
+    let fields = head.into_iter().chain(tables).chain(tail);
+    Value::Object(fields.map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 /// All methods as tables in Markdown.
 #[must_use]
 pub fn tables() -> String {
-    let tables = Tables::new();
+    let Tables { tables, types } = Tables::new();
     let mut text = String::new();
-    for (title, methods) in [
-        ("From a teammate to its lead", &tables.from_teammate),
-        ("From a lead to its teammate", &tables.from_lead),
-        ("Opening a session, and looking", &tables.queries),
-        ("Files of the workspace", &tables.files),
-        ("Subscriptions", &tables.subscriptions),
-        ("To a subscriber", &tables.news),
-        ("Changes", &tables.changes),
-    ] {
+    for MethodTable { title, methods, .. } in tables {
         text += &format!("### {title}\n\n| method | params | |\n|---|---|---|\n");
         for Method { name, about, params, .. } in methods {
-            text += &format!("| `{name}` | `{}` | {about} |\n", fields(params, &tables.types));
+            text += &format!("| `{name}` | `{}` | {about} |\n", fields(&params, &types));
         }
         text.push('\n');
     }
@@ -97,11 +87,8 @@ impl Tables {
         let from_lead = methods::<FromLead>(&mut generator);
         let mut queries = methods::<SessionCall>(&mut generator);
         queries.extend(methods::<Query>(&mut generator));
-        for query in &mut queries {
-            query.result = Some(answer(&query.name, &mut generator));
-        }
         let mut files = methods::<FileCall>(&mut generator);
-        for call in &mut files {
+        for call in queries.iter_mut().chain(&mut files) {
             call.result = Some(answer(&call.name, &mut generator));
         }
         let mut subscriptions = methods::<FollowCall>(&mut generator);
@@ -122,7 +109,17 @@ impl Tables {
             change.result = Some(result.clone());
             change.params = with_operation(&change.params, &types);
         }
-        Self { from_teammate, from_lead, queries, files, subscriptions, news, changes, types }
+        let table = |key, title, methods| MethodTable { key, title, methods };
+        let tables = vec![
+            table("from_teammate", "From a teammate to its lead", from_teammate),
+            table("from_lead", "From a lead to its teammate", from_lead),
+            table("queries", "Opening a session, and looking", queries),
+            table("files", "Files of the workspace", files),
+            table("subscriptions", "Subscriptions", subscriptions),
+            table("news", "To a subscriber", news),
+            table("changes", "Changes", changes),
+        ];
+        Self { tables, types }
     }
 }
 

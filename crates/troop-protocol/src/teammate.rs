@@ -10,10 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use troop_model::{Dollars, MessageKind, Origin, Permissions, Time, Usage, Version};
 use uuid::Uuid;
 
-use crate::{
-    envelope::Notification,
-    method::{self, MethodError},
-};
+use crate::method;
 pub use task::{WireId, WireRun, WireTask};
 
 #[cfg(test)]
@@ -25,13 +22,13 @@ pub const PROTOCOL_VERSION: u32 = 1;
 /// What a teammate says to its lead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum FromTeammate {
-    /// It is there and can be given work. Always the first thing that it says.
+    /// The teammate is ready for work. Always its first message.
     #[serde(rename = "team.ready")]
     Ready(Ready),
     /// The status of a task changed.
     #[serde(rename = "team.taskUpdate")]
     TaskUpdate(TaskReport),
-    /// Something is to be told to another member.
+    /// A message to another member.
     #[serde(rename = "team.message")]
     Message(MessageOut),
     /// It has nothing to do.
@@ -43,16 +40,16 @@ pub enum FromTeammate {
     /// Something for people to see.
     #[serde(rename = "team.log")]
     Log(Log),
-    /// What its thinking has cost since it said so last. Every agent that spends something tells it here.
+    /// What its model calls have cost since its last report. Every agent that spends anything reports it here.
     #[serde(rename = "turn/usage")]
     Usage(UsageReport),
     /// A sign of life. Every other line is one too.
     #[serde(rename = "turn/alive")]
     Alive {},
-    /// It could not do what it was told without a task: mail, or what it is to begin with. A task has `team.taskUpdate`.
+    /// It failed at work without a task: mail, or its first prompt. For a task, use `team.taskUpdate`.
     #[serde(rename = "turn/failed")]
     Failed { reason: String },
-    /// It has dealt with all that it has read. `team.idle` says so too. Who gives its `version` says one or the other.
+    /// It has dealt with everything that it has read. A teammate that gave its `version` sends this or `team.idle`.
     #[serde(rename = "turn/end")]
     TurnEnd {},
 }
@@ -66,26 +63,26 @@ pub enum FromLead {
         /// The task.
         task: WireTask,
     },
-    /// What another member says.
+    /// A message from another member.
     #[serde(rename = "team.message")]
     Message(MessageIn),
-    /// What else there is on the board, and what the teammate may do.
+    /// The open tasks of the board, and what the teammate may do.
     #[serde(rename = "team.updateContext")]
     UpdateContext(TeamContext),
-    /// The teammate is asked to stop.
+    /// Asks the teammate to stop.
     #[serde(rename = "team.shutdown")]
     Shutdown {
         #[serde(default)]
         reason: String,
     },
-    /// The teammate is to stop what it does now, and stay.
+    /// Tells the teammate to break off its work and stay.
     #[serde(rename = "turn/interrupt")]
     #[serde(rename_all = "camelCase")]
     Interrupt {
         #[serde(default)]
         reason: String,
-        /// Only if it is at this task, which is not its own any more: it says nothing about it, and `team.idle` when it has
-        /// broken off. Else it is to stop whatever it does, and a task stays its own.
+        /// Only work on this task is to be broken off, because the teammate no longer holds it: the teammate reports nothing
+        /// about it, and sends `team.idle` when it has stopped. Without it, the teammate stops whatever it does and keeps its task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task_id: Option<WireId>,
     },
@@ -97,8 +94,8 @@ pub enum FromLead {
 pub struct Ready {
     /// The teammate's name.
     pub name: String,
-    /// Whether it says with `message/read` what it has read. Otherwise what was written to it counts as read.
-    #[serde(default, skip_serializing_if = "is_false")]
+    /// Whether it confirms with `message/read` what it has read. Otherwise mail counts as read once it is written to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub acknowledges: bool,
     /// The version of the protocol that it speaks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,28 +106,28 @@ pub struct Ready {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskReport {
-    /// Which task, as it was assigned.
+    /// The task's id, as in `team.assignTask`.
     pub task_id: WireId,
-    /// Where it stands now.
+    /// The new status.
     pub status: ReportedStatus,
-    /// What came of it.
+    /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// The same in a few words.
+    /// The result in a few words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// Why it failed or is given back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Which attempt the teammate works on; a late one is refused.
+    /// The attempt that the teammate works on; a report about an earlier one is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// Whether it failed for a reason that trying again does not help against.
+    /// Whether trying again would not help.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_good: bool,
 }
 
-/// What a teammate can say about its task.
+/// The statuses that a teammate can report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportedStatus {
@@ -146,16 +143,16 @@ pub enum ReportedStatus {
     Pending,
 }
 
-/// `team.message` from a teammate. Who says it is not for the teammate to say.
+/// `team.message` from a teammate. It names no sender: the lead knows who sent it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageOut {
-    /// To whom: a name, `lead`, `user`, or `*`.
+    /// The recipient: a member's name, `lead`, `user`, or `*`.
     pub to: String,
     pub content: String,
     #[serde(default, skip_serializing_if = "is_plain")]
     pub kind: MessageKind,
-    /// The same in a few words.
+    /// The message in a few words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The request that it answers.
@@ -170,7 +167,7 @@ pub struct MessageOut {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Idle {
-    /// What it worked on before.
+    /// The task that it worked on last.
     #[serde(default, deserialize_with = "if_clear", skip_serializing_if = "Option::is_none")]
     pub last_task: Option<WireId>,
 }
@@ -182,7 +179,7 @@ pub struct ShutdownAck {
     /// Whether it stops.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub approve: bool,
-    /// Why not.
+    /// Why it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -207,15 +204,15 @@ pub struct UsageReport {
     /// The task that it was asked for.
     #[serde(deserialize_with = "if_clear", skip_serializing_if = "Option::is_none")]
     pub task_id: Option<WireId>,
-    /// Tokens that were read.
+    /// Input tokens that were neither read from nor written to the API's cache.
     pub input: u64,
-    /// Tokens that were read from what the API kept at hand.
+    /// Input tokens that the API read from its cache.
     pub cache_read: u64,
-    /// Tokens that were read, and kept at hand from then on.
+    /// Input tokens that the API wrote to its cache.
     pub cache_write: u64,
-    /// Tokens that were said.
+    /// Output tokens.
     pub output: u64,
-    /// What all this cost, in dollars. Who does not know leaves it out: then the tokens count, and the price is unknown.
+    /// The cost in dollars. Leave it out if it is unknown: the tokens still count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dollars: Option<f64>,
 }
@@ -237,7 +234,7 @@ impl From<&UsageReport> for Usage {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// For who looks for a fault.
+    /// For debugging.
     #[serde(alias = "trace")]
     Debug,
     /// Something is wrong, and work goes on. Also written `warning`.
@@ -256,16 +253,16 @@ pub enum Level {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageIn {
-    /// Who says it, stamped by the lead.
+    /// The sender, stamped by the lead.
     pub from: String,
     pub content: String,
-    /// Its identity, for `message/read`, if it is a UUID: another lead may have other ids, which say nothing here. A message
-    /// may come twice; its id tells.
+    /// Its id, for `message/read`; ids that are not UUIDs, which other leads may use, are ignored. A message may come twice,
+    /// with the same id.
     #[serde(default, deserialize_with = "if_clear", skip_serializing_if = "Option::is_none")]
     pub id: Option<Uuid>,
     #[serde(default, skip_serializing_if = "is_plain")]
     pub kind: MessageKind,
-    /// The same in a few words.
+    /// The message in a few words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The request that it makes or answers.
@@ -280,10 +277,10 @@ pub struct MessageIn {
     /// When it was stored.
     #[serde(default, deserialize_with = "if_clear", skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Time>,
-    /// The session that mail is dealt with in: `teammate:NAME`.
+    /// The session in which the member handles mail: `teammate:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The conversation that it belongs to. Told to the lead alone.
+    /// The conversation that it belongs to. Only the lead's agent gets it.
     #[serde(default, skip_serializing_if = "is_nowhere")]
     pub origin: Origin,
 }
@@ -292,48 +289,30 @@ pub struct MessageIn {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamContext {
-    /// The first 200 tasks of the board that are not over, in short: without metadata, and with the first 500 characters of
-    /// their descriptions. `task/get` has all of a task.
+    /// The first 200 open tasks of the board, shortened: without metadata, and with the first 500 characters of their
+    /// descriptions. `task/get` gives a whole task.
     #[serde(default)]
     pub tasks: Vec<WireTask>,
     /// What the teammate may do without asking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Permissions>,
-    /// TEAM.md: what the member's agent is to know about its team, marked as context. Comes before the next piece of work
+    /// TEAM.md: what the member's agent should know about its team, marked as context. Sent before the next piece of work
     /// whenever it has changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team_md: Option<String>,
-    /// Only for the lead's agent: up to this version of the log, nobody who runs or will run can begin any of the tasks that
-    /// are pending.
+    /// Only for the lead's agent: as of this version of the log, no member that runs or will run can begin a pending task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck_at: Option<Version>,
-    /// After how many seconds without a word of the teammate it is taken to hang.
+    /// After how many seconds of silence the lead considers the teammate hung.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_seconds: Option<u32>,
-    /// Why nothing more may be spent: the team's budget. Whoever thinks ends its turn at the next safe point and gives its task
-    /// back with this reason; it comes again when there is more to spend.
+    /// Why nothing more may be spent: the team's budget. An agent ends its turn at the next safe point and gives its task back
+    /// with this reason; the task comes again when there is more to spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<String>,
 }
 
-macro_rules! said_as_methods {
-    ($($name:ident),*) => {$(
-        impl From<&$name> for Notification {
-            fn from(said: &$name) -> Self {
-                method::encode(said)
-            }
-        }
-
-        impl TryFrom<&Notification> for $name {
-            type Error = MethodError;
-
-            fn try_from(said: &Notification) -> Result<Self, MethodError> {
-                method::decode(&said.method, said.params.as_ref())
-            }
-        }
-    )*};
-}
-said_as_methods!(FromTeammate, FromLead);
+method::methods_both_ways!(FromTeammate, FromLead);
 
 impl ShutdownAck {
     #[must_use]
@@ -361,10 +340,6 @@ fn yes() -> bool {
 
 fn is_true(value: &bool) -> bool {
     *value
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 fn is_nowhere(origin: &Origin) -> bool {

@@ -61,16 +61,6 @@ impl Calls for Client {
     }
 }
 
-impl<C: Calls> Calls for &C {
-    async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
-        (*self).call(call).await
-    }
-
-    async fn make_team(&self, name: TeamName, description: String) -> Result<(), Failure> {
-        (*self).make_team(name, description).await
-    }
-}
-
 impl<C: Calls> Calls for Arc<C> {
     async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
         self.as_ref().call(call).await

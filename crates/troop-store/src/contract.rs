@@ -1,4 +1,4 @@
-//! What every store promises. The backends meet it; the conformance suite holds them to it.
+//! The contract of a store. The conformance suite holds every backend to it.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ use troop_model::{OperationId, TeamId, Version};
 
 use crate::StoreResult;
 
-/// What the methods of [`Store`] return, so that a store can be used behind `dyn`.
+/// The return type of [`Store`]'s methods, so that a store can be used behind `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// How many bytes of its bell file a watch reads in a glance.
@@ -61,7 +61,7 @@ pub struct Entry {
 pub struct Batch {
     /// Names this append, so that repeating it has one effect.
     pub operation: OperationId,
-    /// Where the log stood when the events were decided.
+    /// The version of the log on which the events were decided.
     pub after: Version,
     /// The events' bodies, at least one.
     pub bodies: Vec<String>,
@@ -86,7 +86,7 @@ pub enum Appended {
 
 /// The right to append next, for a caller that was behind.
 ///
-/// It guarantees progress: a caller that loses once knows all it missed and cannot lose again. Decide at once; a store may
+/// It guarantees progress: a caller that loses once gets all that it missed and cannot lose again. Decide at once; a store may
 /// take back a slot that is held for longer than [`AppendSlot::PATIENCE`], and then refuses its append as `Unavailable`.
 #[derive(Debug)]
 pub struct AppendSlot {
@@ -121,7 +121,7 @@ pub trait SlotWriter: fmt::Debug + Send {
     fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>>;
 }
 
-/// What opening a log need not replay.
+/// A state of the log, so that opening the log need not replay its history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// The version of the log that the state stands for.
@@ -141,13 +141,13 @@ pub struct Archived {
 
 /// Tells when a log may have grown.
 ///
-/// A growth after the watch was made is never missed; a wake-up without growth is allowed. Notices can be lost
-/// (a writer is killed between its commit and its bell), so a wait ends after [`Watch::PATIENCE`] at the latest and
-/// the caller looks for itself.
+/// Growth after the watch was made is never missed; a wake-up without growth is allowed. Notices can be lost (a writer is
+/// killed between its commit and its bell), so a wait ends after [`Watch::PATIENCE`] at the latest and the caller reads the
+/// log itself.
 #[derive(Debug)]
 pub struct Watch {
     bell: watch::Receiver<u64>,
-    /// When the patience ends. It survives a cancelled wait, so that repeated short waits end in time, too.
+    /// When the current wait ends. It survives a cancelled wait, so that repeated short waits end in time, too.
     deadline: Instant,
     /// A small file whose beginning changes with every append. It stays open: opening it would wake all listeners.
     sign: Option<File>,
@@ -176,8 +176,8 @@ impl Watch {
 
     /// Checks whether the log may have grown, much faster than by reading it. `None` if only reading can tell.
     ///
-    /// What was answered as done to anybody shows at once. What a writer that was killed had not answered yet may show
-    /// later; [`Watch::changed`] tells of that in time.
+    /// An acknowledged append shows at once. An append that a killed writer had not acknowledged yet may show later;
+    /// [`Watch::changed`] reports it in time.
     #[must_use]
     pub fn glance(&self) -> Option<Glance> {
         let sign = self.sign.as_ref()?;
@@ -191,10 +191,10 @@ impl Watch {
     ///
     /// It is cancel safe: neither notices nor patience are lost.
     pub async fn changed(&mut self) {
-        // Either way the caller looks: growth, a lost notice, or a store that went away.
+        // In every case the caller reads the log: it grew, a notice was lost, or the store went away.
         match timeout_at(self.deadline, self.bell.changed()).await {
             Ok(Ok(())) | Err(_) => {}
-            // The store is gone. The patience still separates one look from the next.
+            // The store is gone. Without the wait, the caller would read in a tight loop.
             Ok(Err(_)) => sleep_until(self.deadline).await,
         }
         self.deadline = Instant::now() + Self::PATIENCE;
@@ -206,11 +206,11 @@ impl Watch {
 /// Obligations of every implementation:
 ///
 /// - Any number of processes may have the same store open. Nothing needs a daemon.
-/// - What was answered as done is durable: it survives `kill -9` at any moment, and a power cut where the disk keeps
-///   its promises. What was not answered is wholly there or wholly absent.
+/// - An acknowledged change is durable: it survives `kill -9` at any moment, and a power cut if the disk keeps its
+///   promises. Any other change is wholly there or wholly absent.
 /// - Every changing method is repeatable: the same call again has one effect and gives the same answer.
-/// - What is stored is checked when it is read. Damage is `Corrupt`, never a guess, never a rewrite, never a panic.
-/// - Waiting for other writers is in line, so that nobody starves, and ends as `Unavailable` after a while.
+/// - Data is checked when it is read. Damage is `Corrupt`, never a guess, never a rewrite, never a panic.
+/// - Writers wait in line, so that none starves; the wait ends as `Unavailable` after a while.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Makes a team and the beginning of its log in one step. `first` is decided on version zero.
     ///
@@ -223,14 +223,14 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Frees a team's name. Its log stays readable by its id.
     fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>>;
 
-    /// Erases a team with all it has. Erasing what is not there is harmless.
+    /// Erases a team with everything it has. Erasing an unknown team is harmless.
     fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>>;
 
     /// Appends a batch if the log is at the version that it was decided on; durable when it returns.
     ///
     /// If the log has grown, and what follows `batch.after` is this very operation, it is `Done`: the first answer was
     /// lost. If it has grown otherwise, the caller is `Behind` and gets the append slot. A log that is shorter than
-    /// `batch.after` is `Corrupt`: it has lost what somebody saw.
+    /// `batch.after` is `Corrupt`: it has lost events that the caller saw.
     fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>>;
 
     /// Reads up to `limit` entries that follow `after`, in order and without gaps.
@@ -265,7 +265,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>>;
 
     /// Reads up to `limit` archived tasks with numbers below `below`, highest number first.
-    #[expect(clippy::type_complexity, reason = "a number and a body are all there is to say")]
+    #[expect(clippy::type_complexity, reason = "a number and a body need no type")]
     fn list_archived(
         &self,
         team: TeamId,

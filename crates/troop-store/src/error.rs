@@ -1,4 +1,4 @@
-//! What can go wrong with a store, in the classes its callers branch on.
+//! Failures of a store, in the classes that callers branch on.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +13,7 @@ use crate::failure::LINE_PATIENCE;
 /// The answer of a store.
 pub type StoreResult<T> = Result<T, StoreError>;
 
-/// Why a store did not do what it was asked. Every variant says what happened and what to do about it.
+/// Why a call failed. Every variant says what happened and what to do about it.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -33,7 +33,7 @@ pub enum StoreError {
         /// What to do about it.
         hint: Hint,
     },
-    /// Somebody else was first.
+    /// Another caller was first.
     #[error("{what}")]
     Conflict {
         /// What they did.
@@ -52,7 +52,7 @@ pub enum StoreError {
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// What is stored is not what was written. Nothing is changed by finding it.
+    /// Stored data is not what was written. Finding it changes nothing.
     #[error("{what}")]
     Corrupt {
         /// Where, and how it shows.
@@ -60,7 +60,7 @@ pub enum StoreError {
         /// What to do about it.
         hint: Hint,
     },
-    /// A fault in troop itself.
+    /// A bug in troop itself.
     #[error("{what}")]
     Bug {
         /// The broken assumption.
@@ -69,16 +69,16 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the same call may well succeed if it is repeated soon.
+    /// Whether the same call may succeed if it is repeated soon.
     ///
-    /// Not so for a caller that stood in line until its patience ended: it would stand there as long again.
+    /// A caller that waited in line for too long should not repeat it: it would wait as long again.
     #[must_use]
     pub fn is_worth_repeating(&self) -> bool {
         matches!(self, Self::Unavailable { source, .. } if !source.is::<WaitedInLine>())
     }
 }
 
-/// The cause of an `Unavailable` that comes after all the patience there is.
+/// The cause of an `Unavailable` after the full wait in line.
 #[derive(Debug, ThisError)]
 #[error("waited in line for {} s", LINE_PATIENCE.as_secs())]
 pub(crate) struct WaitedInLine;

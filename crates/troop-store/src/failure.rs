@@ -52,7 +52,7 @@ pub(crate) fn written_by_newer(
 ) -> StoreError {
     refused(
         format!("`{place}` was written by a newer troop (schema {found}, this one knows {known})"),
-        "upgrade troop: in its newest source say `cargo install --path crates/troop`",
+        "upgrade troop: in its newest source run `cargo install --path crates/troop`",
     )
 }
 
@@ -86,6 +86,22 @@ pub(crate) fn slot_taken_back() -> StoreError {
         "the append slot was held for too long and taken back",
         "try again",
         "no append came in time",
+    )
+}
+
+/// The append in a slot ignored the entries that came with the slot.
+pub(crate) fn missed_ignored() -> StoreError {
+    bug("a slot's batch was not decided on what it missed")
+}
+
+pub(crate) fn cannot_lock(
+    path: &Path,
+    source: impl Into<Box<dyn Error + Send + Sync>>,
+) -> StoreError {
+    unavailable(
+        format!("`{}` cannot be locked", path.display()),
+        "put the store on a local disk, or use `postgres://`",
+        source,
     )
 }
 
@@ -130,7 +146,7 @@ fn see_hint(path: &Path) -> Hint {
     Hint::from("see ").and_run(list)
 }
 
-/// A folder has to be there before something is made in it.
+/// The folder in which a store should be made is missing.
 pub(crate) fn no_folder(folder: &Path) -> StoreError {
     not_found(
         format!("there is no folder `{}`", folder.display()),
@@ -138,7 +154,7 @@ pub(crate) fn no_folder(folder: &Path) -> StoreError {
     )
 }
 
-/// The same failure once more, for everyone whose change went down with it.
+/// A copy of a failure, for every caller whose change was lost with it.
 pub(crate) fn repeat(error: &StoreError) -> StoreError {
     match error {
         StoreError::Refused { what, hint } => refused(what, hint.clone()),

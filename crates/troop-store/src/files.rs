@@ -35,14 +35,14 @@ pub struct FilesStore {
     root: Arc<Root>,
     writers: Mutex<HashMap<TeamId, Arc<JournalWriter<FilesJournal>>>>,
     reader: Worker<()>,
-    /// Makes, retires and purges teams, which may wait for other processes.
+    /// Creates, retires and purges teams, which may wait for other processes.
     keeper: Worker<()>,
     bells: Bells,
     ear: Ear,
 }
 
 impl FilesStore {
-    /// Opens the store in the folder at `path`. An empty folder is no store yet.
+    /// Opens the store in the folder at `path`. An empty folder is not a store yet.
     pub fn open(path: &Path, missing: Missing) -> StoreResult<Self> {
         let bells = Bells::default();
         Ok(Self {

@@ -9,13 +9,13 @@ use crate::{AppendSlot, StoreResult, failure::slot_taken_back};
 
 /// The lock behind an append slot. It is dropped with the slot, or when the slot has been held for too long.
 #[derive(Debug)]
-pub(crate) struct Hold<T> {
+pub(crate) struct SlotHold<T> {
     kept: Arc<Mutex<Option<T>>>,
     /// Ends with the hold.
     _timer: JoinSet<()>,
 }
 
-impl<T: Send + 'static> Hold<T> {
+impl<T: Send + 'static> SlotHold<T> {
     pub(crate) fn new(value: T) -> Self {
         let kept = Arc::new(Mutex::new(Some(value)));
         let mut timer = JoinSet::new();

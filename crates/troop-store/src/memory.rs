@@ -15,8 +15,10 @@ use crate::{
     AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, NewTeam, SlotWriter, Snapshot, Store,
     StoreResult, TeamEntry, Watch,
     bell::Bells,
-    failure::{LINE_PATIENCE, bug, id_taken, name_taken, unknown_team, waited_too_long},
-    hold::Hold,
+    failure::{
+        LINE_PATIENCE, id_taken, missed_ignored, name_taken, unknown_team, waited_too_long,
+    },
+    hold::SlotHold,
     record::{Assembly, BatchStanding, Record, end_of_beginning, standing},
 };
 
@@ -148,7 +150,7 @@ impl Store for MemoryStore {
                 return Ok(Appended::Done(end));
             }
             let missed = self.with(team, |team| team.read(batch.after, usize::MAX))?;
-            let writer = MemorySlot { store: self.clone(), team, hold: Hold::new(guard) };
+            let writer = MemorySlot { store: self.clone(), team, hold: SlotHold::new(guard) };
             Ok(Appended::Behind(AppendSlot::new(missed, Box::new(writer))))
         })
     }
@@ -220,7 +222,7 @@ impl Store for MemoryStore {
 struct MemorySlot {
     store: MemoryStore,
     team: TeamId,
-    hold: Hold<OwnedMutexGuard<()>>,
+    hold: SlotHold<OwnedMutexGuard<()>>,
 }
 
 impl SlotWriter for MemorySlot {
@@ -228,7 +230,7 @@ impl SlotWriter for MemorySlot {
         Box::pin(async move {
             let _guard = self.hold.take()?;
             let end = self.store.put(self.team, &batch)?;
-            end.ok_or_else(|| bug("a slot's batch was not decided on what it missed"))
+            end.ok_or_else(missed_ignored)
         })
     }
 }

@@ -25,7 +25,7 @@ use crate::{
 const WRITERS: usize = 4;
 const READERS: usize = 2;
 
-/// Keeps teams in a PostgreSQL database, in a schema of its own.
+/// Keeps teams in the schema `troop` of a PostgreSQL database.
 #[derive(Debug)]
 pub struct PostgresStore {
     writers: Arc<Pool>,
@@ -35,13 +35,13 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the server. A database without the schema `troop` is no store yet.
+    /// Connects to the server. A database without the schema `troop` is not a store yet.
     pub async fn open(url: &PostgresUrl, missing: Missing) -> StoreResult<Self> {
         let server = Arc::new(Server::new(url)?);
         let readers = Arc::new(Pool::new(Arc::clone(&server), READERS));
-        let mut link = readers.checkout().await?;
-        schema::prepare(&server, link.client(), missing).await?;
-        link.give_back();
+        let mut connection = readers.checkout().await?;
+        schema::prepare(&server, connection.client(), missing).await?;
+        connection.give_back();
         let bells = Bells::default();
         let writers = Arc::new(Pool::new(Arc::clone(&server), WRITERS));
         let listener = Listener::new(server, bells.clone());

@@ -49,7 +49,7 @@ impl Record {
 
     /// Makes the stored form of the first batch of a log: several records if it is long.
     ///
-    /// An imported log begins with all it has. In one record, every reader of a page would have to read all of it.
+    /// The first batch of an imported log holds all its events. In one record, every reader of a page would have to read it all.
     pub(crate) fn beginning(team: TeamId, first: &Batch) -> StoreResult<Vec<Self>> {
         if first.after != Version::ZERO {
             return Err(bug(format!("a log cannot begin after version {}", first.after)));

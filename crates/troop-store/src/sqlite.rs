@@ -53,13 +53,6 @@ impl SqliteStore {
         Ok(Self { database, writer, reader, ear: Ear::new(bells.clone()), bells })
     }
 
-    async fn change<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut SqliteJournal) -> StoreResult<T> + Send + 'static,
-    ) -> StoreResult<T> {
-        self.writer.change(work).await
-    }
-
     async fn query<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection, &Database) -> StoreResult<T> + Send + 'static,
@@ -73,7 +66,7 @@ impl SqliteStore {
 struct ReadConnection {
     database: Arc<Database>,
     connection: Connection,
-    /// One that is frozen is replaced for every job.
+    /// A frozen connection is replaced for every job.
     sight: Sight,
 }
 
@@ -96,7 +89,7 @@ impl ReadConnection {
 
 impl Store for SqliteStore {
     fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>> {
-        Box::pin(self.change(move |journal| journal.create(&team, &first)))
+        Box::pin(self.writer.change(move |journal| journal.create(&team, &first)))
     }
 
     fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>> {
@@ -104,11 +97,11 @@ impl Store for SqliteStore {
     }
 
     fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
-        Box::pin(self.change(move |journal| journal.retire(team)))
+        Box::pin(self.writer.change(move |journal| journal.retire(team)))
     }
 
     fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
-        Box::pin(self.change(move |journal| journal.purge(team)))
+        Box::pin(self.writer.change(move |journal| journal.purge(team)))
     }
 
     fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
@@ -143,7 +136,9 @@ impl Store for SqliteStore {
         snapshot: Snapshot,
         archived: Vec<Archived>,
     ) -> BoxFuture<'_, StoreResult<()>> {
-        Box::pin(self.change(move |journal| journal.save_snapshot(team, &snapshot, &archived)))
+        Box::pin(
+            self.writer.change(move |journal| journal.save_snapshot(team, &snapshot, &archived)),
+        )
     }
 
     fn read_archived(

@@ -1,4 +1,4 @@
-//! Which store is meant: the one place that knows all backends.
+//! URLs of stores: the one place that knows all backends.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
@@ -32,7 +32,7 @@ impl StoreUrl {
         let Some((scheme, rest)) = text.split_once(':') else {
             return Err(refused(
                 format!("`{text}` is not a store"),
-                format!("for a database file say `--store sqlite:{text}`"),
+                format!("for a database file use `--store sqlite:{text}`"),
             ));
         };
         match (scheme, rest) {
@@ -40,7 +40,7 @@ impl StoreUrl {
             ("files", path) => path_of("files", path).map(Self::Files),
             ("postgres" | "postgresql", _) => PostgresUrl::parse(text).map(Self::Postgres),
             ("memory", "") => Ok(Self::Memory),
-            ("memory", _) => Err(refused("a store in memory has no path", "say `--store memory:`")),
+            ("memory", _) => Err(refused("a store in memory has no path", "use `--store memory:`")),
             _ => Err(unknown_scheme(scheme, rest)),
         }
     }
@@ -50,7 +50,7 @@ fn path_of(scheme: &str, path: &str) -> StoreResult<PathBuf> {
     // People write `sqlite:///var/troop.db` as well.
     let path = path.strip_prefix("//").unwrap_or(path);
     if path.is_empty() {
-        let example = format!("say where: `--store {scheme}:troop.{scheme}`");
+        let example = format!("give a path: `--store {scheme}:troop.{scheme}`");
         return Err(refused(format!("`{scheme}:` names no path"), example));
     }
     Ok(PathBuf::from(path))
@@ -82,7 +82,7 @@ impl fmt::Debug for StoreUrl {
     }
 }
 
-/// What to do about a store that is not there.
+/// What to do if there is no store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// Make it: the caller is about to make a team in it.

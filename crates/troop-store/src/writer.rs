@@ -15,7 +15,7 @@ use troop_model::{TeamId, Version};
 
 use crate::{
     AppendSlot, Appended, Batch, BoxFuture, Entry, SlotWriter, StoreResult,
-    failure::{LINE_PATIENCE, bug, repeat, slot_taken_back, waited_too_long},
+    failure::{LINE_PATIENCE, missed_ignored, repeat, slot_taken_back, waited_too_long},
     worker::{Thread, opened, thread_died},
 };
 
@@ -208,7 +208,7 @@ fn grant(journal: &mut impl Journal, append: Append) {
     let Ok(Decision { batch, reply }) = decided.recv_timeout(AppendSlot::PATIENCE) else { return };
     let ended = journal
         .append(team, &batch)
-        .and_then(|end| end.ok_or_else(|| bug("a slot's batch was not decided on what it missed")))
+        .and_then(|end| end.ok_or_else(missed_ignored))
         .and_then(|end| journal.commit().map(|()| end));
     drop(reply.send(ended));
 }
@@ -233,6 +233,6 @@ impl SlotWriter for ThreadSlot {
 
 impl fmt::Debug for ThreadSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadTurn").finish_non_exhaustive()
+        f.debug_struct("ThreadSlot").finish_non_exhaustive()
     }
 }

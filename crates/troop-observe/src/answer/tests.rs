@@ -1,4 +1,4 @@
-//! What tools say, as they really say it.
+//! Tool results as tools really write them.
 
 use serde_json::{Value, json, value::to_raw_value};
 
@@ -54,25 +54,28 @@ fn a_result_without_an_id_has_none() {
 }
 
 #[test]
-fn a_spawn_is_told_in_lines_and_in_fields() {
+fn a_spawn_is_found_in_lines_and_in_fields() {
     let said = "Spawned successfully.\nagent_id: ann@blue\nname: ann\nteam_name: blue\nThe agent …";
     let it = answer(&json!([{"type": "text", "text": said}]), None);
     assert!(it.has_spawned());
     assert_eq!(
-        (it.name(), it.agent_id(), it.team()),
+        (it.fields.name.as_deref(), it.fields.agent_id.as_deref(), it.team()),
         (Some("ann"), Some("ann@blue"), Some("blue"))
     );
     let fields = json!({"status": "teammate_spawned", "agent_id": "ann@blue", "color": "red",
         "model": "m", "agent_type": "tester"});
     let it = answer(&json!(""), Some(&fields));
     assert!(it.has_spawned());
-    assert_eq!((it.team(), it.color(), it.model()), (Some("blue"), Some("red"), Some("m")));
-    assert_eq!(it.agent_type(), Some("tester"));
+    assert_eq!(
+        (it.team(), it.fields.color.as_deref(), it.fields.model.as_deref()),
+        (Some("blue"), Some("red"), Some("m"))
+    );
+    assert_eq!(it.fields.agent_type.as_deref(), Some("tester"));
     assert!(!answer(&json!("I looked into it. name: ann"), None).has_spawned());
 }
 
 #[test]
-fn what_failed_is_known_by_what_it_says_too() {
+fn a_failure_is_recognised_by_its_text_too() {
     for content in [
         json!("Task not found"),
         json!("<tool_use_error>No such tool</tool_use_error>"),
@@ -110,7 +113,7 @@ fn lists_are_read_line_by_line() {
 }
 
 #[test]
-fn brackets_at_the_end_of_a_subject_are_no_owner() {
+fn parentheses_at_the_end_of_a_subject_are_not_an_owner() {
     for (subject, owner) in [
         ("Fix parser (part 2)", None),
         ("Fix parser (part 2)", Some("ann")),
@@ -125,7 +128,7 @@ fn brackets_at_the_end_of_a_subject_are_no_owner() {
 }
 
 #[test]
-fn half_a_character_is_no_reason_to_lose_the_text() {
+fn a_lone_surrogate_does_not_lose_the_text() {
     let content: &RawValue =
         serde_json::from_str(r#""Task #1 created successfully: \ud83d""#).unwrap();
     let result = ObservedResult {

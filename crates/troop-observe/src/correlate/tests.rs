@@ -1,4 +1,4 @@
-//! Uses and results find each other, and shelves stay small.
+//! Uses and results find each other, and collections stay bounded.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn pending(id: &str, received_at: Time) -> PendingUse {
 }
 
 #[test]
-fn a_use_waits_for_its_result_and_then_no_longer() {
+fn a_use_waits_until_its_result_arrives() {
     let mut it = Correlator::default();
     it.add(pending("a", at(0)));
     assert_eq!(it.n_waiting(), 1);
@@ -41,7 +41,7 @@ fn interleaved_pairs_find_each_other() {
 }
 
 #[test]
-fn a_result_without_a_use_is_nothing() {
+fn a_result_without_a_use_is_ignored() {
     let mut it = Correlator::default();
     it.add(pending("a", at(0)));
     assert!(it.take("never").is_none());
@@ -50,7 +50,7 @@ fn a_result_without_a_use_is_nothing() {
 }
 
 #[test]
-fn the_same_id_again_takes_the_place_of_the_former() {
+fn a_use_with_the_same_id_replaces_the_former() {
     let mut it = Correlator::default();
     it.add(pending("a", at(0)));
     it.add(PendingUse { operation: Operation::DeleteTeam, ..pending("a", at(1)) });
@@ -59,7 +59,7 @@ fn the_same_id_again_takes_the_place_of_the_former() {
 }
 
 #[test]
-fn only_what_waited_too_long_is_given_up() {
+fn only_uses_that_waited_too_long_expire() {
     let mut it = Correlator::default();
     it.add(pending("old", at(0)));
     it.add(pending("just", at(10)));
@@ -72,7 +72,7 @@ fn only_what_waited_too_long_is_given_up() {
 }
 
 #[test]
-fn what_a_person_allowed_late_counts_all_the_same() {
+fn a_late_result_still_counts() {
     let mut it = Correlator::default();
     it.add(pending("slow", at(0)));
     assert_eq!(it.flush(at(600), MAX_AGE), 1);
@@ -80,7 +80,7 @@ fn what_a_person_allowed_late_counts_all_the_same() {
 }
 
 #[test]
-fn shelves_stay_small_whatever_comes() {
+fn collections_stay_bounded_whatever_arrives() {
     let mut it = Correlator::default();
     for nth in 0..10_000 {
         it.add(pending(&format!("use {nth}"), at(0)));
@@ -95,7 +95,7 @@ fn shelves_stay_small_whatever_comes() {
 }
 
 #[test]
-fn what_waits_holds_only_so_much() {
+fn waiting_uses_hold_a_bounded_number_of_bytes() {
     let letter = |id: &str, n_bytes| {
         let content = "x".repeat(n_bytes);
         let letter = crate::vocabulary::SentLetter { content, ..Default::default() };
@@ -116,7 +116,7 @@ fn what_waits_holds_only_so_much() {
 }
 
 #[test]
-fn what_is_saved_is_what_was_known() {
+fn a_saved_correlator_is_restored_whole() {
     let mut it = Correlator::default();
     it.add(pending("a", at(0)));
     it.settle("b");

@@ -1,4 +1,4 @@
-//! Lines are let go only if reading them would change nothing.
+//! Lines are skipped only if reading them would change nothing.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn look(line: &str) -> LineVerdict {
 }
 
 #[test]
-fn everyday_lines_are_let_go() {
+fn everyday_lines_are_skipped() {
     for line in [
         r#"{"type":"assistant","message":{"content":[{"type":"text","text":"The Task is done, says the Team"}]}}"#,
         r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Read","input":{}}]}}"#,
@@ -16,12 +16,12 @@ fn everyday_lines_are_let_go() {
         "",
         "no JSON",
     ] {
-        assert_eq!(look(line), LineVerdict::LetGo, "{line}");
+        assert_eq!(look(line), LineVerdict::Skip, "{line}");
     }
 }
 
 #[test]
-fn whatever_may_be_about_a_team_is_read() {
+fn lines_that_may_be_about_a_team_are_read() {
     for line in [
         r#"{"name":"TeamCreate"}"#,
         r#"{"name": "TaskNew"}"#,
@@ -41,10 +41,10 @@ fn whatever_may_be_about_a_team_is_read() {
 }
 
 #[test]
-fn results_are_read_if_their_use_is_known_and_else_kept() {
+fn results_are_read_if_their_use_is_known_and_kept_otherwise() {
     let line = r#"{"content":[{"tool_use_id":"a"},{ "tool_use_id" : "b" }]}"#;
     assert_eq!(look(line), LineVerdict::Early(["a", "b"].map(hash).to_vec()));
-    // What cannot be seen at a glance is read.
+    // If the filter cannot tell, the line is read.
     for line in [r#"{"tool_use_id":"a\n"}"#, r#"{"tool_use_id":7}"#, r#"{"tool_use_id":"cut"#] {
         assert_eq!(look(line), LineVerdict::Read, "{line}");
     }

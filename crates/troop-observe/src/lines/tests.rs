@@ -1,8 +1,8 @@
-//! Lines come out whole, however they come in.
+//! Lines come out whole, in whatever pieces they arrive.
 
 use super::*;
 
-/// All lines of a stream that comes in pieces of this size, with the end as the last one.
+/// All lines of a stream that arrives in pieces of this size, with the unfinished line last.
 fn split(bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
     let (mut lines, mut found) = (LineSplitter::default(), Vec::new());
     for mut piece in bytes.chunks(size) {
@@ -17,7 +17,7 @@ fn split(bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn lines_come_out_whole_in_whatever_pieces_they_come() {
+fn lines_come_out_whole_in_whatever_pieces_they_arrive() {
     let text = b"one\n\ntwo and more\r\n{\"three\":3}";
     let whole: Vec<_> = text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     for size in 1..=text.len() {

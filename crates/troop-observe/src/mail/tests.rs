@@ -1,4 +1,4 @@
-//! What teammates write is found in whatever is around it.
+//! Messages of teammates are found in any surrounding text.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn one(body: &str) -> Content {
 }
 
 #[test]
-fn several_in_one_message_are_found_in_order() {
+fn several_mails_in_one_message_are_found_in_order() {
     let text = "before <teammate-message teammate_id=\"ann\" color=\"blue\" summary=\"all is well\">\nhi\n\
                 </teammate-message>\n\n<teammate-message teammate_id=\"bob\">a > b</teammate-message> after";
     let found = find(text);
@@ -23,7 +23,7 @@ fn several_in_one_message_are_found_in_order() {
 }
 
 #[test]
-fn what_is_structured_is_read() {
+fn structured_mail_is_read() {
     assert_eq!(
         one(r#"{"type":"idle_notification","from":"ann","completedTaskId":"3"}"#),
         Content::Idle { completed: ObservedTaskId::new("3") }
@@ -60,7 +60,7 @@ fn what_is_structured_is_read() {
 }
 
 #[test]
-fn an_arrow_in_a_summary_is_no_end_of_it() {
+fn an_arrow_in_a_summary_does_not_end_the_tag() {
     for (summary, found) in [
         ("parser -> done", "parser -> done"),
         ("<b>", "<b>"),
@@ -81,14 +81,14 @@ fn an_arrow_in_a_summary_is_no_end_of_it() {
 }
 
 #[test]
-fn what_is_structured_in_an_unknown_way_is_text() {
+fn unknown_structured_mail_is_text() {
     for body in [r#"{"type":"task_assignment","taskId":"1"}"#, "{broken", "[1]", "7", ""] {
         assert_eq!(one(body), Content::Text(body.to_owned()));
     }
 }
 
 #[test]
-fn what_has_no_end_or_no_sender_is_none() {
+fn a_tag_without_an_end_or_a_sender_is_not_mail() {
     for text in [
         "",
         "<teammate-message",
@@ -103,8 +103,8 @@ fn what_has_no_end_or_no_sender_is_none() {
 }
 
 #[test]
-fn a_text_full_of_beginnings_is_read_once() {
-    // If each of them was searched to its end this would take minutes.
+fn a_text_full_of_opening_tags_is_read_once() {
+    // If each of them were searched to its end, this would take minutes.
     let text = "<teammate-message x>".repeat(200_000);
     assert_eq!(find(&text), []);
     assert_eq!(find(&(text + "</teammate-message>")), []);

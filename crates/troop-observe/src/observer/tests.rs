@@ -1,4 +1,4 @@
-//! Whoever reads every line sees what is seen with the filter, and no more.
+//! Reading every line shows nothing that the filter hides.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::*;
 const V47: &str = include_str!("../../tests/it/fixtures/stream-2.1.47.ndjson");
 const V177: &str = include_str!("../../tests/it/fixtures/stream-2.1.177.ndjson");
 
-/// All that is seen in a stream, but for what lines say that are about nothing else: when, and in which session.
+/// Everything that is observed in a stream, except times and session ids, which the filter may skip.
 fn seen(stream: &[u8], filters: bool) -> Value {
     let (mut observer, mut said) = (Observer::default(), Vec::new());
     for line in stream.split(|byte| *byte == b'\n') {
@@ -16,7 +16,7 @@ fn seen(stream: &[u8], filters: bool) -> Value {
             observer.read(line, now);
         }
         let outputs = if filters { observer.line(line, now) } else { observer.out.drain(..) };
-        // As text, because what is passed on may be deeper than anybody reads.
+        // As text, because a supplement may nest deeper than a JSON parser allows.
         said.extend(outputs.map(|output| match output {
             ObserverOutput::Supplement(it) => serde_json::to_string(&it).unwrap(),
             ObserverOutput::Event(it) => {
@@ -34,8 +34,8 @@ fn same_with_the_filter(stream: &[u8]) {
     assert!(with == without, "with the filter {with}, without {without}");
 }
 
-/// A line in other shapes that mean the same: with spaces, with its type at the end, without a type, with escaped letters, and
-/// as a transcript has it.
+/// A line in other shapes that mean the same: with spaces, with its type at the end, without a type, with escaped letters,
+/// and as in a transcript.
 fn shapes(line: &str) -> Vec<String> {
     let spaced = line.replace("\":", "\" : ").replace(",\"", ", \"");
     let mut shapes = vec![line.to_owned(), spaced];
@@ -70,7 +70,7 @@ fn examples() -> Vec<String> {
 }
 
 #[test]
-fn no_line_that_matters_is_let_go_in_whatever_shape() {
+fn no_line_that_matters_is_skipped_in_any_shape() {
     for stream in examples() {
         same_with_the_filter(stream.as_bytes());
         let lines: Vec<_> = stream.lines().collect();

@@ -1,4 +1,4 @@
-//! What tool uses mean, in every generation.
+//! The meaning of tool uses, in every generation.
 
 use serde_json::{Value, json, value::to_raw_value};
 
@@ -68,7 +68,7 @@ fn an_agent_with_a_name_alone_may_be_a_spawn() {
 }
 
 #[test]
-fn what_lacks_something_is_incomplete() {
+fn a_use_without_a_required_field_is_incomplete() {
     for (tool, input) in [
         ("TeamCreate", json!({})),
         ("TeamCreate", json!({"team_name": ""})),
@@ -87,7 +87,7 @@ fn what_lacks_something_is_incomplete() {
 }
 
 #[test]
-fn unknown_names_of_the_family_are_told_from_others() {
+fn unknown_team_tools_are_distinguished_from_other_tools() {
     for tool in ["TeamPause", "TaskFork"] {
         assert!(matches!(meaning(tool, &json!({})), Meaning::Unknown), "{tool}");
     }
@@ -97,7 +97,7 @@ fn unknown_names_of_the_family_are_told_from_others() {
 }
 
 #[test]
-fn a_field_of_the_wrong_type_is_not_there_and_the_others_are() {
+fn a_field_of_the_wrong_type_counts_as_missing() {
     let input = json!({"taskId": 7, "status": ["x"], "owner": 3, "subject": "s",
         "addBlocks": [1, "2", "#3", null, {}, ""], "metadata": {"deep": [[[[]]]]}});
     let Some(Operation::UpdateTask(update)) = operation("TaskUpdate", &input) else {

@@ -1,4 +1,4 @@
-//! What the real client said reduces to the right roster, board and timeline.
+//! Captured streams of the real client reduce to the right roster, board and timeline.
 
 use serde_json::{Value, json};
 use troop_observe::{MemberStatus, ObservedFact, TaskStatus, TeamRole};
@@ -131,14 +131,14 @@ fn the_transcript_of_2_1_325_has_the_right_roster_board_and_timeline() {
 }
 
 #[test]
-fn captured_streams_as_transcripts_say_the_same() {
+fn captured_streams_as_transcripts_have_the_same_events() {
     for stream in [V47, V177] {
         let transcript: Vec<_> = stream.lines().map(as_transcript).collect();
         assert_eq!(Seen::of(transcript).story(), Seen::of(stream.lines()).story());
     }
 }
 
-/// The line as a transcript has it: other names, and more around it.
+/// The line as in a transcript: with other field names, and with more fields.
 fn as_transcript(line: &str) -> String {
     let mut it: Value = serde_json::from_str(line).unwrap();
     let it = it.as_object_mut().unwrap();
@@ -153,12 +153,12 @@ fn as_transcript(line: &str) -> String {
 }
 
 #[test]
-fn captured_streams_as_the_agent_sdk_hands_them_out_say_the_same() {
+fn captured_streams_in_the_form_of_the_agent_sdk_have_the_same_events() {
     for stream in [V47, V177] {
         let messages = stream.lines().map(|line| {
             let it: Value = serde_json::from_str(line).unwrap();
             match it["type"].as_str() {
-                // Without what is around it, and without the types of the blocks, as the objects of the SDK have none.
+                // The objects of the SDK have no envelope, and their blocks have no types.
                 Some("assistant" | "user") => {
                     let mut content = it["message"]["content"].clone();
                     for block in content.as_array_mut().unwrap() {

@@ -1,4 +1,4 @@
-//! What consumers get: supplements, events with names, a read-only view, capabilities.
+//! The consumers' side: supplements, events with names, a read-only view, capabilities.
 
 use std::{
     pin::pin,
@@ -24,7 +24,7 @@ fn every_use_and_every_result_has_a_supplement_with_its_id() {
     seen.line(&result("c", "Task #1 created successfully: s"));
     seen.line(&used("e", "TaskUpdate", json!({"taskId": "1"})));
     seen.line(&failed("e"));
-    seen.line(&result("other", "of a tool that is about something else"));
+    seen.line(&result("other", "of a tool that is not about teams"));
     let found: Vec<_> =
         seen.supplements.iter().map(|it| serde_json::to_value(it).unwrap()).collect();
     assert_eq!(
@@ -43,7 +43,7 @@ fn every_use_and_every_result_has_a_supplement_with_its_id() {
 }
 
 #[test]
-fn supplements_are_of_three_kinds_and_nothing_else_is_one() {
+fn only_three_kinds_are_supplements() {
     for category in ObservedCategory::ALL {
         let written = json!({"type": category.as_str(), "role": "system", "content": [],
             "metadata": {"toolName": "T", "teamToolUseId": "t"}});
@@ -57,7 +57,7 @@ fn supplements_are_of_three_kinds_and_nothing_else_is_one() {
 }
 
 #[test]
-fn supplements_in_a_stream_are_no_news_to_another_observer() {
+fn another_observer_ignores_supplements_in_a_stream() {
     let mut first = Seen::default();
     let mut second = Seen::default();
     for line in team_lines() {
@@ -84,7 +84,7 @@ fn without(value: &Value, field: &str) -> Value {
 }
 
 #[test]
-fn members_tasks_and_teams_that_lack_something_are_refused() {
+fn incomplete_members_tasks_and_teams_are_refused() {
     let member =
         json!({"name": "ann", "agent_id": "ann@blue", "agent_type": "t", "status": "idle"});
     let task =
@@ -125,7 +125,7 @@ fn members_tasks_and_teams_that_lack_something_are_refused() {
 }
 
 #[test]
-fn a_session_without_a_team_has_no_such_field() {
+fn a_session_without_a_team_has_no_team_field() {
     let without = serde_json::to_value(Seen::default().session()).unwrap();
     assert_eq!(without, json!({"agents": []}));
     let with = serde_json::to_value(Seen::team().session()).unwrap();
@@ -161,7 +161,7 @@ fn a_follower_has_the_name_of_the_team_and_its_events_in_order() {
 }
 
 #[test]
-fn a_follower_that_is_slow_loses_the_oldest_and_knows_how_many() {
+fn a_slow_follower_loses_the_oldest_events_and_counts_them() {
     let mut seen = Seen::team();
     let mut follower = seen.observer.follow(StreamSource::ClaudeStream);
     (1..=10_010).for_each(|number| seen.add_task(number));
@@ -171,7 +171,7 @@ fn a_follower_that_is_slow_loses_the_oldest_and_knows_how_many() {
 }
 
 #[test]
-fn sources_declare_what_can_be_seen_of_them() {
+fn sources_declare_their_capabilities() {
     let teams: Vec<_> =
         StreamSource::ALL.iter().map(|it| (it.as_str(), it.capabilities().teams)).collect();
     assert_eq!(
@@ -188,7 +188,7 @@ fn sources_declare_what_can_be_seen_of_them() {
 }
 
 #[test]
-fn events_say_where_when_and_by_what_they_happened() {
+fn events_name_their_session_time_and_tool_use() {
     let mut seen = Seen::team();
     let mut line: Value =
         serde_json::from_str(&result("c", "Task #1 created successfully: s")).unwrap();
@@ -267,7 +267,7 @@ fn every_kind_of_event_has_its_name_and_its_type() {
         "team:deleted team_deleted",
     ];
     assert_eq!(kinds, expected);
-    // What others answer to is told.
+    // Responses carry the id of their request.
     let of = |kind: &str| told.iter().find(|it| it["type"] == kind).unwrap();
     assert_eq!(of("plan_approval_request")["request_id"], "plan-1@ann");
     assert_eq!(of("shutdown_response")["request_id"], "shutdown-1@ann");
@@ -275,7 +275,7 @@ fn every_kind_of_event_has_its_name_and_its_type() {
 }
 
 #[test]
-fn a_team_that_is_over_is_known_until_another_begins() {
+fn a_deleted_team_is_remembered_until_another_begins() {
     let mut seen = Seen::team();
     assert_eq!(seen.observer.over(), None);
     seen.add_task(1);
@@ -288,7 +288,7 @@ fn a_team_that_is_over_is_known_until_another_begins() {
 }
 
 #[test]
-fn a_huge_board_in_one_long_cycle_is_no_trouble() {
+fn a_huge_board_in_one_long_cycle_is_handled() {
     let n_tasks = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
     let mut seen = Seen::default();
     seen.pair("a", "Task", json!({"team_name": "blue", "name": "ann"}), spawned("ann", "blue"));
@@ -304,7 +304,7 @@ fn a_huge_board_in_one_long_cycle_is_no_trouble() {
     assert!(team.tasks().all(|task| task.in_cycle && task.blocks.len() == 1));
     let numbers = team.tasks().map(|task| task.id.as_str().parse::<u32>().unwrap());
     assert!(numbers.eq(1..=n_tasks), "in the order of numbers");
-    // What happens to one task costs nothing for the others.
+    // A change of one task costs nothing for the others.
     for number in 1..=100 {
         seen.update(&number.to_string(), json!({"status": "completed", "owner": "zoe"}));
     }

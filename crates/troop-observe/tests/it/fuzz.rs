@@ -1,4 +1,4 @@
-//! Any bytes, for all that reads what an observer is given.
+//! Random bytes for every parser of an observer.
 
 use proptest::prelude::*;
 use troop_observe::{LineSplitter, Observer};
@@ -6,7 +6,7 @@ use troop_testkit::fuzz;
 
 use crate::stream::{V47, V177, at, mail, team_lines};
 
-/// Lines by themselves, on an observer that has a team.
+/// Single lines, for an observer that has a team.
 fn recognise(bytes: &[u8]) {
     let mut observer = Observer::default();
     for line in team_lines() {
@@ -21,12 +21,12 @@ fn recognise(bytes: &[u8]) {
         observer.session().agents.len(),
         observer.session().team.map_or(0, |it| it.members().len())
     );
-    // It goes on with what it saved, and that has a measure: what it was told, a few times over.
+    // It can be saved and restored, and its size is bounded by its input, a few times over.
     let saved = observer.save();
     assert!(saved.len() < 100_000 + 64 * bytes.len(), "{} of {}", saved.len(), bytes.len());
     let mut again = Observer::restore(&saved).unwrap();
     assert_eq!(again.session(), observer.session());
-    // The same once more changes nothing, and is nothing new if one can know that it is the same.
+    // A repeated line changes nothing, and yields no event if it can be recognised as the same.
     for line in bytes.split(|byte| *byte == b'\n') {
         again.line(line, at(60));
         let (before, n_said) = (again.session(), again.line(line, at(60)).count());
@@ -37,7 +37,7 @@ fn recognise(bytes: &[u8]) {
     }
 }
 
-/// A stream in pieces, whose sizes are in its bytes: all lines come out as they are, and only they.
+/// Cuts a stream into pieces, whose sizes are in the bytes: exactly its lines come out.
 fn follow(bytes: &[u8]) {
     let (mut lines, mut found, mut rest) = (LineSplitter::default(), Vec::new(), bytes);
     while let Some(size) = rest.first() {
@@ -57,7 +57,7 @@ fn follow(bytes: &[u8]) {
     assert_eq!(found, whole);
 }
 
-/// What was saved and changed: refused, or good to go on with.
+/// A damaged saved state is refused, or the observer continues from it.
 fn restore(bytes: &[u8]) {
     if let Ok(mut observer) = Observer::restore(bytes) {
         V177.lines().for_each(|line| drop(observer.line(line.as_bytes(), at(0))));
@@ -71,7 +71,7 @@ fn restore(bytes: &[u8]) {
 const WORDS: [&str; 3] =
     ["\"TaskUpdate\"", "<teammate-message teammate_id=\"x\">", "\"tool_use_id\":\""];
 
-/// Lines that matter, for a start.
+/// Lines that matter, as a start.
 fn examples() -> Vec<Vec<u8>> {
     let mut examples: Vec<_> = V47.lines().chain(V177.lines()).map(str::to_owned).collect();
     for kind in ["idle_notification", "shutdown_approved", "plan_approval_request"] {
@@ -106,14 +106,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+    fn any_bytes_are_handled(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
         recognise(&bytes);
         follow(&bytes);
         restore(&bytes);
     }
 
     #[test]
-    fn any_text_within_a_message_is_survived(text in "\\PC{0,80}", name in "(Team|Task|Agent|SendMessage)[A-Za-z]{0,6}") {
+    fn any_text_within_a_message_is_handled(text in "\\PC{0,80}", name in "(Team|Task|Agent|SendMessage)[A-Za-z]{0,6}") {
         let line = serde_json::json!({"type": "assistant", "message": {"content": [
             {"type": "tool_use", "id": text, "name": name, "input": {"subject": text, "taskId": text, "name": text,
                 "team_name": text, "type": "message", "recipient": text, "content": text}}]}});

@@ -1,4 +1,4 @@
-//! All generations of the vocabulary, and what is in none of them.
+//! All generations of the vocabulary, and tools that are in none of them.
 
 use serde_json::json;
 use troop_observe::{MemberStatus, ObservedFact, ObservedTaskId, Observer, TeamRole};
@@ -6,7 +6,7 @@ use troop_observe::{MemberStatus, ObservedFact, ObservedTaskId, Observer, TeamRo
 use crate::stream::{Seen, mail, result, team_lines, text, used, uses};
 
 #[test]
-fn a_team_that_nobody_makes_is_there_when_somebody_joins_it() {
+fn an_implicit_team_appears_with_its_first_member() {
     let mut seen = Seen::default();
     seen.spawn("a", "ann", "ann");
     seen.spawn("b", "ann", "ann-2");
@@ -22,7 +22,7 @@ fn a_team_that_nobody_makes_is_there_when_somebody_joins_it() {
 }
 
 #[test]
-fn what_there_was_to_do_before_the_first_teammate_came_is_the_teams() {
+fn tasks_from_before_the_first_teammate_become_the_teams() {
     for is_restarted in [false, true] {
         let mut seen = Seen::default();
         seen.add_task(1);
@@ -30,7 +30,11 @@ fn what_there_was_to_do_before_the_first_teammate_came_is_the_teams() {
         seen.add_task(3);
         seen.update("2", json!({"addBlockedBy": ["1"]}));
         seen.update("3", json!({"status": "deleted"}));
-        assert_eq!((seen.session().team, seen.story()), (None, Vec::new()), "nobody is there yet");
+        assert_eq!(
+            (seen.session().team, seen.story()),
+            (None, Vec::new()),
+            "the team has no members yet"
+        );
         if is_restarted {
             seen.observer = Observer::restore(&seen.observer.save()).unwrap();
         }
@@ -49,13 +53,13 @@ fn what_there_was_to_do_before_the_first_teammate_came_is_the_teams() {
             seen.task("2").blocked_by.iter().map(ObservedTaskId::as_str).collect::<Vec<_>>(),
             ["1"]
         );
-        // Who comes later finds the board as it is.
+        // A later teammate does not change the board.
         seen.spawn("b", "bob", "bob");
         assert_eq!(seen.story()[5..], ["team:member:joined bob"]);
     }
 }
 
-/// What is said to a lead while it works, as its transcript has it since 2.1.178.
+/// A message to a busy lead, as in its transcript since 2.1.178.
 fn queued(kind: &str, from: &str, body: &str) -> String {
     let prompt = format!("<agent-message from=\"{from}\">\n{body}\n</agent-message>");
     let origin = json!({"kind": kind, "from": from, "body": body});
@@ -66,7 +70,7 @@ fn queued(kind: &str, from: &str, body: &str) -> String {
 }
 
 #[test]
-fn what_reaches_a_lead_in_the_middle_of_its_turn_is_a_message() {
+fn a_queued_message_to_a_busy_lead_is_a_message() {
     let mut seen = Seen::default();
     seen.line(&queued("peer", "ann", "too early"));
     seen.spawn("a", "ann", "ann");
@@ -74,7 +78,7 @@ fn what_reaches_a_lead_in_the_middle_of_its_turn_is_a_message() {
     let line = queued("peer", "ann", "task 1 is done");
     seen.line(&line);
     seen.line(&line);
-    // The same words stand in what the client notes about its queue and its requests.
+    // The client's notes about its queue and its requests repeat the words.
     let words = "<agent-message from=\"ann\">\ntask 1 is done\n</agent-message>";
     seen.line(
         &json!({"type": "queue-operation", "operation": "enqueue", "content": words}).to_string(),
@@ -98,19 +102,19 @@ fn what_reaches_a_lead_in_the_middle_of_its_turn_is_a_message() {
 }
 
 #[test]
-fn a_team_that_somebody_makes_begins_with_an_empty_board() {
+fn an_explicit_team_begins_with_an_empty_board() {
     let mut seen = Seen::default();
     seen.add_task(1);
     team_lines().iter().for_each(|line| seen.line(line));
     assert_eq!(seen.team_now().tasks().len(), 0);
-    // It took what was there before with it.
+    // It took the former tasks with it.
     seen.pair("d", "TeamDelete", json!({}), "ok");
     seen.spawn("a", "ann", "ann");
     assert_eq!(seen.team_now().tasks().len(), 0);
 }
 
 #[test]
-fn a_session_without_a_team_keeps_little_of_its_tasks() {
+fn a_session_without_a_team_keeps_a_bounded_number_of_tasks() {
     let mut seen = Seen::default();
     for number in 1..=1000 {
         seen.add_task(number);
@@ -124,7 +128,7 @@ fn a_session_without_a_team_keeps_little_of_its_tasks() {
 }
 
 #[test]
-fn the_team_of_a_session_is_seen_whole_if_its_session_is() {
+fn an_implicit_team_is_complete_if_the_stream_has_the_whole_session() {
     let init = json!({"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "2.1.200"});
     for (first, is_partial) in [(init.to_string(), false), (text("t"), true)] {
         let mut seen = Seen::default();
@@ -133,14 +137,14 @@ fn the_team_of_a_session_is_seen_whole_if_its_session_is() {
         assert_eq!(seen.observer.counts().unreadable, 0, "{first}");
         seen.spawn("a", "ann", "ann");
         assert_eq!(seen.team_now().is_partial(), is_partial, "{first}");
-        // What was made before anybody joined is told by a list.
+        // A list shows the tasks from before the first member joined.
         seen.pair("l", "TaskList", json!({}), "#1 [pending] Task A");
         assert_eq!(seen.task("1").subject, "Task A");
     }
 }
 
 #[test]
-fn an_agent_with_a_name_that_joins_nothing_is_a_plain_one() {
+fn a_named_agent_that_joins_no_team_is_a_plain_subagent() {
     let mut seen = Seen::default();
     seen.pair("a", "Agent", json!({"name": "ann", "prompt": "p"}), "I looked: all is well");
     assert_eq!((seen.session().team, seen.story(), seen.supplements.len()), (None, Vec::new(), 0));
@@ -151,7 +155,7 @@ fn an_agent_with_a_name_that_joins_nothing_is_a_plain_one() {
 }
 
 #[test]
-fn what_a_teammate_of_the_same_process_does_is_its_own() {
+fn actions_of_a_teammate_in_the_same_process_are_its_own() {
     let mut seen = Seen::team();
     seen.add_task(1);
     let mut line: serde_json::Value = serde_json::from_str(&used(
@@ -191,7 +195,7 @@ fn a_session_of_a_teammate_is_known_by_its_transcript() {
 }
 
 #[test]
-fn a_lead_that_deleted_its_team_has_none_even_if_its_transcript_names_it() {
+fn a_deleted_team_stays_deleted_even_if_the_transcript_names_it() {
     let mut seen = Seen::team();
     seen.pair("d", "TeamDelete", json!({}), "ok");
     seen.line(r#"{"type":"assistant","message":{"content":[]},"teamName":"blue"}"#);
@@ -199,7 +203,7 @@ fn a_lead_that_deleted_its_team_has_none_even_if_its_transcript_names_it() {
 }
 
 #[test]
-fn a_teammate_that_ends_by_itself_is_gone() {
+fn a_teammate_that_ends_by_itself_has_shut_down() {
     let mut seen = Seen::team();
     let ended = |id: &str, status: &str| {
         json!({"type": "system", "subtype": "task_notification",
@@ -216,7 +220,7 @@ fn a_teammate_that_ends_by_itself_is_gone() {
 }
 
 #[test]
-fn unknown_names_of_the_family_are_counted_and_nothing_else() {
+fn unknown_team_tools_are_counted_and_others_are_not() {
     let mut seen = Seen::team();
     seen.line(&uses(&[
         ("1", "TeamPause", json!({})),
@@ -260,7 +264,7 @@ fn messages_about_something_else_yield_nothing() {
         r#"{"type":"user","message":{"role":"user","content":"please use TeamCreate"}}"#.to_owned(),
         r#"{"type":"system","subtype":"init","tools":["Task","TeamCreate"]}"#.to_owned(),
         r#"{"type":"stream_event","event":{"name":"TeamCreate"}}"#.to_owned(),
-        // In a message of the user it is only a text.
+        // In a message of the user it is only text.
         r#"{"type":"user","message":{"content":[{"type":"tool_use","id":"x","name":"TeamCreate","input":{"team_name":"t"}}]}}"#.to_owned(),
     ]);
     assert_eq!((seen.story(), seen.supplements.len()), (Vec::new(), 0));

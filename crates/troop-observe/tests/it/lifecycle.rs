@@ -43,7 +43,7 @@ fn a_whole_life_is_one_valid_session() {
 }
 
 #[test]
-fn a_team_is_made_once_and_its_maker_leads() {
+fn a_team_is_created_once_and_its_creator_leads() {
     let mut seen = Seen::default();
     assert_eq!(seen.session().team, None);
     seen.pair("a", "TeamCreate", json!({"team_name": "blue"}), "{\"team_name\":\"blue\"}");
@@ -56,7 +56,7 @@ fn a_team_is_made_once_and_its_maker_leads() {
 }
 
 #[test]
-fn a_deleted_team_is_gone_and_another_can_be_made() {
+fn after_a_deletion_another_team_can_be_created() {
     let mut seen = Seen::team();
     seen.pair("d", "TeamDelete", json!({}), "ok");
     assert_eq!(seen.session().team, None);
@@ -77,7 +77,7 @@ fn a_deletion_that_is_refused_deletes_nothing() {
 }
 
 #[test]
-fn a_member_joins_once_with_what_is_known_of_it() {
+fn a_member_joins_once_with_its_known_details() {
     let mut seen = Seen::team();
     let ann = seen.team_now().member("ann").unwrap().clone();
     assert_eq!((ann.agent_id.as_str(), ann.agent_type.as_str()), ("ann@blue", "general-purpose"));
@@ -95,11 +95,11 @@ fn a_member_joins_once_with_what_is_known_of_it() {
 }
 
 #[test]
-fn who_was_gone_can_join_again() {
+fn a_member_that_shut_down_can_join_again() {
     let mut seen = Seen::team();
     seen.line(&mail("ann", r#"{"type":"shutdown_approved","requestId":"r"}"#));
     assert_eq!(seen.team_now().member("ann").unwrap().status, MemberStatus::Shutdown);
-    // The first spawn once more is no news.
+    // A copy of the first spawn is not news.
     seen.line(&result("ann", spawned("ann", "blue")));
     assert_eq!(seen.team_now().member("ann").unwrap().status, MemberStatus::Shutdown);
     let input = json!({"team_name": "blue", "name": "ann"});
@@ -117,7 +117,7 @@ fn a_spawn_without_a_team_has_no_effect() {
 }
 
 #[test]
-fn tasks_have_the_id_of_the_result_and_are_made_once() {
+fn tasks_have_the_id_of_the_result_and_are_created_once() {
     let mut seen = Seen::team();
     let input = json!({"subject": "s", "description": "d", "activeForm": "Doing s"});
     seen.pair("a", "TaskCreate", input.clone(), "{\"id\": 7}");
@@ -135,7 +135,7 @@ fn tasks_have_the_id_of_the_result_and_are_made_once() {
 }
 
 #[test]
-fn updates_change_what_they_name_and_the_last_one_wins() {
+fn updates_change_only_the_fields_they_name_and_the_last_one_wins() {
     let mut seen = Seen::team();
     seen.add_task(1);
     seen.update(
@@ -152,7 +152,7 @@ fn updates_change_what_they_name_and_the_last_one_wins() {
 }
 
 #[test]
-fn an_update_of_nothing_is_not_told() {
+fn an_update_that_changes_nothing_is_no_event() {
     let mut seen = Seen::team();
     seen.add_task(1);
     seen.update("1", json!({"status": "pending"}));
@@ -160,7 +160,7 @@ fn an_update_of_nothing_is_not_told() {
 }
 
 #[test]
-fn a_claim_needs_an_owner_and_one_who_begins_becomes_it() {
+fn a_claim_needs_an_owner_and_starting_a_task_makes_one() {
     let mut seen = Seen::team();
     seen.add_task(1);
     seen.add_task(2);
@@ -204,7 +204,7 @@ fn dependencies_are_merged_seen_from_both_sides_and_cycles_are_flagged() {
 }
 
 #[test]
-fn a_dependency_on_what_comes_later_is_seen_from_both_sides() {
+fn a_dependency_on_a_later_task_is_seen_from_both_sides() {
     let mut seen = Seen::team();
     seen.add_task(1);
     seen.update("1", json!({"addBlockedBy": ["2"], "addBlocks": ["3"]}));
@@ -229,7 +229,7 @@ fn a_deleted_task_is_gone_for_good() {
 }
 
 #[test]
-fn looking_changes_nothing() {
+fn listing_and_getting_tasks_changes_nothing() {
     let mut seen = Seen::team();
     seen.add_task(1);
     let before = seen.session();
@@ -240,7 +240,7 @@ fn looking_changes_nothing() {
 }
 
 #[test]
-fn messages_change_nothing_and_are_told() {
+fn messages_are_events_and_change_nothing() {
     let mut seen = Seen::team();
     let before = seen.session();
     let sent = r#"{"success":true,"routing":{"sender":"team-lead","target":"@ann"}}"#;
@@ -268,7 +268,7 @@ fn messages_change_nothing_and_are_told() {
     let team_lead = json!("team-lead");
     for (nth, said) in [
         json!({"type": "message", "from": team_lead, "to": "ann", "content": "hi", "summary": "s"}),
-        // To nobody in particular is to all.
+        // A message without a recipient is for all.
         json!({"type": "message", "from": team_lead, "content": "all"}),
         json!({"type": "shutdown_request", "from": team_lead, "to": "ann", "reason": "why"}),
         json!({"type": "plan_approval_request", "from": team_lead, "to": "ann", "plan": "plan"}),
@@ -282,7 +282,7 @@ fn messages_change_nothing_and_are_told() {
     }
 }
 
-/// What an event says, without where and when.
+/// An event without its session and time.
 fn told(event: &TeamEvent) -> Value {
     let mut event = serde_json::to_value(event).unwrap();
     let fields = event.as_object_mut().unwrap();
@@ -293,7 +293,7 @@ fn told(event: &TeamEvent) -> Value {
 }
 
 #[test]
-fn a_message_that_was_not_sent_is_not_told() {
+fn a_message_that_was_not_sent_is_no_event() {
     let mut seen = Seen::team();
     let input = json!({"to": "*", "message": "all"});
     seen.pair("a", "SendMessage", input.clone(), r#"{"success":false,"message":"no broadcasts"}"#);
@@ -303,7 +303,7 @@ fn a_message_that_was_not_sent_is_not_told() {
 }
 
 #[test]
-fn who_agrees_to_stop_is_gone_and_who_does_not_is_not() {
+fn a_member_that_agrees_to_stop_shuts_down_and_one_that_refuses_stays() {
     let mut seen = Seen::team();
     let before = seen.session();
     let no = json!({"type": "shutdown_response", "request_id": "shutdown-1@ann", "approve": false});
@@ -325,7 +325,7 @@ fn who_agrees_to_stop_is_gone_and_who_does_not_is_not() {
 }
 
 #[test]
-fn who_completes_and_does_not_begin_again_is_idle() {
+fn a_member_that_completes_a_task_and_starts_no_other_is_idle() {
     let mut seen = Seen::team();
     seen.add_task(1);
     seen.add_task(2);
@@ -348,7 +348,7 @@ fn who_completes_and_does_not_begin_again_is_idle() {
 }
 
 #[test]
-fn who_begins_again_in_the_same_or_the_next_message_is_not_idle() {
+fn a_member_that_starts_another_task_soon_is_not_idle() {
     for together in [true, false] {
         let mut seen = Seen::team();
         seen.add_task(1);
@@ -373,7 +373,7 @@ fn who_begins_again_in_the_same_or_the_next_message_is_not_idle() {
 }
 
 #[test]
-fn the_end_of_a_turn_or_of_the_stream_ends_a_batch_too() {
+fn the_end_of_a_turn_or_stream_ends_a_batch_too() {
     for end_of_turn in [true, false] {
         let mut seen = Seen::team();
         seen.add_task(1);
@@ -418,7 +418,7 @@ fn an_error_changes_nothing_whatever_was_asked() {
 }
 
 #[test]
-fn a_session_that_begins_again_keeps_its_team() {
+fn a_restarted_session_keeps_its_team() {
     let mut seen = Seen::team();
     seen.line(r#"{"type":"system","subtype":"init","session_id":"s2","model":"m","cwd":"/p","agents":["Plan"]}"#);
     let session = seen.session();

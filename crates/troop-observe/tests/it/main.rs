@@ -1,4 +1,4 @@
-//! Streams in, teams out: what an observer makes of what others say.
+//! Streams in, teams out.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 mod captured;

@@ -1,4 +1,4 @@
-//! Streams that begin in the middle, stop in the middle, come twice or in another order.
+//! Streams that begin or stop in the middle, that repeat, or that arrive in another order.
 
 use serde_json::json;
 use troop_observe::{Observer, SavedError, TaskStatus, TeamRole};
@@ -6,7 +6,7 @@ use troop_observe::{Observer, SavedError, TaskStatus, TeamRole};
 use crate::stream::{Seen, V47, V177, mail, result, spawned, team_lines, used};
 
 #[test]
-fn a_stream_that_begins_in_the_middle_finds_its_team_when_it_is_named() {
+fn a_stream_that_begins_in_the_middle_finds_its_team_by_name() {
     let mut seen = Seen::default();
     seen.line(&result("before", "Task #1 created successfully: x"));
     seen.pair(
@@ -19,7 +19,7 @@ fn a_stream_that_begins_in_the_middle_finds_its_team_when_it_is_named() {
     seen.pair("a", "Task", json!({"team_name": "blue", "name": "ann"}), spawned("ann", "blue"));
     let team = seen.team_now();
     assert_eq!((team.name(), team.role(), team.is_partial()), ("blue", TeamRole::Lead, true));
-    // What was missed is told by a list, once; what is known is not changed by it.
+    // A list adds missed tasks, once, and does not change known ones.
     seen.pair(
         "l",
         "TaskList",
@@ -60,7 +60,7 @@ fn a_stream_may_begin_and_stop_anywhere() {
 }
 
 #[test]
-fn a_stream_that_stops_in_the_middle_of_a_line_is_what_it_was_before() {
+fn half_a_line_at_the_end_changes_nothing() {
     let whole: Vec<_> = V47.lines().take(6).collect();
     let last = V47.lines().nth(6).unwrap();
     for cut in (0..last.len()).filter(|cut| last.is_char_boundary(*cut)) {
@@ -71,7 +71,7 @@ fn a_stream_that_stops_in_the_middle_of_a_line_is_what_it_was_before() {
 }
 
 #[test]
-fn a_stream_that_comes_twice_says_everything_once() {
+fn a_repeated_stream_yields_every_event_once() {
     for stream in [V47, V177] {
         let once = Seen::of(stream.lines());
         let twice = Seen::of(stream.lines().chain(stream.lines()));
@@ -85,7 +85,7 @@ fn a_stream_that_comes_twice_says_everything_once() {
 }
 
 #[test]
-fn mail_that_comes_twice_is_told_once() {
+fn repeated_mail_is_one_event() {
     let mut seen = Seen::team();
     (0..2).for_each(|_| seen.line(&mail("ann", "hi")));
     seen.line(&mail("ann", "hi again"));
@@ -99,7 +99,7 @@ fn a_result_may_come_before_its_use() {
         seen.line(&pair[1]);
         seen.line(&pair[0]);
     }
-    // Something else that speaks of the use comes before both.
+    // Another line that mentions the use comes before both.
     seen.line(r#"{"type":"system","subtype":"task_started","tool_use_id":"c"}"#);
     seen.line(&result("c", "Task #1 created successfully: s"));
     seen.line(&used("c", "TaskCreate", json!({"subject": "s"})));
@@ -127,7 +127,7 @@ fn a_restart_at_any_line_changes_nothing() {
 }
 
 #[test]
-fn what_was_saved_is_there_after_a_restart_with_the_names_of_the_members() {
+fn a_saved_session_is_restored_with_its_members() {
     let before = Seen::team();
     let mut after =
         Seen { observer: Observer::restore(&before.observer.save()).unwrap(), ..Seen::default() };
@@ -139,7 +139,7 @@ fn what_was_saved_is_there_after_a_restart_with_the_names_of_the_members() {
 }
 
 #[test]
-fn what_is_worth_saving_is_known() {
+fn changes_that_are_worth_saving_are_reported() {
     let mut seen = Seen::team();
     assert!(seen.observer.take_changed());
     seen.line(r#"{"type":"assistant","message":{"content":[{"type":"text","text":"hm"}]}}"#);
@@ -149,7 +149,7 @@ fn what_is_worth_saving_is_known() {
 }
 
 #[test]
-fn what_nobody_saved_is_refused() {
+fn bytes_that_are_not_a_saved_state_are_refused() {
     let saved = String::from_utf8(Seen::team().observer.save()).unwrap();
     let broken = [
         String::new(),

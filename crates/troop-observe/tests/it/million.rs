@@ -1,4 +1,4 @@
-//! As many tasks as anybody could make, one by one.
+//! A million tasks, created one by one.
 
 use std::fmt::Write as _;
 
@@ -6,14 +6,14 @@ use troop_observe::{Observer, TaskStatus};
 
 use crate::stream::at;
 
-/// How many bytes this process takes.
+/// The resident memory of this process, in bytes.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
     pages * 4_096
 }
 
-/// What a session says that makes a task, and what comes of it.
+/// The tool use that creates a task, and its result.
 fn made(number: u32, text: &mut String) {
     text.clear();
     write!(
@@ -48,7 +48,7 @@ fn a_million_tasks_take_half_a_kilobyte_each() {
         (last.subject.clone(), last.status),
         (format!("task {n_tasks}"), TaskStatus::Pending)
     );
-    // What was asked is forgotten but for its last part, which is counted here, too.
+    // Only the last tool uses are remembered; they are counted here, too.
     assert!(grown < 1_000 * n_tasks as usize, "{} bytes each", grown / n_tasks as usize);
     assert_eq!(observer.n_waiting(), 0);
 }

@@ -1,10 +1,10 @@
-//! Lines that are not what they should be: nothing happens, and the next one is seen.
+//! Malformed lines: they change nothing, and the next line is read.
 
 use serde_json::{Value, json};
 
 use crate::stream::{Seen, result, used};
 
-/// Every one of these is skipped, and the team is what it was.
+/// Checks that each of these is skipped and changes nothing.
 fn nothing_comes_of(lines: &[String]) {
     let mut seen = Seen::team();
     seen.add_task(1);
@@ -19,7 +19,7 @@ fn nothing_comes_of(lines: &[String]) {
 }
 
 #[test]
-fn what_is_no_json_or_another_json_is_skipped() {
+fn malformed_json_is_skipped() {
     let lines = [
         "TaskCreate",
         "\"name\":\"TaskCreate\"",
@@ -31,13 +31,13 @@ fn what_is_no_json_or_another_json_is_skipped() {
     nothing_comes_of(&lines.map(str::to_owned));
     let seen = Seen::of(lines);
     assert_eq!(seen.observer.counts().unreadable, 6);
-    // What cannot matter is not read, but it is seen whether it is whole.
+    // A line that cannot matter is not parsed, but a cut one is counted.
     let seen = Seen::of(["garbage", "{\"type\":", "{\"type\":\"x\"}", "", " {} "]);
     assert_eq!(seen.observer.counts().unreadable, 2);
 }
 
 #[test]
-fn messages_of_the_wrong_shape_are_skipped() {
+fn malformed_messages_are_skipped() {
     let use_of =
         |block: Value| json!({"type": "assistant", "message": {"content": [block]}}).to_string();
     let answer =
@@ -64,7 +64,7 @@ fn messages_of_the_wrong_shape_are_skipped() {
 }
 
 #[test]
-fn a_block_of_the_wrong_shape_does_not_spoil_the_others() {
+fn a_malformed_block_does_not_hide_the_others() {
     let mut seen = Seen::team();
     let good =
         json!({"type": "tool_use", "id": "c", "name": "TaskCreate", "input": {"subject": "s"}});
@@ -77,7 +77,7 @@ fn a_block_of_the_wrong_shape_does_not_spoil_the_others() {
 }
 
 #[test]
-fn deep_json_is_no_trouble() {
+fn deeply_nested_json_is_handled() {
     let depth = 200_000;
     let deep = "[".repeat(depth) + &"]".repeat(depth);
     let mut seen = Seen::team();
@@ -120,7 +120,7 @@ fn ids_of_tasks_may_be_anything() {
 }
 
 #[test]
-fn names_that_are_spelled_with_escapes_are_the_same_names() {
+fn names_with_escaped_letters_are_recognised() {
     let mut seen = Seen::team();
     seen.line(
         &used("c", "TaskCreate", json!({"subject": "s"})).replace("TaskCreate", "T\\u0061skCreate"),

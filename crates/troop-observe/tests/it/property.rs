@@ -1,4 +1,4 @@
-//! Whatever order lines come in, however often, and wherever the stream is cut: the team is the same.
+//! The team does not depend on the order of independent lines, on copies, or on cuts in the stream.
 
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use troop_observe::{LineSplitter, ObservedSession, Observer};
 
 use crate::stream::{Seen, at, mail, result, spawned, team_lines, used};
 
-/// What happens to one task or one member, in order. What happens to others comes in between.
+/// The steps of one task or one member, in order. Steps of others come in between.
 #[derive(Clone, Debug)]
 enum Track {
     Task { number: usize, steps: Vec<Step> },
@@ -111,7 +111,7 @@ fn noise(byte: u8) -> Group {
     }
 }
 
-/// Puts the tracks into one stream: what is of one track stays in order.
+/// Merges the tracks into one stream; the steps of each track stay in order.
 fn interleave(tracks: &[Track], choices: &[Index]) -> Vec<Group> {
     let mut queues: Vec<_> =
         tracks.iter().map(|track| groups(track).into_iter().peekable()).collect();
@@ -127,7 +127,7 @@ fn interleave(tracks: &[Track], choices: &[Index]) -> Vec<Group> {
     stream
 }
 
-/// Members and dependencies in an order that does not depend on who came first.
+/// A team whose members and dependencies are in an order that does not depend on the stream.
 fn settled(session: ObservedSession) -> Value {
     let mut it = serde_json::to_value(session).unwrap();
     if let Some(agents) = it["agents"].as_array_mut() {
@@ -148,7 +148,7 @@ fn sorted(mut story: Vec<String>) -> Vec<String> {
     story
 }
 
-/// Dependencies of tasks that are deleted depend on who comes first; they are for other tests.
+/// Dependencies of deleted tasks depend on the order, so other tests cover them.
 fn is_independent(tracks: &[Track]) -> bool {
     let has = |wanted: fn(&Step) -> bool| {
         tracks.iter().any(|it| matches!(it, Track::Task { steps, .. } if steps.iter().any(wanted)))
@@ -160,7 +160,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn in_whatever_order_independent_things_happen_the_team_is_the_same(
+    fn the_order_of_independent_steps_does_not_matter(
         tracks in tracks().prop_filter("independent", |it| is_independent(it)),
         choices in prop::collection::vec(any::<Index>(), 64),
         swaps in prop::collection::vec(any::<bool>(), 64),
@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn replays_and_copies_change_nothing_and_are_not_told(
+    fn replays_and_copies_change_nothing_and_yield_no_events(
         tracks in tracks(),
         choices in prop::collection::vec(any::<Index>(), 64),
         copies in prop::collection::vec((any::<Index>(), any::<Index>()), 0..20),
@@ -190,17 +190,17 @@ proptest! {
         let original = lines(&interleave(&tracks, &choices));
         let once = Seen::of(&original);
         let mut stream = original.clone();
-        // A copy of a line at some place behind it.
+        // Insert copies of lines at later places.
         for (from, to) in copies {
             let from = from.index(stream.len());
             let to = from + to.index(stream.len() - from) + 1;
             let line = stream[from].clone();
-            // These have no identity: another one is another one.
+            // These lines have no id, so a copy counts as another line.
             if !line.contains("\"result\",\"subtype\"") && !line.contains("TeamWhat") {
                 stream.insert(to.min(stream.len()), line);
             }
         }
-        // The connection is lost, and comes back with what was said from some point on.
+        // The connection is lost, and the stream is replayed from an earlier point.
         for (end, from) in replays {
             let end = end.index(stream.len()) + 1;
             let from = from.index(end);
@@ -214,7 +214,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stream_in_pieces_with_restarts_in_between_is_the_same_stream(
+    fn pieces_and_restarts_do_not_change_a_stream(
         tracks in tracks(),
         choices in prop::collection::vec(any::<Index>(), 64),
         cuts in prop::collection::vec((any::<Index>(), any::<bool>()), 0..30),
@@ -246,7 +246,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stream_with_holes_keeps_its_promises(
+    fn the_invariants_hold_for_a_stream_with_holes(
         tracks in tracks(),
         choices in prop::collection::vec(any::<Index>(), 64),
         holes in prop::collection::vec(any::<bool>(), 200),

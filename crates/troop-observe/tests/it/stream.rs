@@ -1,4 +1,4 @@
-//! Makes lines as agents write them, and reads what an observer says about them.
+//! Makes lines as agents write them, and collects an observer's output.
 
 use serde_json::{Value, json};
 use troop_model::Time;
@@ -8,7 +8,7 @@ use troop_observe::{
 
 pub(crate) const V47: &str = include_str!("fixtures/stream-2.1.47.ndjson");
 pub(crate) const V177: &str = include_str!("fixtures/stream-2.1.177.ndjson");
-/// What a lead's transcript says, cut to what matters.
+/// A lead's transcript, cut to the lines that matter.
 pub(crate) const V325: &str = include_str!("fixtures/transcript-2.1.325.ndjson");
 
 pub(crate) fn at(seconds: i64) -> Time {
@@ -29,7 +29,7 @@ pub(crate) fn used(id: &str, tool: &str, input: Value) -> String {
     uses(&[(id, tool, input)])
 }
 
-/// What came of a use.
+/// The result of a use.
 pub(crate) fn result(id: &str, content: impl Into<Value>) -> String {
     let block = json!({"type": "tool_result", "tool_use_id": id, "content": content.into()});
     json!({"type": "user", "message": {"role": "user", "content": [block]}, "session_id": "s"})
@@ -43,14 +43,14 @@ pub(crate) fn failed(id: &str) -> String {
         .to_string()
 }
 
-/// What an agent says without using a tool.
+/// An agent's message without a tool use.
 pub(crate) fn text(id: &str) -> String {
     let content = json!([{"type": "text", "text": "I see"}]);
     json!({"type": "assistant", "message": {"id": id, "role": "assistant", "content": content}})
         .to_string()
 }
 
-/// What a teammate writes.
+/// A message from a teammate.
 pub(crate) fn mail(from: &str, body: &str) -> String {
     let text = format!(
         "<teammate-message teammate_id=\"{from}\" color=\"blue\">\n{body}\n</teammate-message>"
@@ -66,7 +66,7 @@ pub(crate) fn spawned(name: &str, team: &str) -> String {
     )
 }
 
-/// What comes of a spawn since 2.1.178: only what is for programs names the team.
+/// The result of a spawn since 2.1.178: only its structured part names the team.
 pub(crate) fn joined(id: &str, name: &str, team: &str) -> String {
     let text = format!("Spawned successfully.\nagent_id: a{name}-0123\nname: {name}\nIt runs.");
     let mut line: Value = serde_json::from_str(&result(id, text)).unwrap();
@@ -75,7 +75,7 @@ pub(crate) fn joined(id: &str, name: &str, team: &str) -> String {
     line.to_string()
 }
 
-/// An observer, and all it said.
+/// An observer with all its output.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) observer: Observer,
@@ -121,7 +121,7 @@ impl Seen {
         }
     }
 
-    /// Uses a tool, and something comes of it.
+    /// Uses a tool, and gets a result.
     pub(crate) fn pair(&mut self, id: &str, tool: &str, input: Value, content: impl Into<Value>) {
         self.line(&used(id, tool, input));
         self.line(&result(id, content));
@@ -142,7 +142,7 @@ impl Seen {
         self.line(&joined(id, becomes, "session-0123abcd"));
     }
 
-    /// Updates a task, with an id that is new each time.
+    /// Updates a task, with a new tool use id each time.
     pub(crate) fn update(&mut self, task: &str, mut input: Value) {
         let id = format!("update {} {}", self.observer.counts().lines, task);
         input["taskId"] = task.into();
@@ -161,7 +161,7 @@ impl Seen {
         self.team_now().task(id).unwrap().clone()
     }
 
-    /// The names of the events, each with whom or what it is about.
+    /// The names of the events, each with its subject.
     pub(crate) fn story(&self) -> Vec<String> {
         self.events.iter().map(told).collect()
     }

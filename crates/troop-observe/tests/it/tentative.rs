@@ -1,4 +1,4 @@
-//! What was asked is shown before it happens, as something that may not happen.
+//! Tool uses without a result are shown as tentative.
 
 use serde_json::json;
 use troop_observe::TaskStatus;
@@ -6,7 +6,7 @@ use troop_observe::TaskStatus;
 use crate::stream::{Seen, at, failed, result, spawned, used};
 
 #[test]
-fn what_was_asked_is_shown_and_confirmed_by_the_result() {
+fn a_tool_use_is_tentative_until_its_result_confirms_it() {
     let mut seen = Seen::default();
     seen.line(&used("t", "TeamCreate", json!({"team_name": "blue"})));
     assert!(seen.team_now().is_tentative());
@@ -33,7 +33,7 @@ fn what_was_asked_is_shown_and_confirmed_by_the_result() {
 }
 
 #[test]
-fn an_error_takes_it_back() {
+fn an_error_removes_the_tentative_change() {
     let mut seen = Seen::team();
     seen.add_task(1);
     let before = seen.session();
@@ -48,7 +48,7 @@ fn an_error_takes_it_back() {
 }
 
 #[test]
-fn what_nothing_comes_of_is_forgotten_after_30_seconds() {
+fn a_tool_use_without_a_result_is_forgotten_after_30_seconds() {
     let mut seen = Seen::team();
     seen.line_at(&used("c", "TaskCreate", json!({"subject": "s"})), at(100));
     seen.line_at("{}", at(130));

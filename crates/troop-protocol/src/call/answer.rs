@@ -8,16 +8,16 @@ use troop_model::{
     TeamName, TeamStatus, Time, Version,
 };
 
-/// The answer to a changing call, once what it did is durable.
+/// The answer to a changing call, once its effect is durable.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
-    /// Where the log stood after it.
+    /// The version of the log after the change.
     pub version: Version,
     /// The task that it was about, as `--json` shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<TaskView>")]
     pub task: Option<Box<RawValue>>,
-    /// What happened, as it is in the log. Nothing, if things were so already.
+    /// The events that the change appended; none if nothing had to change.
     #[serde(with = "as_in_the_log")]
     #[schemars(with = "Vec<EventLine>")]
     pub events: Vec<Event>,
@@ -26,19 +26,19 @@ pub struct Answer {
 /// An event as it is in the log.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventLine {
-    /// Its position.
+    /// Its position in the log.
     pub version: Version,
-    /// The form that it has.
+    /// The version of its format.
     pub schema: u32,
     /// When it happened.
     pub at: Time,
     /// Who did it.
     pub actor: Actor,
-    /// Which attempt it belongs to.
+    /// The operation that caused it.
     pub operation: OperationId,
-    /// What happened, such as `task.claimed`.
+    /// Its kind, such as `task.claimed`.
     pub kind: String,
-    /// What belongs to that kind.
+    /// The fields of that kind.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
@@ -48,21 +48,21 @@ pub struct EventLine {
 pub struct SessionInfo {
     /// The version of the protocol that the lead speaks.
     pub protocol: u32,
-    /// Which team this is.
+    /// The team's name.
     pub team: TeamName,
-    /// Where its log stands.
+    /// The current version of its log.
     pub version: Version,
 }
 
-/// What a team is, as people see it.
+/// The state of a team, as people see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TeamStanding {
-    /// Nobody has ever led it.
+    /// No lead has run it yet.
     Active,
-    /// Somebody leads it.
+    /// A lead runs it.
     Running,
-    /// Nobody leads it any more, and its work is not over.
+    /// No lead runs it any more, and its work is not over.
     Stopped,
     /// Its work is over.
     Completed,
@@ -99,11 +99,11 @@ impl TeamStanding {
 pub struct TaskList {
     /// The tasks of the page.
     pub tasks: Vec<TaskView>,
-    /// Which page it is, from 1.
+    /// The number of this page, from 1.
     pub page: usize,
-    /// How many there are.
+    /// How many pages there are.
     pub pages: usize,
-    /// Where the log stood when the board was looked at.
+    /// The version of the log that the page shows.
     pub version: Version,
 }
 
@@ -134,9 +134,9 @@ pub struct TeamListing {
 /// The answer to `need/list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NeedList {
-    /// What members ask, then what tasks wait for.
+    /// Requests of members first, then tasks that wait for a person.
     pub needs: Vec<Need>,
-    /// Where the log stood.
+    /// The version of the log that the list shows.
     pub version: Version,
 }
 

@@ -12,45 +12,45 @@ const MAX_ESCAPED: usize = 14 * 1024 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub enum FileCall {
-    /// The files, with who wrote them, when and for which task.
+    /// The files, each with its author, time and task.
     #[serde(rename = "workspace/list")]
     List {
-        /// Of which chat; otherwise of the one that the caller works for.
+        /// The chat whose files are meant; without it, the chat that the caller works for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chat: Option<String>,
-        /// Of the chat that this task is from.
+        /// Means the chat that this task came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskRef>,
     },
-    /// What is in a file.
+    /// The content of a file.
     #[serde(rename = "workspace/read")]
     Read {
         path: String,
-        /// Of which chat; otherwise of the one that the caller works for.
+        /// The chat whose files are meant; without it, the chat that the caller works for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chat: Option<String>,
-        /// Of the chat that this task is from.
+        /// Means the chat that this task came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskRef>,
     },
-    /// Write a file: all of it at once, over what was there. It belongs to the task that the caller works on.
+    /// Write a whole file, replacing what was there. It belongs to the task that the caller works on.
     #[serde(rename = "workspace/write")]
     Write {
-        /// Which. Folders on the way are made.
+        /// The file's path. Missing folders are created.
         path: String,
-        /// What is to be in it: this text ...
+        /// The content, as text ...
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<String>,
-        /// ... or these bytes.
+        /// ... or as base64.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base64: Option<String>,
-        /// Of which chat; otherwise of the one that the caller works for.
+        /// The chat whose files are meant; without it, the chat that the caller works for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chat: Option<String>,
-        /// For which task; otherwise for the one that the caller works on.
+        /// The task that the file belongs to; without it, the task that the caller works on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskRef>,
-        /// Names the attempt: the same one again is noted once.
+        /// Names the attempt: repeated, it is recorded once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         operation: Option<OperationId>,
     },
@@ -58,13 +58,13 @@ pub enum FileCall {
     #[serde(rename = "workspace/delete")]
     Delete {
         path: String,
-        /// Of which chat; otherwise of the one that the caller works for.
+        /// The chat whose files are meant; without it, the chat that the caller works for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chat: Option<String>,
-        /// Of the chat that this task is from.
+        /// Means the chat that this task came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskRef>,
-        /// Names the attempt: the same one again is noted once.
+        /// Names the attempt: repeated, it is recorded once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         operation: Option<OperationId>,
     },
@@ -75,13 +75,13 @@ pub enum FileCall {
 pub struct FileList {
     /// The files, by path.
     pub files: Vec<FileView>,
-    /// Where they are.
+    /// The folder that they are in.
     pub folder: WorkspaceFolder,
-    /// The same as a path on the machine of who answers.
+    /// The folder's path on the machine that answers.
     pub path: String,
-    /// How many bytes they have together.
+    /// Their total size in bytes.
     pub size: u64,
-    /// How many things are there besides that are no files which could be used: links, pipes, names that nobody can type.
+    /// How many other entries the folder has: links, pipes, and names that cannot be typed.
     pub skipped: usize,
 }
 
@@ -90,13 +90,13 @@ pub struct FileList {
 pub struct FileView {
     /// Its path.
     pub path: String,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: u64,
-    /// When it changed last.
+    /// When it was last changed.
     pub at: Time,
-    /// Who wrote it; none if it was not written through the workspace, or was changed since.
+    /// The author; none if the file was not written through the workspace, or was changed since.
     pub by: Option<Actor>,
-    /// For which task.
+    /// The task that it was written for.
     pub task: Option<TaskNumber>,
 }
 
@@ -104,12 +104,12 @@ pub struct FileView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileContent {
     pub path: String,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: u64,
-    /// What is in it, if that is text ...
+    /// The content, if it is text ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// ... and the bytes otherwise.
+    /// ... or else as base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
 }
@@ -118,13 +118,13 @@ pub struct FileContent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileChanged {
     pub path: String,
-    /// How many bytes it has, or had.
+    /// The size in bytes; of a deleted file, the size that it had.
     pub size: u64,
     /// The task that it belongs to.
     pub task: Option<TaskNumber>,
 }
 
-/// Why this is not the content of a file.
+/// Why something is not the content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContentError {

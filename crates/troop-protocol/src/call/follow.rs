@@ -8,12 +8,9 @@ use serde::{Deserialize, Serialize};
 use troop_model::{Event, Version};
 
 use super::{answer::EventLine, transcript::TranscriptPage};
-use crate::{
-    envelope::Notification,
-    method::{self, MethodError},
-};
+use crate::method;
 
-/// What can be followed on a lead's socket.
+/// Calls about subscriptions, on a lead's socket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub enum FollowCall {
@@ -24,11 +21,11 @@ pub enum FollowCall {
         #[serde(default)]
         since: Version,
     },
-    /// Follow a member's transcript: `transcript/appended` comes for what is written to it.
+    /// Follow a member's transcript: `transcript/appended` comes when entries are written to it.
     #[serde(rename = "transcript/follow")]
     Transcript {
         member: String,
-        /// The `end` of a page, or of the last notification that came. Without it, from the oldest entry on.
+        /// The `end` of a page, or of the last notification that came. Without it, the oldest entry comes first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<String>,
     },
@@ -44,7 +41,7 @@ pub struct SubscriptionTicket {
     pub subscription: u64,
 }
 
-/// What comes for a subscription.
+/// A notification of a subscription.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum SubscriptionNews {
     /// The log has grown by an event.
@@ -87,16 +84,4 @@ pub struct SubscriptionEnd {
     pub since: Option<Version>,
 }
 
-impl From<&SubscriptionNews> for Notification {
-    fn from(news: &SubscriptionNews) -> Self {
-        method::encode(news)
-    }
-}
-
-impl TryFrom<&Notification> for SubscriptionNews {
-    type Error = MethodError;
-
-    fn try_from(said: &Notification) -> Result<Self, MethodError> {
-        method::decode(&said.method, said.params.as_ref())
-    }
-}
+method::methods_both_ways!(SubscriptionNews);

@@ -24,7 +24,7 @@ pub enum Query {
         #[serde(default = "first")]
         page: u32,
     },
-    /// Tasks whose subject or description has all these words.
+    /// Tasks whose subject or description contains all these words.
     #[serde(rename = "task/search")]
     Search {
         /// The words.
@@ -36,43 +36,43 @@ pub enum Query {
     /// The task that a claim would take now.
     #[serde(rename = "task/next")]
     Next {},
-    /// Who belongs to the team.
+    /// The members of the team.
     #[serde(rename = "member/list")]
     Members {},
-    /// What the caller has not read, oldest first.
+    /// The caller's unread messages, oldest first.
     #[serde(rename = "message/list")]
     Messages {
-        /// Instead, all messages of the team that are at hand; for the lead and people.
+        /// All messages that the board still holds, instead of the caller's; only for the lead and people.
         #[serde(default)]
         all: bool,
     },
-    /// The delegations at hand, oldest first.
+    /// The delegations that the board still holds, oldest first.
     #[serde(rename = "delegation/list")]
     Delegations {},
-    /// TEAM.md, as the caller's agent is to have it now.
+    /// The current TEAM.md of the caller's agent.
     #[serde(rename = "team/context")]
     Context {},
     /// The team, its settings and its members.
     #[serde(rename = "team/show")]
     Team {},
-    /// The teams of the store, with what they are.
+    /// The teams of the store, with their states.
     #[serde(rename = "team/list")]
     Teams {
-        /// Also those that were deleted.
+        /// Includes deleted teams.
         #[serde(default)]
         all: bool,
     },
     /// Everything that waits for a person: plans, permissions, questions, results, starts of tasks, merges.
     #[serde(rename = "need/list")]
     Needs {},
-    /// A page of what was seen of a member.
+    /// A page of a member's transcript.
     #[serde(rename = "transcript/read")]
     Transcript {
         member: String,
-        /// From which end: `end`, so that the newest page comes first, or `beginning`.
+        /// Where to begin: at the `end`, with the newest page, or at the `beginning`.
         #[serde(default)]
         from: TranscriptEdge,
-        /// The `next` of the page before; without it, the first page.
+        /// The `next` of the previous page; without it, the first page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<String>,
         /// How many entries, at most 1,000. A page also ends at a megabyte.

@@ -15,7 +15,7 @@ fn read(method: &str, params: &Value) -> Result<Call, MethodError> {
     Call::try_from(&Notification::new(method, params).unwrap())
 }
 
-/// One call of every kind, as somebody would write it.
+/// A sample of every call.
 #[expect(clippy::too_many_lines, reason = "a flat table")]
 fn samples() -> Vec<(&'static str, Value)> {
     vec![
@@ -102,7 +102,7 @@ fn every_call_is_listed_under_one_name() {
     }
     let samples = samples();
     let written: BTreeSet<_> = samples.iter().map(|(name, _)| *name).collect();
-    assert_eq!(written, listed, "each call that there is has a row in the samples");
+    assert_eq!(written, listed, "every call has a sample");
     assert_eq!(written.len(), samples.len());
 }
 
@@ -117,7 +117,7 @@ fn every_call_goes_both_ways() {
 }
 
 #[test]
-fn any_change_may_say_which_attempt_it_is() {
+fn any_change_can_name_its_operation() {
     let operation = Some(OperationId(ID.parse().unwrap()));
     for (method, mut params) in samples() {
         let Ok(Call::Change(change)) = read(method, &params) else { continue };
@@ -150,7 +150,7 @@ fn a_call_means_the_command_of_its_name() {
 }
 
 #[test]
-fn what_cannot_be_called_is_unknown() {
+fn uncallable_methods_are_unknown() {
     for method in
         ["team/create", "task", "task/", "task/dance", "create", "tasks", "", "team.ready"]
     {
@@ -197,7 +197,7 @@ fn bad_parameters_name_the_field_and_what_is_valid() {
 }
 
 #[test]
-fn a_file_goes_over_the_wire_as_text_if_it_is_and_as_base64_if_not() {
+fn text_files_are_sent_as_text_and_others_as_base64() {
     for bytes in [b"plain\n".to_vec(), Vec::new(), "grün".into(), vec![0xff, 0, 1], vec![0; 9]] {
         let is_text = String::from_utf8(bytes.clone()).is_ok();
         let content = FileContent::new("a".into(), bytes.clone());
@@ -209,7 +209,7 @@ fn a_file_goes_over_the_wire_as_text_if_it_is_and_as_base64_if_not() {
 }
 
 #[test]
-fn the_largest_file_fits_into_a_line_whatever_is_in_it() {
+fn the_largest_file_fits_into_a_line_whatever_its_bytes() {
     for byte in [b'a', b'\n', 0, 0xff] {
         let content = FileContent::new("a".into(), vec![byte; 10 * 1024 * 1024]);
         let line = serde_json::to_string(&content).unwrap();
@@ -218,7 +218,7 @@ fn the_largest_file_fits_into_a_line_whatever_is_in_it() {
 }
 
 #[test]
-fn what_is_no_content_of_a_file_is_said() {
+fn invalid_file_content_is_refused() {
     use super::{ContentError, content_bytes};
     let some = || Some("YQ==".to_owned());
     assert_eq!(content_bytes(None, some()), Ok(b"a".to_vec()));

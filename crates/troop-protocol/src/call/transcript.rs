@@ -1,4 +1,4 @@
-//! What was seen of a member, as it is kept and as it is answered page by page.
+//! The transcript of a member, as it is kept and as it is sent page by page.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,14 @@ use crate::teammate::Level;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TranscriptEntry {
     pub at: Time,
-    /// The session of its own that the member worked in: `delegate:ID`.
+    /// The delegation's session that the member worked in: `delegate:ID`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     #[serde(flatten)]
     pub line: TranscriptLine,
 }
 
-/// What an entry of a transcript says.
+/// The content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TranscriptLine {
     pub source: TranscriptSource,
@@ -26,7 +26,7 @@ pub struct TranscriptLine {
 }
 
 impl TranscriptLine {
-    /// What the member says.
+    /// A line that the member logged.
     #[must_use]
     pub fn said(level: Level, text: &str) -> Self {
         Self { source: TranscriptSource::Member, level, text: text.to_owned() }
@@ -38,13 +38,13 @@ impl TranscriptLine {
         Self { source: TranscriptSource::Stderr, level: Level::Warn, text: text.to_owned() }
     }
 
-    /// What troop saw.
+    /// A note of troop's.
     #[must_use]
     pub fn note(text: &str) -> Self {
         Self { source: TranscriptSource::Troop, level: Level::Info, text: text.to_owned() }
     }
 
-    /// Something wrong that troop saw.
+    /// A warning of troop's.
     #[must_use]
     pub fn trouble(text: &str) -> Self {
         Self { source: TranscriptSource::Troop, level: Level::Warn, text: text.to_owned() }
@@ -55,11 +55,11 @@ impl TranscriptLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TranscriptSource {
-    /// The member said it.
+    /// The member logged it.
     Member,
     /// Its process wrote it to standard error.
     Stderr,
-    /// troop saw it.
+    /// troop noted it.
     Troop,
 }
 

@@ -1,9 +1,8 @@
-//! Follows the log of a team by way of its lead, on a conversation of its own: a reader that takes its time holds up nobody
-//! else's answers.
+//! Follows a team's log through its lead, on a separate conversation, so that a slow reader delays no other answers.
 
 use std::path::Path;
 
-use tokio::{net::UnixStream, sync::mpsc};
+use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use troop_model::{Event, Version};
 
@@ -11,7 +10,7 @@ use super::{Client, ClientError};
 use crate::{
     call::{FollowCall, Session, SubscriptionNews, SubscriptionTicket},
     code::{Failure, FailureKind},
-    peer::{Incoming, Peer, PeerOptions},
+    peer::Incoming,
 };
 
 /// How many events may wait to be taken. Beyond that the lead waits, and what it has not sent stays in the store.
@@ -35,20 +34,14 @@ impl EventFeed {
         since: Version,
         tracker: &TaskTracker,
     ) -> Result<Self, ClientError> {
-        let stream = UnixStream::connect(path)
-            .await
-            .map_err(|source| ClientError::NoLead { path: path.to_owned(), source })?;
-        let (reader, writer) = stream.into_split();
         let (inbox, incoming) = mpsc::channel(WAITING);
-        let peer = Peer::spawn(reader, writer, PeerOptions::default(), inbox, tracker);
-        let client = Client::new(peer);
+        let client = Client::connect_with(path, inbox, tracker).await?;
         client.open(session).await?;
-        let ticket: SubscriptionTicket = client.ask(&FollowCall::Events { since }).await?;
-        let SubscriptionTicket { subscription } = ticket;
+        let SubscriptionTicket { subscription } = client.ask(&FollowCall::Events { since }).await?;
         Ok(Self { _client: client, incoming, subscription, since })
     }
 
-    /// The version of the last event that was taken: whoever resumes begins there.
+    /// The version of the last event that was taken. Resume from there.
     #[must_use]
     pub fn version(&self) -> Version {
         self.since
@@ -59,7 +52,7 @@ impl EventFeed {
         loop {
             let said = match self.incoming.recv().await {
                 Some(Incoming::Notification(said)) => said,
-                // Nobody asks us anything, and what is no message is nobody's event.
+                // A lead sends no requests here, and a skipped line is not an event.
                 Some(Incoming::Request(_) | Incoming::Skipped(_)) => continue,
                 Some(Incoming::End(_)) | None => return Err(ClientError::Gone),
             };

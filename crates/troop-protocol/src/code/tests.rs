@@ -9,14 +9,14 @@ use super::{Failure, FailureKind};
 use crate::{envelope::ErrorObject, method::MethodError};
 
 #[test]
-fn every_kind_has_a_number_and_a_word_of_its_own() {
+fn every_kind_has_a_unique_code_and_word() {
     let numbers: HashSet<_> = FailureKind::ALL.iter().map(|kind| kind.code()).collect();
     let words: HashSet<_> = FailureKind::ALL.iter().map(|kind| kind.as_str()).collect();
     assert_eq!((numbers.len(), words.len()), (FailureKind::ALL.len(), FailureKind::ALL.len()));
 }
 
 #[test]
-fn a_failure_comes_back_as_it_went() {
+fn a_failure_survives_the_round_trip() {
     for kind in FailureKind::ALL {
         let step = Hint::to("claim another", HintCommand::troop("task claim"));
         for hint in [None, Some("do this".into()), Some(step)] {
@@ -28,7 +28,7 @@ fn a_failure_comes_back_as_it_went() {
 }
 
 #[test]
-fn a_refusal_is_told_with_its_text_and_its_kind() {
+fn a_refusal_is_sent_with_its_text_and_kind() {
     let error = ErrorObject::from(Failure::from(&Refusal::ToYourself));
     assert_eq!(
         (error.code, error.message.as_str()),
@@ -53,7 +53,7 @@ fn a_hint_crosses_the_wire_as_text_and_as_a_value() {
 }
 
 #[test]
-fn the_numbers_of_json_rpc_mean_what_they_mean_there() {
+fn json_rpc_codes_keep_their_meaning() {
     let unknown = MethodError::Unknown { method: "x".into() };
     assert_eq!(ErrorObject::from(Failure::from(&unknown)).code, -32_601);
     let bad = MethodError::BadParams { method: "x".into(), path: "a".into(), reason: "no".into() };
@@ -62,7 +62,7 @@ fn the_numbers_of_json_rpc_mean_what_they_mean_there() {
 }
 
 #[test]
-fn an_error_with_a_number_of_its_own_is_a_fault_over_there() {
+fn an_unknown_error_code_is_a_bug_of_the_other_side() {
     let error = ErrorObject { code: 7, message: "strange".into(), data: Some(json!([1])) };
     let failure = Failure::new(FailureKind::Bug, "strange");
     assert_eq!(Failure::from(error), failure);

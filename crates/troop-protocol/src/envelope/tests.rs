@@ -1,4 +1,4 @@
-//! Lines, and what they say.
+//! Reading and writing lines.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn a_line_is_a_request_a_notification_or_an_answer() {
 }
 
 #[test]
-fn what_foreign_programs_leave_out_or_add_is_forgiven() {
+fn missing_and_extra_fields_are_forgiven() {
     for line in [
         r#"{"method":"m"}"#,
         r#"{"jsonrpc":"1.0","method":"m","id":null}"#,
@@ -48,13 +48,13 @@ fn what_foreign_programs_leave_out_or_add_is_forgiven() {
     }
     let Ok(Envelope::Response { outcome: Err(error), .. }) = parse(r#"{"id":1,"error":"no"}"#)
     else {
-        panic!("whoever waits for this must get an answer")
+        panic!("the caller must get an answer")
     };
     assert_eq!(error.message, "\"no\"");
 }
 
 #[test]
-fn what_is_no_message_says_why() {
+fn an_invalid_line_says_why() {
     for (line, reason) in [
         ("", SkipReason::Blank),
         (" \t\r", SkipReason::Blank),
@@ -98,7 +98,7 @@ fn every_line_carries_the_version_and_its_end() {
 }
 
 #[test]
-fn parameters_that_were_laid_out_in_lines_stay_on_one() {
+fn multi_line_parameters_are_written_on_one_line() {
     let params = serde_json::from_str("{\n  \"a\": \"\\n\"\n}").unwrap();
     let line = Envelope::Notification(Notification { method: "m".into(), params }).to_line();
     let Some((b'\n', line)) = line.split_last() else { panic!("the line has no end") };

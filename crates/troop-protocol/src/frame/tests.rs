@@ -48,7 +48,7 @@ impl AsyncRead for Pieces {
     }
 }
 
-/// The methods that come through, and why the rest does not.
+/// The methods that come through, and the reasons for skipping other lines.
 fn read(pieces: Vec<Vec<u8>>, limit: usize) -> (Vec<String>, Vec<SkipReason>) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -106,7 +106,7 @@ fn bad_lines_are_skipped_and_the_good_ones_between_them_come_through() {
 }
 
 #[test]
-fn a_line_that_is_too_long_flows_by() {
+fn a_line_that_is_too_long_is_discarded() {
     let long = |n: usize| vec![b'x'; n];
     let good = format!("{}\n", line("good")).into_bytes();
     let limit = 1_000;
@@ -130,7 +130,7 @@ fn a_line_of_exactly_the_limit_is_read() {
 }
 
 #[test]
-fn the_end_in_the_middle_of_a_line_is_told() {
+fn a_line_cut_off_by_the_end_is_reported() {
     let cut = |text: &str| read(vec![text.as_bytes().to_vec()], 1_000);
     assert_eq!(cut(""), (vec![], vec![]));
     assert_eq!(cut(r#"{"method":"m"#), (vec![], vec![SkipReason::Half]));
@@ -163,7 +163,7 @@ fn any_line() -> impl Strategy<Value = (bool, Vec<u8>)> {
 
 proptest! {
     #[test]
-    fn no_bytes_in_no_cuts_lose_a_good_line(
+    fn good_lines_survive_any_bytes_and_any_cuts(
         lines in prop::collection::vec(any_line(), 0..30),
         cuts in prop::collection::vec(1..50_usize, 0..60),
     ) {
@@ -191,7 +191,7 @@ proptest! {
     }
 }
 
-/// Bytes of any kind in pieces, whose sizes are in them: every line is heard or skipped for a reason, once.
+/// Cuts any bytes into pieces, whose sizes are in the bytes: every line is read, or skipped for a reason, once.
 fn wire(bytes: &[u8]) {
     let (mut pieces, mut rest) = (Vec::new(), bytes);
     while let Some(size) = rest.first() {
@@ -204,7 +204,7 @@ fn wire(bytes: &[u8]) {
     lines.pop_if(|last| last.is_empty());
     assert_eq!(methods.len() + reasons.len(), lines.len());
     for line in lines {
-        // Whatever can be said can be said again.
+        // Every notification that is short enough comes through.
         if let Ok(Envelope::Notification(said)) = Envelope::parse(line) {
             assert!(line.len() > 1_000 || methods.contains(&said.method));
         }

@@ -48,7 +48,7 @@ fn every_kind_of_variant_is_a_method() {
 }
 
 #[test]
-fn what_is_wrong_is_told_by_name() {
+fn errors_name_the_method_and_the_field() {
     for (method, params, said) in [
         ("a/none", json!({}), "there is no method `a/none`"),
         ("a\n", json!({}), "there is no method `a\\n`"),

@@ -1,4 +1,4 @@
-//! The committed documents are what the code makes.
+//! The committed documents match the code.
 
 use std::fs;
 

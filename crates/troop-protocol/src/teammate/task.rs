@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use troop_model::{Refusal, Status, TaskNumber, TaskRef, TaskView, Time};
 use uuid::Uuid;
 
-/// A task's id as it was written. Another lead's ids are its own; ours are like `task-7`.
+/// A task's id as it was written. troop's look like `task-7`; other leads may use others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "WireIdForm", into = "String")]
 pub struct WireId(String);
@@ -60,40 +60,40 @@ impl From<TaskNumber> for WireId {
     }
 }
 
-/// A task. Only its id and its subject are sure to be there.
+/// A task. Only `id` and `subject` are always there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WireTask {
-    /// How the lead names it.
+    /// The lead's id of it.
     pub id: WireId,
     /// Its number on our board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<TaskNumber>,
     /// What it is about.
     pub subject: String,
-    /// What is to be done.
+    /// What to do.
     #[serde(default)]
     pub description: String,
-    /// Where it stands, if that is one of our words.
+    /// Its status, if troop knows the word.
     #[serde(
         default,
         deserialize_with = "super::if_clear",
         skip_serializing_if = "Option::is_none"
     )]
     pub status: Option<Status>,
-    /// Who holds it.
+    /// The member that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// What it waits for.
+    /// The tasks that it waits for.
     #[serde(default)]
     pub blocked_by: Vec<WireId>,
-    /// How often it was taken; the number to give back in `team.taskUpdate`.
+    /// How often it was claimed. Reports in `team.taskUpdate` carry the same number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// Higher goes first.
     #[serde(default)]
     pub priority: i32,
-    /// What came of it so far, or why it was given back.
+    /// The result so far, or why it was given back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// When it was created.
@@ -110,25 +110,25 @@ pub struct WireTask {
         skip_serializing_if = "Option::is_none"
     )]
     pub completed_at: Option<Time>,
-    /// Free data.
+    /// Arbitrary data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
-    /// What belongs to working on it, if it is to be worked on.
+    /// The run, if the task is to be worked on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<WireRun>>,
 }
 
-/// What whoever works on a task is told about the run. Who asked for it is not: a run has its member's rights alone.
+/// What a member learns about its run on a task. The requester is not part of it: a run has its member's rights alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WireRun {
     /// The team.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub team_id: Option<Uuid>,
-    /// The task, by the id that it has everywhere.
+    /// The task's UUID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<Uuid>,
-    /// The session that it belongs to: `delegate:ID` for a delegation, which shares nothing with any other; else
+    /// The session that it belongs to: `delegate:ID` for a delegation, which shares nothing with other sessions; else
     /// `teammate:NAME`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -141,7 +141,7 @@ pub struct WireRun {
     /// The trace that it runs under.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<Uuid>,
-    /// The trace of who delegated.
+    /// The delegator's trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_trace_id: Option<Uuid>,
     /// The channel that the work came from.
@@ -153,7 +153,7 @@ pub struct WireRun {
     /// The folder of the workspace that its files belong in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// What kind of chat that is.
+    /// The kind of that chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_kind: Option<String>,
     /// The thread or topic within the chat.
@@ -162,7 +162,7 @@ pub struct WireRun {
 }
 
 impl WireTask {
-    /// The session of its own that it is to be worked on in, if it is a delegation.
+    /// The delegation's own session, if the task is delegated.
     #[must_use]
     pub fn own_session(&self) -> Option<&str> {
         let run = self.run.as_ref()?;

@@ -37,7 +37,7 @@ fn read<T: for<'a> TryFrom<&'a Notification, Error = MethodError>>(
 ) -> Result<T, MethodError> {
     match Envelope::parse(line.to_string().as_bytes()) {
         Ok(Envelope::Notification(said)) => T::try_from(&said),
-        other => panic!("{line} is no notification: {other:?}"),
+        other => panic!("{line} is not a notification: {other:?}"),
     }
 }
 
@@ -91,7 +91,7 @@ fn the_examples_of_the_seed_are_read_and_written_verbatim() {
 }
 
 #[test]
-fn a_teammate_says_what_the_table_has() {
+fn a_teammates_messages_match_the_table() {
     let ready = Ready { name: "ann".into(), acknowledges: false, version: None };
     check(&FromTeammate::Ready(ready), line("team.ready", json!({"name": "ann"})));
     let report = TaskReport {
@@ -130,7 +130,7 @@ fn a_teammate_says_what_the_table_has() {
 }
 
 #[test]
-fn a_lead_says_what_the_table_has() {
+fn a_leads_messages_match_the_table() {
     let blank = json!({"id": "task-7", "subject": "write", "description": "", "blockedBy": [], "priority": 0});
     check(
         &FromLead::AssignTask { task: task("task-7") },
@@ -165,7 +165,7 @@ fn a_lead_says_what_the_table_has() {
 }
 
 #[test]
-fn a_run_is_told_where_it_belongs_and_not_who_asked_for_it() {
+fn a_run_names_its_session_but_not_its_requester() {
     let id: uuid::Uuid = "019a8f00-0000-7000-8000-000000000000".parse().unwrap();
     let run = WireRun {
         session: Some(format!("delegate:{id}")),
@@ -184,11 +184,11 @@ fn a_run_is_told_where_it_belongs_and_not_who_asked_for_it() {
     assert_eq!(read, task);
     let plain = WireRun { session: Some("teammate:ann".into()), ..WireRun::default() };
     let plain = WireTask { run: Some(Box::new(plain)), ..task };
-    assert_eq!(plain.own_session(), None, "only a delegation has one of its own");
+    assert_eq!(plain.own_session(), None, "only a delegation has its own");
 }
 
 #[test]
-fn our_additions_go_along_under_the_names_of_the_wire() {
+fn our_additions_follow_the_naming_of_the_wire() {
     let id = "019a8f00-0000-7000-8000-000000000000";
     let full = MessageIn {
         id: Some(id.parse().unwrap()),
@@ -215,7 +215,7 @@ fn our_additions_go_along_under_the_names_of_the_wire() {
 }
 
 #[test]
-fn what_others_write_differently_is_understood() {
+fn other_spellings_are_understood() {
     let same = |one: Value, other: Value| {
         assert_eq!(read::<FromTeammate>(&one).unwrap(), read(&other).unwrap(), "{one}");
     };

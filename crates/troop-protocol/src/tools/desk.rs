@@ -1,4 +1,4 @@
-//! Runs tools: for a member, with whoever answers its calls, and with what it has listed in this turn.
+//! Runs tools for a member, and remembers what the member has listed in this turn.
 
 use std::sync::Mutex;
 
@@ -85,7 +85,7 @@ impl BoardSight {
 /// Reads an answer.
 pub(super) fn read<'a, T: Deserialize<'a>>(answer: &'a RawValue) -> Result<T, Failure> {
     serde_json::from_str(answer.get()).map_err(|error| {
-        Failure::new(FailureKind::Bug, &format!("the answer makes no sense: {error}"))
+        Failure::new(FailureKind::Bug, &format!("the answer cannot be read: {error}"))
     })
 }
 
@@ -114,8 +114,8 @@ impl<C: Calls> ToolDesk<'_, C> {
         self.ask(Call::File(call)).await
     }
 
-    /// A page of tasks as raw JSON, to be borrowed from with [`read`].
-    pub(super) async fn page(&self, query: Query) -> Result<Box<RawValue>, Failure> {
+    /// An answer as raw JSON, to be borrowed from with [`read`].
+    pub(super) async fn answer(&self, query: Query) -> Result<Box<RawValue>, Failure> {
         self.calls.call(Call::Query(query)).await
     }
 

@@ -1,4 +1,4 @@
-//! Every tool as models see it, and what the modes let through.
+//! Every tool as models see it, and what each mode allows.
 
 use serde_json::{Value, json};
 use troop_model::{Dialect, Permissions, Role, Settings, TaskCreation, TeamStatus};
@@ -34,7 +34,7 @@ fn shown(seat: &Seat) -> String {
 }
 
 #[test]
-fn every_tool_is_shown_as_it_is_written_down_here() {
+fn every_tool_matches_its_snapshot() {
     for (dialect, role, name) in [
         (Dialect::Claude, Role::Lead, "claude_lead"),
         (Dialect::Claude, Role::Member, "claude_teammate"),
@@ -70,7 +70,7 @@ fn a_schema_is_one_plain_object() {
 }
 
 #[test]
-fn a_teammate_is_shown_nothing_that_makes_starts_or_stops_others() {
+fn a_teammate_sees_no_tool_that_creates_teams_or_starts_or_stops_members() {
     assert_eq!(
         names(&seat(Dialect::Claude, Role::Member)),
         ["TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "SendMessage", "Broadcast"]
@@ -82,7 +82,7 @@ fn a_teammate_is_shown_nothing_that_makes_starts_or_stops_others() {
 }
 
 #[test]
-fn the_actions_that_are_offered_follow_the_role_and_the_version_of_the_team() {
+fn offered_actions_follow_the_role_and_the_teams_version() {
     let offered = |seat: &Seat| {
         let tools = seat.tools();
         let actions = &tools[0].input["properties"]["action"]["enum"];
@@ -156,7 +156,7 @@ fn delegate_mode_begins_and_ends_with_the_team() {
 }
 
 #[test]
-fn who_plans_may_read_and_speak_and_change_nothing() {
+fn plan_mode_allows_reading_and_speaking_but_no_changes() {
     let planner = Seat { permissions: Permissions::Plan, ..seat(Dialect::Claude, Role::Member) };
     for name in ["Read", "Glob", "TaskList", "SendMessage", "ExitPlanMode"] {
         assert_eq!(planner.check(Category::of(name)), Ok(()), "{name}");
@@ -167,7 +167,7 @@ fn who_plans_may_read_and_speak_and_change_nothing() {
 }
 
 #[test]
-fn behind_a_closed_gate_there_are_no_team_tools() {
+fn disabled_teams_have_no_tools() {
     for dialect in [Dialect::Claude, Dialect::Board] {
         let open = seat(dialect, Role::Lead);
         assert!(!open.tools().is_empty());
@@ -177,7 +177,7 @@ fn behind_a_closed_gate_there_are_no_team_tools() {
 }
 
 #[test]
-fn the_examples_that_errors_show_are_right() {
+fn examples_in_errors_are_valid() {
     for (tool, is_read) in claude::examples().into_iter().chain(board::examples()) {
         assert_eq!(is_read, Ok(()), "{tool}");
     }

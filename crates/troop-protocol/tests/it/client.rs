@@ -1,4 +1,4 @@
-//! Calls to a board over a socket. Here the board answers the same to everybody; what it decides is tested elsewhere.
+//! Calls to a board over a socket. This board gives canned answers; its decisions are tested elsewhere.
 
 use std::path::Path;
 
@@ -69,7 +69,7 @@ async fn serve(stream: UnixStream, tracker: TaskTracker) {
     }
 }
 
-/// A client, and who answers it.
+/// A client, with a server that answers it.
 async fn client(folder: &Path, tracker: &TaskTracker) -> Client {
     let path = folder.join("lead.sock");
     let listener = UnixListener::bind(&path).unwrap();
@@ -101,7 +101,7 @@ async fn a_client_opens_asks_and_changes() {
 }
 
 #[tokio::test]
-async fn a_client_can_tell_why_a_call_was_not_done() {
+async fn a_client_learns_why_a_call_failed() {
     let (folder, tracker) = (tempfile::tempdir().unwrap(), TaskTracker::new());
     let client = client(folder.path(), &tracker).await;
     let call = async |command| {
@@ -112,15 +112,15 @@ async fn a_client_can_tell_why_a_call_was_not_done() {
     assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Forbidden, "`ann` may not"));
     assert_eq!(failure.hint, Some("ask the lead".into()));
     let ClientError::Failed(failure) = call(Command::DeleteTeam).await else { panic!() };
-    assert_eq!(failure.kind, FailureKind::Bug, "whoever took it dropped it");
+    assert_eq!(failure.kind, FailureKind::Bug, "the server dropped the request");
     let bad = client.query::<Value>(&Query::Members {});
     let seen = soon("the answer", bad).await.unwrap();
     assert_eq!(seen, json!("Members"), "the conversation goes on");
-    assert!(matches!(call(Command::Tick).await, ClientError::Gone), "whether it was done is open");
+    assert!(matches!(call(Command::Tick).await, ClientError::Gone), "it may have been done or not");
 }
 
 #[tokio::test]
-async fn without_a_lead_there_is_nobody_to_ask() {
+async fn connecting_without_a_lead_fails() {
     let (folder, tracker) = (tempfile::tempdir().unwrap(), TaskTracker::new());
     let path = folder.path().join("lead.sock");
     let error = Client::connect(&path, &tracker).await.unwrap_err();

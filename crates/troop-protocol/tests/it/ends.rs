@@ -8,7 +8,7 @@ use troop_protocol::{Incoming, PeerError};
 use crate::support::{ask, bare, number, pair, read_to_end, say, soon};
 
 #[tokio::test]
-async fn the_end_of_the_stream_fails_what_waits_for_an_answer() {
+async fn the_end_of_the_stream_fails_pending_requests() {
     let tracker = TaskTracker::new();
     let (ann, mut bob) = pair(&tracker);
     let asking = ann.peer.request::<Value>(ask(1));
@@ -27,7 +27,7 @@ async fn the_end_of_the_stream_fails_what_waits_for_an_answer() {
 }
 
 #[tokio::test]
-async fn when_the_last_handle_is_gone_what_waits_is_written_and_both_tasks_end() {
+async fn dropping_the_last_handle_writes_pending_lines_and_ends_both_tasks() {
     let tracker = TaskTracker::new();
     let (end, reader, _writer) = bare(1_000_000, &tracker);
     for n in 0..100 {
@@ -60,7 +60,7 @@ async fn a_closed_end_has_written_everything_and_still_hears() {
 }
 
 #[tokio::test]
-async fn who_waits_for_room_learns_that_the_other_side_has_gone() {
+async fn a_sender_that_waits_for_room_learns_that_the_other_side_has_gone() {
     let tracker = TaskTracker::new();
     let (end, reader, writer) = bare(100, &tracker);
     let flooding = async {
@@ -92,7 +92,7 @@ async fn a_cut_ends_both_tasks_even_when_the_other_side_does_not_read() {
 }
 
 #[tokio::test]
-async fn a_message_in_two_halves_is_one_and_half_a_message_is_none() {
+async fn a_message_may_come_in_two_pieces_but_half_a_message_is_skipped() {
     let tracker = TaskTracker::new();
     let (mut end, _reader, mut writer) = bare(1_000, &tracker);
     writer.write_all(b"{\"method\":\"say\",\"par").await.unwrap();

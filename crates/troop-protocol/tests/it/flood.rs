@@ -18,7 +18,7 @@ use troop_testkit::wait_for;
 
 use crate::support::{End, ask, bare, number, say, soon, thin_pair};
 
-/// Answers what is asked and counts what is said, until that many came.
+/// Answers requests and counts notifications, until this many came.
 async fn take(mut end: End, n_said: usize, n_asked: usize) -> End {
     let (mut said, mut asked) = (0, 0);
     while said < n_said || asked < n_asked {
@@ -38,7 +38,7 @@ async fn take(mut end: End, n_said: usize, n_asked: usize) -> End {
     end
 }
 
-/// Both ends say and ask as fast as they can, over a thin stream with short queues, and handle what comes in on one task.
+/// Both ends notify and ask as fast as they can, over a thin stream with short queues, and handle what comes in on one task.
 async fn flood_each_other() {
     const N_SAID: usize = 3_000;
     const N_ASKERS: usize = 30;
@@ -128,7 +128,7 @@ async fn a_line_longer_than_the_queue_gets_through() {
 }
 
 #[tokio::test]
-async fn who_stops_waiting_for_room_has_said_nothing() {
+async fn a_sender_that_stops_waiting_for_room_has_sent_nothing() {
     let tracker = TaskTracker::new();
     let (end, reader, _writer) = bare(300, &tracker);
     let mut n_taken = 0;
@@ -150,7 +150,7 @@ async fn who_stops_waiting_for_room_has_said_nothing() {
 }
 
 #[tokio::test]
-async fn who_asks_and_never_reads_the_answers_is_let_go() {
+async fn a_peer_that_asks_and_never_reads_the_answers_is_dropped() {
     let tracker = TaskTracker::new();
     let (mut end, _reader, mut writer) = bare(1_000, &tracker);
     let long = to_raw_value(&"x".repeat(4 * 1024 * 1024)).unwrap();
@@ -177,7 +177,7 @@ async fn who_asks_and_never_reads_the_answers_is_let_go() {
 #[derive(Clone, Default)]
 struct Gate {
     is_open: Arc<AtomicBool>,
-    /// Of everybody who tried, in order.
+    /// The wakers of all writers, in order.
     wakers: Arc<Mutex<Vec<Waker>>>,
     writes: Arc<Mutex<Vec<usize>>>,
 }
@@ -211,7 +211,7 @@ async fn lines_that_wait_go_out_in_one_write() {
     let gate = Gate::default();
     let (peer, _incoming) = Peer::channel(tokio::io::empty(), gate.clone(), &tracker);
     peer.notify(say(1)).await.unwrap();
-    // Who sends tries first, then the writing task.
+    // The sender tries first, then the writing task.
     let waker = wait_for("the writing task to have the first line", async || {
         gate.wakers.lock().unwrap().get(1).cloned()
     });

@@ -1,4 +1,4 @@
-//! Saying, asking, answering.
+//! Notifications, requests and responses.
 
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -11,7 +11,7 @@ use troop_protocol::{
 use crate::support::{ask, bare, number, pair, read_to_end, say, soon};
 
 #[tokio::test]
-async fn what_is_said_arrives_in_order() {
+async fn notifications_arrive_in_order() {
     let tracker = TaskTracker::new();
     let (ann, mut bob) = pair(&tracker);
     for n in 0..100 {
@@ -32,7 +32,7 @@ async fn requests_and_notifications_keep_their_order() {
         assert_eq!(number(&bob.said().await), 1);
         let request = bob.asked().await;
         assert_eq!(number(&request.asked), 2);
-        // What is said before the answer arrives before it.
+        // A notification that is sent before the answer arrives before it.
         bob.peer.notify(say(3)).await.unwrap();
         request.responder.answer(&json!("yes")).unwrap();
     };
@@ -43,7 +43,7 @@ async fn requests_and_notifications_keep_their_order() {
 }
 
 #[tokio::test]
-async fn both_ends_ask_at_once_and_answers_find_who_asked() {
+async fn both_ends_ask_at_once_and_answers_find_their_requests() {
     let tracker = TaskTracker::new();
     let (ann, bob) = pair(&tracker);
     let asking = [ann.peer.clone(), bob.peer.clone()].map(|peer| async move {
@@ -86,7 +86,7 @@ async fn answers_may_come_in_any_order() {
 }
 
 #[tokio::test]
-async fn a_refusal_reaches_who_asked_with_kind_and_hint() {
+async fn a_refusal_reaches_the_caller_with_kind_and_hint() {
     let tracker = TaskTracker::new();
     let (ann, mut bob) = pair(&tracker);
     let sent = Failure {
@@ -106,7 +106,7 @@ async fn a_refusal_reaches_who_asked_with_kind_and_hint() {
 }
 
 #[tokio::test]
-async fn a_request_that_nobody_answers_is_answered_all_the_same() {
+async fn a_dropped_request_is_answered_with_an_error() {
     let tracker = TaskTracker::new();
     let (ann, mut bob) = pair(&tracker);
     let asking = ann.peer.request::<Value>(ask(1));
@@ -117,18 +117,18 @@ async fn a_request_that_nobody_answers_is_answered_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_answer_that_makes_no_sense_is_told_as_such() {
+async fn an_answer_of_an_unexpected_form_is_an_error() {
     let tracker = TaskTracker::new();
     let (ann, mut bob) = pair(&tracker);
     let asking = ann.peer.request::<usize>(ask(1));
     let handling = async { bob.asked().await.responder.answer(&"seven").unwrap() };
     let (answer, ()) = soon("an answer", async { tokio::join!(asking, handling) }).await;
     let error = answer.unwrap_err();
-    assert_eq!(error.to_string(), "the answer to `ask` makes no sense");
+    assert_eq!(error.to_string(), "the answer to `ask` has an unexpected form");
 }
 
 #[tokio::test]
-async fn who_stops_waiting_leaves_nothing_behind() {
+async fn a_caller_that_stops_waiting_leaves_nothing_behind() {
     let tracker = TaskTracker::new();
     let (mut ann, mut bob) = pair(&tracker);
     let mut asking = Box::pin(ann.peer.request::<Value>(ask(1)));
@@ -140,7 +140,7 @@ async fn who_stops_waiting_leaves_nothing_behind() {
             request.responder.answer(&"late").unwrap();
         }
     }
-    // The late answer disturbs nobody: not who asks next, and not the inbox.
+    // The late answer disturbs neither the next request nor the inbox.
     let asking = ann.peer.request::<String>(ask(2));
     let handling = async {
         bob.asked().await.responder.answer(&"in time").unwrap();
@@ -166,7 +166,7 @@ async fn an_answer_to_nothing_is_skipped() {
 }
 
 #[tokio::test]
-async fn bad_lines_are_told_and_counted_and_the_conversation_goes_on() {
+async fn bad_lines_are_reported_and_counted_and_the_conversation_goes_on() {
     let tracker = TaskTracker::new();
     let (mut end, _reader, mut writer) = bare(1_000, &tracker);
     let lines = b"hello\n\n{\"method\":\"say\",\"params\":{\"n\":1}}\n";
@@ -180,7 +180,7 @@ async fn bad_lines_are_told_and_counted_and_the_conversation_goes_on() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_refused_before_it_is_sent() {
+async fn a_message_that_is_too_long_is_refused_before_it_is_sent() {
     let tracker = TaskTracker::new();
     let (ours, theirs) = tokio::io::duplex(64);
     let (reader, writer) = tokio::io::split(ours);
@@ -196,7 +196,7 @@ async fn what_is_too_long_is_refused_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_long_is_answered_with_that() {
+async fn an_answer_that_is_too_long_becomes_an_error() {
     let tracker = TaskTracker::new();
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = tokio::io::split(ours);
@@ -216,7 +216,7 @@ async fn an_answer_that_is_too_long_is_answered_with_that() {
 }
 
 #[tokio::test]
-async fn both_tables_of_the_teammate_wire_go_over_a_conversation() {
+async fn both_tables_of_the_teammate_wire_survive_a_conversation() {
     let tracker = TaskTracker::new();
     let (mut lead, mut teammate) = pair(&tracker);
     let idle = FromTeammate::Idle(Idle::default());

@@ -41,14 +41,14 @@ fn talk_to(command: &mut Command, tracker: &TaskTracker) -> (End, Other) {
     (End { peer, incoming }, Other(child))
 }
 
-/// This test program again, as one that echoes over its own standard streams.
+/// This test program, started again to echo over its standard streams.
 fn echo() -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "streams::another_process", "--nocapture"]).env(ROLE, "echo");
     command
 }
 
-/// What the program does when it was started by [`echo`]; in the run of all tests it has nothing to do.
+/// The program that [`echo`] starts; in a normal test run it does nothing.
 #[tokio::test]
 async fn another_process() {
     if env::var_os(ROLE).is_none() {
@@ -60,7 +60,7 @@ async fn another_process() {
     answer_all(End { peer, incoming }).await;
 }
 
-/// Says again what is said and answers what is asked with its number, until the other side is done.
+/// Echoes notifications and answers requests with their number, until the other side is done.
 async fn answer_all(mut end: End) {
     loop {
         match end.incoming.recv().await {
@@ -172,7 +172,7 @@ fn files_serve_as_standard_streams() {
 }
 
 #[tokio::test]
-async fn the_pipe_that_others_share_stays_as_it_was() {
+async fn a_shared_pipe_does_not_become_non_blocking() {
     let tracker = TaskTracker::new();
     // A shell holds the same descriptions of both pipes while the child talks over them, and uses them afterwards.
     let program = env::current_exe().unwrap();

@@ -11,10 +11,10 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use troop_protocol::{Incoming, IncomingRequest, Notification, Peer, PeerOptions};
 
-/// After this long, what is waited for does not come.
+/// After this long a wait has failed.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
-/// One end, with all that came to it.
+/// One end, with its inbox.
 pub(crate) struct End {
     pub(crate) peer: Peer,
     pub(crate) incoming: mpsc::Receiver<Incoming>,
@@ -27,7 +27,7 @@ impl End {
         Self { peer, incoming }
     }
 
-    /// The next thing that comes in.
+    /// The next incoming message.
     pub(crate) async fn next(&mut self) -> Incoming {
         soon("something to come in", self.incoming.recv()).await.expect("an end comes first")
     }
@@ -76,7 +76,7 @@ fn thin(stream: DuplexStream, capacity: u32, tracker: &TaskTracker) -> End {
     End { peer: Peer::spawn(reader, writer, options, inbox, tracker), incoming }
 }
 
-/// Waits for something that has a name.
+/// Waits; the name says for what.
 pub(crate) async fn soon<T>(what: &str, waited: impl Future<Output = T>) -> T {
     match timeout(DEADLINE, waited).await {
         Ok(done) => done,

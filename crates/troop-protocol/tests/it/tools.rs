@@ -1,4 +1,4 @@
-//! Team tools on a real board: what a model is told, and what came of it.
+//! Team tools on a real board: what a model reads, and the effect on the board.
 
 mod board;
 mod claude;
@@ -99,7 +99,7 @@ impl Stage {
         Hand { seat, tools: Toolbox::new(Direct { board, session, folder }) }
     }
 
-    /// Somebody takes up the lead, so that teammates can be started.
+    /// Takes the lead lease, so that teammates can be started.
     async fn led(self) -> Self {
         let take = Command::TakeLead {
             session: Uuid::now_v7(),
@@ -126,7 +126,7 @@ impl Hand {
         serde_json::from_str(&self.ok(tool, input).await).unwrap()
     }
 
-    /// What a model is told when it does not work.
+    /// The text that a model reads when the call fails.
     async fn told(&self, tool: &str, input: Value) -> String {
         let shown = input.to_string();
         match self.run(tool, input).await {
@@ -137,7 +137,7 @@ impl Hand {
 }
 
 #[tokio::test]
-async fn behind_a_closed_gate_a_call_says_what_closed_it() {
+async fn a_call_names_the_setting_that_disabled_teams() {
     let stage = Stage::new(Dialect::Claude).await;
     let mut lead = stage.hand("lead");
     lead.seat.gate = Gate::Closed { by: "`teams.enabled` in `config.json`".to_owned() };

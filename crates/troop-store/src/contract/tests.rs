@@ -1,4 +1,4 @@
-//! What a watch promises without a store: patience that outlasts interruptions.
+//! A watch without a store: interrupted waits still end in time.
 
 use tokio::{
     sync::watch,
@@ -7,7 +7,7 @@ use tokio::{
 
 use super::Watch;
 
-/// Waits in pieces, as a loop that is woken by other things does, until the watch tells to look.
+/// Waits in pieces, like a loop that other events wake up, until the watch reports a change.
 async fn wait_in_pieces(watch: &mut Watch) -> Duration {
     let started_at = Instant::now();
     while timeout(Duration::from_millis(300), watch.changed()).await.is_err() {}
@@ -15,7 +15,7 @@ async fn wait_in_pieces(watch: &mut Watch) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_often_interrupted_still_looks_in_time() {
+async fn an_often_interrupted_wait_still_ends_in_time() {
     let bell = watch::Sender::new(0);
     let mut watch = Watch::new(bell.subscribe());
     for _ in 0..3 {

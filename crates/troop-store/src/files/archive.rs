@@ -81,7 +81,7 @@ impl<'a> ArchiveFiles<'a> {
         Numbers { archive: self, next: u64::from(below), chunk: Vec::new() }
     }
 
-    /// Adds tasks, and removes those without a body. Doing it twice does no harm.
+    /// Adds tasks, and removes those without a body. Doing it twice is harmless.
     pub(super) fn store(folder: &TeamFolder, tasks: &Tasks) -> StoreResult<()> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);

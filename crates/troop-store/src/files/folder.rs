@@ -1,4 +1,4 @@
-//! A team's folder: which files it has, and what readers and writers find in them.
+//! A team's folder: its files, and how readers and writers open them.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -171,11 +171,15 @@ impl TeamFolder {
 
     /// Reads up to the committed end. Bytes beyond it were never acknowledged.
     pub(super) fn read(&self, after: Version, limit: usize) -> StoreResult<Vec<Entry>> {
+        let (head, file) = self.open_to_read()?;
+        log::read(self, &file, self.head(&head, &file)?, after, limit)
+    }
+
+    /// Opens the head and the log.
+    pub(super) fn open_to_read(&self) -> StoreResult<(File, File)> {
         let mut options = OpenOptions::new();
         options.read(true);
-        let head = self.open(HEAD, &options)?;
-        let file = self.open(LOG, &options)?;
-        log::read(self, &file, self.head(&head, &file)?, after, limit)
+        Ok((self.open(HEAD, &options)?, self.open(LOG, &options)?))
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Batch, Entry, StoreResult,
     bell::Bells,
-    failure::{bug, unavailable},
+    failure::{bug, cannot_lock},
     record::{BatchStanding, Record, standing},
     turnstile::Turnstile,
     writer::Journal,
@@ -61,25 +61,20 @@ impl FilesJournal {
                 }
             }
             let open = self.open()?;
-            open.turnstile.enter().map_err(|error| {
-                unavailable(
-                    format!("`{}` cannot be locked", open.folder.file(LOG).display()),
-                    "put the store on a local disk, or use `postgres://`",
-                    error,
-                )
-            })?;
+            let entered = open.turnstile.enter();
+            entered.map_err(|error| cannot_lock(&open.folder.file(LOG), error))?;
             if open.is_current() {
                 self.is_inside = true;
                 return Ok(());
             }
-            // The team was retired or purged meanwhile; closing the files lets go of the line.
+            // The team was retired or purged meanwhile; closing the files leaves the queue.
             self.open = None;
         }
     }
 }
 
 fn not_begun() -> crate::StoreError {
-    bug("a log was written without the right to")
+    bug("a log was written without its lock")
 }
 
 /// A team's log and head, opened for writing.

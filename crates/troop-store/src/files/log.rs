@@ -20,7 +20,7 @@ use crate::{
 const STRETCH: u64 = 16 * 1024;
 
 #[derive(Deserialize)]
-struct LogLine<'a> {
+struct BatchLine<'a> {
     v: Version,
     n: u64,
     op: OperationId,
@@ -43,7 +43,7 @@ pub(super) fn encode(record: &Record) -> String {
 
 /// Reads a line; `None` if troop did not write it.
 pub(super) fn decode(line: &[u8]) -> Option<Record> {
-    let line: LogLine<'_> = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
+    let line: BatchLine<'_> = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
     let bodies: Vec<_> = line.events.iter().map(|event| event.get()).collect();
     Some(Record {
         first: line.v,
@@ -88,7 +88,9 @@ impl<'a> Walk<'a> {
         self.offset += self.line.len() as u64;
         match decode(&self.line) {
             Some(record) => Ok(Some((record, start))),
-            None => Err(self.folder.damaged(LOG, &format!("the line at byte {start} is no batch"))),
+            None => {
+                Err(self.folder.damaged(LOG, &format!("the line at byte {start} is not a batch")))
+            }
         }
     }
 }
@@ -173,5 +175,5 @@ fn version_at(folder: &TeamFolder, file: &File, start: u64) -> StoreResult<Versi
     digits
         .and_then(|(digits, _)| digits.parse().ok())
         .map(Version)
-        .ok_or_else(|| folder.damaged(LOG, &format!("the line at byte {start} is no batch")))
+        .ok_or_else(|| folder.damaged(LOG, &format!("the line at byte {start} is not a batch")))
 }

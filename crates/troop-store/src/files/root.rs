@@ -87,7 +87,7 @@ impl Root {
                 let shown = self.path.display();
                 return Err(refused(
                     format!("`{shown}` is a file, not a folder"),
-                    format!("for a database file say `--store sqlite:{shown}`"),
+                    format!("for a database file use `--store sqlite:{shown}`"),
                 ));
             }
             Err(error) => return Err(io_failure("read", &path, error)),
@@ -105,7 +105,7 @@ impl Root {
         let shown = self.path.display();
         refused(
             format!("`{shown}` is a folder with other things in it"),
-            format!("give a folder of its own: `--store files:{shown}/troop`"),
+            format!("give a separate folder: `--store files:{shown}/troop`"),
         )
     }
 
@@ -291,16 +291,11 @@ impl Root {
         if folder.path() == place {
             return Ok(());
         }
-        let mut options = OpenOptions::new();
-        options.read(true);
-        // A damaged team has perhaps no log to lock, and nobody who could write it.
-        let files = (folder.open(HEAD, &options), folder.open(LOG, &options));
-        let turnstile = match &files {
-            (Ok(head), Ok(log)) => Some(folder.turnstile(head, log)?),
-            _ => None,
-        };
-        if let Some(turnstile) = &turnstile {
-            turnstile.enter().map_err(folder.io(LOG, "locked"))?;
+        // A damaged team may have no log to lock, and then nobody can write it.
+        let files = folder.open_to_read();
+        if let Ok((head, log)) = &files {
+            let entered = folder.turnstile(head, log)?.enter();
+            entered.map_err(folder.io(LOG, "locked"))?;
         }
         let path = folder.path();
         fs::rename(path, place).map_err(|error| io_failure("moved", path, error))
@@ -308,10 +303,7 @@ impl Root {
 }
 
 fn repeated(folder: &TeamFolder, first: &Batch) -> StoreResult<Version> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    let head = folder.open(HEAD, &options)?;
-    let file = folder.open(LOG, &options)?;
+    let (head, file) = folder.open_to_read()?;
     let head = folder.head(&head, &file)?;
     let record_at = |version| log::record_at(folder, &file, head, version);
     end_of_beginning(first.operation, record_at)?.ok_or_else(|| id_taken(folder.team))

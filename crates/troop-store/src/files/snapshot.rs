@@ -1,4 +1,4 @@
-//! `snapshot`: the state, and with it the tasks that left it last, so that both are replaced in one step.
+//! `snapshot`: the state and the tasks that left it last, so that both are replaced in one step.
 
 use std::{
     fs::File,

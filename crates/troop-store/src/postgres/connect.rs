@@ -1,4 +1,4 @@
-//! Which server is meant, and connections to it.
+//! The URL of a server, and connections to it.
 
 use std::{fmt, future::poll_fn, str::FromStr, time::Duration};
 
@@ -35,14 +35,14 @@ impl PostgresUrl {
     }
 
     fn config(&self) -> StoreResult<(Config, TlsTrust)> {
-        // What libpq calls `verify-full` is `require` and a check of the certificate.
+        // libpq's `verify-full` is `require` with a check of the certificate.
         let is_verified = self.text.contains("sslmode=verify-full");
         let text = self.text.replace("sslmode=verify-full", "sslmode=require");
         let config = Config::from_str(&text).map_err(|error| {
             let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
             refused(
                 format!("`{self}` is not understood{}", cause.unwrap_or_default()),
-                "say `--store postgres://USER@HOST/DATABASE`",
+                "use `--store postgres://USER@HOST/DATABASE`",
             )
         })?;
         Ok((config, if is_verified { TlsTrust::Certificate } else { TlsTrust::Anyone }))
@@ -63,7 +63,8 @@ impl fmt::Debug for PostgresUrl {
 
 /// The URL as it may be shown.
 ///
-/// A password may hold any character, so the login is all before the *last* `@`; rather too much is hidden than too little.
+/// A password may hold any character, so everything before the *last* `@` is the login: it is better to hide too much than
+/// too little.
 pub(crate) fn without_password(url: &str) -> String {
     let without_login = || {
         let (scheme, rest) = url.split_once(':')?;
@@ -158,7 +159,7 @@ pub(super) struct ServerConnection {
     driver: JoinSet<()>,
 }
 
-/// How far a connection is with having a statement prepared.
+/// Whether a connection has prepared a statement.
 #[derive(Debug)]
 pub(super) enum Prepared {
     /// It was never used.

@@ -29,13 +29,13 @@ pub(super) fn sql_failure(server: &Server, error: Error) -> StoreError {
             format!("make it: `createdb {}`", server.database()),
         ),
         "28P01" | "28000" => refused(
-            format!("`{url}` lets nobody in with these credentials: {said}"),
+            format!("`{url}` rejects these credentials: {said}"),
             format!("see which work: `psql {url}`"),
         ),
         "42501" => refused(
             format!("`{}` may not do this in `{}`: {said}", server.user(), server.database()),
             format!(
-                "as its owner say `GRANT CREATE ON DATABASE \"{}\" TO \"{}\"`",
+                "as its owner run `GRANT CREATE ON DATABASE \"{}\" TO \"{}\"`",
                 server.database(),
                 server.user()
             ),

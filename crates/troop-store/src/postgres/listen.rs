@@ -51,11 +51,11 @@ impl Listener {
 
 async fn listen(server: Arc<Server>, bells: Bells, is_listening: watch::Sender<bool>) {
     loop {
-        if let Some(mut link) = connect(&server, &bells).await {
+        if let Some(mut connection) = connect(&server, &bells).await {
             is_listening.send_replace(true);
             // Notices from before this moment are lost.
             bells.ring_all();
-            link.ended().await;
+            connection.ended().await;
             is_listening.send_replace(false);
         }
         sleep(PAUSE).await;
@@ -69,7 +69,7 @@ async fn connect(server: &Server, bells: &Bells) -> Option<ServerConnection> {
             Ok(team) => bells.ring(team),
             Err(_) => bells.ring_all(),
         };
-    let link = server.connect(heard).await.ok()?;
-    link.client.batch_execute("LISTEN troop").await.ok()?;
-    Some(link)
+    let connection = server.connect(heard).await.ok()?;
+    connection.client.batch_execute("LISTEN troop").await.ok()?;
+    Some(connection)
 }

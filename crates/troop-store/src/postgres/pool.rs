@@ -33,21 +33,21 @@ impl Pool {
         let permit = self.permit().await?;
         let idle = {
             let mut idle = lock(&self.idle);
-            idle.retain(|link| !link.client.is_closed());
+            idle.retain(|connection| !connection.client.is_closed());
             idle.pop()
         };
-        let link = match idle {
-            Some(link) => link,
+        let connection = match idle {
+            Some(connection) => connection,
             None => self.server.connect(|_| ()).await?,
         };
-        Ok(Checkout { link, pool: Arc::clone(self), _permit: permit })
+        Ok(Checkout { connection, pool: Arc::clone(self), _permit: permit })
     }
 
     /// Lends a new connection.
     pub(super) async fn checkout_new(self: &Arc<Self>) -> StoreResult<Checkout> {
         let permit = self.permit().await?;
-        let link = self.server.connect(|_| ()).await?;
-        Ok(Checkout { link, pool: Arc::clone(self), _permit: permit })
+        let connection = self.server.connect(|_| ()).await?;
+        Ok(Checkout { connection, pool: Arc::clone(self), _permit: permit })
     }
 
     async fn permit(&self) -> StoreResult<OwnedSemaphorePermit> {
@@ -60,14 +60,14 @@ impl Pool {
 /// A connection that is lent. Dropping it closes the connection, whatever state it is in.
 #[derive(Debug)]
 pub(super) struct Checkout {
-    link: ServerConnection,
+    connection: ServerConnection,
     pool: Arc<Pool>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Checkout {
     pub(super) fn client(&mut self) -> &mut Client {
-        &mut self.link.client
+        &mut self.connection.client
     }
 
     /// The prepared statement, from its second use on: preparing it for one use does not pay off.
@@ -76,13 +76,13 @@ impl Checkout {
         sql: &str,
         kinds: &[Type],
     ) -> SqlResult<Option<Statement>> {
-        match &mut self.link.append {
+        match &mut self.connection.append {
             unused @ Prepared::Unused => {
                 *unused = Prepared::Wanted;
                 Ok(None)
             }
             wanted @ Prepared::Wanted => {
-                let statement = self.link.client.prepare_typed(sql, kinds).await?;
+                let statement = self.connection.client.prepare_typed(sql, kinds).await?;
                 *wanted = Prepared::Done(statement.clone());
                 Ok(Some(statement))
             }
@@ -97,6 +97,6 @@ impl Checkout {
 
     /// Gives the connection back, outside any transaction, for the next user.
     pub(super) fn give_back(self) {
-        lock(&self.pool.idle).push(self.link);
+        lock(&self.pool.idle).push(self.connection);
     }
 }

@@ -38,9 +38,13 @@ async fn rows(pool: &Arc<Pool>, sql: &str, params: SqlParams<'_>) -> StoreResult
     }
 }
 
-async fn rows_by(mut link: Checkout, sql: &str, params: SqlParams<'_>) -> StoreResult<Vec<Row>> {
-    let rows = link.client().query_typed(sql, params).await.map_err(link.failed())?;
-    link.give_back();
+async fn rows_by(
+    mut connection: Checkout,
+    sql: &str,
+    params: SqlParams<'_>,
+) -> StoreResult<Vec<Row>> {
+    let rows = connection.client().query_typed(sql, params).await.map_err(connection.failed())?;
+    connection.give_back();
     Ok(rows)
 }
 

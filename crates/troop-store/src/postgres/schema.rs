@@ -21,8 +21,8 @@ const LOCK: i64 = 0x0074_726f_6f70;
 ///
 /// `append` first waits for the team's lock, in line, and only then looks at the log: in PostgreSQL's `read committed`
 /// each statement of a function sees what was committed before that statement began. A caller that is behind gets all that
-/// it missed and keeps the lock, now as a lock of its session: it has waited in line once, and that is enough. The server
-/// ends such a session, and with it the lock, when it idles for longer than `patience`: its process may have been stopped.
+/// it missed and keeps the lock, now as a lock of its session, so that it waits in line only once. The server ends a
+/// session that idles for longer than `patience`, and with it the lock: its process may have been stopped.
 /// The append in the slot gives the session's lock back; the transaction's own lasts until it is committed.
 const TABLES: &str = "
 CREATE TABLE troop.format (schema int NOT NULL);
@@ -130,7 +130,7 @@ pub(super) async fn prepare(
         Ok(newer) => Err(written_by_newer(server.url(), newer, SCHEMA)),
         Err(error) if is_state(&error, &SqlState::DUPLICATE_TABLE) => Err(refused(
             format!("`{}` has a schema `troop` that is another program's", server.url()),
-            "give troop a database of its own: `createdb troop`",
+            "give troop a separate database: `createdb troop`",
         )),
         Err(error) => Err(sql_failure(server, error)),
     }

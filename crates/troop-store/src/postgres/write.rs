@@ -18,8 +18,8 @@ use super::{
 use crate::{
     AppendSlot, Appended, Archived, Batch, BoxFuture, NewTeam, SlotWriter, Snapshot, StoreResult,
     bell::Bells,
-    failure::{bug, id_taken, name_taken, unknown_team},
-    hold::Hold,
+    failure::{bug, id_taken, missed_ignored, name_taken, unknown_team},
+    hold::SlotHold,
     record::{BatchStanding, Record, checksum, standing},
 };
 
@@ -29,7 +29,7 @@ fn lock_key(team: TeamId) -> i64 {
     low.cast_signed()
 }
 
-/// What the function `append` answers: where the log was, where the batch ends if it is in, and else what was missed.
+/// The answer of the function `append`: the head of the log, the end of the batch if it is in, or else the missed records.
 struct AppendAnswer {
     head: Option<i64>,
     done: Option<i64>,
@@ -69,7 +69,7 @@ enum Stage {
 ///
 /// A connection's first append is sent as it is; from the second one on, the server prepares it.
 async fn call_append(
-    link: &mut Checkout,
+    connection: &mut Checkout,
     stage: Stage,
     team: TeamId,
     record: &Record,
@@ -90,10 +90,14 @@ async fn call_append(
         (&crc, Type::INT8),
         (&record.bodies.as_bytes(), Type::BYTEA),
     ];
-    let rows = match link.prepared(APPEND, &params.each_ref().map(|(_, kind)| kind.clone())).await?
+    let rows = match connection
+        .prepared(APPEND, &params.each_ref().map(|(_, kind)| kind.clone()))
+        .await?
     {
-        Some(statement) => link.client().query(&statement, &params.map(|(param, _)| param)).await?,
-        None => link.client().query_typed(APPEND, &params).await?,
+        Some(statement) => {
+            connection.client().query(&statement, &params.map(|(param, _)| param)).await?
+        }
+        None => connection.client().query_typed(APPEND, &params).await?,
     };
     let number = |column| rows.first().map_or(Ok(None), |row| row.try_get(column));
     Ok(AppendAnswer { head: number(0)?, done: number(1)?, rows })
@@ -106,17 +110,17 @@ pub(super) async fn append(
     batch: Batch,
 ) -> StoreResult<Appended> {
     let record = Record::new(team, &batch)?;
-    let mut link = pool.checkout().await?;
-    let answer = call_append(&mut link, Stage::First, team, &record);
-    let answer = answer.await.map_err(link.failed())?;
+    let mut connection = pool.checkout().await?;
+    let answer = call_append(&mut connection, Stage::First, team, &record);
+    let answer = answer.await.map_err(connection.failed())?;
     match answer.end(team, &batch) {
         Ok(None) => {
             let missed = missed(&answer.rows, team, batch.after)?;
-            let slot = PostgresSlot { hold: Hold::new(link), bells: bells.clone(), team };
+            let slot = PostgresSlot { hold: SlotHold::new(connection), bells: bells.clone(), team };
             Ok(Appended::Behind(AppendSlot::new(missed, Box::new(slot))))
         }
         ended => {
-            link.give_back();
+            connection.give_back();
             bells.ring(team);
             ended?.map(Appended::Done).ok_or_else(|| bug("an append ended nowhere"))
         }
@@ -126,7 +130,7 @@ pub(super) async fn append(
 /// A connection whose session holds the team's lock. Closing it gives the slot back.
 #[derive(Debug)]
 struct PostgresSlot {
-    hold: Hold<Checkout>,
+    hold: SlotHold<Checkout>,
     bells: Bells,
     team: TeamId,
 }
@@ -135,11 +139,11 @@ impl SlotWriter for PostgresSlot {
     fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>> {
         Box::pin(async move {
             let record = Record::new(self.team, &batch)?;
-            let mut link = self.hold.take()?;
-            let answer = call_append(&mut link, Stage::InSlot, self.team, &record).await;
-            let end = answer.map_err(link.failed())?.end(self.team, &batch)?;
-            let end = end.ok_or_else(|| bug("a slot's batch was not decided on what it missed"))?;
-            link.give_back();
+            let mut connection = self.hold.take()?;
+            let answer = call_append(&mut connection, Stage::InSlot, self.team, &record).await;
+            let end = answer.map_err(connection.failed())?.end(self.team, &batch)?;
+            let end = end.ok_or_else(missed_ignored)?;
+            connection.give_back();
             self.bells.ring(self.team);
             Ok(end)
         })
@@ -164,17 +168,17 @@ async fn transact<T>(
     pool: &Arc<Pool>,
     work: impl AsyncFnOnce(&Transaction<'_>) -> SqlResult<T>,
 ) -> StoreResult<SqlResult<T>> {
-    let mut link = pool.checkout().await?;
-    let failed = link.failed();
+    let mut connection = pool.checkout().await?;
+    let failed = connection.failed();
     let changed = async |client: &mut Client| {
         let transaction = client.transaction().await?;
         let answer = work(&transaction).await?;
         transaction.commit().await?;
         Ok(answer)
     };
-    match changed(link.client()).await {
+    match changed(connection.client()).await {
         Ok(answer) => {
-            link.give_back();
+            connection.give_back();
             Ok(Ok(answer))
         }
         Err(error) if is_state(&error, &SqlState::UNIQUE_VIOLATION) => Ok(Err(error)),

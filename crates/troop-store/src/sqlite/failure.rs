@@ -7,7 +7,7 @@ use troop_model::quoted_path;
 
 use crate::{
     StoreError,
-    failure::{bug, corrupt, refused, restore_hint, space_hint, unavailable},
+    failure::{bug, cannot_lock, corrupt, refused, restore_hint, space_hint, unavailable},
 };
 
 pub(super) fn is_code(error: &Error, code: ErrorCode) -> bool {
@@ -42,11 +42,7 @@ pub(super) fn sql_failure(path: &Path, error: Error) -> StoreError {
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
             corrupt(format!("`{shown}` is damaged: {error}"), restore_hint(path))
         }
-        ErrorCode::FileLockingProtocolFailed => unavailable(
-            format!("`{shown}` cannot be locked"),
-            "put the store on a local disk, or use `postgres://`",
-            error,
-        ),
+        ErrorCode::FileLockingProtocolFailed => cannot_lock(path, error),
         ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::ApiMisuse => {
             bug(format!("a change does not fit the tables of `{shown}`: {error}"))
         }

@@ -1,4 +1,4 @@
-//! The writing thread's connection: every change, and the line that writers of all processes stand in.
+//! The writing thread's connection: every change, and the queue for the writers of all processes.
 
 use std::{fs::File, os::unix::fs::FileExt, sync::Arc};
 
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Archived, Batch, Entry, NewTeam, Snapshot, StoreError, StoreResult,
     bell::Bells,
-    failure::{id_taken, name_taken, repeat, unavailable, unknown_team},
+    failure::{cannot_lock, id_taken, name_taken, repeat, unknown_team},
     record::{BatchStanding, Record, checksum, end_of_beginning, standing},
     turnstile::Turnstile,
     writer::Journal,
@@ -166,9 +166,9 @@ impl SqliteJournal {
     }
 
     fn ring(&mut self) {
-        // Others watch the bell, not the database: a commit becomes visible through shared memory, without an event,
-        // and what is written to the write-ahead log can be seen before it counts. A bell that cannot be written is a
-        // lost notice, which a watch survives. What is written was never written before, so that a glance can tell.
+        // Others watch the bell, not the database: a commit becomes visible through shared memory, without an event, and
+        // writes to the write-ahead log can be seen before they count. A bell that cannot be written is a lost notice,
+        // which a watch survives. Every ring writes new bytes, so that a glance notices it.
         drop(self.bell.write_all_at(Uuid::now_v7().as_bytes(), 0));
         for team in self.grown.drain(..) {
             self.bells.ring(team);
@@ -196,14 +196,8 @@ fn archive(connection: &Connection, team: TeamId, task: &Archived) -> rusqlite::
 impl Journal for SqliteJournal {
     fn begin(&mut self) -> StoreResult<()> {
         if !self.is_inside {
-            self.turnstile.enter().map_err(|error| {
-                let path = self.database.sibling(".turn");
-                unavailable(
-                    format!("`{}` cannot be locked", path.display()),
-                    "put the store on a local disk, or use `postgres://`",
-                    error,
-                )
-            })?;
+            let entered = self.turnstile.enter();
+            entered.map_err(|error| cannot_lock(&self.database.sibling(".turn"), error))?;
             self.is_inside = true;
         }
         self.sql(|connection| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;

@@ -1,4 +1,4 @@
-//! Finds out what lies at a path before SQLite may touch it, and makes new databases whole or not at all.
+//! Checks the file at a path before SQLite may touch it, and makes new databases whole or not at all.
 
 use std::{
     ffi::OsString,
@@ -23,7 +23,7 @@ use crate::{
 /// How long SQLite waits for a program that locks the database without queueing for our locks.
 const BUSY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a connection can see.
+/// The commits that a connection can see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sight {
     /// Everything that is committed, by any process.
@@ -104,7 +104,7 @@ impl Database {
         }
     }
 
-    /// Builds the database under another name and links it into place, so that nobody ever sees half of one.
+    /// Builds the database under another name and links it into place, so that no process ever sees half of one.
     fn make(&self) -> StoreResult<()> {
         let folder = self.path.parent().unwrap_or(&self.path);
         if !folder.is_dir() {
@@ -126,7 +126,7 @@ impl Database {
 
     pub(super) fn connect_to_write(&self) -> StoreResult<Connection> {
         let connection = self.connect().map_err(|error| sql_failure(&self.path, error))?;
-        // What is answered as done must survive a power cut. A snapshot of a large team is many pages: they should fit in
+        // Acknowledged changes must survive a power cut. A snapshot of a large team is many pages: they should fit in
         // memory, and not every one of them should be followed by a checkpoint.
         let pragmas = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;
                        PRAGMA cache_size = -16000;";

@@ -83,16 +83,12 @@ pub(super) fn log(
 
 fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     Ok(Record {
-        first: Version(unsigned(row, 0)?),
-        n_events: unsigned(row, 1)?,
+        first: Version(row.get(0)?),
+        n_events: row.get(1)?,
         operation: OperationId(row.get::<_, Uuid16>(2)?.0),
         crc: row.get(3)?,
         bodies: row.get(4)?,
     })
-}
-
-fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    row.get(column)
 }
 
 /// The end of a log, or `None` if there is no such team.
@@ -102,7 +98,7 @@ pub(super) fn head(connection: &Connection, team: TeamId) -> rusqlite::Result<Op
             "SELECT first_version + n_events - 1 FROM batches
              WHERE team = ? ORDER BY first_version DESC LIMIT 1",
         )?
-        .query_row([team.0.as_bytes()], |row| unsigned(row, 0).map(Version))
+        .query_row([team.0.as_bytes()], |row| row.get(0).map(Version))
         .optional()
 }
 
@@ -118,7 +114,7 @@ pub(super) fn record_at(
              WHERE team = ? AND first_version = ?",
         )?
         .query_row(params![team.0.as_bytes(), as_sql(first)], |row| {
-            Ok((OperationId(row.get::<_, Uuid16>(0)?.0), Version(unsigned(row, 1)?)))
+            Ok((OperationId(row.get::<_, Uuid16>(0)?.0), Version(row.get(1)?)))
         })
         .optional()
 }
@@ -162,7 +158,7 @@ fn read_mapped_snapshot(
     let _both = connection.unchecked_transaction()?;
     let found = connection
         .prepare_cached("SELECT rowid, version, crc FROM snapshots WHERE team = ?")?
-        .query_row([team.0.as_bytes()], |row| Ok((row.get(0)?, unsigned(row, 1)?, row.get(2)?)))
+        .query_row([team.0.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((place, version, crc)) = found else { return Ok(None) };
     let blob = connection.blob_open(MAIN_DB, "snapshots", "state", place, true)?;
@@ -180,14 +176,13 @@ fn read_whole(blob: &Blob<'_>) -> rusqlite::Result<Bytes> {
     Ok(state.into())
 }
 
-/// Memory in large pages, for a state that is large enough: getting it in small ones takes longer than reading what goes
-/// there.
+/// Memory in large pages, for a state that is large enough: allocating small pages takes longer than reading the state.
 fn large_room(n_bytes: usize) -> Option<MmapMut> {
     if n_bytes < LARGE_PAGE / 2 {
         return None;
     }
     let room = MmapMut::map_anon(n_bytes.next_multiple_of(LARGE_PAGE)).ok()?;
-    // Without them it is memory like any other.
+    // It is only advice: small pages work too.
     #[cfg(target_os = "linux")]
     drop(room.advise(memmap2::Advice::HugePage));
     Some(room)

@@ -10,7 +10,7 @@ pub(super) const SCHEMA: u32 = 1;
 ///
 /// The keys are indexes beside the tables (no `WITHOUT ROWID`): rows are large, and within a key's tree they would leave
 /// room for four entries on a page. A 3 MB state in one row reads faster than in pieces. `bodies` and `state` come last:
-/// what stands before them is read without touching their overflow pages.
+/// the columns before them are read without touching their overflow pages.
 pub(super) const TABLES: &str = "
 CREATE TABLE teams (
     place      INTEGER PRIMARY KEY,

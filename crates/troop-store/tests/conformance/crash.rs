@@ -8,7 +8,7 @@ use crate::{
     support::{append, bodies, create},
 };
 
-pub(crate) async fn what_a_killed_writer_acknowledged_is_there(store: TestStore) {
+pub(crate) async fn appends_that_a_killed_writer_acknowledged_survive(store: TestStore) {
     let team = create(&*store, "crew").await;
     for (round, n_heard) in [1, 2, 7, 30].into_iter().enumerate() {
         let mut writer = Other::start(Role::Write, round as u32, &store, team);
@@ -16,7 +16,7 @@ pub(crate) async fn what_a_killed_writer_acknowledged_is_there(store: TestStore)
             writer.hear().unwrap();
         }
         writer.kill();
-        // What it could say before it died was acknowledged too.
+        // Lines that it printed before it died were acknowledged too.
         let mut n_acknowledged = n_heard;
         while writer.hear().is_some() {
             n_acknowledged += 1;
@@ -28,7 +28,7 @@ pub(crate) async fn what_a_killed_writer_acknowledged_is_there(store: TestStore)
         let start = format!("[{round},");
         let written: Vec<_> = written.iter().filter(|body| body.starts_with(&start)).collect();
         assert_eq!(written.len() % 3, 0, "a batch is whole or absent");
-        // The one it died in may be in as well.
+        // The batch in which it died may be in the log as well.
         let n_batches = written.len() / 3;
         assert!((n_acknowledged..=n_acknowledged + 1).contains(&n_batches), "{n_batches}");
         for (nth, body) in written.iter().enumerate() {
@@ -37,7 +37,7 @@ pub(crate) async fn what_a_killed_writer_acknowledged_is_there(store: TestStore)
     }
 }
 
-pub(crate) async fn a_killed_holder_of_a_turn_lets_others_in(store: TestStore) {
+pub(crate) async fn a_killed_holder_of_a_slot_lets_others_in(store: TestStore) {
     let team = create(&*store, "crew").await;
     let mut holder = Other::start(Role::Hold, 0, &store, team);
     assert_eq!(holder.hear().unwrap(), "holding");
@@ -47,7 +47,7 @@ pub(crate) async fn a_killed_holder_of_a_turn_lets_others_in(store: TestStore) {
     assert_eq!(end.unwrap(), Version(2));
 }
 
-pub(crate) async fn a_stopped_holder_of_a_turn_lets_others_in(store: TestStore) {
+pub(crate) async fn a_stopped_holder_of_a_slot_lets_others_in(store: TestStore) {
     let team = create(&*store, "crew").await;
     let mut holder = Other::start(Role::Hold, 0, &store, team);
     assert_eq!(holder.hear().unwrap(), "holding");

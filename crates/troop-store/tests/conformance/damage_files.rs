@@ -1,4 +1,4 @@
-//! What a store of files says when its files are not what was written, or not ours.
+//! A store of files whose files are damaged or foreign.
 
 use std::{
     fs::{self, OpenOptions},
@@ -77,9 +77,9 @@ async fn damage_is_found_and_left_alone() {
     hint: restore the store from a backup; nothing was changed
     corrupt: the record of version 2 in `DIR/troop/teams/crew/log.jsonl` at byte 98 is damaged: its checksum does not match
     hint: restore the store from a backup; nothing was changed
-    corrupt: `DIR/troop/teams/crew/log.jsonl` is damaged: the line at byte 98 is no batch
+    corrupt: `DIR/troop/teams/crew/log.jsonl` is damaged: the line at byte 98 is not a batch
     hint: restore `DIR/troop/teams/crew` from a backup; nothing was changed
-    corrupt: `DIR/troop/teams/crew/log.jsonl` is damaged: the line at byte 98 is no batch
+    corrupt: `DIR/troop/teams/crew/log.jsonl` is damaged: the line at byte 98 is not a batch
     hint: restore `DIR/troop/teams/crew` from a backup; nothing was changed
     corrupt: `DIR/troop/teams/crew/log.jsonl` is damaged: it has 288 bytes, but 291 were committed
     hint: restore `DIR/troop/teams/crew` from a backup; nothing was changed
@@ -144,11 +144,11 @@ async fn a_whole_batch_that_missed_its_head_counts_from_the_next_append_on() {
     fs::write(folder.join("head"), head).unwrap();
     let reopened = store.reopen().await;
     assert_eq!(bodies(&*reopened, team).await.len(), 3);
-    let Appended::Behind(mut turn) = reopened.append(team, batch(3, &["6"])).await.unwrap() else {
+    let Appended::Behind(mut slot) = reopened.append(team, batch(3, &["6"])).await.unwrap() else {
         panic!("the batch is in the log")
     };
-    assert_eq!(turn.take_missed().len(), 2);
-    drop(turn);
+    assert_eq!(slot.take_missed().len(), 2);
+    drop(slot);
     assert_eq!(bodies(&*store, team).await.len(), 5);
 }
 
@@ -198,7 +198,7 @@ async fn damaged_snapshots_and_archives_are_found() {
 }
 
 #[tokio::test]
-async fn what_is_not_ours_is_refused_and_left_alone() {
+async fn a_foreign_or_newer_folder_is_refused_and_left_alone() {
     let store = files_store().await;
     let folder = store.folder().unwrap();
     for name in ["foreign", "newer", "other", "broken", "empty"] {
@@ -219,13 +219,13 @@ async fn what_is_not_ours_is_refused_and_left_alone() {
     }
     insta::assert_snapshot!(in_folder(&store, answers), @r"
     refused: `DIR/letter` is a file, not a folder
-    hint: for a database file say `--store sqlite:DIR/letter`
+    hint: for a database file use `--store sqlite:DIR/letter`
     refused: `DIR/foreign` is a folder with other things in it
-    hint: give a folder of its own: `--store files:DIR/foreign/troop`
+    hint: give a separate folder: `--store files:DIR/foreign/troop`
     refused: `DIR/newer` was written by a newer troop (schema 3, this one knows 1)
-    hint: upgrade troop: in its newest source say `cargo install --path crates/troop`
+    hint: upgrade troop: in its newest source run `cargo install --path crates/troop`
     refused: `DIR/other` is a folder with other things in it
-    hint: give a folder of its own: `--store files:DIR/other/troop`
+    hint: give a separate folder: `--store files:DIR/other/troop`
     corrupt: `DIR/broken/format.json` is damaged
     hint: restore `DIR/broken/format.json` from a backup; nothing was changed
     not found: there is no folder `DIR/none`
@@ -235,7 +235,7 @@ async fn what_is_not_ours_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_missing_folder_is_made_only_for_who_makes_a_team() {
+async fn a_missing_folder_is_made_only_for_a_new_team() {
     let store = files_store().await;
     let folder = store.folder().unwrap();
     fs::create_dir(folder.join("empty")).unwrap();

@@ -1,4 +1,4 @@
-//! What a PostgreSQL database says when it is not what was written, not ours, or away.
+//! A PostgreSQL database that is damaged, foreign or away.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn a_flipped_byte_is_found() {
 }
 
 #[tokio::test]
-async fn what_is_not_ours_is_refused() {
+async fn a_foreign_or_newer_schema_is_refused() {
     let (newer, foreign) = (postgres_store().await, postgres::database().await);
     postgres::execute(newer.url(), "UPDATE troop.format SET schema = 3").await;
     postgres::execute(foreign.url(), "CREATE SCHEMA troop; CREATE TABLE troop.teams (x int)").await;
@@ -42,14 +42,14 @@ async fn what_is_not_ours_is_refused() {
     }
     insta::assert_snapshot!(answers, @r"
     refused: `URL` was written by a newer troop (schema 3, this one knows 1)
-    hint: upgrade troop: in its newest source say `cargo install --path crates/troop`
+    hint: upgrade troop: in its newest source run `cargo install --path crates/troop`
     refused: `URL` has a schema `troop` that is another program's
-    hint: give troop a database of its own: `createdb troop`
+    hint: give troop a separate database: `createdb troop`
     ");
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_let_us_says_why() {
+async fn a_server_that_rejects_us_says_why() {
     let database = postgres::database().await;
     postgres::execute(
         database.url(),
@@ -67,7 +67,7 @@ async fn a_server_that_does_not_let_us_says_why() {
     }
     insta::assert_snapshot!(answers, @r#"
     refused: `guest` may not do this in `test_NAME`: permission denied for database test_NAME
-    hint: as its owner say `GRANT CREATE ON DATABASE "test_NAME" TO "guest"`
+    hint: as its owner run `GRANT CREATE ON DATABASE "test_NAME" TO "guest"`
     not found: there is no database `absent`
     hint: make it: `createdb absent`
     unavailable: `postgres://nobody:***@127.0.0.1:1/none` does not answer
@@ -114,7 +114,7 @@ async fn broken_connections_are_made_again() {
 }
 
 #[tokio::test]
-async fn of_many_who_make_the_schema_one_does() {
+async fn of_many_processes_that_make_the_schema_one_does() {
     let database = postgres::database().await;
     let url = StoreUrl::parse(database.url()).unwrap();
     let openers = (0..8).map(|_| {
@@ -127,7 +127,7 @@ async fn of_many_who_make_the_schema_one_does() {
 }
 
 #[tokio::test]
-async fn a_missing_schema_is_made_only_for_who_makes_a_team() {
+async fn a_missing_schema_is_made_only_for_a_new_team() {
     let database = postgres::database().await;
     let url = StoreUrl::parse(database.url()).unwrap();
     let answer = told(open(&url, Missing::Refuse).await).replace(database.url(), "URL");

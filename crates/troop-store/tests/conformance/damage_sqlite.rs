@@ -1,4 +1,4 @@
-//! What an SQLite database says when it is not what was written, or not ours.
+//! An SQLite database that is damaged or foreign.
 
 use std::{fs, os::unix::fs::FileExt, path::Path};
 
@@ -72,7 +72,7 @@ async fn a_cut_off_database_is_found() {
 }
 
 #[tokio::test]
-async fn what_is_not_ours_is_refused_and_left_alone() {
+async fn a_foreign_or_newer_database_is_refused_and_left_alone() {
     let store = sqlite_store().await;
     let folder = store.folder().unwrap();
     fs::write(folder.join("letter"), "Dear Sir or Madam, ".repeat(99)).unwrap();
@@ -101,7 +101,7 @@ async fn what_is_not_ours_is_refused_and_left_alone() {
     refused: `DIR/foreign.db` is another program's database
     hint: give another path: `--store sqlite:DIR/foreign.db.troop`
     refused: `DIR/newer.db` was written by a newer troop (schema 3, this one knows 1)
-    hint: upgrade troop: in its newest source say `cargo install --path crates/troop`
+    hint: upgrade troop: in its newest source run `cargo install --path crates/troop`
     refused: `DIR` is a folder, not a database
     hint: name a file in it: `--store sqlite:DIR/troop.db`
     not found: there is no folder `DIR/none`
@@ -110,7 +110,7 @@ async fn what_is_not_ours_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn of_many_who_make_the_database_one_does() {
+async fn of_many_threads_that_make_the_database_one_does() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("troop.db");
     let open = |_| {
@@ -125,7 +125,7 @@ async fn of_many_who_make_the_database_one_does() {
 }
 
 #[tokio::test]
-async fn a_missing_database_is_made_only_for_who_makes_a_team() {
+async fn a_missing_database_is_made_only_for_a_new_team() {
     let store = sqlite_store().await;
     let folder = store.folder().unwrap();
     let n_files = || fs::read_dir(folder).unwrap().count();

@@ -20,12 +20,12 @@ use crate::{
 /// Holds some space, to be freed when the disk is full.
 const BALLAST: &str = "ballast";
 
-/// What keeps another process from writing for ever.
+/// What stops another process from writing for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Brim {
-    /// A small disk of its own.
+    /// A separate small disk.
     Disk,
-    /// A limit to the size of its files, for machines that let nobody mount.
+    /// A limit on the size of its files, for machines that allow no mounts.
     Limit,
 }
 
@@ -50,7 +50,7 @@ impl Brim {
     }
 }
 
-/// In another process, up to its brim: fills the disk, and goes on when there is space again.
+/// Runs in another process: fills the disk, and continues when there is space again.
 pub(crate) async fn fill(store: &dyn Store, url: &str, brim: Brim) {
     let (_, path) = url.split_once(':').unwrap();
     let ballast = Path::new(path).parent().unwrap().join(BALLAST);
@@ -77,12 +77,12 @@ pub(crate) async fn fill(store: &dyn Store, url: &str, brim: Brim) {
     say("there is space again");
 }
 
-/// Finds a command that gives a process a brim, and what it said that the better ones do not work here.
+/// Finds a command that gives a process a brim, and why the better ones do not work here.
 fn find_brim(folder: &Path) -> (Brim, Vec<String>, String) {
     // A mount that only this process and its children see.
     let mount = format!("mount -t tmpfs -o size=2m troop {}", folder.display());
     let mut complaints = String::new();
-    // Root in a container may often not mount as itself, but as the root of a namespace of its own.
+    // In a container, root often may not mount, except as the root of a new namespace.
     for unshare in [&["unshare", "--mount"][..], &["unshare", "--mount", "--map-root-user"]] {
         let prefix = |script: &str| {
             [unshare, &["sh", "-c", script]]
@@ -122,7 +122,7 @@ async fn fill_a_disk(store: TestStore, wanted: &str) {
     let told = in_folder(&store, told);
     match brim {
         Brim::Disk => assert_eq!(told, wanted),
-        // SQLite does not say that it was the limit.
+        // SQLite does not report the limit as the cause.
         Brim::Limit => assert!(told.starts_with("unavailable: "), "{told}"),
     }
 }
@@ -133,18 +133,18 @@ fn is_root() -> bool {
 }
 
 #[tokio::test]
-async fn a_full_disk_holds_up_sqlite_and_breaks_nothing() {
+async fn a_full_disk_blocks_sqlite_and_breaks_nothing() {
     let wanted = "unavailable: the disk of `DIR/disk/troop` is full | hint: free some space on this disk: `df -h DIR/disk`";
     fill_a_disk(sqlite_store().await, wanted).await;
 }
 
 #[tokio::test]
-async fn a_full_disk_holds_up_files_and_breaks_nothing() {
+async fn a_full_disk_blocks_files_and_breaks_nothing() {
     let wanted = "unavailable: `DIR/disk/troop/teams/crew/log.jsonl` cannot be written: the disk is full | hint: free some space on this disk: `df -h DIR/disk/troop/teams/crew`";
     fill_a_disk(files_store().await, wanted).await;
 }
 
-/// In another process, as a user who may only read.
+/// Runs in another process, as a user that may only read.
 pub(crate) async fn visit(store: &dyn Store, team: TeamId) {
     say(&format!("{} events", bodies(store, team).await.len()));
     say(&told(store.append(team, batch(2, &["3"])).await).replace('\n', " | "));

@@ -1,4 +1,4 @@
-//! Cases in which one call goes wrong, whichever it is.
+//! Each call in turn goes wrong once.
 
 use troop_model::Version;
 use troop_store::{Appended, Archived, Batch, Snapshot, Store, StoreError, StoreResult};
@@ -66,9 +66,9 @@ async fn append_repeatedly(
     loop {
         let answer = match store.append(team, batch.clone()).await {
             Ok(Appended::Done(end)) => return end,
-            Ok(Appended::Behind(mut turn)) => {
-                batch.after = turn.take_missed().last().unwrap().version;
-                turn.append(batch.clone()).await
+            Ok(Appended::Behind(mut slot)) => {
+                batch.after = slot.take_missed().last().unwrap().version;
+                slot.append(batch.clone()).await
             }
             Err(error) => Err(error),
         };

@@ -46,13 +46,13 @@ conformance! {
         a_name_in_use_is_taken,
         a_retired_team_frees_its_name_and_stays_readable,
         a_purged_team_is_gone,
-        what_is_appended_can_be_read_from_anywhere,
+        a_log_can_be_read_from_any_version,
         bodies_come_back_byte_for_byte,
-        a_body_that_is_no_line_of_json_is_refused,
+        a_body_that_is_not_a_line_of_json_is_refused,
         a_repeated_operation_has_one_effect,
-        who_is_behind_gets_what_it_missed_and_the_turn,
-        a_dropped_turn_lets_the_next_one_in,
-        a_turn_held_for_too_long_is_taken_back,
+        a_writer_that_is_behind_gets_what_it_missed_and_the_slot,
+        a_dropped_slot_lets_the_next_writer_in,
+        a_slot_held_for_too_long_is_taken_back,
         an_append_beyond_the_end_is_corruption,
         an_unknown_team_is_not_found,
         of_many_appends_each_is_in_once,
@@ -65,11 +65,11 @@ conformance! {
     }
 }
 
-// Elsewhere only reading tells.
+// With other backends, only reading shows growth.
 conformance! {
     glances: files = files_store, sqlite = sqlite_store;
     suite {
-        a_glance_tells_of_every_growth_and_of_nothing_else,
+        a_glance_changes_with_every_growth_and_nothing_else,
     }
 }
 
@@ -92,8 +92,8 @@ conformance! {
 conformance! {
     killed: files = files_store, sqlite = sqlite_store, postgres = postgres_store;
     crash {
-        what_a_killed_writer_acknowledged_is_there,
-        a_killed_holder_of_a_turn_lets_others_in,
+        appends_that_a_killed_writer_acknowledged_survive,
+        a_killed_holder_of_a_slot_lets_others_in,
     }
 }
 
@@ -101,13 +101,13 @@ conformance! {
 conformance! {
     stopped: postgres = postgres_store;
     crash {
-        a_stopped_holder_of_a_turn_lets_others_in,
+        a_stopped_holder_of_a_slot_lets_others_in,
     }
 }
 
 conformance! {
     random: files = files_store, sqlite = sqlite_store, postgres = postgres_store;
     property {
-        any_operations_have_the_effect_that_they_have_in_memory,
+        any_operations_have_the_same_effect_as_in_memory,
     }
 }

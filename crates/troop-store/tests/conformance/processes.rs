@@ -1,4 +1,4 @@
-//! Cases with several processes. The test binary starts itself as the others.
+//! Several processes. The test binary starts itself again for each of them.
 
 use std::{
     env,
@@ -19,14 +19,14 @@ use crate::{
 
 const ROLE: &str = "TROOP_TEST_ROLE";
 
-/// What another process does.
+/// The job of another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Appends a pair of events for every line it is given.
     Follow,
     /// Appends triples of events, for as long as it lives.
     Write,
-    /// Takes the turn and keeps it.
+    /// Takes an append slot and keeps it.
     Hold,
     /// Fills its disk.
     Fill,
@@ -46,7 +46,7 @@ impl Other {
         Self::start_under(&[], role, name, store.url(), team)
     }
 
-    /// Starts it by a command that gives it other circumstances.
+    /// Starts it through a command that changes its environment.
     pub(crate) fn start_under(
         prefix: &[&str],
         role: Role,
@@ -74,7 +74,7 @@ impl Other {
         stdin.write_all("go\n".repeat(n_pairs).as_bytes()).unwrap();
     }
 
-    /// What it says next, or nothing if it has ended.
+    /// The next line that it says, or none if it has ended.
     pub(crate) fn hear(&mut self) -> Option<String> {
         let said = |line: String| line.strip_prefix("said: ").map(str::to_owned);
         self.lines.by_ref().find_map(|line| said(line.unwrap()))
@@ -103,7 +103,7 @@ pub(crate) fn say(what: &str) {
     stdout.flush().unwrap();
 }
 
-/// Not a test of its own: what the other processes do. Without a role there is nothing to do.
+/// Not a test: the other processes run this. Without a role it does nothing.
 #[tokio::test]
 async fn another_process() {
     let Some(role) = env::var_os(ROLE) else { return };

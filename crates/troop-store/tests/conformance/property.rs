@@ -23,7 +23,7 @@ enum Operation {
     Create { team: u8, name: u8, n_events: usize },
     Retire { team: u8 },
     Purge { team: u8 },
-    Append { team: u8, after: u64, operation: u8, n_events: usize, uses_turn: bool },
+    Append { team: u8, after: u64, operation: u8, n_events: usize, uses_slot: bool },
     Read { team: u8, after: u64, limit: usize },
     Save { team: u8, version: u64, archived: Vec<(u32, Option<u8>)> },
     Look { team: u8, number: u32, limit: usize },
@@ -37,8 +37,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => team().prop_map(|team| Operation::Retire { team }),
         1 => team().prop_map(|team| Operation::Purge { team }),
         12 => (team(), 0..12_u64, 0..6_u8, 1..4_usize, any::<bool>()).prop_map(
-            |(team, after, operation, n_events, uses_turn)| Operation::Append {
-                team, after, operation, n_events, uses_turn
+            |(team, after, operation, n_events, uses_slot)| Operation::Append {
+                team, after, operation, n_events, uses_slot
             }
         ),
         4 => (team(), 0..12_u64, 0..6_usize)
@@ -69,14 +69,14 @@ async fn run(store: &dyn Store, operation: &Operation) -> String {
         }
         Operation::Retire { team } => shown(store.retire(team_id(team)).await),
         Operation::Purge { team } => shown(store.purge(team_id(team)).await),
-        Operation::Append { team, after, operation, n_events, uses_turn } => {
+        Operation::Append { team, after, operation, n_events, uses_slot } => {
             let batch = batch(after, operation, n_events);
             match store.append(team_id(team), batch.clone()).await {
-                Ok(Appended::Behind(mut turn)) => {
-                    let missed = turn.take_missed();
+                Ok(Appended::Behind(mut slot)) => {
+                    let missed = slot.take_missed();
                     let after = missed.last().unwrap().version;
-                    let ended = match uses_turn {
-                        true => shown(turn.append(Batch { after, ..batch }).await),
+                    let ended = match uses_slot {
+                        true => shown(slot.append(Batch { after, ..batch }).await),
                         false => "dropped".to_owned(),
                     };
                     format!("{missed:?} {ended}")
@@ -106,7 +106,7 @@ async fn run(store: &dyn Store, operation: &Operation) -> String {
     }
 }
 
-/// Of an error only the class: each backend has its own words for the place.
+/// Shows only the class of an error, because each backend words the place differently.
 fn shown<T: std::fmt::Debug>(answer: StoreResult<T>) -> String {
     match answer {
         Ok(value) => format!("{value:?}"),
@@ -126,7 +126,7 @@ async fn agree(store: &TestStore, operations: &[Operation]) {
     }
 }
 
-pub(crate) async fn any_operations_have_the_effect_that_they_have_in_memory(store: TestStore) {
+pub(crate) async fn any_operations_have_the_same_effect_as_in_memory(store: TestStore) {
     let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &SEED);
     let operations = vec(operation(), 1..60);

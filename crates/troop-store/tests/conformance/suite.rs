@@ -102,7 +102,7 @@ pub(crate) async fn a_purged_team_is_gone(store: TestStore) {
     assert_eq!(bodies(&*store, kept).await.len(), 1);
 }
 
-pub(crate) async fn what_is_appended_can_be_read_from_anywhere(store: TestStore) {
+pub(crate) async fn a_log_can_be_read_from_any_version(store: TestStore) {
     let team = create(&*store, "crew").await;
     assert_eq!(append_at(&*store, team, batch(1, &["2", "3", "4"])).await, Version(4));
     assert_eq!(append_at(&*store, team, batch(4, &["5"])).await, Version(5));
@@ -143,7 +143,7 @@ pub(crate) async fn bodies_come_back_byte_for_byte(store: TestStore) {
     assert_eq!(read[9..], odd);
 }
 
-pub(crate) async fn a_body_that_is_no_line_of_json_is_refused(store: TestStore) {
+pub(crate) async fn a_body_that_is_not_a_line_of_json_is_refused(store: TestStore) {
     let team = create(&*store, "crew").await;
     for body in ["{\n}", "", " {}", "{} ", "{", "{} {}", "1\r"] {
         let answer = store.append(team, batch(1, &["2", body])).await;
@@ -165,29 +165,29 @@ pub(crate) async fn a_repeated_operation_has_one_effect(store: TestStore) {
     assert_eq!(bodies(&*store, team).await[1..], ["2", "3", "4"]);
 }
 
-pub(crate) async fn who_is_behind_gets_what_it_missed_and_the_turn(store: TestStore) {
+pub(crate) async fn a_writer_that_is_behind_gets_what_it_missed_and_the_slot(store: TestStore) {
     let team = create(&*store, "crew").await;
     let other = store.reopen().await;
     append_at(&*other, team, batch(1, &["2", "3"])).await;
     append_at(&*other, team, batch(3, &["4"])).await;
     let late = batch(2, &["5"]);
-    let Appended::Behind(mut turn) = store.append(team, late.clone()).await.unwrap() else {
+    let Appended::Behind(mut slot) = store.append(team, late.clone()).await.unwrap() else {
         panic!("the batch was decided on version 2")
     };
-    let missed = turn.take_missed();
+    let missed = slot.take_missed();
     assert_eq!(missed.iter().map(|entry| entry.version.0).collect::<Vec<_>>(), [3, 4]);
     let rival = JoinSet::from_iter([async move {
         let mut seen = Version(4);
         append(&*other, team, &mut seen, vec!["6".to_owned()]).await.unwrap()
     }]);
-    assert_eq!(turn.append(Batch { after: Version(4), ..late.clone() }).await.unwrap(), Version(5));
+    assert_eq!(slot.append(Batch { after: Version(4), ..late.clone() }).await.unwrap(), Version(5));
     assert_eq!(rival.join_all().await, [Version(6)]);
     let again = append_at(&*store, team, Batch { after: Version(4), ..late }).await;
     assert_eq!(again, Version(5));
     assert_eq!(bodies(&*store, team).await[1..], ["2", "3", "4", "5", "6"]);
 }
 
-pub(crate) async fn a_dropped_turn_lets_the_next_one_in(store: TestStore) {
+pub(crate) async fn a_dropped_slot_lets_the_next_writer_in(store: TestStore) {
     let team = create(&*store, "crew").await;
     append_at(&*store, team, batch(1, &["2"])).await;
     for opener in [store.store(), store.reopen().await] {
@@ -200,13 +200,13 @@ pub(crate) async fn a_dropped_turn_lets_the_next_one_in(store: TestStore) {
     assert_eq!(bodies(&*store, team).await[1..], ["2", "4", "4"]);
 }
 
-pub(crate) async fn a_turn_held_for_too_long_is_taken_back(store: TestStore) {
+pub(crate) async fn a_slot_held_for_too_long_is_taken_back(store: TestStore) {
     let team = create(&*store, "crew").await;
-    let Appended::Behind(turn) = store.append(team, batch(0, &["1"])).await.unwrap() else {
+    let Appended::Behind(slot) = store.append(team, batch(0, &["1"])).await.unwrap() else {
         panic!("the batch was decided on version 0")
     };
     assert_eq!(append_at(&*store.reopen().await, team, batch(1, &["2"])).await, Version(2));
-    let late = turn.append(batch(1, &["3"])).await;
+    let late = slot.append(batch(1, &["3"])).await;
     assert!(matches!(late, Err(StoreError::Unavailable { .. })), "{late:?}");
     assert_eq!(bodies(&*store, team).await[1..], ["2"]);
 }
@@ -310,7 +310,7 @@ pub(crate) async fn a_watch_sees_every_growth(store: TestStore) {
     }
 }
 
-pub(crate) async fn a_glance_tells_of_every_growth_and_of_nothing_else(store: TestStore) {
+pub(crate) async fn a_glance_changes_with_every_growth_and_nothing_else(store: TestStore) {
     let team = create(&*store, "crew").await;
     let watch = store.watch(team).await.unwrap();
     let mut seen = vec![watch.glance().unwrap()];

@@ -1,4 +1,4 @@
-//! What the cases have in common.
+//! Helpers of the cases.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -29,7 +29,7 @@ pub(crate) async fn create(store: &dyn Store, name: &str) -> TeamId {
     id
 }
 
-/// Appends as a board does: decides again, once, on all that it missed.
+/// Appends like a board: if it is behind, it decides once more, on everything that it missed.
 pub(crate) async fn append(
     store: &dyn Store,
     team: TeamId,
@@ -39,9 +39,9 @@ pub(crate) async fn append(
     let batch = Batch { operation: operation(), after: *seen, bodies };
     *seen = match store.append(team, batch.clone()).await? {
         Appended::Done(end) => end,
-        Appended::Behind(mut turn) => {
-            let after = turn.take_missed().last().unwrap().version;
-            turn.append(Batch { after, ..batch }).await?
+        Appended::Behind(mut slot) => {
+            let after = slot.take_missed().last().unwrap().version;
+            slot.append(Batch { after, ..batch }).await?
         }
     };
     Ok(*seen)
@@ -50,7 +50,7 @@ pub(crate) async fn append(
 pub(crate) async fn append_at(store: &dyn Store, team: TeamId, batch: Batch) -> Version {
     match store.append(team, batch).await.unwrap() {
         Appended::Done(end) => end,
-        Appended::Behind(turn) => panic!("behind: {turn:?}"),
+        Appended::Behind(slot) => panic!("behind: {slot:?}"),
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) async fn bodies(store: &dyn Store, team: TeamId) -> Vec<String> {
     entries.into_iter().map(|entry| entry.body).collect()
 }
 
-/// How long it takes until a watch tells of a growth that begins when the watch is made.
+/// How long a watch takes to report growth that begins when the watch is made.
 ///
 /// The watch is a new one, so without its bell this is never less than [`Watch::PATIENCE`].
 pub(crate) async fn notice(store: &dyn Store, team: TeamId, grow: impl Future) -> Duration {
@@ -81,12 +81,12 @@ pub(crate) async fn notice(store: &dyn Store, team: TeamId, grow: impl Future) -
     tokio::join!(seen, grow).0
 }
 
-/// A busy machine may delay some notices, but if the bell were missing even the fastest would take all the patience.
+/// A busy machine may delay some notices, but without the bell even the fastest would take the full patience.
 pub(crate) fn assert_some_are_prompt(notices: &[Duration]) {
     assert!(notices.iter().any(|notice| *notice < Watch::PATIENCE / 2), "{notices:?}");
 }
 
-/// The class, the sentence and the hint of an error, as a person reads them.
+/// The class, the text and the hint of an error, as a person reads them.
 pub(crate) fn told<T>(answer: StoreResult<T>) -> String {
     match answer.map(drop).unwrap_err() {
         StoreError::Refused { what, hint } => format!("refused: {what}\nhint: {hint}"),

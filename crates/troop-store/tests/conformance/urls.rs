@@ -1,4 +1,4 @@
-//! How stores are named.
+//! URLs of stores.
 
 use troop_store::StoreUrl;
 
@@ -31,7 +31,7 @@ fn a_url_shows_as_it_was_given_but_for_passwords() {
 }
 
 #[test]
-fn what_is_not_understood_is_explained() {
+fn a_wrong_url_is_explained() {
     let urls = [
         "troop.db",
         "sqllite:troop.db",
@@ -43,7 +43,7 @@ fn what_is_not_understood_is_explained() {
     let answers: Vec<_> = urls.into_iter().map(|url| told(StoreUrl::parse(url))).collect();
     insta::assert_snapshot!(answers.join("\n"), @r"
     refused: `troop.db` is not a store
-    hint: for a database file say `--store sqlite:troop.db`
+    hint: for a database file use `--store sqlite:troop.db`
     refused: there is no kind of store `sqllite`
     hint: did you mean `sqlite:troop.db`?
     refused: there is no kind of store `postgre`
@@ -51,9 +51,9 @@ fn what_is_not_understood_is_explained() {
     refused: there is no kind of store `ftp`
     hint: a store is `sqlite:PATH`, `files:FOLDER`, `postgres://…` or `memory:`
     refused: `sqlite:` names no path
-    hint: say where: `--store sqlite:troop.sqlite`
+    hint: give a path: `--store sqlite:troop.sqlite`
     refused: a store in memory has no path
-    hint: say `--store memory:`
+    hint: use `--store memory:`
     ");
     for url in [
         "postgres://ann:secret?secret@host:port/db",
@@ -67,6 +67,6 @@ fn what_is_not_understood_is_explained() {
     let answer = told(StoreUrl::parse("postgres://ann:secret@host/db?sslmode=maybe"));
     insta::assert_snapshot!(answer, @r"
     refused: `postgres://ann:***@host/db?sslmode=maybe` is not understood: invalid value for option `sslmode`
-    hint: say `--store postgres://USER@HOST/DATABASE`
+    hint: use `--store postgres://USER@HOST/DATABASE`
     ");
 }

@@ -1,4 +1,4 @@
-//! `spawn`: the lead lets a member work on a task.
+//! `spawn`: the lead delegates a task to a member.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,14 +13,14 @@ use crate::code::{Failure, FailureKind};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SpawnMember {
-    /// The member who is to do it
+    /// The member that should do it
     #[serde(alias = "member", alias = "to", alias = "name")]
     agent: String,
     /// The task, by its number or id, from `team_tasks`
     #[serde(default, alias = "task_id", alias = "teamTaskId")]
     #[schemars(with = "Option<String>")]
     team_task_id: Option<TaskRef>,
-    /// What the member should know besides what the task says
+    /// What the member should know besides the task's description
     #[serde(
         default,
         alias = "prompt",
@@ -41,9 +41,9 @@ impl TeamTool for SpawnMember {
     const EXAMPLE: &'static str = r#"{"agent": "ann", "team_task_id": "7"}"#;
 
     fn about(_: &Seat) -> String {
-        "Delegate a task to a member, who starts at once, in a session of its own. First create the task with team_tasks, then \
-         delegate it by its number. You need not wait or ask: the result comes to you as a message, for all that you \
-         delegated together at once, and the task is completed by itself."
+        "Delegate a task to a member, which starts at once, in a new session. First create the task with team_tasks, then \
+         delegate it by its number. Do not wait for it or poll it: the result comes to you as a message (one for everything that \
+         you delegated together), and the task is completed automatically."
             .to_owned()
     }
 
@@ -84,8 +84,8 @@ impl TeamTool for SpawnMember {
             ("started", None)
         } else {
             let note = format!(
-                "nobody is running this team, so nobody was started: the task waits until `{to}` takes it up; do not wait for its \
-                 result; a person starts it with `troop resume {} --agent external`, which leaves the lead to you",
+                "this team is not running, so `{to}` was not started: the task waits until `{to}` claims it; do not wait for its \
+                 result; a person can start the team with `troop resume {} --agent external`, which keeps you as the lead",
                 team.name
             );
             ("waiting", Some(note))

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use troop_model::{
     MemberName, Metadata, NewTask, RejectMode, Role, Status, TaskAction, TaskCommand, TaskCreation,
-    TaskFilter, TaskRef, TaskUpdate, TaskView,
+    TaskFilter, TaskRef, TaskUpdate,
 };
 
 use super::super::{
     Calls, Category, Seat, TeamTool,
     desk::{ToolDesk, read},
     input,
-    seen::TaskPageLines,
+    seen::{TaskLine, TaskPageLines},
 };
-use super::view::{BoardTask, BoardTaskInFull, SearchHit, TaskPageText};
+use super::view::{BriefTask, FullTask, SearchHit, TaskPageText};
 use crate::{
     call::{Answer, Query},
     code::{Failure, FailureKind},
@@ -31,33 +31,33 @@ const LIST_FIRST: &str = "You must check existing tasks first. Call team_tasks(a
 pub(super) struct TeamTasks {
     /// What to do
     action: String,
-    /// Which task: its number or its id. For claim, none means the next one that you can take
+    /// The task's number or id. For claim, leave it out to take the next task that you can
     #[serde(default, alias = "id", alias = "task", alias = "task_number")]
     #[schemars(with = "Option<String>")]
     task_id: Option<TaskRef>,
-    /// create, update: what it is about, in one line
+    /// create, update: the subject, in one line
     #[serde(default, alias = "title", deserialize_with = "input::said")]
     subject: Option<String>,
-    /// create, update: all that is needed to do it, and when it counts as done
+    /// create, update: everything that is needed to do it, and when it counts as done
     description: Option<String>,
     /// create, update: higher goes first
     #[serde(default, deserialize_with = "input::number")]
     priority: Option<i32>,
-    /// create (required), assign, update: the member who is to do it
+    /// create (required), assign, update: the member that should do it
     #[serde(default, alias = "agent", alias = "to", deserialize_with = "input::said")]
     assignee: Option<String>,
-    /// create, update: tasks that must be over first
+    /// create, update: tasks that must be finished first
     #[serde(default, deserialize_with = "input::several_if_given")]
     #[schemars(with = "Option<Vec<String>>")]
     blocked_by: Option<Vec<TaskRef>>,
     /// create, update: a label; `general` if not given
     #[serde(default, alias = "type", deserialize_with = "input::said")]
     task_type: Option<String>,
-    /// create, update: free data
+    /// create, update: arbitrary data
     metadata: Option<Map<String, Value>>,
-    /// create: whether somebody must approve that it starts
+    /// create: whether its start needs approval
     approve_start: Option<bool>,
-    /// complete (required), review: what came of it
+    /// complete (required), review: the result
     #[serde(default, deserialize_with = "input::said")]
     result: Option<String>,
     /// complete: the result in a few words
@@ -68,7 +68,7 @@ pub(super) struct TeamTasks {
     reason: Option<String>,
     /// reject: `cancel` ends the task, `revise` sends it back to its owner; `cancel` if not given
     mode: Option<RejectMode>,
-    /// comment, `ask_user` (required), approve: what you say
+    /// comment, `ask_user` (required), approve: the text
     #[serde(
         default,
         alias = "comment",
@@ -80,7 +80,7 @@ pub(super) struct TeamTasks {
     /// progress: 0 to 100
     #[serde(default, alias = "progress_percent", deserialize_with = "input::number")]
     percent: Option<i64>,
-    /// progress: what is being done
+    /// progress: the current step
     #[serde(default, alias = "progress_step")]
     step: String,
     /// attach: a file's path in the workspace
@@ -89,10 +89,10 @@ pub(super) struct TeamTasks {
     /// list: `active`, `in_review`, `completed`, `all`, or any status; `active` if not given
     #[serde(default, alias = "filter", deserialize_with = "input::said")]
     status: Option<String>,
-    /// search: words that the subject or the description has
+    /// search: words to find in the subject or the description
     #[serde(default, deserialize_with = "input::said")]
     query: Option<String>,
-    /// list, search: which page of 30, from 1
+    /// list, search: the page, from 1; each has 30 tasks
     #[serde(default, deserialize_with = "input::number")]
     page: Option<u32>,
 }
@@ -112,17 +112,17 @@ impl TeamTool for TeamTasks {
         let mut text = "The team's task board.".to_owned();
         if actions.contains(&TaskAction::Create) {
             text.push_str(
-                " List it before you create anything, so that nothing is there twice; every task needs an assignee. Then \
-                 delegate it with `spawn`.",
+                " List the tasks before you create one, to avoid duplicates; every task needs an assignee. Then delegate the \
+                 task with `spawn`.",
             );
         }
         if seat.role == Role::Member {
             text.push_str(
-                " Work on the task that you were given, say how far you are (progress), and complete it with its result.",
+                " Work on the task that you were given, report your progress, and complete the task with its result.",
             );
         }
         text.push_str(
-            " Completing a task that nobody holds takes it first. Of several who take a task, one gets it.\nActions: ",
+            " Completing a task that nobody holds claims it first. If several members claim a task, one gets it.\nActions: ",
         );
         let lines: Vec<_> = actions.iter().map(|action| about(*action)).collect();
         text + &lines.join("; ") + "."
@@ -143,8 +143,10 @@ impl TeamTool for TeamTasks {
             TaskAction::List => self.list(desk).await,
             TaskAction::Search => self.search(desk).await,
             TaskAction::Get => {
-                let task = desk.task(self.task(action)?).await?;
-                Ok(json!(BoardTaskInFull::from(&task)).to_string())
+                let answer = desk.answer(Query::Task { task: self.task(action)? }).await?;
+                let line = read(&answer)?;
+                let task = read(&answer)?;
+                Ok(json!(FullTask::new(&line, &task)).to_string())
             }
             TaskAction::Create => self.create(desk).await,
             TaskAction::Claim => self.claim(desk).await,
@@ -204,28 +206,30 @@ fn actions(seat: &Seat) -> Vec<TaskAction> {
 fn about(action: TaskAction) -> &'static str {
     match action {
         TaskAction::Create => "create (subject, assignee; description, priority, blocked_by)",
-        TaskAction::Claim => "claim (task_id) takes a pending task",
+        TaskAction::Claim => "claim (task_id) makes a pending task yours",
         TaskAction::Complete => "complete (task_id, result)",
         TaskAction::Cancel => "cancel (task_id, reason)",
         TaskAction::Assign => {
-            "assign (task_id, assignee) gives a pending task to a member, who starts"
+            "assign (task_id, assignee) gives a pending task to a member, which starts it"
         }
         TaskAction::List => "list (status, page)",
         TaskAction::Get => "get (task_id) shows everything about a task",
         TaskAction::Search => "search (query, page)",
         TaskAction::Approve => "approve (task_id) accepts a result that is in review",
         TaskAction::Reject => "reject (task_id, reason, mode)",
-        TaskAction::Review => "review (task_id, result) hands in a result for approval",
+        TaskAction::Review => "review (task_id, result) submits a result for approval",
         TaskAction::Comment => "comment (task_id, text)",
         TaskAction::Progress => "progress (task_id, percent, step)",
         TaskAction::Attach => "attach (task_id, path)",
-        TaskAction::Prove => "prove is for who checks results",
+        TaskAction::Prove => "prove (task_id) is for troop, which runs the checks",
         TaskAction::Update => "update (task_id, and what changes)",
-        TaskAction::AskUser => "ask_user (task_id, text) asks the person until it is cleared",
+        TaskAction::AskUser => {
+            "ask_user (task_id, text) asks the person; the question stays open until it is cleared"
+        }
         TaskAction::ClearAskUser => "clear_ask_user (task_id)",
         TaskAction::Retry => "retry (task_id) tries a failed or stale task again",
-        TaskAction::Fail => "fail (task_id, reason) says that it cannot be done",
-        TaskAction::Delete => "delete (task_id) takes a task that is over off the board",
+        TaskAction::Fail => "fail (task_id, reason) reports that it cannot be done",
+        TaskAction::Delete => "delete (task_id) removes a finished task from the board",
     }
 }
 
@@ -259,10 +263,10 @@ impl TeamTasks {
             }
         };
         let query = Query::Tasks { status, page: self.page.unwrap_or(1) };
-        let answer = desk.page(query).await?;
+        let answer = desk.answer(query).await?;
         let TaskPageLines { tasks, page, pages, version } = read(&answer)?;
         desk.note_listing(version);
-        TaskPageText { tasks: tasks.iter().map(BoardTask::from).collect(), page, pages }.told()
+        TaskPageText { tasks: tasks.iter().map(BriefTask::from).collect(), page, pages }.told()
     }
 
     async fn search<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
@@ -270,7 +274,7 @@ impl TeamTasks {
             return Err(needs(TaskAction::Search, "query"));
         };
         let query = Query::Search { text, page: self.page.unwrap_or(1) };
-        let answer = desk.page(query).await?;
+        let answer = desk.answer(query).await?;
         let TaskPageLines { tasks, page, pages, version } = read(&answer)?;
         desk.note_listing(version);
         TaskPageText { tasks: tasks.iter().map(SearchHit::from).collect(), page, pages }.told()
@@ -359,7 +363,7 @@ impl TeamTasks {
             | TaskAction::Get
             | TaskAction::Search
             | TaskAction::Prove => {
-                let message = format!("`{action}` is no change of one task");
+                let message = format!("`{action}` does not change a single task");
                 return Err(Failure::new(FailureKind::Bug, &message));
             }
         })
@@ -423,7 +427,7 @@ struct ChangeReport<'a> {
     action: TaskAction,
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<BoardTask<'a>>,
+    task: Option<BriefTask<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -434,11 +438,11 @@ struct ChangeReport<'a> {
 async fn own_task<C: Calls>(desk: &ToolDesk<'_, C>) -> Result<Option<String>, Failure> {
     for page in 1.. {
         let status = TaskFilter::Only(Status::InProgress);
-        let answer = desk.page(Query::Tasks { status, page }).await?;
+        let answer = desk.answer(Query::Tasks { status, page }).await?;
         let TaskPageLines { tasks, pages, .. } = read(&answer)?;
         let own = tasks.iter().find(|task| task.owner.as_ref() == Some(&desk.seat.member));
-        if let Some(task) = own.map(BoardTask::from) {
-            let note = Some("it is yours already, and nothing else is available to you now");
+        if let Some(task) = own.map(BriefTask::from) {
+            let note = Some("you already hold it, and nothing else is available to you now");
             let told = ChangeReport {
                 action: TaskAction::Claim,
                 success: true,
@@ -457,15 +461,14 @@ async fn own_task<C: Calls>(desk: &ToolDesk<'_, C>) -> Result<Option<String>, Fa
 
 /// The answer to a change, with the next step.
 fn told(action: TaskAction, answer: &Answer) -> String {
-    let task: Option<TaskView> =
-        answer.task.as_ref().and_then(|task| serde_json::from_str(task.get()).ok());
+    let task: Option<TaskLine<'_>> = answer.task.as_ref().and_then(|task| read(task).ok());
     let created = task.as_ref().filter(|_| action == TaskAction::Create);
     let next = created.map(|task| {
         let agent = task.assignee.as_ref().map(MemberName::as_str).unwrap_or_default();
         let id = task.number.0;
         format!("spawn(agent='{agent}', team_task_id='{id}')")
     });
-    let note = answer.events.is_empty().then_some("it was already so");
-    let task = task.as_ref().map(BoardTask::from);
+    let note = answer.events.is_empty().then_some("nothing had to change");
+    let task = task.as_ref().map(BriefTask::from);
     json!(ChangeReport { action, success: true, task, next, note }).to_string()
 }

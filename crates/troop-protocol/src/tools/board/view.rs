@@ -15,7 +15,7 @@ use crate::code::{Failure, FailureKind};
 
 /// A task in a list.
 #[derive(Debug, Serialize)]
-pub(super) struct BoardTask<'a> {
+pub(super) struct BriefTask<'a> {
     task_number: TaskNumber,
     id: Uuid,
     subject: &'a str,
@@ -32,16 +32,16 @@ pub(super) struct BoardTask<'a> {
     progress_percent: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress_step: Option<&'a str>,
-    /// What its checks said, in short.
+    /// A summary of its checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     checks: Option<String>,
 }
 
 /// A task with everything that belongs to it.
 #[derive(Debug, Serialize)]
-pub(super) struct BoardTaskInFull<'a> {
+pub(super) struct FullTask<'a> {
     #[serde(flatten)]
-    brief: BoardTask<'a>,
+    brief: BriefTask<'a>,
     description: &'a str,
     task_type: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -69,7 +69,7 @@ fn is_zero(priority: &i32) -> bool {
     *priority == 0
 }
 
-impl<'a> From<&'a TaskLine<'_>> for BoardTask<'a> {
+impl<'a> From<&'a TaskLine<'_>> for BriefTask<'a> {
     fn from(task: &'a TaskLine<'_>) -> Self {
         Self {
             task_number: task.number,
@@ -87,32 +87,15 @@ impl<'a> From<&'a TaskLine<'_>> for BoardTask<'a> {
     }
 }
 
-impl<'a> From<&'a TaskView> for BoardTask<'a> {
-    fn from(task: &'a TaskView) -> Self {
-        Self {
-            task_number: task.number,
-            id: task.id,
-            subject: &task.subject,
-            status: task.status,
-            priority: task.priority,
-            assignee: task.assignee.as_ref().map(MemberName::as_str),
-            owner_agent_id: task.owner.as_ref().map(MemberName::as_str),
-            blocked_by: &task.blocked_by,
-            progress_percent: task.progress.as_ref().map(|it| it.percent),
-            progress_step: task.progress.as_ref().map(|it| it.step.as_str()),
-            checks: in_short(task.evidence.iter().map(|it| it.exit_code)),
-        }
-    }
-}
-
-impl<'a> From<&'a TaskView> for BoardTaskInFull<'a> {
-    fn from(task: &'a TaskView) -> Self {
+impl<'a> FullTask<'a> {
+    /// Both are read from the same answer.
+    pub(super) fn new(line: &'a TaskLine<'_>, task: &'a TaskView) -> Self {
         let detail = || task.detail.iter();
         let comments = detail().flat_map(|detail| &detail.comments);
         let attachments = detail().flat_map(|detail| &detail.attachments);
         let events = detail().flat_map(|detail| &detail.events);
         Self {
-            brief: task.into(),
+            brief: line.into(),
             description: &task.description,
             task_type: &task.task_type,
             blocks: &task.blocks,
@@ -173,7 +156,7 @@ impl<T: Serialize> TaskPageText<T> {
     }
 }
 
-/// A message as its reader gets it: who says it is stamped before what is said.
+/// A message as its reader gets it, with the sender stamped before the text.
 pub(super) fn message(message: &MessageView) -> Value {
     let text = format!("[Team message from {}]: {}", message.from, message.content);
     let mut shown = json!({

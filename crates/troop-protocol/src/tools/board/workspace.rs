@@ -26,13 +26,13 @@ pub(super) struct TeamWorkspace {
     /// read, write, delete: the file, such as `notes/plan.md`
     #[serde(default, alias = "file", alias = "file_path", deserialize_with = "input::said")]
     path: Option<String>,
-    /// write: all that is to be in the file, as text
+    /// write: the whole content of the file, as text
     #[serde(default, alias = "text")]
     content: Option<String>,
-    /// read: from which character on, to go on where an answer was cut
+    /// read: the character to start at, to continue an answer that was cut
     #[serde(default)]
     offset: usize,
-    /// The task that it is about; the one that you work on if not given
+    /// The task that the files belong to; the one that you work on if not given
     #[serde(default, alias = "task")]
     #[schemars(with = "Option<String>")]
     task_id: Option<TaskRef>,
@@ -45,9 +45,9 @@ impl TeamTool for TeamWorkspace {
         r##"{"action": "write", "path": "notes/plan.md", "content": "# Plan"}"##;
 
     fn about(_: &Seat) -> String {
-        "Files that the team shares besides its repository: notes, drafts, results. list: what is there and who wrote it; \
-         read (path); write (path, content): the whole file, over what was there, which then belongs to the task that you \
-         work on; delete (path)."
+        "Files that the team shares outside its repository: notes, drafts, results. list: the files and their authors; \
+         read (path); write (path, content): replaces the whole file, which then belongs to the task that you work on; \
+         delete (path)."
             .to_owned()
     }
 

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use troop_model::{
-    Command, EXTERNAL, Hint, HintCommand, MemberName, MessageKind, NewMember, Permissions, Spawn,
+    Command, EXTERNAL, Hint, HintCommand, MemberName, MessageKind, NewMember, Outgoing,
+    Permissions, Spawn,
 };
 
 use super::super::{Calls, Category, Seat, TeamTool, ToolAudience, desk::ToolDesk, input};
@@ -22,10 +23,10 @@ const LOOKERS: [&str; 2] = ["Explore", "Plan"];
 pub(super) struct NewTeammate {
     /// Its name in the team: lower-case letters, digits, `-`, `_` and `.`
     name: String,
-    /// What it is told first. It knows nothing of your conversation, so say all that it needs
+    /// Its first instructions. It knows nothing of your conversation, so include everything that it needs
     #[serde(default, deserialize_with = "input::said")]
     prompt: Option<String>,
-    /// The agent that thinks for it; yours if not given
+    /// The agent to run; the same as yours if not given
     #[serde(
         default,
         alias = "agentType",
@@ -35,11 +36,11 @@ pub(super) struct NewTeammate {
         deserialize_with = "input::said"
     )]
     agent_type: Option<String>,
-    /// The model it asks for
+    /// The model to use
     #[serde(default, deserialize_with = "input::said")]
     model: Option<String>,
-    /// What it may do without asking: `plan` (read only until you approve its plan), `default`, `acceptEdits`; yours if not
-    /// given, and never more than yours
+    /// What it may do without asking: `plan` (read only until you approve its plan), `default`, `acceptEdits`; the same as
+    /// you if not given, and never more than you
     #[serde(default, deserialize_with = "input::said")]
     mode: Option<String>,
     /// What it is good at, in a few words
@@ -74,7 +75,7 @@ pub(super) async fn spawn<C: Calls>(
             let resume = HintCommand::troop("resume").team(name).words(["--agent", EXTERNAL]);
             let hint = Hint::from("ask the person to run ")
                 .and_run(resume)
-                .and(", which starts teammates and leaves the lead to you");
+                .and(", which starts teammates and keeps you as the lead");
             Err(failure.with_hint(hint))
         }
         Err(failure) if failure.hint.is_none() && failure.kind == FailureKind::Conflict => {
@@ -119,13 +120,13 @@ async fn spawned<C: Calls>(desk: &ToolDesk<'_, C>, new: NewTeammate) -> Result<S
     if is_external {
         return Ok(format!(
             "{name}@{team} is run by another program, and was not started from here.{} Talk to it with SendMessage, give it tasks \
-             with TaskUpdate; what it says comes to you as messages.",
+             with TaskUpdate; its answers come to you as messages.",
             if has_prompt { " It finds the prompt in its inbox." } else { "" }
         ));
     }
     Ok(format!(
-        "Spawned successfully.\nagent_id: {name}@{team}\nname: {name}\nteam_name: {team}\nIt works on its own now; what it \
-         says comes to you as messages."
+        "Spawned successfully.\nagent_id: {name}@{team}\nname: {name}\nteam_name: {team}\nIt works on its own now; its \
+         messages come to you."
     ))
 }
 
@@ -141,9 +142,9 @@ impl TeamTool for SpawnTeammate {
     const EXAMPLE: &'static str = r#"{"name": "ann", "prompt": "You work on the API. Claim tasks from the board.", "mode": "plan"}"#;
 
     fn about(_: &Seat) -> String {
-        "Start a teammate: an agent of its own that works beside you, takes tasks from the board and sends messages. It does \
-         not see your conversation. A teammate that stopped is started again under its name. Only work on a task of the \
-         board becomes part of the project: create a task for whatever is to be kept."
+        "Start a teammate: a separate agent that works in parallel, claims tasks from the board and sends messages. It does \
+         not see your conversation. Use the name of a stopped teammate to start it again. Only work on a task of the board \
+         becomes part of the project: create a task for everything that should be kept."
             .to_owned()
     }
 
@@ -159,21 +160,21 @@ pub(super) struct AgentTool {
     /// The teammate's name
     #[serde(default, deserialize_with = "input::said")]
     name: Option<String>,
-    /// What it is told first. It knows nothing of your conversation, so say all that it needs
+    /// Its first instructions. It knows nothing of your conversation, so include everything that it needs
     prompt: String,
-    /// What it is to do, in a few words
+    /// Its work, in a few words
     #[serde(default, deserialize_with = "input::said")]
     description: Option<String>,
-    /// The agent that thinks for it; yours if not given
+    /// The agent to run; the same as yours if not given
     #[serde(default, deserialize_with = "input::said")]
     subagent_type: Option<String>,
-    /// The model it asks for
+    /// The model to use
     #[serde(default, deserialize_with = "input::said")]
     model: Option<String>,
-    /// What it may do without asking: `plan`, `default`, `acceptEdits`; yours if not given
+    /// What it may do without asking: `plan`, `default`, `acceptEdits`; the same as you if not given
     #[serde(default, deserialize_with = "input::said")]
     mode: Option<String>,
-    /// Accepted and not used: a session has one team, its teammates run beside it, each where the team says
+    /// Accepted and not used: a session has one team, which decides where its teammates run
     #[serde(rename = "team_name")]
     #[schemars(skip)]
     _team_name: Option<Value>,
@@ -236,15 +237,14 @@ impl TeamTool for ShutdownTeammate {
     const EXAMPLE: &'static str = r#"{"name": "ann", "reason": "the work is done"}"#;
 
     fn about(_: &Seat) -> String {
-        "Ask a teammate to stop. It finishes its task, then agrees, or says why not; the answer comes as a message."
+        "Ask a teammate to stop. It finishes its task, then agrees or says why not; its answer comes to you as a message."
             .to_owned()
     }
 
     async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let to = short_name(&self.name).to_owned();
         let content = self.reason.unwrap_or_default();
-        message::send(desk, MessageKind::ShutdownRequest, message::DraftMessage::new(to, content))
-            .await
+        message::send(desk, Outgoing::new(to, MessageKind::ShutdownRequest, content)).await
     }
 }
 
@@ -257,7 +257,7 @@ mod tests {
     use super::permissions;
 
     #[test]
-    fn every_mode_of_other_programs_is_one_that_allows_no_more() {
+    fn modes_of_other_programs_map_to_ones_that_allow_no_more() {
         for (word, wanted) in [
             ("plan", Permissions::Plan),
             ("default", Permissions::Default),

@@ -30,13 +30,13 @@ pub(super) struct TaskCreate {
     /// What the task is about, in one line
     #[serde(alias = "title")]
     subject: String,
-    /// What is to be done, and when it counts as done
+    /// What to do, and when it counts as done
     #[serde(default)]
     description: String,
     /// The subject while it is being done, as in "Writing the API"
     #[serde(default, rename = "activeForm", deserialize_with = "input::said")]
     active_form: Option<String>,
-    /// The teammate for whom the task is reserved; whoever is free if not given
+    /// The teammate that the task is reserved for; any free teammate if not given
     #[serde(
         default,
         alias = "assignee",
@@ -59,7 +59,7 @@ pub(super) struct TaskCreate {
     /// Higher goes first; 0 if not given
     #[serde(default, deserialize_with = "input::number")]
     priority: Option<i32>,
-    /// Free data
+    /// Arbitrary data
     #[serde(default)]
     metadata: Map<String, Value>,
 }
@@ -75,8 +75,8 @@ impl TeamTool for TaskCreate {
     }
 
     fn about(_: &Seat) -> String {
-        "Put a task on the team's board. One piece of work that one teammate can finish by itself; say in the description \
-         all that is needed to do it. Look at the board with TaskList first, so that nothing is there twice."
+        "Put a task on the team's board: one piece of work that one teammate can finish alone. The description must say \
+         everything that is needed to do it. Look at the board with TaskList first, to avoid duplicates."
             .to_owned()
     }
 
@@ -96,7 +96,8 @@ impl TeamTool for TaskCreate {
         };
         let answer = desk.change_task(TaskCommand::Create(new)).await?;
         let task = answer.task.and_then(|task| serde_json::from_str::<TaskView>(task.get()).ok());
-        let task = task.ok_or_else(|| Failure::new(FailureKind::Bug, "the task is not shown"))?;
+        let task =
+            task.ok_or_else(|| Failure::new(FailureKind::Bug, "the answer shows no task"))?;
         Ok(format!("Task {} created successfully: {}", hash(task.number), task.subject))
     }
 }
@@ -105,10 +106,10 @@ impl TeamTool for TaskCreate {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TaskListTool {
-    /// `active`, `completed`, `all`, or a status; the whole board if not given, or what is active where that is too long
+    /// `active`, `completed`, `all`, or a status; if not given, the whole board, or only active tasks if it is too long
     #[serde(default, deserialize_with = "input::said")]
     status: Option<String>,
-    /// Which page of 30, from 1
+    /// The page, from 1; each has 30 tasks
     #[serde(default, deserialize_with = "input::number")]
     page: Option<u32>,
 }
@@ -119,8 +120,8 @@ impl TeamTool for TaskListTool {
     const EXAMPLE: &'static str = r#"{"status": "active", "page": 1}"#;
 
     fn about(_: &Seat) -> String {
-        "List the tasks of the team's board: number, status, subject, who has it, what it waits for. A task that is pending, \
-         nobody's and not blocked can be taken with TaskUpdate; take lower numbers first."
+        "List the tasks of the team's board: number, status, subject, owner, and what blocks them. A task that is pending, has \
+         no owner and is not blocked can be claimed with TaskUpdate; take lower numbers first."
             .to_owned()
     }
 
@@ -135,12 +136,12 @@ impl TeamTool for TaskListTool {
         };
         let number = self.page.unwrap_or(1);
         let status = filter.unwrap_or(TaskFilter::All);
-        let answer = desk.page(Query::Tasks { status, page: number }).await?;
+        let answer = desk.answer(Query::Tasks { status, page: number }).await?;
         let page: TaskPageLines<'_> = read(&answer)?;
         if filter.is_none() && page.pages > 1 {
             // Finished tasks must not hide the next open ones.
             let status = TaskFilter::Active;
-            let answer = desk.page(Query::Tasks { status, page: number }).await?;
+            let answer = desk.answer(Query::Tasks { status, page: number }).await?;
             return Ok(listed(read(&answer)?));
         }
         Ok(listed(page))
@@ -198,7 +199,7 @@ impl TeamTool for TaskGet {
     const EXAMPLE: &'static str = r#"{"taskId": "1"}"#;
 
     fn about(_: &Seat) -> String {
-        "Everything about one task: description, owner, what it waits for, result, what its checks said, and comments."
+        "Show everything about one task: description, owner, what blocks it, result, results of its checks, and comments."
             .to_owned()
     }
 

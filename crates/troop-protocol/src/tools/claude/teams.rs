@@ -25,7 +25,7 @@ pub(super) struct TeamCreate {
     team_name: String,
     /// What the team is for
     description: Option<String>,
-    /// Accepted and not used: what thinks for the lead is known
+    /// Accepted and not used: the lead's agent is known
     #[serde(rename = "agent_type", alias = "agentType")]
     #[schemars(skip)]
     _agent_type: Option<String>,
@@ -42,7 +42,7 @@ impl TeamTool for TeamCreate {
         r#"{"team_name": "shop", "description": "Build the checkout page"}"#;
 
     fn about(_: &Seat) -> String {
-        "Make a team that you lead: a shared task board and a mailbox. A session has one team at a time. Then put work on \
+        "Create a team that you lead: a shared task board and a mailbox. A session has one team at a time. Then put work on \
          the board with TaskCreate and start teammates with SpawnTeammate."
             .to_owned()
     }
@@ -78,7 +78,7 @@ impl TeamTool for TeamCreate {
 
 /// Whether nothing has happened in a team yet, so that it counts as new.
 async fn is_fresh<C: Calls>(desk: &ToolDesk<'_, C>, team: &ToolTeam) -> Result<bool, Failure> {
-    let answer = desk.page(Query::Tasks { status: TaskFilter::All, page: 1 }).await?;
+    let answer = desk.answer(Query::Tasks { status: TaskFilter::All, page: 1 }).await?;
     let TaskPageLines { tasks, .. } = read(&answer)?;
     Ok(team.members.len() == 1 && tasks.is_empty())
 }
@@ -137,8 +137,8 @@ impl TeamTool for CleanupTeam {
     const EXAMPLE: &'static str = "{}";
 
     fn about(_: &Seat) -> String {
-        "Take the team away when its work is over, with its board and mailbox. Refused while a teammate is at work: ask \
-         each to stop with ShutdownTeammate first and wait for its answer."
+        "Delete the team with its board and mailbox when its work is over. Refused while a teammate is running: first ask each \
+         to stop with ShutdownTeammate and wait for its answer."
             .to_owned()
     }
 

@@ -15,7 +15,7 @@ use crate::code::{Failure, FailureKind};
 pub const NO_RESULT: &str = "completed; no result was given";
 
 /// The hint for a member that may not change the description of a task.
-const INSTEAD: &str = "Say how your own task stands by `status` alone, what came of it by `result`, and tell the lead by SendMessage what else is to be known";
+const INSTEAD: &str = "Report on your own task with `status` and `result` alone, and tell the lead everything else with SendMessage";
 
 /// Input of `TaskUpdate`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -24,13 +24,12 @@ pub(super) struct TaskUpdateTool {
     /// The task's number
     #[serde(rename = "taskId", alias = "task_id", alias = "id")]
     task: TaskText,
-    /// `in_progress` takes the task, `completed` says that it is done, `pending` gives it back, `deleted` takes it off the
-    /// board
+    /// `in_progress` claims the task, `completed` finishes it, `pending` gives it back, `deleted` removes it from the board
     #[serde(default, deserialize_with = "wanted")]
     #[schemars(with = "Option<String>")]
     #[schemars(extend("enum" = ["pending", "in_progress", "completed", "deleted"]))]
     status: Option<WantedStatus>,
-    /// Who is to have it: your own name takes it, the lead gives it to another; empty for nobody
+    /// The new owner: your own name claims it; the lead may name another member; empty for nobody
     #[serde(
         default,
         alias = "assignedTo",
@@ -40,7 +39,7 @@ pub(super) struct TaskUpdateTool {
     )]
     #[schemars(with = "Option<String>")]
     owner: Option<Option<String>>,
-    /// What came of it, for `completed`: what was done, where, and what others should know
+    /// The result, for `completed`: what you did, where, and what others should know
     #[serde(default, deserialize_with = "input::said")]
     result: Option<String>,
     /// A new subject
@@ -68,7 +67,7 @@ pub(super) struct TaskUpdateTool {
         deserialize_with = "input::several"
     )]
     add_blocked_by: Vec<TaskText>,
-    /// Free data to merge in; null takes a key away
+    /// Data to merge in; null removes a key
     metadata: Option<Map<String, Value>>,
 }
 
@@ -147,9 +146,9 @@ impl TeamTool for TaskUpdateTool {
         r#"{"taskId": "1", "status": "completed", "result": "API in src/api.rs, tests pass"}"#;
 
     fn about(_: &Seat) -> String {
-        "Change a task: take it before you work on it (status in_progress), complete it with its result when it is fully \
-         done, give it to a teammate (owner), make it wait for others (addBlockedBy). Taking is safe: of several who try, one \
-         gets it, and the others are told who has it."
+        "Change a task: claim it before you work on it (status in_progress), complete it with its result when it is fully \
+         done, give it to a teammate (owner), make it wait for others (addBlockedBy). Claiming is safe: if several members try, \
+         one gets the task, and the others learn who has it."
             .to_owned()
     }
 
@@ -230,7 +229,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
                     let message = format!("{}: `{shown}`", failure.message);
                     return Err(Failure { message, ..failure }.with_hint(INSTEAD));
                 }
-                // It only shows while the task is in progress; nobody misses it.
+                // It is only shown while the task is in progress, so it does not matter.
                 if named != [UpdatedField::ActiveForm] {
                     self.notes.push(format!("Not changed: `{shown}` ({failure}). {INSTEAD}."));
                 }

@@ -19,7 +19,7 @@ async fn list(hand: &Hand) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_task_is_created_for_somebody_after_the_board_was_listed() {
+async fn creating_a_task_needs_an_assignee_and_a_listed_board() {
     let stage = Stage::new(Dialect::Board).await;
     let lead = stage.hand("lead");
     let told = lead.told("team_tasks", json!({"action": "create", "subject": "A"})).await;
@@ -61,7 +61,7 @@ async fn of_two_turns_that_list_at_once_one_creates() {
 }
 
 #[tokio::test]
-async fn tasks_that_one_turn_creates_in_parallel_do_not_stand_in_each_others_way() {
+async fn one_turn_can_create_tasks_in_parallel() {
     let stage = Stage::new(Dialect::Board).await;
     let lead = stage.hand("lead");
     list(&lead).await;
@@ -98,7 +98,7 @@ async fn every_action_does_what_it_says() {
     let review = json!({"action": "review", "task_id": 1, "result": "r"});
     assert_eq!(status(&ann, review).await, "in_review");
     assert_eq!(status(&lead, json!({"action": "approve", "task_id": 1})).await, "completed");
-    // Nobody holds it: completing takes it first.
+    // Nobody holds it: completing claims it first.
     let complete = json!({"action": "complete", "task_id": 2, "result": "r"});
     assert_eq!(status(&ann, complete).await, "completed");
     let assign = json!({"action": "assign", "task_id": 3, "assignee": "bob"});
@@ -123,9 +123,9 @@ async fn every_action_does_what_it_says() {
 }
 
 #[tokio::test]
-async fn of_two_who_complete_a_task_that_nobody_holds_one_does() {
+async fn of_two_members_that_complete_an_unclaimed_task_one_succeeds() {
     let stage = Stage::new(Dialect::Claude).await;
-    // In the other dialect every task is for somebody.
+    // In the other dialect every task has an assignee.
     stage.hand("lead").ok("TaskCreate", json!({"subject": "A", "description": "a"})).await;
     let stage = Stage { dialect: Dialect::Board, ..stage };
     let (ann, bob) = (stage.hand("ann"), stage.hand("bob"));
@@ -134,11 +134,11 @@ async fn of_two_who_complete_a_task_that_nobody_holds_one_does() {
         tokio::join!(ann.run("team_tasks", complete.clone()), bob.run("team_tasks", complete));
     assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
     let late = one.err().or(other.err()).unwrap().for_model();
-    assert!(late.contains("completed"), "it was late, and nothing else is wrong: {late}");
+    assert!(late.contains("completed"), "being late is the only problem: {late}");
 }
 
 #[tokio::test]
-async fn who_asks_for_work_and_has_some_gets_that() {
+async fn a_member_that_asks_for_work_gets_the_task_it_already_holds() {
     let stage = Stage::new(Dialect::Board).await;
     let (lead, ann, bob) = (stage.hand("lead"), stage.hand("ann"), stage.hand("bob"));
     let claim = json!({"action": "claim"});
@@ -149,7 +149,7 @@ async fn who_asks_for_work_and_has_some_gets_that() {
     lead.ok("team_tasks", json!({"action": "assign", "task_id": 1, "assignee": "ann"})).await;
     let own = ann.json("team_tasks", claim.clone()).await;
     assert_eq!((&own["task"]["task_number"], &own["task"]["subject"]), (&json!(1), &json!("A")));
-    assert_eq!(own["note"], "it is yours already, and nothing else is available to you now");
+    assert_eq!(own["note"], "you already hold it, and nothing else is available to you now");
     let nothing = bob.told("team_tasks", claim).await;
     assert!(nothing.starts_with("nothing is available for `bob` now"), "{nothing}");
 }
@@ -219,7 +219,7 @@ async fn lists_have_pages_and_long_texts_are_cut() {
     let found = lead.json("team_tasks", json!({"action": "search", "query": "t31"})).await;
     let snippet = found["tasks"][0]["snippet"].as_str().unwrap();
     let cut = |text: &str, n_chars: usize| text.chars().take(n_chars).collect::<String>();
-    assert_eq!(cut(snippet, 499), cut(&long, 499), "what there is, up to 500 characters");
+    assert_eq!(cut(snippet, 499), cut(&long, 499), "the first 500 characters");
     assert_eq!(
         snippet.trim_end_matches('…').trim_end().len(),
         long.get(..500).unwrap().trim_end().len()
@@ -249,7 +249,7 @@ async fn mail_is_stamped_and_read_once() {
 }
 
 #[tokio::test]
-async fn a_delegation_names_a_task_or_is_told_which_there_are() {
+async fn a_delegation_without_a_task_lists_the_pending_ones() {
     let stage = Stage::new(Dialect::Board).await;
     let (lead, ann) = (stage.hand("lead"), stage.hand("ann"));
     list(&lead).await;
@@ -265,7 +265,7 @@ async fn a_delegation_names_a_task_or_is_told_which_there_are() {
     assert_eq!((&said["status"], &said["task_number"]), (&json!("waiting"), &json!(1)));
     let note = said["note"].as_str().unwrap();
     assert!(
-        note.contains("nobody was started")
+        note.contains("`ann` was not started")
             && note.contains("`troop resume crew --agent external`")
     );
     let task = lead.json("team_tasks", json!({"action": "get", "task_id": 1})).await;
@@ -273,7 +273,7 @@ async fn a_delegation_names_a_task_or_is_told_which_there_are() {
 }
 
 #[tokio::test]
-async fn a_delegation_says_that_somebody_starts_only_where_somebody_leads() {
+async fn a_delegation_starts_a_member_only_in_a_running_team() {
     let stage = Stage::new(Dialect::Board).await.led().await;
     let lead = stage.hand("lead");
     list(&lead).await;
@@ -283,7 +283,7 @@ async fn a_delegation_says_that_somebody_starts_only_where_somebody_leads() {
 }
 
 #[tokio::test]
-async fn files_of_the_workspace_are_shared_and_belong_to_what_is_worked_on() {
+async fn workspace_files_are_shared_and_belong_to_the_current_task() {
     let stage = Stage::new(Dialect::Board).await;
     let (lead, ann) = (stage.hand("lead"), stage.hand("ann"));
     list(&lead).await;
@@ -321,7 +321,7 @@ async fn a_long_file_is_read_in_pieces() {
 }
 
 #[tokio::test]
-async fn nobody_gets_out_of_the_workspace_and_is_told_how_to_stay_in_it() {
+async fn a_path_out_of_the_workspace_is_refused_with_a_hint() {
     let stage = Stage::new(Dialect::Board).await;
     let ann = stage.hand("ann");
     let outside = json!({"action": "read", "path": "../secret"});

@@ -158,7 +158,7 @@ async fn a_lead_starts_teammates_by_three_names() {
 }
 
 #[tokio::test]
-async fn a_teammate_that_another_program_is_gets_its_prompt_as_mail() {
+async fn a_teammate_run_by_another_program_gets_its_prompt_as_mail() {
     let stage = Stage::new(Dialect::Claude).await.led().await;
     let lead = stage.hand("lead");
     lead.ok("SpawnTeammate", json!({"name": "pat", "agent_type": "external"})).await;
@@ -178,7 +178,7 @@ async fn a_teammate_that_another_program_is_gets_its_prompt_as_mail() {
 }
 
 #[tokio::test]
-async fn without_anybody_who_leads_nobody_is_started() {
+async fn no_teammate_is_started_in_a_team_that_does_not_run() {
     let stage = Stage::new(Dialect::Claude).await;
     let told = stage.hand("lead").told("SpawnTeammate", json!({"name": "carol"})).await;
     assert!(told.starts_with("nobody is running this team\nhint: "), "{told}");
@@ -198,7 +198,7 @@ async fn a_session_has_one_team() {
 }
 
 #[tokio::test]
-async fn a_teammate_has_no_team_of_its_own() {
+async fn a_teammate_cannot_manage_teams_or_members() {
     let stage = Stage::new(Dialect::Claude).await;
     let ann = stage.hand("ann");
     for (tool, input) in [
@@ -231,7 +231,7 @@ async fn a_long_board_is_listed_in_pages_with_open_tasks_first() {
 }
 
 #[tokio::test]
-async fn a_member_says_how_its_task_stands_whatever_else_it_may_not_say() {
+async fn a_member_can_set_the_status_even_if_its_other_changes_are_refused() {
     let stage = Stage::new(Dialect::Claude).await;
     let (lead, ann) = (stage.hand("lead"), stage.hand("ann"));
     lead.ok("TaskCreate", json!({"subject": "A"})).await;
@@ -245,7 +245,7 @@ async fn a_member_says_how_its_task_stands_whatever_else_it_may_not_say() {
     }
     let told = ann.told("TaskUpdate", alone).await;
     let why = "`ann` may not change tasks; the lead or a person may: `description`, `metadata`";
-    assert!(told.starts_with(why) && told.contains("by `status` alone"), "{told}");
+    assert!(told.starts_with(why) && told.contains("`status` and `result` alone"), "{told}");
     let told = ann.ok("TaskUpdate", done).await;
     assert!(told.starts_with("Updated task #1 status\nNot changed: `description`, `metadata` ("));
     let seen = lead.ok("TaskGet", json!({"taskId": "1"})).await;

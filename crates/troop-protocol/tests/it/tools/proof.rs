@@ -1,4 +1,4 @@
-//! Whoever judges a result by tools sees what its checks said.
+//! An approver sees the results of checks.
 
 use serde_json::json;
 use troop_model::{
@@ -17,7 +17,7 @@ fn evidence(command: &str, exit_code: i32, tail: &str) -> Evidence {
     Evidence { command, exit_code, tail, commit: Some(COMMIT.to_owned()), at, took_ms: 40 }
 }
 
-/// A team with a task whose two checks ran; one of them said a great deal.
+/// A team with a task whose two checks ran; one of them printed a lot.
 async fn checked(dialect: Dialect) -> Stage {
     let stage = Stage::new(dialect).await;
     let task = NewTask {
@@ -41,7 +41,7 @@ async fn checked(dialect: Dialect) -> Stage {
 }
 
 #[tokio::test]
-async fn a_board_shows_what_checks_said() {
+async fn the_board_dialect_shows_the_results_of_checks() {
     let stage = checked(Dialect::Board).await;
     let lead = stage.hand("lead");
     let page = lead.json("team_tasks", json!({"action": "list"})).await;
@@ -57,7 +57,7 @@ async fn a_board_shows_what_checks_said() {
 }
 
 #[tokio::test]
-async fn the_tools_of_claude_show_what_checks_said() {
+async fn the_claude_dialect_shows_the_results_of_checks() {
     let stage = checked(Dialect::Claude).await;
     let lead = stage.hand("lead");
     let list = lead.ok("TaskList", json!({})).await;
@@ -71,7 +71,7 @@ async fn the_tools_of_claude_show_what_checks_said() {
 }
 
 #[tokio::test]
-async fn what_nobody_checked_says_why() {
+async fn waived_checks_show_the_reason() {
     let stage = checked(Dialect::Claude).await;
     let waived = Some("the machine is on fire".to_owned());
     let (task, evidence) = (TaskNumber(1).into(), Vec::new());

@@ -1,4 +1,4 @@
-//! Wrong calls: each is told so that the next one can be right.
+//! Wrong calls: each error helps the model to make a valid call next.
 
 use serde_json::json;
 use troop_model::Dialect;
@@ -72,7 +72,7 @@ async fn a_wrong_input_names_the_field_and_shows_an_example() {
 }
 
 #[tokio::test]
-async fn a_missing_field_is_missed_by_the_action_that_needs_it() {
+async fn a_field_that_an_action_needs_is_named_if_missing() {
     let stage = Stage::new(Dialect::Board).await;
     let lead = stage.hand("lead");
     for (input, field) in [
@@ -96,7 +96,7 @@ async fn a_missing_field_is_missed_by_the_action_that_needs_it() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_names_the_one_that_was_meant() {
+async fn an_unknown_tool_suggests_the_nearest_one() {
     let stage = Stage::new(Dialect::Claude).await;
     let ann = stage.hand("ann");
     for (name, hint) in [
@@ -128,7 +128,7 @@ async fn an_object_that_comes_as_text_is_read_as_the_object() {
 }
 
 #[tokio::test]
-async fn what_was_meant_all_the_same_is_understood() {
+async fn lenient_spellings_are_understood() {
     let stage = Stage::new(Dialect::Board).await;
     let lead = stage.hand("lead");
     lead.ok("team_tasks", json!({"action": "list", "page": "1"})).await;
@@ -148,7 +148,7 @@ async fn what_was_meant_all_the_same_is_understood() {
 }
 
 #[tokio::test]
-async fn an_input_that_is_wrong_for_an_action_is_shown_one_for_that_action() {
+async fn a_wrong_input_shows_an_example_of_the_same_action() {
     let stage = Stage::new(Dialect::Board).await;
     let lead = stage.hand("lead");
     let wrong = json!({"action": "progress", "task_id": "1", "percent": "half"});
@@ -159,11 +159,11 @@ async fn an_input_that_is_wrong_for_an_action_is_shown_one_for_that_action() {
     );
     let told = lead.told("team_tasks", json!({"action": "list", "colour": "red"})).await;
     assert!(told.contains("the fields are `action`, `task_id`, `subject`, "), "{told}");
-    assert!(!told.contains("progress_percent"), "what is only understood is not shown: {told}");
+    assert!(!told.contains("progress_percent"), "aliases are not shown: {told}");
 }
 
 #[tokio::test]
-async fn what_the_board_refuses_says_what_to_do_next() {
+async fn a_refusal_by_the_board_suggests_the_next_step() {
     let stage = Stage::new(Dialect::Board).await;
     let (lead, ann) = (stage.hand("lead"), stage.hand("ann"));
     lead.ok("team_tasks", json!({"action": "list"})).await;
@@ -213,7 +213,7 @@ async fn what_the_board_refuses_says_what_to_do_next() {
 }
 
 #[tokio::test]
-async fn what_is_said_under_two_names_is_said_twice() {
+async fn a_field_under_two_names_is_given_twice() {
     let stage = Stage::new(Dialect::Board).await;
     let both = json!({"member": "zed", "agent": "command", "team_task_id": "1"});
     let told = stage.hand("lead").told("spawn", both).await;
