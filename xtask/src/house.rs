@@ -89,7 +89,7 @@ const ONLY_IN: [(&str, &[&str]); 17] = [
     ("memmap2", &["troop-store"]),
     ("notify", &["troop-runtime", "troop-store", "troop", "troop-bench"]),
     ("rmcp", &["troop", "troop-bench"]),
-    ("toml_edit", &["troop"]),
+    ("toml_edit", &["troop-app"]),
     ("schemars", &["troop-model", "troop-protocol", "troop-app"]),
     ("tokio-tungstenite", &["troop"]),
     (

@@ -9,11 +9,13 @@
 pub mod agents;
 mod error;
 pub mod hint;
+pub mod mcp_client;
 pub mod prove;
 pub mod story;
 pub mod surroundings;
 pub mod team;
 pub mod text;
+pub mod token;
 pub mod trust;
 pub mod whole_file;
 

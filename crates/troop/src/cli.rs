@@ -18,7 +18,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use troop_app::surroundings::Choices;
 use troop_model::TaskRef;
 
-pub(crate) use mcp::{InstallArgs, McpArgs, McpClient, McpCommand};
+pub(crate) use mcp::{InstallArgs, McpArgs, McpCommand};
 pub(crate) use member::{LinkArgs, MemberCommand};
 pub(crate) use message::MessageCommand;
 pub(crate) use observe::ObserveArgs;

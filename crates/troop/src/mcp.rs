@@ -4,7 +4,6 @@
 //! without sessions.
 
 pub(crate) mod http;
-pub(crate) mod install;
 mod news;
 mod prompts;
 mod resources;
