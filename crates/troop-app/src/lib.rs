@@ -10,6 +10,7 @@ pub mod agents;
 mod error;
 pub mod hint;
 pub mod mcp_client;
+pub mod observing;
 pub mod prove;
 pub mod story;
 pub mod surroundings;

@@ -23,13 +23,16 @@ pub(crate) use detail::{message, task_detail, team_status, used};
 pub(crate) use event::event;
 pub(crate) use graph::{Node, dot, graph, graph_json};
 pub(crate) use live::{Recent, Screen, live};
-pub(crate) use observed::{Seen, Told, observed, observed_screen};
+pub(crate) use observed::{Seen, observed, observed_line, observed_screen};
 pub(crate) use profile::profile;
 pub(crate) use story::story_line;
-pub(crate) use summary::{summary, summary_json};
+pub(crate) use summary::summary;
 pub(crate) use table::table;
 pub(crate) use transcript::transcript;
-pub(crate) use troop_app::text::{clean, one_line};
+pub(crate) use troop_app::{
+    story::summary_json,
+    text::{clean, one_line},
+};
 
 /// Text that takes at most `width` columns; `…` stands for what is missing.
 pub(crate) fn fit(text: &str, width: usize) -> String {

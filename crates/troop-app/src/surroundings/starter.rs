@@ -3,7 +3,7 @@
 use std::fs;
 
 use troop_model::LEAD_ALIASES;
-use troop_process::children;
+use troop_process::{ProcessStat, children};
 
 use super::Choices;
 use crate::{Error, Result};
@@ -33,7 +33,7 @@ impl Starter {
             let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
             found = Self::read(&environment).or(found);
             let Some(above) =
-                ProcessStat::read(id).map(|stat| stat.above).filter(|above| *above > 0)
+                ProcessStat::read(id).map(|stat| stat.parent).filter(|parent| *parent > 0)
             else {
                 break;
             };
@@ -104,35 +104,11 @@ fn is_started_by(lead: u32, id: u32, environment: &[u8]) -> bool {
     is_marked && own.group == id && own.session == above.session
 }
 
-/// What `/proc` says about a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProcessStat {
-    /// Whether it has ended and nobody has waited for it (a zombie).
-    pub is_dead: bool,
-    /// Its parent, which started or adopted it.
-    above: u32,
-    group: u32,
-    session: u32,
-}
-
-impl ProcessStat {
-    #[must_use]
-    pub fn read(id: u32) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // The program's name can contain anything, but it ends with the last bracket.
-        let (_, rest) = stat.rsplit_once(')')?;
-        let mut words = rest.split_whitespace();
-        let is_dead = words.next()? == "Z";
-        let mut number = || words.next()?.parse().ok();
-        Some(Self { is_dead, above: number()?, group: number()?, session: number()? })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     //! Finding the starter in an environment.
 
-    use super::{ProcessStat, Starter, children};
+    use super::Starter;
 
     #[test]
     fn who_started_something_is_told_by_all_its_marks_or_not_at_all() {
@@ -147,9 +123,5 @@ mod tests {
         ] {
             assert_eq!(Starter::read(part), None, "a person may set them by hand");
         }
-        let own = std::process::id();
-        let above = std::os::unix::process::parent_id();
-        assert_eq!(ProcessStat::read(own).map(|it| (it.is_dead, it.above)), Some((false, above)));
-        assert!(children(above).contains(&own), "{:?}", children(above));
     }
 }

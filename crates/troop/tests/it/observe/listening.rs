@@ -112,7 +112,7 @@ async fn a_message_that_nobody_could_take_is_told_of() {
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     let warning =
-        "warning: the agent said more than 256 MiB at once, so its connection was closed\n";
+        "warning: the agent sent a message of more than 256 MiB, so its connection was closed\n";
     assert_eq!(said, warning);
 }
 
@@ -143,7 +143,7 @@ async fn who_dials_in_while_another_is_heard_is_told_so_and_who_says_good_bye_he
     let told = second.next().await.unwrap().unwrap();
     let Message::Close(Some(frame)) = told else { panic!("{told:?}") };
     assert_eq!(frame.code, CloseCode::Again);
-    assert_eq!(frame.reason, "another agent is heard now; dial again when it has ended");
+    assert_eq!(frame.reason, "another agent is connected; try again when it has ended");
     first.send(Message::text("{}")).await.unwrap();
     first.close(None).await.unwrap();
     let heard = first.next().await.unwrap().unwrap();
