@@ -1,6 +1,6 @@
-//! `troop --mode teammate`: this process thinks for one member, and its lead speaks to it over standard input and output.
+//! `troop --mode teammate`: runs the agent of one member. Its lead talks to it over standard input and output.
 //!
-//! A lead starts many of these, so nothing is read or built here that a teammate does not need.
+//! A lead starts many of these processes, so this reads and builds only what a teammate needs.
 
 mod arguments;
 mod memory;
@@ -19,7 +19,7 @@ use crate::{
 };
 use arguments::TeammateArguments;
 
-/// What shells say of a process that was told to end: 128 and the number of the signal.
+/// The exit code after SIGTERM, as shells have it: 128 and the number of the signal.
 const TERMINATED: u8 = 128 + 15;
 
 /// Serves a lead, if that is what the arguments ask for.
@@ -83,7 +83,7 @@ fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
             }
         }
     })?;
-    // A thread that still reads the input must not keep the process.
+    // A thread that still reads the input must not keep the process alive.
     runtime.shutdown_background();
     end_descendants();
     Ok(match exit {
@@ -93,7 +93,7 @@ fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
     })
 }
 
-/// A lead that says what cannot be done says it again the next time, so this is no failure that may pass.
+/// Wrong use, because another start with the same arguments would fail in the same way.
 fn wrong_use(error: &anyhow::Error) -> anyhow::Error {
     Usage::new(format!("{error:#}"), arguments::HINT).into()
 }

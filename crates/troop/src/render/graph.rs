@@ -1,4 +1,4 @@
-//! What waits for what, drawn with characters or for Graphviz.
+//! The dependencies between tasks, drawn with characters or for Graphviz.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ impl Node {
     }
 }
 
-/// A tree for each task that waits for nothing; what waits for several is drawn under the last of them.
+/// A tree for each task without dependencies. A task with several dependencies is drawn under the last of them.
 pub(crate) fn graph(nodes: &[Node], width: usize) -> String {
     let by_number: BTreeMap<TaskNumber, &Node> =
         nodes.iter().map(|node| (node.number, node)).collect();
@@ -71,7 +71,7 @@ pub(crate) fn graph(nodes: &[Node], width: usize) -> String {
     drawing.text
 }
 
-/// Deeper than this the drawing no longer moves to the right: a long chain must not become a wide page.
+/// Deeper branches are no longer indented: a long chain must not become a wide page.
 const MAX_DEPTH: usize = 24;
 
 struct Drawing<'a> {
@@ -100,7 +100,7 @@ impl Drawing<'_> {
                 if branch.is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
             let Some(node) = self.by_number.get(&branch.child).copied() else { continue };
             let margin = &branch.margin;
-            // Each task is drawn in full once, under the last that it waits for.
+            // Each task is drawn in full once, under its last dependency.
             if node.waits_for.last() == Some(&branch.parent) {
                 let room = self.width.saturating_sub(margin.chars().count() + arm.chars().count());
                 let label = format!("{}{}", node.label(room), also(node, branch.parent));

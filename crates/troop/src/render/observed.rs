@@ -8,7 +8,8 @@ use troop_observe::{
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    BOLD, DIM, Recent, Screen, fit, one_line, pad, paint, second, status_icon, status_style,
+    BOLD, DIM, Recent, Screen, fit, live::add, one_line, pad, paint, second, status_icon,
+    status_style,
 };
 
 /// One line of what happens in a team.
@@ -66,13 +67,6 @@ pub(crate) fn observed_screen(seen: &Seen<'_>, recent: &Recent, screen: Screen) 
 fn narrow(line: &str, width: usize) -> String {
     let plain = anstream::adapter::strip_str(line).to_string();
     if plain.width() <= width { line.to_owned() } else { fit(&plain, width) }
-}
-
-fn add(lines: &mut Vec<String>, more: Vec<String>) {
-    if !more.is_empty() {
-        lines.push(String::new());
-        lines.extend(more);
-    }
 }
 
 fn headline(team: &ObservedTeam, note: &str, width: usize) -> String {
