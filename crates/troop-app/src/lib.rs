@@ -14,6 +14,7 @@ pub mod observing;
 pub mod prove;
 pub mod story;
 pub mod surroundings;
+pub mod task_graph;
 pub mod team;
 pub mod text;
 pub mod token;

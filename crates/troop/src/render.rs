@@ -21,7 +21,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 pub(crate) use board::{Row, board};
 pub(crate) use detail::{message, task_detail, team_status, used};
 pub(crate) use event::event;
-pub(crate) use graph::{Node, dot, graph, graph_json};
+pub(crate) use graph::{dot, graph};
 pub(crate) use live::{Recent, Screen, live};
 pub(crate) use observed::{Seen, observed, observed_line, observed_screen};
 pub(crate) use profile::profile;
