@@ -1,4 +1,4 @@
-"""A lead that was written without troop: it speaks the teammate's table, and nothing else."""
+"""A lead that shares no code with troop: it only speaks the documented protocol of teammates."""
 
 import json
 import subprocess
