@@ -105,10 +105,7 @@ fn a_demo_without_python_explains_what_to_install() {
 fn the_demo_redraws_one_screen_on_a_terminal() {
     let troop = Troop::new();
     let line = format!("stty rows 24 cols 80; {} demo", env!("CARGO_BIN_EXE_troop"));
-    let mut command = Command::new("script");
-    command.args(["-qec", &line, "/dev/null"]).current_dir(troop.folder());
-    command.env("TROOP_HOME", troop.folder().join("home")).env("TMPDIR", troop.folder());
-    let output = command.output().unwrap();
+    let output = troop.on_terminal(&line).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let screen = String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n");
     assert!(screen.contains("\u{1b}[K\n"), "lines are drawn over");

@@ -25,6 +25,17 @@ when mail * from user
     wait for mail *failed after* from system
 "#;
 
+/// The script of a lead with one task, which runs a command.
+fn one_task(command: &str) -> String {
+    let task = json!({"subject": "one", "description": command});
+    format!(
+        "when mail * from user\n    call task/create {task}\n    wait until all tasks are done\n"
+    )
+}
+
+/// The command that runs such a team.
+const RUN: &str = "--team crew run 'write' --agent script:lead.script -m ann=command";
+
 /// A repository whose lead follows a script.
 pub(crate) fn repository(script: &str) -> Troop {
     let troop = Troop::new();
@@ -120,15 +131,8 @@ when mail * from user
 
 #[test]
 fn a_task_that_a_person_completes_without_a_lead_is_merged_by_the_next_lead() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "echo 1 > one; touch ../begun; sleep 600"}
-    wait until all tasks are done
-"#;
-    let troop = repository(script);
-    let mut lead = Printing::new(
-        troop.start("--team crew run 'write' --agent script:lead.script -m ann=command"),
-    );
+    let troop = repository(&one_task("echo 1 > one; touch ../begun; sleep 600"));
+    let mut lead = Printing::new(troop.start(RUN));
     lead.wait_for("task-1 goes to ann");
     let worktree = || {
         let mut teams = fs::read_dir(troop.folder().join("home/teams")).unwrap().flatten();
@@ -197,7 +201,7 @@ fn configured_checks_apply_to_every_team_of_the_project() {
 #[test]
 fn unmerged_work_is_listed_and_rescued() {
     let troop = repository(FAIL_HALFWAY);
-    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command --set retry_backoff_seconds=0");
+    let run = troop.run(&format!("{RUN} --set retry_backoff_seconds=0"));
     assert_ne!(run.code, 0, "the task is not done: {}", run.out);
     let doctor = troop.run("doctor").out;
     assert!(doctor.contains("unmerged work of ann on task-1 in "), "{doctor}");
@@ -273,7 +277,7 @@ when mail * from user
     fs::write(folder.join(".gitignore"), "home/\n.troop/store/\n").unwrap();
     commit_all(&troop);
     troop.succeed("team create other");
-    troop.succeed("--team crew run 'write' --agent script:lead.script -m ann=command");
+    troop.succeed(RUN);
     let task = troop.json("--team crew task get 1");
     assert!(task["result"].as_str().unwrap().contains(r#""subject":"one""#), "{task:#}");
     let messages = troop.json("--team crew message read --all");
@@ -314,8 +318,7 @@ when mail * from user
 #[test]
 fn erasing_a_team_removes_its_files_unless_they_hold_work() {
     let troop = repository(FAIL_HALFWAY);
-    let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
-    assert_eq!(troop.run(&format!("--team crew {run}")).code, 1);
+    assert_eq!(troop.run(&format!("{RUN} --set max_attempts=1")).code, 1);
     let id = troop.json("team show crew")["id"].as_str().unwrap().to_owned();
     let folder = troop.folder().join("home/teams").join(&id);
     let (code, err) = troop.refused("team delete crew --purge");
@@ -374,13 +377,8 @@ fn simultaneous_runs_in_one_folder_get_different_names() {
 
 #[test]
 fn a_team_whose_folders_cannot_be_removed_is_not_erased() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "echo 1 > one; git worktree lock ."}
-    wait until all tasks are done
-"#;
-    let troop = repository(script);
-    troop.succeed("--team crew run 'write' --agent script:lead.script -m ann=command");
+    let troop = repository(&one_task("echo 1 > one; git worktree lock ."));
+    troop.succeed(RUN);
     let (_, err) = troop.refused("team delete crew --purge");
     assert!(err.starts_with("error: team `crew` cannot be erased: `git worktree remove "), "{err}");
     assert!(
@@ -395,15 +393,10 @@ when mail * from user
 
 #[test]
 fn doctor_offers_to_drop_a_superseded_attempt_first() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "test -e ../once && echo 1 > one || { touch ../once; echo half > half; exit 1; }"}
-    wait until all tasks are done
-"#;
-    let troop = repository(script);
-    troop.succeed(
-        "--team crew run 'write' --agent script:lead.script -m ann=command --set retry_backoff_seconds=0",
-    );
+    let troop = repository(&one_task(
+        "test -e ../once && echo 1 > one || { touch ../once; echo half > half; exit 1; }",
+    ));
+    troop.succeed(&format!("{RUN} --set retry_backoff_seconds=0"));
     let doctor = troop.run("doctor").out;
     assert!(doctor.contains("; ann completed task-1 without it\n"), "{doctor}");
     let (_, fix) = doctor.split_once("  drop it: `").unwrap();
@@ -421,13 +414,10 @@ when mail * from user
 
 #[test]
 fn work_on_other_branches_and_in_the_stash_is_listed_with_commands() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "own=$(git branch --show-current); git checkout -q -b its-own; echo 1 > one; git add one; git commit -q -m own; git checkout -q $own; echo 2 > two; git add --all; git stash -q"}
-    wait until all tasks are done
-"#;
-    let troop = repository(script);
-    troop.succeed("--team crew run 'write' --agent script:lead.script -m ann=command");
+    let troop = repository(&one_task(
+        "own=$(git branch --show-current); git checkout -q -b its-own; echo 1 > one; git add one; git commit -q -m own; git checkout -q $own; echo 2 > two; git add --all; git stash -q",
+    ));
+    troop.succeed(RUN);
     let doctor = troop.run("doctor").out;
     assert!(doctor.contains("work that ann put on another branch: its-own\n"), "{doctor}");
     assert!(doctor.contains("work that ann left in `git stash`: stash@{0}\n"), "{doctor}");
@@ -444,13 +434,8 @@ when mail * from user
 
 #[test]
 fn ignored_files_are_named_at_the_end_with_their_place() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "mkdir home; echo precious > home/out"}
-    wait until all tasks are done
-"#;
-    let troop = repository(script);
-    let run = troop.succeed("--team crew run 'write' --agent script:lead.script -m ann=command");
+    let troop = repository(&one_task("mkdir home; echo precious > home/out"));
+    let run = troop.succeed(RUN);
     let says = "not merged, because git ignores it: `home/` of ann; kept in ";
     let (_, place) = run.out.split_once(says).unwrap_or_else(|| panic!("{}", run.out));
     let place = Path::new(place.lines().next().unwrap());
@@ -467,8 +452,7 @@ when mail * from user
     wait for mail *failed after* from system
 "#;
     let troop = repository(script);
-    let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
-    let run = troop.run(&format!("--team crew {run}"));
+    let run = troop.run(&format!("{RUN} --set max_attempts=1"));
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.out.contains("your folder is now a separate repository"), "{}", run.out);
     troop.refused("team delete crew --purge");
@@ -492,9 +476,7 @@ const SLOW: &str = r#"touch home/begun; until test -e home/go; do :; done; cat"#
 fn stopping_a_team_lands_its_work_first() {
     let troop = repository("when started\n    log here\n");
     let folder = troop.folder();
-    let mut team = Printing::new(
-        troop.start("--team crew run 'write' --agent script:lead.script -m ann=command --keep"),
-    );
+    let mut team = Printing::new(troop.start(&format!("{RUN} --keep")));
     team.wait_for("leads");
     troop.ok("task create one --description 'echo 1 > one.slow' --assignee ann");
     team.wait_for("task-1 is merged into troop/crew");

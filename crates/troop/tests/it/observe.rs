@@ -7,7 +7,7 @@ mod stopping;
 use std::{
     fs::{self, File, OpenOptions},
     io::{Read as _, Write as _},
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
 use rustix::{
@@ -133,11 +133,7 @@ fn a_resized_screen_is_redrawn_from_the_top() {
          stty rows 12 cols 50; cat more >> 47.ndjson; read key; kill $!; wait; true",
         env!("CARGO_BIN_EXE_troop")
     );
-    let mut command = Command::new("script");
-    command.args(["-qec", &line, "/dev/null"]).current_dir(troop.folder());
-    command.env("TROOP_HOME", troop.folder().join("home")).env("SHELL", "/bin/sh");
-    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut terminal = command.spawn().unwrap();
+    let mut terminal = troop.on_terminal(&line).spawn().unwrap();
     let mut keyboard = terminal.stdin.take().unwrap();
     let mut screen = Printing::new(terminal);
     screen.wait_for("Task B");

@@ -85,6 +85,13 @@ async fn all_end(mark: Mark) {
     wait_for("no process is left", async || mark.processes().is_empty().then_some(())).await;
 }
 
+/// Kills the lead of the only team, and waits until everything that ran for it has ended.
+async fn kill(team: Printing, troop: &Troop) {
+    let mark = processes(troop);
+    team.signal(Signal::KILL);
+    all_end(mark).await;
+}
+
 fn statuses(troop: &Troop) -> Vec<String> {
     let tasks = troop.json("task list --status all");
     let tasks = tasks["tasks"].as_array().unwrap().clone();
@@ -195,9 +202,7 @@ async fn a_killed_lead_ends_its_team_and_resume_continues() {
     let team = at_work(&troop);
     let mark = processes(&troop);
     assert!(mark.processes().len() >= 4, "two teammates, two shells");
-    team.signal(Signal::KILL);
-    all_end(mark).await;
-    drop(team);
+    kill(team, &troop).await;
     // No member counts as alive, and nobody leads.
     assert!(
         members(&troop).iter().all(|(_, state)| state == "crashed"),
@@ -220,10 +225,7 @@ async fn a_killed_lead_ends_its_team_and_resume_continues() {
 async fn a_team_whose_lead_was_killed_can_be_deleted() {
     let troop = project(WAIT);
     let team = at_work(&troop);
-    let mark = processes(&troop);
-    team.signal(Signal::KILL);
-    all_end(mark).await;
-    drop(team);
+    kill(team, &troop).await;
     assert_eq!(troop.ok("team delete crew"), "deleted team crew\n");
 }
 
@@ -235,8 +237,7 @@ async fn commands_of_a_killed_leads_agent_end_with_it() {
     wait_for("the lead runs something", async || begun.exists().then_some(())).await;
     let mark = processes(&troop);
     assert!(!mark.processes().is_empty(), "it has the mark of its lead");
-    team.signal(Signal::KILL);
-    all_end(mark).await;
+    kill(team, &troop).await;
 }
 
 #[test]

@@ -130,6 +130,16 @@ impl Troop {
         Run::new(child.wait_with_output().unwrap())
     }
 
+    /// A command that runs a shell line on a terminal.
+    pub(crate) fn on_terminal(&self, line: &str) -> Command {
+        let mut command = Command::new("script");
+        command.args(["-qec", line, "/dev/null"]).current_dir(self.folder());
+        command.env("TROOP_HOME", self.folder().join("home")).env("TMPDIR", self.folder());
+        command.env("USER", "pat").env("SHELL", "/bin/sh");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
     /// Starts the program and leaves it running.
     pub(crate) fn start(&self, line: &str) -> Child {
         let words = split(line);

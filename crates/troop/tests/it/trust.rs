@@ -1,10 +1,6 @@
 //! Trust in what a project's own files run, and the switches of its configuration.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt as _,
-    process::{Command, Stdio},
-};
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use serde_json::{Value, json};
 
@@ -41,11 +37,7 @@ fn standing(troop: &Troop) -> String {
 /// Runs the program on a terminal and types an answer.
 fn on_a_terminal(troop: &Troop, arguments: &str, typed: &str) -> String {
     let line = format!("{} {arguments}", env!("CARGO_BIN_EXE_troop"));
-    let mut command = Command::new("script");
-    command.args(["-qec", &line, "/dev/null"]).current_dir(troop.folder());
-    command.env("TROOP_HOME", troop.folder().join("home")).env("USER", "pat");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut script = command.spawn().unwrap();
+    let mut script = troop.on_terminal(&line).spawn().unwrap();
     std::io::Write::write_all(script.stdin.as_mut().unwrap(), typed.as_bytes()).unwrap();
     let output = script.wait_with_output().unwrap();
     assert!(output.status.success());

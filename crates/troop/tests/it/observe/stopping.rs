@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::Write as _,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     time::Duration,
 };
 
@@ -97,11 +97,7 @@ fn the_last_screen_stays_and_the_terminal_is_restored() {
          echo \"code $?\"; [ \"$before\" = \"$(stty -g)\" ] && echo as before",
         env!("CARGO_BIN_EXE_troop")
     );
-    let mut command = Command::new("script");
-    command.args(["-qec", &line, "/dev/null"]).current_dir(troop.folder());
-    command.env("TROOP_HOME", troop.folder().join("home")).env("SHELL", "/bin/sh");
-    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut terminal = command.spawn().unwrap();
+    let mut terminal = troop.on_terminal(&line).spawn().unwrap();
     let mut keyboard = terminal.stdin.take().unwrap();
     let mut screen = Printing::new(terminal);
     screen.wait_for("Task B");

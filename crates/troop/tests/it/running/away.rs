@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use troop_testkit::wait_for;
 
-use super::{WAIT, all_end, at_work, processes, project, write};
+use super::{WAIT, at_work, kill, project, write};
 use crate::troop::Troop;
 
 #[tokio::test]
@@ -42,10 +42,7 @@ async fn a_stopped_lead_is_named_with_the_ways_out() {
 async fn without_a_lead_no_member_is_asked_to_stop() {
     let troop = project(WAIT);
     let team = at_work(&troop);
-    let mark = processes(&troop);
-    team.signal(Signal::KILL);
-    all_end(mark).await;
-    drop(team);
+    kill(team, &troop).await;
     for line in ["member stop ann", "member interrupt ann"] {
         let (code, err) = troop.refused(line);
         let says = "error: teammate `ann` is not running; it is crashed\n";

@@ -1,8 +1,6 @@
 //! Teammates that wait for approval of a plan, and what else ends the wait.
 
-use rustix::process::Signal;
-
-use super::{all_end, members, processes, project, start, write};
+use super::{kill, members, project, start, write};
 use crate::troop::{Printing, Troop};
 
 /// A lead with one task.
@@ -87,10 +85,7 @@ fn an_interrupted_teammates_question_is_withdrawn() {
 async fn questions_end_with_a_killed_lead() {
     let troop = project(ONE);
     let team = planning(&troop);
-    let mark = processes(&troop);
-    team.signal(Signal::KILL);
-    all_end(mark).await;
-    drop(team);
+    kill(team, &troop).await;
     asks_nothing(&troop);
 }
 

@@ -159,6 +159,5 @@ fn a_teammates_later_success_makes_up_for_its_failure() {
     let ann =
         "when mail *look*\n    run cat nothing-here\nwhen mail *wave*\n    message user bye\n";
     write(&troop, "ann.script", ann);
-    let run =
-        troop.succeed("--team crew run hi --agent script:lead.script -m ann=script:ann.script");
+    troop.succeed("--team crew run hi --agent script:lead.script -m ann=script:ann.script");
 }
