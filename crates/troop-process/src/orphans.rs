@@ -1,4 +1,4 @@
-//! Orphans: processes whose parent has ended. This process adopts those of its descendants and reaps them.
+//! Processes that outlive their parent: a process adopts what its own children leave behind, and reaps it.
 
 use std::{collections::BTreeSet, convert::Infallible, time::Duration};
 
@@ -10,24 +10,24 @@ use tokio::{
 
 use crate::{Below, ProcessStat, children};
 
-/// How long the code that started a child has to wait for it before the child counts as an orphan.
+/// How long the code that started a child has to wait for it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// From now on adopts the orphans below this process, so that the system can still tell who started them, and reaps those
-/// that end. Never returns.
+/// Adopts whatever is left behind below this process from now on, so that the system can still tell which process started it,
+/// and reaps those that die. Never ends.
 pub async fn adopt_orphans() -> Infallible {
-    // If the system cannot do that, `init` adopts them as usual.
-    let ended =
+    // On a system that cannot do that, orphans belong to nobody, as usual.
+    let heard =
         signal(SignalKind::child()).ok().filter(|_| set_child_subreaper(Some(getpid())).is_ok());
-    let Some(mut ended) = ended else { return std::future::pending().await };
-    while ended.recv().await.is_some() {
-        let before = zombies();
+    let Some(mut heard) = heard else { return std::future::pending().await };
+    while heard.recv().await.is_some() {
+        let before = dead();
         if before.is_empty() {
             continue;
         }
         sleep(PATIENCE).await;
-        // Children that we started ourselves have been waited for by now.
-        for id in before.intersection(&zombies()) {
+        // The code that starts a child waits for it at once, so these are orphans.
+        for id in before.intersection(&dead()) {
             let Some(id) = i32::try_from(*id).ok().and_then(Pid::from_raw) else { continue };
             // Somebody may have waited for it meanwhile.
             let (Ok(_) | Err(_)) = waitpid(Some(id), WaitOptions::NOHANG);
@@ -36,13 +36,13 @@ pub async fn adopt_orphans() -> Infallible {
     std::future::pending().await
 }
 
-/// Kills everything below this process, which must have started without children.
-pub fn end_descendants() {
+/// Kills every descendant of this process, which must have begun without any.
+pub fn end_orphans() {
     Below::of(std::process::id()).kill();
 }
 
 /// Children that have ended and that nobody has waited for.
-fn zombies() -> BTreeSet<u32> {
+fn dead() -> BTreeSet<u32> {
     let is_dead = |id: &u32| ProcessStat::read(*id).is_some_and(|stat| stat.is_dead);
     children(std::process::id()).into_iter().filter(is_dead).collect()
 }

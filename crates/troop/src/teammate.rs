@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 use troop_agent::{Exit, Finder, TeammateOptions, Workplace};
 use troop_app::agents::thinking::ThinkingPlace;
-use troop_process::{adopt_orphans, end_descendants};
+use troop_process::{adopt_orphans, end_orphans};
 
 use crate::{
     environment,
@@ -85,7 +85,7 @@ fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
     })?;
     // A thread that still reads the input must not keep the process alive.
     runtime.shutdown_background();
-    end_descendants();
+    end_orphans();
     Ok(match exit {
         Exit::Shutdown | Exit::LeadGone => ExitCode::SUCCESS,
         Exit::Terminated => ExitCode::from(TERMINATED),

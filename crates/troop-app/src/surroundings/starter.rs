@@ -33,7 +33,7 @@ impl Starter {
             let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
             found = Self::read(&environment).or(found);
             let Some(above) =
-                ProcessStat::read(id).map(|stat| stat.parent).filter(|parent| *parent > 0)
+                ProcessStat::read(id).map(|stat| stat.above).filter(|above| *above > 0)
             else {
                 break;
             };
@@ -108,7 +108,7 @@ fn is_started_by(lead: u32, id: u32, environment: &[u8]) -> bool {
 mod tests {
     //! Finding the starter in an environment.
 
-    use super::Starter;
+    use super::{ProcessStat, Starter, children};
 
     #[test]
     fn who_started_something_is_told_by_all_its_marks_or_not_at_all() {
@@ -123,5 +123,9 @@ mod tests {
         ] {
             assert_eq!(Starter::read(part), None, "a person may set them by hand");
         }
+        let own = std::process::id();
+        let above = std::os::unix::process::parent_id();
+        assert_eq!(ProcessStat::read(own).map(|it| (it.is_dead, it.above)), Some((false, above)));
+        assert!(children(above).contains(&own), "{:?}", children(above));
     }
 }
