@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: the targets that every test run tries for a moment, for longer.
+//! `cargo xtask fuzz`: runs the fuzz targets, which every test run tries for a moment, for longer.
 
 use anyhow::{Context as _, Result, bail};
 
@@ -25,7 +25,7 @@ pub(crate) fn run() -> Result<()> {
             _ => bail!("usage: cargo xtask fuzz [TARGET] [--seconds N] [--seed S]"),
         }
     }
-    // One seed alone is one case.
+    // A seed without a time is a single case.
     let seconds = seconds.or_else(|| seed.is_none().then(|| SECONDS.to_owned()));
     let mut environment = Vec::new();
     environment.extend(seconds.as_deref().map(|it| ("TROOP_FUZZ_SECONDS", it)));

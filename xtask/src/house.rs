@@ -28,6 +28,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
         &[
             "troop-agent",
             "troop-model",
+            "troop-observe",
             "troop-process",
             "troop-protocol",
             "troop-runtime",
@@ -87,9 +88,9 @@ const ONLY_IN: [(&str, &[&str]); 17] = [
     ("tokio-rustls", &["troop-agent"]),
     ("base64", &["troop-protocol"]),
     ("memmap2", &["troop-store"]),
-    ("notify", &["troop-runtime", "troop-store", "troop", "troop-bench"]),
+    ("notify", &["troop-runtime", "troop-store", "troop-app", "troop-bench"]),
     ("rmcp", &["troop", "troop-bench"]),
-    ("toml_edit", &["troop"]),
+    ("toml_edit", &["troop-app"]),
     ("schemars", &["troop-model", "troop-protocol", "troop-app"]),
     ("tokio-tungstenite", &["troop"]),
     (

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test         install what is missing, then format, lints and all tests
        cargo xtask campaign     real teams under random faults; [--minutes N] [--seed S] [--store sqlite|files|postgres]
-       cargo xtask fuzz         any bytes for all that reads what others wrote; [TARGET] [--seconds N] [--seed S]
-       cargo xtask map          every source file with what it is for, as a tree; [CRATE]
+       cargo xtask fuzz         random bytes for everything that reads foreign input; [TARGET] [--seconds N] [--seed S]
+       cargo xtask map          every source file with its purpose, as a tree; [CRATE]
        cargo xtask measure      the numbers that the house rules limit; [--places] [PART-OF-A-PATH]";
 
 fn main() -> ExitCode {

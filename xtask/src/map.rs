@@ -1,4 +1,4 @@
-//! `cargo xtask map [CRATE]`: every source file with its first line, as a tree.
+//! `cargo xtask map [CRATE]`: every source file with its purpose, as a tree.
 
 use std::{
     fs, io,
@@ -75,7 +75,7 @@ mod tests {
     use super::map;
 
     #[test]
-    fn a_module_stands_above_its_files_with_what_each_is_for() {
+    fn a_module_is_listed_above_its_files_with_their_purposes() {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("small/src");
         fs::create_dir_all(source.join("board")).unwrap();

@@ -13,33 +13,32 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::run;
 
-/// Type names that may stand for more than one type: a crate may have its own, and the context tells which one is
-/// meant.
+/// Type names that several crates may use: the context shows which one is meant.
 pub(crate) const MAY_REPEAT: [&str; 2] = ["Error", "Options"];
 
-/// A type with more fields than this should be grouped by what belongs together.
+/// A type with more fields should be split by what belongs together.
 pub(crate) const MAX_FIELDS: usize = 20;
-/// A type with more methods than this, over all `impl` blocks of a crate, should be several.
+/// A type with more methods, over all `impl` blocks of a crate, should be several types.
 pub(crate) const MAX_METHODS: usize = 60;
 
 /// Crates whose code only tests use.
 const TEST_CRATES: [&str; 1] = ["troop-testkit"];
 
-/// Where something stands in the code.
+/// A place in the code.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SourceLine {
     pub(crate) file: String,
     pub(crate) line: usize,
 }
 
-/// Something that was counted.
+/// One thing that was counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
     pub(crate) name: String,
     pub(crate) at: SourceLine,
 }
 
-/// The fields or methods of a type.
+/// The number of fields or methods of a type.
 #[derive(Clone, Debug)]
 pub(crate) struct Members {
     pub(crate) name: String,
@@ -47,7 +46,7 @@ pub(crate) struct Members {
     pub(crate) count: usize,
 }
 
-/// What was found in the product's code, without tests.
+/// The measurements of the product's code, without tests.
 #[derive(Debug, Default)]
 pub(crate) struct Measurements {
     /// Lines of each crate.
@@ -61,9 +60,9 @@ pub(crate) struct Measurements {
     pub(crate) multi_lets: Vec<Finding>,
     /// Functions that take a tuple.
     pub(crate) tuple_parameters: Vec<Finding>,
-    /// Functions that are named as questions, but change something or give no answer.
+    /// Functions with the name of a predicate that change something or return no `bool`.
     pub(crate) predicates: Vec<Finding>,
-    /// What `troop-app` does that belongs to a surface.
+    /// Uses of a surface's functions in `troop-app`.
     pub(crate) surface_in_app: Vec<Finding>,
 }
 
@@ -85,13 +84,13 @@ impl Measurements {
         self.lines.values().sum()
     }
 
-    /// Names that wrongly stand for more than one type.
+    /// Names that more than one type has, except the permitted ones.
     pub(crate) fn repeated_names(&self) -> Vec<(&String, &Vec<SourceLine>)> {
         let repeated = self.types.iter().filter(|(_, at)| at.len() > 1);
         repeated.filter(|(name, _)| !MAY_REPEAT.contains(&name.as_str())).collect()
     }
 
-    /// The share of type names that stand for more than one type.
+    /// The share of type names that more than one type has.
     pub(crate) fn repeated_percent(&self) -> f64 {
         100.0 * self.repeated_names().len() as f64 / self.types.len().max(1) as f64
     }
@@ -100,12 +99,12 @@ impl Measurements {
         1_000.0 * self.multi_lets.len() as f64 / self.n_lines().max(1) as f64
     }
 
-    /// Types with more fields than a number, the largest first.
+    /// Types with more than `most` fields, the largest first.
     pub(crate) fn fields_over(&self, most: usize) -> Vec<&Members> {
         largest(self.fields.iter().filter(|it| it.count > most).collect())
     }
 
-    /// Types with more methods than a number, the largest first.
+    /// Types with more than `most` methods, the largest first.
     pub(crate) fn methods_over(&self, most: usize) -> Vec<&Members> {
         largest(self.methods.values().filter(|it| it.count > most).collect())
     }
@@ -164,7 +163,7 @@ pub(crate) fn run() -> Result<()> {
     run::print(&report.text())
 }
 
-/// How the numbers are shown.
+/// The output of `cargo xtask measure`.
 struct MeasureReport {
     found: Measurements,
     with_places: bool,
@@ -180,7 +179,7 @@ impl MeasureReport {
         self.section(&mut text, &format!("{} lines", found.n_lines()), crates);
         let repeated = found.repeated_names();
         let title = format!(
-            "{} of {} type names stand for more than one type ({:.1}%)",
+            "{} of {} type names are used more than once ({:.1}%)",
             repeated.len(),
             found.types.len(),
             found.repeated_percent()
@@ -198,8 +197,8 @@ impl MeasureReport {
         self.section(&mut text, &title, found.multi_lets.iter().map(Finding::to_string));
         for (findings, what) in [
             (&found.tuple_parameters, "functions with tuple parameters"),
-            (&found.predicates, "predicates that change something or give no answer"),
-            (&found.surface_in_app, "places where `troop-app` does what belongs to a surface"),
+            (&found.predicates, "predicates that change something or return no `bool`"),
+            (&found.surface_in_app, "places where `troop-app` does the work of a surface"),
         ] {
             let title = format!("{} {what}", findings.len());
             self.section(&mut text, &title, findings.iter().map(Finding::to_string));
@@ -219,10 +218,10 @@ impl MeasureReport {
     }
 
     fn section(&self, text: &mut String, title: &str, places: impl Iterator<Item = String>) {
-        writeln!(text, "{title}").expect("writing to a text never fails");
+        writeln!(text, "{title}").expect("writing to a string never fails");
         if self.with_places {
             for place in places.filter(|place| place.contains(&self.part)) {
-                writeln!(text, "  {place}").expect("writing to a text never fails");
+                writeln!(text, "  {place}").expect("writing to a string never fails");
             }
         }
     }

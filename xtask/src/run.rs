@@ -36,7 +36,7 @@ fn succeed(mut command: Command, name: &str, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Where cargo puts a program that it built.
+/// The path of a program that cargo built.
 pub(crate) fn built(profile: &str, name: &str) -> String {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     Path::new(&target).join(profile).join(name).display().to_string()
@@ -52,7 +52,7 @@ pub(crate) fn accepts(name: impl AsRef<OsStr>, argument: &str) -> bool {
     Command::new(name).arg(argument).output().is_ok_and(|output| output.status.success())
 }
 
-/// Prints a text that somebody asked for. A reader may stop early, as `head` does.
+/// Prints a text. Its reader may stop early, as `head` does.
 pub(crate) fn print(text: &str) -> Result<()> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

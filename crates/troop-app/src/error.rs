@@ -80,6 +80,7 @@ impl RefusedKind {
 pub enum FileAct {
     Made,
     Read,
+    Watched,
     Written,
 }
 
@@ -88,6 +89,7 @@ impl fmt::Display for FileAct {
         f.write_str(match self {
             Self::Made => "made",
             Self::Read => "read",
+            Self::Watched => "watched",
             Self::Written => "written",
         })
     }

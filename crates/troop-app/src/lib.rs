@@ -9,11 +9,15 @@
 pub mod agents;
 mod error;
 pub mod hint;
+pub mod mcp_client;
+pub mod observing;
 pub mod prove;
 pub mod story;
 pub mod surroundings;
+pub mod task_graph;
 pub mod team;
 pub mod text;
+pub mod token;
 pub mod trust;
 pub mod whole_file;
 

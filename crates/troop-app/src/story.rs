@@ -1,5 +1,6 @@
 //! What happens in a team as typed lines, one per event that is worth telling, and the counts of it. No paint, no argv.
 
+mod summary;
 mod tally;
 mod waiting;
 
@@ -12,7 +13,8 @@ use troop_model::{
 };
 use uuid::Uuid;
 
-pub use tally::{CompletedWork, MemberTally, PlanAnswer, Recovery, Tally, Trouble, Veto};
+pub use summary::summary_json;
+pub use tally::{CompletedWork, MemberTally, PlanVerdict, Recovery, Tally, Trouble, Veto};
 pub use waiting::{Waiting, rest_of_question, shown_question, waiting};
 
 use crate::text::{every_line, one_line};

@@ -7,7 +7,9 @@ mod choice;
 mod desk;
 mod files;
 mod hold;
+mod mail;
 mod member;
+mod news;
 mod place;
 
 use std::{
@@ -33,7 +35,9 @@ use uuid::Uuid;
 use crate::{Error, Result};
 pub use choice::Purpose;
 pub use desk::{DeskNotice, DeskOptions, NoticeSink, StoppedLead, TeamDesk};
+pub use mail::{Mailbag, RunningCall};
 pub use member::{MemberCaller, MemberOptions};
+pub use news::{TeamNews, concerning};
 
 /// How often a waiting claim lets the time that passed have its effect.
 const TICK: Duration = Duration::from_secs(1);

@@ -15,9 +15,7 @@ use crate::{
     AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, NewTeam, SlotWriter, Snapshot, Store,
     StoreResult, TeamEntry, Watch,
     bell::Bells,
-    failure::{
-        LINE_PATIENCE, id_taken, missed_ignored, name_taken, unknown_team, waited_too_long,
-    },
+    failure::{LINE_PATIENCE, id_taken, missed_ignored, name_taken, unknown_team, waited_too_long},
     hold::SlotHold,
     record::{Assembly, BatchStanding, Record, end_of_beginning, standing},
 };

@@ -1,4 +1,4 @@
-//! What can be typed. Parsing ends here: what is left to check behind it depends on the team or on the project's files.
+//! The command line. All parsing is here; later checks depend on the team or on the project's files.
 #![expect(clippy::doc_markdown, reason = "these comments are the help texts, shown as they are")]
 
 mod mcp;
@@ -18,7 +18,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use troop_app::surroundings::Choices;
 use troop_model::TaskRef;
 
-pub(crate) use mcp::{InstallArgs, McpArgs, McpClient, McpCommand};
+pub(crate) use mcp::{InstallArgs, McpArgs, McpCommand};
 pub(crate) use member::{LinkArgs, MemberCommand};
 pub(crate) use message::MessageCommand;
 pub(crate) use observe::ObserveArgs;
@@ -38,7 +38,7 @@ pub(crate) struct Cli {
     pub(crate) command: CliCommand,
 }
 
-/// What every command takes.
+/// Options of every command.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Global {
     /// Where teams are kept: sqlite:PATH, files:FOLDER or postgres://… [default: sqlite:$TROOP_HOME/troop.db]
@@ -62,7 +62,7 @@ pub(crate) struct Global {
 }
 
 impl Global {
-    /// What was chosen, for the library. An empty variable of the environment counts as no choice.
+    /// The choices, for the library. An empty environment variable counts as no choice.
     pub(crate) fn choices(&self) -> Choices {
         let chosen = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         Choices {
@@ -89,7 +89,7 @@ pub(crate) enum CliCommand {
     Run(RunArgs),
     /// Continue a team whose lead has ended
     Resume(ResumeArgs),
-    /// Stop a team, no matter who leads it
+    /// Stop a team, whoever leads it
     Stop(StopArgs),
     /// Manage teams and their settings
     #[command(subcommand)]
@@ -118,7 +118,7 @@ pub(crate) enum CliCommand {
     Trust(TrustArgs),
     /// Describe this repository and suggest a team for it
     Profile(ProfileArgs),
-    /// Check what is installed, reachable and configured, and say how to fix what is not
+    /// Check what is installed, reachable and configured, and show how to fix problems
     Doctor {
         /// Commit the work that teams left in their worktrees, and keep only the branches
         #[arg(long)]
@@ -126,7 +126,7 @@ pub(crate) enum CliCommand {
     },
     /// Measure the numbers of docs/performance.md on this machine: runs the program `troop-bench`
     Bench {
-        /// What `troop-bench` is given; `help` lists what it can measure
+        /// Arguments of `troop-bench`; `help` lists what it can measure
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
         arguments: Vec<OsString>,
     },
@@ -157,7 +157,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// The command that was typed, as far as it makes sense: `troop task create`.
+/// The part of the typed command that exists, such as `troop task create`.
 pub(crate) fn typed_command() -> String {
     let mut typed = vec!["troop".to_owned()];
     let mut at = Cli::command();

@@ -1,4 +1,4 @@
-//! The environment and the current folder of this process: the one place where they are read.
+//! The one place that reads the environment and the current folder of this process.
 
 use std::{env, path::PathBuf};
 

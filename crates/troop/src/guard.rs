@@ -1,5 +1,5 @@
-//! `troop --guard SESSION`: outlives a lead, and ends all that ran for it. However the lead went, what this process reads
-//! ends with it; a lead that has ended everybody itself says so before.
+//! `troop --guard SESSION`: outlives a lead and ends everything that ran for it. Its standard input ends with the lead,
+//! however the lead ends. A lead that has stopped its members itself writes a byte first.
 
 use std::{ffi::OsString, io, process::ExitCode, thread, time::Duration};
 
@@ -7,9 +7,9 @@ use troop_process::Mark;
 
 use crate::report::{self, Usage};
 
-/// How often is looked again for what was being started when the lead went ...
+/// How often we look again for processes that were being started when the lead was killed.
 const N_LOOKS: usize = 20;
-/// ... and how long after one another.
+/// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Guards a session, if that is what the arguments ask for.
@@ -22,21 +22,21 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitC
         let usage = Usage::new("`--guard` needs the id of a session", "leads use this, not people");
         return Some(report::plain(&usage.into()));
     };
-    // Whether it can be read at all: its end is what counts.
+    // An error counts as the end too.
     let n_read = io::copy(&mut io::stdin().lock(), &mut io::sink()).unwrap_or(0);
     let mark = Mark { session, run: None };
     if n_read == 0 {
         mark.kill_all();
         look_again(&mark);
     } else {
-        // Hooks, and what they left in the background, outlive a team that ended in good order.
+        // After an orderly end, hooks and their background processes live on.
         mark.kill_members();
     }
     Some(ExitCode::SUCCESS)
 }
 
-/// A lead that was killed may have been about to start something.
-#[expect(clippy::disallowed_methods, reason = "nothing tells that a process is being started")]
+/// Kills processes that the lead was about to start when it was killed.
+#[expect(clippy::disallowed_methods, reason = "nothing reports that a process is being started")]
 fn look_again(mark: &Mark) {
     for _ in 0..N_LOOKS {
         thread::sleep(PAUSE);

@@ -22,7 +22,7 @@ use troop_runtime::{
     LeadError, LeadHandle, LeadOptions, LeadThinks, Subscription, Timing, Until, Worktrees,
 };
 
-use crate::{cli::LeadArgs, orphans, output::Printer, report::CallerOptions, signals::Signals};
+use crate::{cli::LeadArgs, output::Printer, report::CallerOptions, signals::Signals};
 pub(crate) use finished::RunOutcome;
 pub(crate) use folders::Folders;
 pub(crate) use isolation::{TeamHarvest, ignored_lines};
@@ -207,7 +207,7 @@ impl Leading<'_> {
         let mut frames = tokio::time::interval(FRAME);
         let mut looks = tokio::time::interval(LOOK);
         let mut ended = pin!(lead.ended());
-        let mut orphans = pin!(orphans::adopt());
+        let mut orphans = pin!(troop_process::adopt_orphans());
         let how = loop {
             let show = tokio::select! {
                 biased;

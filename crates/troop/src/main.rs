@@ -7,7 +7,6 @@ mod environment;
 mod guard;
 mod leading;
 mod mcp;
-mod orphans;
 mod output;
 mod render;
 mod report;
@@ -61,7 +60,7 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
     // One thread is enough for one command, and starts faster than many.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(commands::run(cli, surroundings, printer));
-    // A thread that still waits for a slow file must not keep the process.
+    // A thread that still waits for a slow file must not keep the process alive.
     runtime.shutdown_background();
     done
 }

@@ -21,17 +21,20 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 pub(crate) use board::{Row, board};
 pub(crate) use detail::{message, task_detail, team_status, used};
 pub(crate) use event::event;
-pub(crate) use graph::{Node, dot, graph, graph_json};
+pub(crate) use graph::{dot, graph};
 pub(crate) use live::{Recent, Screen, live};
-pub(crate) use observed::{Seen, Told, observed, observed_screen};
+pub(crate) use observed::{Seen, observed, observed_line, observed_screen};
 pub(crate) use profile::profile;
 pub(crate) use story::story_line;
-pub(crate) use summary::{summary, summary_json};
+pub(crate) use summary::summary;
 pub(crate) use table::table;
 pub(crate) use transcript::transcript;
-pub(crate) use troop_app::text::{clean, one_line};
+pub(crate) use troop_app::{
+    story::summary_json,
+    text::{clean, one_line},
+};
 
-/// Text that takes at most `width` columns; `…` stands for what is missing.
+/// Text in at most `width` columns; `…` replaces the rest.
 pub(crate) fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -83,7 +86,7 @@ pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const GOOD: Style = Style::new().fg_color(Some(Color::Ansi(AnsiColor::Green)));
 pub(crate) const BAD: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Red)));
 
-/// The colour of a status. Never the only sign of it.
+/// The colour of a status. It is never the only sign of it.
 pub(crate) fn status_style(status: Status) -> Style {
     let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
     match status {
@@ -96,7 +99,7 @@ pub(crate) fn status_style(status: Status) -> Style {
     }
 }
 
-/// The sign of a status: ✓ done, ● at work, ○ waiting.
+/// The icon of a status: ✓ done, ● at work, ○ waiting.
 pub(crate) fn status_icon(status: Status) -> &'static str {
     match status {
         Status::Pending => "○",
@@ -110,7 +113,7 @@ pub(crate) fn status_icon(status: Status) -> &'static str {
     }
 }
 
-/// The sign of a member's state.
+/// The icon of a member's state.
 pub(crate) fn member_icon(state: MemberState) -> &'static str {
     match state {
         MemberState::Working | MemberState::Planning => "●",
@@ -119,7 +122,7 @@ pub(crate) fn member_icon(state: MemberState) -> &'static str {
     }
 }
 
-/// How long something took or is ago, in one word.
+/// A duration or an age, in one word.
 pub(crate) fn span(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
@@ -130,7 +133,7 @@ pub(crate) fn span(duration: Duration) -> String {
     }
 }
 
-/// How large something is.
+/// A size in bytes.
 pub(crate) fn bytes(n_bytes: u64) -> String {
     match n_bytes {
         0..1_024 => format!("{n_bytes} B"),
@@ -144,7 +147,7 @@ pub(crate) fn delegation_took(delegation: &Delegation) -> Option<String> {
     delegation.ended_at.map(|ended_at| took(ended_at.since(delegation.started_at)))
 }
 
-/// How long something took, as exactly as people care.
+/// How long something took, with the precision that people care about.
 pub(crate) fn took(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
@@ -160,7 +163,7 @@ pub(crate) fn second(time: Time) -> String {
     moment(time).split_once(' ').map(|(_, second)| second.to_owned()).unwrap_or_default()
 }
 
-/// A moment as people read it: to the second, in UTC.
+/// A moment for people: to the second, in UTC.
 pub(crate) fn moment(time: Time) -> String {
     let text = time.to_string();
     let seconds = text.split_once('.').map_or(text.trim_end_matches('Z'), |(seconds, _)| seconds);

@@ -3,7 +3,7 @@
 mod options;
 
 pub(crate) use options::CallerOptions;
-pub(crate) use troop_app::{hint::move_away, text::in_plain_words};
+pub(crate) use troop_app::text::in_plain_words;
 pub(crate) use troop_model::{Hint, HintCommand, quoted_path};
 
 use std::{

@@ -1,6 +1,6 @@
-//! `troop --mode teammate`: this process thinks for one member, and its lead speaks to it over standard input and output.
+//! `troop --mode teammate`: runs the agent of one member. Its lead talks to it over standard input and output.
 //!
-//! A lead starts many of these, so nothing is read or built here that a teammate does not need.
+//! A lead starts many of these processes, so this reads and builds only what a teammate needs.
 
 mod arguments;
 mod memory;
@@ -11,14 +11,15 @@ use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 use troop_agent::{Exit, Finder, TeammateOptions, Workplace};
 use troop_app::agents::thinking::ThinkingPlace;
+use troop_process::{adopt_orphans, end_orphans};
 
 use crate::{
-    environment, orphans,
+    environment,
     report::{self, Usage},
 };
 use arguments::TeammateArguments;
 
-/// What shells say of a process that was told to end: 128 and the number of the signal.
+/// The exit code after SIGTERM, as shells have it: 128 and the number of the signal.
 const TERMINATED: u8 = 128 + 15;
 
 /// Serves a lead, if that is what the arguments ask for.
@@ -63,7 +64,7 @@ fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
         let terminated = options.terminated.clone();
         let (input, output) = troop_protocol::stdio();
         let mut served = std::pin::pin!(troop_agent::serve(agent, input, output, options));
-        let mut orphans = std::pin::pin!(orphans::adopt());
+        let mut orphans = std::pin::pin!(adopt_orphans());
         loop {
             tokio::select! {
                 biased;
@@ -73,16 +74,16 @@ fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
             }
         }
     })?;
-    // A thread that still reads the input must not keep the process.
+    // A thread that still reads the input must not keep the process alive.
     runtime.shutdown_background();
-    orphans::end();
+    end_orphans();
     Ok(match exit {
         Exit::Shutdown | Exit::LeadGone => ExitCode::SUCCESS,
         Exit::Terminated => ExitCode::from(TERMINATED),
     })
 }
 
-/// A lead that says what cannot be done says it again the next time, so this is no failure that may pass.
+/// Wrong use, because another start with the same arguments would fail in the same way.
 fn wrong_use(error: &anyhow::Error) -> anyhow::Error {
     Usage::new(format!("{error:#}"), arguments::HINT).into()
 }

@@ -1,4 +1,4 @@
-//! Reads one source file and notes what is counted in it.
+//! Scans one source file.
 
 use anyhow::Result;
 use syn::{
@@ -9,11 +9,11 @@ use syn::{
 
 use super::{Finding, Measurements, Members, SourceLine};
 
-/// How functions are named that answer a question.
-const QUESTIONS: [&str; 9] =
+/// The beginnings of the names of predicates.
+const PREDICATES: [&str; 9] =
     ["is_", "has_", "may_", "can_", "was_", "will_", "should_", "needs_", "wants_"];
 
-/// What only surfaces do: they print, read arguments and end the process.
+/// What only surfaces do: print, read arguments and end the process.
 const SURFACE: [&str; 12] = [
     "print",
     "println",
@@ -68,15 +68,16 @@ impl Scan<'_> {
         self.found.types.entry(name.to_string()).or_default().push(at);
     }
 
-    /// Counts a function that is declared here, not one whose form a trait prescribes.
+    /// Counts a function, unless a trait prescribes its signature.
     fn declared(&mut self, signature: &Signature) {
         let name = signature.ident.to_string();
         let finding = self.finding(name.as_str(), signature.ident.span());
         if signature.inputs.iter().any(is_tuple) {
             self.found.tuple_parameters.push(finding.clone());
         }
-        let is_question = QUESTIONS.iter().any(|word| name.starts_with(word));
-        if is_question && (signature.inputs.iter().any(is_changed) || !answers(&signature.output)) {
+        let is_predicate = PREDICATES.iter().any(|word| name.starts_with(word));
+        if is_predicate && (signature.inputs.iter().any(is_changed) || !answers(&signature.output))
+        {
             self.found.predicates.push(finding);
         }
     }
@@ -159,7 +160,7 @@ impl<'ast> Visit<'ast> for Scan<'_> {
     }
 
     fn visit_local(&mut self, local: &'ast Local) {
-        // With `else` it compares several values at once, which a `let` for each cannot.
+        // A `let … else` matches several values at once, which separate `let`s cannot.
         let init = local.init.as_ref().filter(|init| init.diverge.is_none());
         let right = init.map(|init| &*init.expr);
         if let (Pat::Tuple(_), Some(Expr::Tuple(_))) = (untyped(&local.pat), right) {
@@ -201,7 +202,7 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
 
 /// The name of the type that an `impl` is for.
 fn type_name(ty: &Type) -> Option<String> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "other types have no name of their own")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other types have no name")]
     match ty {
         Type::Path(path) => path.path.segments.last().map(|it| it.ident.to_string()),
         Type::Reference(reference) => type_name(&reference.elem),
@@ -222,7 +223,7 @@ fn is_tuple(argument: &FnArg) -> bool {
     matches!(ty, Type::Tuple(_)) || matches!(&*typed.pat, Pat::Tuple(_))
 }
 
-/// Whether a function may change what it is given.
+/// Whether a function may change this argument.
 fn is_changed(argument: &FnArg) -> bool {
     match argument {
         FnArg::Receiver(receiver) => {
@@ -234,7 +235,7 @@ fn is_changed(argument: &FnArg) -> bool {
     }
 }
 
-/// Whether the answer is yes or no, at once or later, if there is one.
+/// Whether a function returns a `bool`, maybe in a `Result` or an `Option`.
 fn answers(output: &ReturnType) -> bool {
     struct Bool(bool);
     impl Visit<'_> for Bool {

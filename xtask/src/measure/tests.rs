@@ -1,4 +1,4 @@
-//! What is counted in a small crate.
+//! Measuring a small crate.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn lines(findings: &[super::Finding]) -> Vec<String> {
 }
 
 #[test]
-fn a_name_of_two_types_is_repeated() {
+fn a_name_that_two_types_have_is_counted() {
     let mut found = product("struct One; mod inner { enum Two {} }\nfn f() { struct One; }");
     scan::file("crates/other/src/lib.rs", "trait Two {} type Error = ();", &mut found).unwrap();
     scan::file("crates/third/src/lib.rs", "enum Error {}", &mut found).unwrap();
@@ -40,7 +40,7 @@ fn methods_are_counted_over_all_blocks_of_a_crate() {
 }
 
 #[test]
-fn several_values_in_one_let_are_counted_but_no_destructuring() {
+fn multi_lets_are_counted_and_destructuring_is_not() {
     let text = "fn f() {
         let (a, b) = (1, 2);
         let (c, d): (u8, u8) = (1, 2);
@@ -52,7 +52,7 @@ fn several_values_in_one_let_are_counted_but_no_destructuring() {
 }
 
 #[test]
-fn tuples_are_counted_as_parameters_but_not_where_a_trait_prescribes_them() {
+fn tuple_parameters_are_counted_unless_a_trait_prescribes_them() {
     let text = "fn a((x, y): (u8, u8)) {}
         fn b(pair: &(u8, u8)) {}
         fn c(f: impl Fn((u8, u8))) -> (u8, u8) { f((1, 2)) }
@@ -62,7 +62,7 @@ fn tuples_are_counted_as_parameters_but_not_where_a_trait_prescribes_them() {
 }
 
 #[test]
-fn a_predicate_changes_nothing_and_answers() {
+fn a_predicate_must_change_nothing_and_return_a_bool() {
     let text = "impl A {
         fn is_good(&self) -> bool { true }
         fn is_changing(&mut self) -> bool { true }
@@ -99,7 +99,7 @@ fn troop_app_neither_prints_nor_reads_arguments_nor_exits() {
 }
 
 #[test]
-fn tests_are_not_counted() {
+fn tests_are_not_measured() {
     let text = "#[cfg(test)] mod tests { struct A; fn f() { let (a, b) = (1, 2); } }
         impl B { #[cfg(test)] fn is_wrong(&mut self) {} }";
     let found = product(text);

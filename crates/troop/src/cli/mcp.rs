@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use clap::{Args, Subcommand, ValueEnum};
+use troop_app::mcp_client::McpClient;
 
 use super::DialectArg;
 
@@ -29,7 +30,7 @@ pub(crate) enum McpCommand {
 pub(crate) struct InstallArgs {
     /// Client to configure
     #[arg(value_enum)]
-    pub(crate) client: McpClient,
+    pub(crate) client: McpClientArg,
     /// Tool names to offer
     #[arg(long, value_enum, default_value_t = DialectArg::Board)]
     pub(crate) dialect: DialectArg,
@@ -41,12 +42,23 @@ pub(crate) struct InstallArgs {
     pub(crate) print: bool,
 }
 
-/// A program that uses MCP servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum McpClient {
+pub(crate) enum McpClientArg {
     ClaudeCode,
     Codex,
     Gemini,
     Opencode,
     Cursor,
+}
+
+impl From<McpClientArg> for McpClient {
+    fn from(client: McpClientArg) -> Self {
+        match client {
+            McpClientArg::ClaudeCode => Self::ClaudeCode,
+            McpClientArg::Codex => Self::Codex,
+            McpClientArg::Gemini => Self::Gemini,
+            McpClientArg::Opencode => Self::Opencode,
+            McpClientArg::Cursor => Self::Cursor,
+        }
+    }
 }

@@ -31,7 +31,7 @@ pub(crate) enum MemberCommand {
     },
     /// List the members and what each is doing
     List,
-    /// Start a new member, or one that does not run; somebody must lead the team
+    /// Start a new member, or one that does not run; the team must have a lead that runs
     Spawn {
         /// NAME=AGENT, or NAME for an existing member
         member: String,
@@ -70,7 +70,7 @@ pub(crate) enum MemberCommand {
     },
 }
 
-/// What a link is to be.
+/// The changes to a link.
 #[derive(Debug, Args)]
 pub(crate) struct LinkArgs {
     /// Name of the member; may be one that has left
@@ -96,7 +96,7 @@ pub(crate) struct LinkArgs {
 }
 
 impl LinkArgs {
-    /// Whether something is to be different.
+    /// Whether anything is to change.
     pub(crate) fn is_change(&self) -> bool {
         let lists = [&self.allow, &self.deny];
         self.enable || self.disable || self.max.is_some() || lists.iter().any(|it| it.is_some())

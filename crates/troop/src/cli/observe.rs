@@ -5,14 +5,14 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::Args;
 
 #[derive(Clone, Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
 pub(crate) struct ObserveArgs {
     /// Claude Code's stream-json, or a session's transcript [default: standard input]
     pub(crate) file: Option<PathBuf>,
     /// Keep reading as the file grows
     #[arg(long, short, requires = "file")]
     pub(crate) follow: bool,
-    /// Wait for an agent that connects with --sdk-url, and send it what comes on standard input
+    /// Wait for an agent that connects with --sdk-url, and send it standard input
     #[arg(long, value_name = "ADDRESS", conflicts_with = "file")]
     pub(crate) listen: Option<SocketAddr>,
     /// Keep what is known in this file, and continue from it

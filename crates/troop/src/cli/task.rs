@@ -98,11 +98,11 @@ pub(crate) enum TaskSubcommand {
         #[arg(value_parser = member)]
         member: MemberName,
     },
-    /// Have a member do a task for the lead; the lead is told the result
+    /// Have a member do a task for the lead, which hears the result
     Delegate {
         /// The task; required unless the team setting delegation.require_task is off
         task: Option<TaskRef>,
-        /// Member to delegate to; started if it does not run and somebody leads the team
+        /// Member to delegate to; started if it does not run and the team has a lead that runs
         #[arg(long, value_name = "MEMBER", value_parser = member)]
         to: MemberName,
         /// What to do, if the delegation makes its own task
@@ -230,7 +230,7 @@ pub(crate) enum TaskSubcommand {
     },
 }
 
-/// What a task can be given when it is created and later.
+/// The fields of a task that can be set when it is created and later.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TaskFields {
     /// What to do; - reads it from standard input

@@ -6,14 +6,14 @@ use troop_testkit::assert_current;
 use super::Cli;
 
 #[test]
-fn the_command_line_makes_sense_to_its_parser() {
+fn the_definition_of_the_command_line_is_valid() {
     Cli::command().debug_assert();
 }
 
 #[test]
 fn the_reference_of_all_commands_is_current() {
     let mut text = String::from(
-        "# Commands\n\nMade from the program itself. `troop COMMAND --help` says more.\n",
+        "# Commands\n\nGenerated from the program. `troop COMMAND --help` shows more.\n",
     );
     let mut command = Cli::command();
     command.build();

@@ -1,4 +1,4 @@
-//! What can be typed about trust.
+//! `troop trust`
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrustArgs {

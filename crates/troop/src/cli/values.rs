@@ -1,4 +1,4 @@
-//! Arguments that the rules have a type for. What is wrong with one is said as the rules say it, not as the parser would.
+//! Parsers for arguments that the rules have a type for. Errors are worded as the rules word them.
 
 use std::{ffi::OsStr, str::FromStr as _};
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::report::{Hint, HintCommand, Usage};
 
-/// One of a few words: shown in the help, and completed by shells.
+/// One of a few words, which the help shows and shells complete.
 #[derive(Clone, Debug)]
 pub(super) struct WordParser<T> {
     shown: Vec<&'static str>,
@@ -74,7 +74,7 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for WordParser<T> {
     }
 }
 
-/// A member, which the lead is by other names too.
+/// A member; the lead has other names too.
 pub(super) fn member(text: &str) -> Result<MemberName, Refusal> {
     if LEAD_ALIASES.contains(&text) {
         return Ok(MemberName::lead());

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
-    /// List the files, with who wrote them, when and for which task
+    /// List the files with their author, time and task
     List {
         #[command(flatten)]
         of: WorkspaceOf,
@@ -21,7 +21,7 @@ pub(crate) enum WorkspaceCommand {
         #[command(flatten)]
         of: WorkspaceOf,
     },
-    /// Write a file; if a member writes it, it belongs to the task that the member works on
+    /// Write a file; a member's file belongs to the task that the member works on
     Write {
         /// Path in the workspace
         path: String,

@@ -1,4 +1,4 @@
-//! `troop mcp`: serves a team on standard input and output or over HTTP, and tells clients how to start it.
+//! `troop mcp`: serves a team on standard input and output or over HTTP, and configures clients to start it.
 
 mod listen;
 
@@ -8,22 +8,22 @@ use anyhow::Result;
 use clap::ValueEnum as _;
 use rmcp::ServiceExt as _;
 use tokio_util::task::TaskTracker;
-use troop_app::team::{MemberCaller, MemberOptions, TeamDesk};
+use troop_app::{
+    mcp_client::{self, McpClient, ServerCommand},
+    team::{MemberCaller, MemberOptions, TeamDesk},
+};
 use troop_model::{ActorKind, MemberName, State};
 use troop_protocol::{Gate, Session};
 
 use crate::{
     cli::{InstallArgs, McpArgs, McpCommand},
     environment,
-    mcp::{
-        TeamService,
-        install::{self, ServerCommand},
-    },
+    mcp::TeamService,
     output::Printer,
     report::{Hint, HintCommand, Refused, Usage},
 };
 
-/// Serves until the client goes, or tells a client about the server.
+/// Serves until the client goes, or adds the server to a client's configuration.
 pub(super) async fn run(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     match &args.command {
         Some(McpCommand::Install(args)) => install(args, desk, printer).await,
@@ -40,7 +40,7 @@ async fn serve(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result
         return listen::serve(service, address, &token, printer).await;
     }
     let transport = rmcp::transport::stdio_pipes();
-    // A client that goes before it says hello wants nothing.
+    // A client may go before it initializes.
     if let Ok(running) = Box::pin(service.serve(transport)).await {
         tokio::select! {
             done = running.waiting() => drop(done?),
@@ -51,14 +51,14 @@ async fn serve(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result
     Ok(())
 }
 
-/// Where the token is that clients of the member show.
+/// The file of the token that the member's clients send.
 async fn token_file(desk: &mut TeamDesk) -> Result<PathBuf> {
     let member = member(desk, HintCommand::troop("mcp")).await?;
     let team = desk.team(None).await?.team().to_string();
     Ok(desk.surroundings.home.join("teams").join(team).join(format!("mcp-{member}.token")))
 }
 
-/// The member that is meant.
+/// The member to act as.
 async fn member(desk: &mut TeamDesk, typed: HintCommand) -> Result<MemberName> {
     let board = desk.team(None).await?;
     let signature = desk.signature()?;
@@ -78,7 +78,6 @@ async fn member(desk: &mut TeamDesk, typed: HintCommand) -> Result<MemberName> {
     Ok(found.await??)
 }
 
-/// The service for the member that is meant.
 async fn service(args: &McpArgs, desk: &mut TeamDesk) -> Result<TeamService> {
     let member = member(desk, HintCommand::troop("mcp")).await?;
     let board = desk.team(None).await?;
@@ -104,19 +103,20 @@ async fn service(args: &McpArgs, desk: &mut TeamDesk) -> Result<TeamService> {
 
 async fn install(args: &InstallArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let server = server(args, desk).await?;
+    let client = McpClient::from(args.client);
     if args.print {
-        return printer.text(&install::snippet(args.client, &server)?);
+        return printer.text(&mcp_client::snippet(client, &server));
     }
     let environment = &desk.surroundings.environment;
     let codex_home = environment.variable("CODEX_HOME").map(PathBuf::from);
     let codex_home = codex_home.or_else(|| environment.below_home(".codex"));
-    let path = install::place(args.client, &desk.surroundings.project, codex_home.as_deref())?;
-    let change = install::plan(args.client, &path, &server)?;
+    let path = mcp_client::place(client, &desk.surroundings.project, codex_home.as_deref())?;
+    let change = mcp_client::plan(client, &path, &server)?;
     let path = change.path.display();
     if change.is_done() {
         return printer.text(&format!("`{path}` has it already\n"));
     }
-    printer.text(&format!("{path}\n{}", change.shown()))?;
+    printer.text(&format!("{path}\n{}", change.diff()))?;
     if !args.yes {
         if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
             let hint = "use `--yes` to write it, or `--print` to only see it";
@@ -132,7 +132,7 @@ async fn install(args: &InstallArgs, desk: &mut TeamDesk, printer: &Printer) -> 
     }
 }
 
-/// How a client starts the server for the member and the team that are meant.
+/// The command with which a client starts the server for this member and team.
 async fn server(args: &InstallArgs, desk: &mut TeamDesk) -> Result<ServerCommand> {
     let client = args.client.to_possible_value();
     let client = client.as_ref().map_or("CLIENT", |it| it.get_name());
@@ -140,7 +140,7 @@ async fn server(args: &InstallArgs, desk: &mut TeamDesk) -> Result<ServerCommand
     let board = desk.team(None).await?;
     let team = board.look(|state: &State| state.team().map(|team| team.name.to_string())).await?;
     let own = environment::program()?;
-    // By its name where that means this program, so that a project's file works for others too.
+    // By its name if that finds this program, so that a project's file works for others too.
     let found = desk.surroundings.environment.find_program("troop");
     let is_found = found.and_then(|found| found.canonicalize().ok()).is_some_and(|it| it == own);
     let program = if is_found { "troop".to_owned() } else { own.display().to_string() };

@@ -1,24 +1,21 @@
-//! `troop observe`: somebody else's stream in, a team and what happens in it out.
+//! `troop observe`: reads the stream of another program, and shows the team in it and what happens there.
 
 mod listen;
-mod pieces;
 mod showing;
-mod state;
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+use troop_app::observing::{
+    Keeper, PieceReceiver, StreamPiece, follow_file, read_file, read_stream,
+};
 use troop_observe::StreamSource;
 use troop_runtime::Clock;
 
-use self::{
-    pieces::{Piece, Pieces},
-    showing::{ObservedForm, Showing},
-    state::Keeper,
-};
+use self::showing::{ObservedForm, Showing};
 use crate::{
     cli::ObserveArgs,
     output::Printer,
@@ -27,16 +24,16 @@ use crate::{
     signals::{Signals, StopSignal},
 };
 
-/// How many pieces of the stream wait at most.
+/// The most pieces of the stream that wait to be shown.
 const MAX_WAITING: usize = 4;
-/// How long who was asked to stop may wait for others.
+/// How long reading may take to stop after the first signal.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How the two who take part in a stop know of each other.
+/// How a signal stops the reading thread.
 #[derive(Clone, Debug, Default)]
 struct Stop {
     is_asked: CancellationToken,
-    /// Nothing more is heard; what is left is to show what is known, which may take as long as somebody reads it.
+    /// Reading has stopped. What is left is to show the result, which may take as long as its reader needs.
     is_done: CancellationToken,
 }
 
@@ -47,8 +44,7 @@ pub(super) async fn run(args: &ObserveArgs, printer: &Printer) -> Result<()> {
     let signals = Signals::listen()?;
     let stop = Stop::default();
     let (tell, ended) = oneshot::channel();
-    // Who writes to somebody that does not read waits, and hears no signals meanwhile. So that is another thread, which ends
-    // with the program.
+    // Writing to a pipe that nobody reads blocks. It happens in another thread, so that this one still hears signals.
     let work = {
         let args = args.clone();
         let printer = printer.clone();
@@ -68,7 +64,7 @@ pub(super) async fn run(args: &ObserveArgs, printer: &Printer) -> Result<()> {
     }
 }
 
-/// Asks to stop when a signal says so; gives which signal it was when there is no more waiting.
+/// Asks to stop at the first signal. Returns the signal that ends the program if it has not stopped in time, or a second one.
 async fn enough(mut signals: Signals, stop: &Stop) -> StopSignal {
     let first = signals.next().await;
     stop.is_asked.cancel();
@@ -115,33 +111,38 @@ async fn hear(
             tokio::try_join!(consuming, listen::serve(listener, tell, printer)).map(|_| ())
         }
         (None, Some(file)) => {
-            pieces::of_file(file, keeper.read_so_far(), args.follow, tell)?;
+            let position = keeper.position();
+            if args.follow {
+                follow_file(file, position.clone(), tell)?;
+            } else {
+                read_file(file, position, tell)?;
+            }
             consume(pieces, showing, keeper, stop).await
         }
         (None, None) => {
-            pieces::of_stdin(tell);
+            read_stream(io::stdin(), tell);
             consume(pieces, showing, keeper, stop).await
         }
     }
 }
 
 async fn consume(
-    pieces: Pieces,
+    pieces: PieceReceiver,
     showing: &mut Showing<'_>,
     keeper: &mut Keeper,
     stop: &Stop,
 ) -> Result<()> {
     let taken = take_all(pieces, showing, keeper, stop).await;
     if taken.is_err() {
-        // What was seen is known, even if nobody reads on.
+        // What was taken in is kept, even if its output could not be written.
         keeper.save(showing.observer())?;
     }
     taken
 }
 
-/// Shows what comes until nothing more does, or somebody asks to stop.
+/// Shows the stream until it ends, or a signal asks to stop.
 async fn take_all(
-    mut pieces: Pieces,
+    mut pieces: PieceReceiver,
     showing: &mut Showing<'_>,
     keeper: &mut Keeper,
     stop: &Stop,
@@ -152,21 +153,21 @@ async fn take_all(
             piece = pieces.recv() => piece,
             () = stop.is_asked.cancelled() => return Ok(()),
         };
-        match piece.transpose()? {
+        match piece.transpose().context("the stream cannot be read")? {
             None => return Ok(()),
-            Some(Piece::Bytes(bytes)) => {
+            Some(StreamPiece::Bytes(bytes)) => {
                 showing.take(&bytes, clock.now())?;
                 keeper.advance(&bytes);
             }
-            Some(Piece::Restarted(inode)) => {
+            Some(StreamPiece::Restarted(inode)) => {
                 showing.restart();
                 keeper.restart(inode);
             }
         }
-        // What waits is taken first; a screen or a file that is drawn for every piece would slow a long stream down.
+        // Drawing and saving after every piece would slow a long stream down, so pieces that wait go first.
         let is_quiet = pieces.is_empty();
         showing.draw(is_quiet)?;
-        if showing.has_changed() {
+        if showing.take_changed() {
             keeper.save_soon(showing.observer(), is_quiet)?;
         }
     }

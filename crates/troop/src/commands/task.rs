@@ -7,7 +7,10 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Result;
 use serde_json::{Value, json};
 use smol_str::SmolStr;
-use troop_app::team::TeamDesk;
+use troop_app::{
+    task_graph::{GraphNode, graph_json},
+    team::TeamDesk,
+};
 use troop_model::{
     ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal,
     RejectMode, Task, TaskNumber, TaskUpdate, TaskView, preview,
@@ -361,11 +364,11 @@ async fn next(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
 
 async fn graph(desk: &mut TeamDesk, dot: bool, all: bool, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
-    let nodes = board.look(move |state| render::Node::all(state, all)).await?;
+    let nodes = board.look(move |state| GraphNode::all(state, all)).await?;
     if dot {
         printer.text(&render::dot(&nodes))
     } else if printer.json {
-        printer.json(&render::graph_json(&nodes))
+        printer.json(&graph_json(&nodes))
     } else if nodes.is_empty() {
         printer.text("no tasks\n")
     } else {

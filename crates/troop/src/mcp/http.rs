@@ -1,6 +1,4 @@
-//! The same service over streamable HTTP, for whoever has the token.
-
-mod token;
+//! The same service over streamable HTTP, for clients that have the token.
 
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
@@ -16,28 +14,28 @@ use rmcp::transport::streamable_http_server::{
     session::local::{LocalSessionManager, SessionConfig},
 };
 
-use super::TeamService;
-pub(crate) use token::Token;
+use troop_app::token::Token;
 
-/// Where the service is.
+use super::TeamService;
+
+/// The path of the service.
 pub(crate) const PATH: &str = "/mcp";
 
-/// The longest request: the biggest file of a workspace, as JSON.
+/// The longest request: the largest file of a workspace, as JSON.
 const MAX_REQUEST: usize = 32 * 1024 * 1024;
 
-/// How long a client may be silent before it must say hello again. Agents wait for hours, people for a night.
+/// How long a session may be silent before its client must initialize again. Agents wait for hours, people overnight.
 const MAX_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Pages of this machine; any other page got here by a name that leads here.
+/// The origins of pages on this machine. Any other page got here by DNS rebinding.
 const ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
 
-/// What is answered.
 pub(crate) type HttpAnswer = Response<BoxBody<Bytes, Infallible>>;
 
-/// A member's service over HTTP, to be mounted where HTTP is served: requests with the token, at any path.
+/// A member's service over HTTP, for requests that carry the token. It can be mounted at any path.
 ///
-/// Clients of today say hello and have a session each; those of the protocol of 2026-07-28 have none. The `Host` and the
-/// `Origin` must be of this machine, so that no page in a browser reaches it by a name that leads here.
+/// Clients of today have a session each; those of the protocol of 2026-07-28 have none. `Host` and `Origin` must name this
+/// machine, so that no page in a browser reaches the service by DNS rebinding.
 #[derive(Clone)]
 pub(crate) struct HttpService {
     inner: StreamableHttpService<TeamService, LocalSessionManager>,
@@ -62,14 +60,14 @@ impl HttpService {
         Self { inner: StreamableHttpService::new(another, Arc::new(sessions), config), token }
     }
 
-    /// Answers a request. Nothing else of it is looked at before the token.
+    /// Answers a request. The token is checked before anything else.
     pub(crate) async fn answer<B>(&self, request: Request<B>) -> HttpAnswer
     where
         B: Body + Send + 'static,
         B::Error: fmt::Display,
     {
-        let shown = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
-        if !shown.is_some_and(|shown| self.token.is_shown_in(shown)) {
+        let header = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
+        if !header.and_then(bearer).is_some_and(|text| self.token.is(text)) {
             let mut refused =
                 plain(StatusCode::UNAUTHORIZED, "send the token: `Authorization: Bearer TOKEN`\n");
             refused
@@ -81,9 +79,31 @@ impl HttpService {
     }
 }
 
+/// The token in the value of an `Authorization` header.
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
 /// An answer of a few words.
 pub(crate) fn plain(status: StatusCode, words: &'static str) -> HttpAnswer {
     let mut answer = Response::new(Full::from(words).boxed());
     *answer.status_mut() = status;
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    //! Reading the header.
+
+    use super::bearer;
+
+    #[test]
+    fn only_a_bearer_token_is_taken_from_the_header() {
+        assert_eq!(bearer("Bearer abc"), Some("abc"));
+        assert_eq!(bearer("bearer  abc\n"), Some("abc"));
+        for header in ["", "Bearer", "abc", "Basic abc"] {
+            assert_eq!(bearer(header), None, "{header}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! News of the team for a client that listens: what concerns the member, and which resources changed.
+//! News for a client that listens: events that concern its member, and resources that changed.
 #![expect(deprecated, reason = "clients of today still show log messages")]
 
 use std::{
@@ -15,10 +15,8 @@ use rmcp::{
     service::{Peer, SubscriptionSink},
 };
 use serde_json::json;
-use tokio::sync::watch;
-use troop_app::team::{MemberCaller, TeamHandle};
-use troop_model::{Event, Fact, MemberName, Party, State, lock};
-use troop_runtime::Subscription;
+use troop_app::team::{MemberCaller, TeamNews, concerning};
+use troop_model::lock;
 
 use super::resources;
 
@@ -58,7 +56,7 @@ impl NewsFilter {
     }
 }
 
-/// Tells a client of everything that happens from now on, until it goes.
+/// Tells a client of everything that happens from now on, until it disconnects.
 pub(super) async fn tell(
     caller: Arc<MemberCaller>,
     wanted: Arc<NewsFilter>,
@@ -66,7 +64,7 @@ pub(super) async fn tell(
 ) {
     let mut news = TeamNews::new(&caller);
     while let Some(event) = news.next().await {
-        // Who has gone is not told of what does not concern it either, and would be kept for ever.
+        // If no news concerns a client that has gone, no notification fails, and this would never end.
         if peer.is_transport_closed() {
             return;
         }
@@ -87,7 +85,7 @@ pub(super) async fn tell(
     }
 }
 
-/// The same for one who listens without a session.
+/// The same for a client that listens without a session.
 pub(super) async fn tell_sink(
     caller: &MemberCaller,
     accepted: &SubscriptionFilter,
@@ -101,63 +99,5 @@ pub(super) async fn tell_sink(
                 return;
             }
         }
-    }
-}
-
-/// Follows the team, and the one after it.
-struct TeamNews {
-    teams: watch::Receiver<Arc<TeamHandle>>,
-    log: Option<Subscription>,
-}
-
-impl TeamNews {
-    fn new(caller: &MemberCaller) -> Self {
-        Self { teams: caller.teams(), log: None }
-    }
-
-    /// What happens next. None when there is nobody left to tell it.
-    async fn next(&mut self) -> Option<Arc<Event>> {
-        loop {
-            let log = match &mut self.log {
-                Some(log) => log,
-                None => {
-                    let team = Arc::clone(&self.teams.borrow_and_update());
-                    let version = team.look(State::version).await.ok()?;
-                    self.log.insert(team.subscribe(version))
-                }
-            };
-            tokio::select! {
-                event = log.next() => return event.ok()?,
-                changed = self.teams.changed() => {
-                    changed.ok()?;
-                    self.log = None;
-                }
-            }
-        }
-    }
-}
-
-/// What an event means to a member, if it concerns it.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "what is not here concerns the board, not a member"
-)]
-fn concerning(event: &Event, member: &MemberName) -> Option<String> {
-    let own = Party::member(member);
-    if event.actor.name == member.as_str() {
-        return None;
-    }
-    match &event.fact {
-        Fact::MessageSent { from, readers, summary, .. } if readers.contains(&own) => {
-            let about = summary.as_deref().map(|it| format!(": {it}")).unwrap_or_default();
-            Some(format!("mail from {from}{about}"))
-        }
-        Fact::TaskAssigned { task, owner, .. } if owner == member => {
-            Some(format!("{task} is yours"))
-        }
-        Fact::TaskReleased { task, owner, reason, .. } if owner == member => {
-            Some(format!("{task} is no longer yours: {reason}"))
-        }
-        _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Ready-made beginnings of a conversation: for who leads, and for who works.
+//! Prompts that start a conversation: one for leads, one for teammates.
 
 use rmcp::{
     ErrorData,
@@ -9,7 +9,6 @@ use troop_model::Dialect;
 
 use super::resources;
 
-/// The prompts that there are.
 pub(super) fn all() -> Vec<Prompt> {
     let goal = PromptArgument::new("goal").with_description("What the team is to achieve");
     let focus = PromptArgument::new("focus").with_description("What to work on first");
@@ -54,14 +53,14 @@ pub(super) async fn get(
 fn lead(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Claude => {
-            "You lead this team. Look at the board (TaskList), cut the goal into tasks that one teammate each can finish \
-             (TaskCreate, with blockedBy where one needs another), give them to teammates (TaskUpdate owner, SpawnTeammate), \
-             answer their messages, and report when all is completed. Do not do the work yourself."
+            "You lead this team. Look at the board (TaskList). Split the goal into tasks that one teammate can finish \
+             (TaskCreate, with blockedBy if a task needs another). Assign them to teammates (TaskUpdate owner, SpawnTeammate), \
+             answer their messages, and report when every task is completed. Do not do the work yourself."
         }
         Dialect::Board => {
-            "You lead this team. List the board (team_tasks list), cut the goal into tasks that one member each can finish \
-             (team_tasks create, with an assignee, and blocked_by where one needs another), delegate each by its number \
-             (spawn), answer messages, and report when all is completed. Do not do the work yourself."
+            "You lead this team. Look at the board (team_tasks list). Split the goal into tasks that one member can finish \
+             (team_tasks create, with an assignee, and blocked_by if a task needs another). Delegate each task by its number \
+             (spawn), answer messages, and report when every task is completed. Do not do the work yourself."
         }
     }
 }
@@ -69,14 +68,14 @@ fn lead(dialect: Dialect) -> &'static str {
 fn teammate(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Claude => {
-            "You work in this team. Look at the board (TaskList), take a task that is pending and not blocked (TaskUpdate \
-             status in_progress), do it, complete it with its result, and take the next. Mail comes with the results of your \
-             calls; ask the lead with SendMessage when something is unclear."
+            "You work in this team. Look at the board (TaskList). Take a task that is pending and not blocked (TaskUpdate \
+             status in_progress), do it, complete it with its result, and take the next one. Mail arrives with the results of \
+             your calls. If something is unclear, ask the lead with SendMessage."
         }
         Dialect::Board => {
-            "You work in this team. Look at the board (team_tasks list), claim a task that is pending, do it, say how far you \
-             are (progress), complete it with its result, and take the next. Mail comes with the results of your calls; ask \
-             the lead with team_message when something is unclear."
+            "You work in this team. Look at the board (team_tasks list). Claim a pending task, do it, report your progress \
+             (progress), complete it with its result, and take the next one. Mail arrives with the results of your calls. If \
+             something is unclear, ask the lead with team_message."
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a client may show or read by itself: the board, a task, the mailbox, TEAM.md.
+//! The resources that a client can read without a tool call: the board, a task, the mailbox, TEAM.md.
 
 use rmcp::{
     ErrorData,
@@ -16,7 +16,7 @@ const PAGE: &str = "troop://board/";
 const TASK: &str = "troop://task/";
 const JSON: &str = "application/json";
 
-/// The resources that are always there.
+/// The resources with a fixed address.
 pub(super) fn all() -> Vec<Resource> {
     let resource = |uri: &str, name: &str, about: &str, mime: &str| {
         Resource::new(uri, name).with_description(about).with_mime_type(mime)
@@ -28,12 +28,7 @@ pub(super) fn all() -> Vec<Resource> {
             "The team's open tasks: the first page, and how many there are",
             JSON,
         ),
-        resource(
-            MAILBOX,
-            "mailbox",
-            "Your unread messages; looking does not count as reading",
-            JSON,
-        ),
+        resource(MAILBOX, "mailbox", "Your unread messages; this does not mark them as read", JSON),
         resource(TEAM_MD, "TEAM.md", "Your team, and how to work in it", "text/markdown"),
     ]
 }
@@ -48,7 +43,6 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// Reads one.
 pub(super) async fn read(
     caller: &MemberCaller,
     uri: &str,
@@ -84,7 +78,7 @@ async fn as_json(
     Ok(ResourceContents::text(answer.get(), uri).with_mime_type(JSON))
 }
 
-/// What an agent is to know about its team.
+/// TEAM.md, which tells an agent about its team.
 pub(super) async fn team_md(caller: &MemberCaller) -> Result<String, Failure> {
     let answer = caller.call(Call::Query(Query::Context {})).await?;
     let context: ContextText = serde_json::from_str(answer.get())

@@ -11,28 +11,28 @@ use rmcp::{
         GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
         ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
         PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+        ReadResourceRequestParams, ReadResourceResponse, RequestId, ServerCapabilities,
+        ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
         UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
-use troop_app::team::MemberCaller;
+use troop_app::team::{Mailbag, MemberCaller};
 use troop_protocol::{Failure, Gate, Toolbox};
 
 use super::{
-    mail::Mailbag,
     news::{self, NewsFilter},
     prompts, resources,
 };
 
-const HOW: &str = "You are a member of a team of agents. These tools are its task board, its mailbox and its files. Begin with \
-                   a look at the board. Messages for you come with the results of your calls; call again now and then while \
-                   you wait for others. The resource troop://TEAM.md says who is in the team and how it works.";
+/// The server's instructions, which clients show to their model.
+const INSTRUCTIONS: &str = "You are a member of a team of agents. These tools are its task board, its mailbox and its files. \
+                   Look at the board first. Messages for you arrive with the results of your calls, so call again now and then \
+                   while you wait for others. The resource troop://TEAM.md says who is in the team and how it works.";
 
-/// What requests need that can be wrong.
+/// The parameters of each request that can be malformed.
 const NEEDS: [(&str, &str); 6] = [
     ("tools/call", "`name`, a text, and `arguments`, an object"),
     ("resources/read", "`uri`, a text"),
@@ -42,25 +42,25 @@ const NEEDS: [(&str, &str); 6] = [
     ("logging/setLevel", "`level`, such as `info`"),
 ];
 
-/// What the protocol of 2026-07-28 no longer has.
+/// Methods that the protocol of 2026-07-28 no longer has.
 const GONE: [&str; 3] = ["resources/subscribe", "resources/unsubscribe", "logging/setLevel"];
 
 /// A team's tools, resources and news for one member. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct TeamService {
     caller: Arc<MemberCaller>,
-    /// The client that said hello here, once one did.
+    /// The client that has sent `initialize` here.
     greeted: Arc<OnceLock<ClientTools>>,
-    /// Those who ask without a hello: nobody can tell them apart, so they are one.
+    /// All clients that never send `initialize`. They cannot be told apart, so they count as one.
     others: Arc<ClientTools>,
     tracker: TaskTracker,
 }
 
-/// What is known of a client: what it has looked at, what it was handed, and what it wants to hear.
+/// One client: its tools, which remember what it has looked at, the mail it was handed, and the news it wants.
 #[derive(Debug)]
 struct ClientTools {
     tools: Toolbox<Arc<MemberCaller>>,
-    mail: Mailbag,
+    mail: Mailbag<RequestId>,
     wanted: Arc<NewsFilter>,
 }
 
@@ -78,12 +78,11 @@ impl TeamService {
         Self { caller, greeted: Arc::default(), others, tracker }
     }
 
-    /// The same for another client. What one has read says nothing about what another has.
+    /// The same service for another client, which has read nothing yet.
     pub(crate) fn for_another(&self) -> Self {
         Self { greeted: Arc::default(), ..self.clone() }
     }
 
-    /// Who asks.
     fn client(&self) -> &ClientTools {
         self.greeted.get().unwrap_or(&self.others)
     }
@@ -93,7 +92,7 @@ impl TeamService {
         Arc::clone(&self.caller)
     }
 
-    /// What goes on beside the calls.
+    /// The tasks that run beside the calls.
     pub(crate) fn tracker(&self) -> TaskTracker {
         self.tracker.clone()
     }
@@ -103,7 +102,7 @@ impl TeamService {
         self.client().tools.run(&seat, name, input).await
     }
 
-    /// Runs a tool, with mail before and behind: what came earlier is read now, and what waits goes along.
+    /// Runs a tool. Mail of earlier results counts as read now, and unread mail goes with this result.
     async fn call_with_mail(
         &self,
         request: CallToolRequestParams,
@@ -113,13 +112,13 @@ impl TeamService {
             let input = request.arguments.map_or(Value::Null, Value::Object);
             return shown(self.call(&request.name, input).await, None);
         }
-        // Mail that cannot be marked now comes again; that is no reason not to do what is asked.
+        // If mail cannot be marked now, it comes again; the call is made all the same.
         let mail = &self.client().mail;
         let running = mail.begin();
         drop(mail.acknowledge(&running, &self.caller).await);
         let input = request.arguments.map_or(Value::Null, Value::Object);
         let outcome = self.call(&request.name, input).await;
-        let mail = mail.take(&self.caller, context).await.unwrap_or_default();
+        let mail = mail.take(&self.caller, &context.id, &context.ct).await.unwrap_or_default();
         shown(outcome, mail)
     }
 }
@@ -131,12 +130,12 @@ fn shown(outcome: Result<String, Failure>, mail: Option<String>) -> CallToolResu
     if is_error { CallToolResult::error(content) } else { CallToolResult::success(content) }
 }
 
-/// How far a call is, for a client that asked to be told.
+/// Reports the progress of a call, if the client asked for that.
 async fn tell_progress(context: &RequestContext<RoleServer>, progress: f64, message: &str) {
     let Some(token) = context.meta.get_progress_token() else { return };
     let progress =
         ProgressNotificationParam::new(token, progress).with_total(1.0).with_message(message);
-    // Who has gone need not be told.
+    // The client may have gone.
     drop(context.peer.notify_progress(progress).await);
 }
 
@@ -151,7 +150,7 @@ impl ServerHandler for TeamService {
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("troop", env!("CARGO_PKG_VERSION")))
-            .with_instructions(HOW)
+            .with_instructions(INSTRUCTIONS)
     }
 
     async fn initialize(
@@ -231,7 +230,7 @@ impl ServerHandler for TeamService {
         Ok(found.into())
     }
 
-    /// What is called by a name that we know, and came here all the same, could not be read.
+    /// A request whose method we know comes here if its parameters could not be parsed.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

@@ -1,4 +1,4 @@
-//! A list of tasks that reads like a board: what is at work on top, what waits below.
+//! Tasks as a board: those in progress on top, those that wait below.
 
 use troop_model::{State, Status, Task, Time};
 use unicode_width::UnicodeWidthStr;
@@ -12,14 +12,13 @@ pub(crate) struct Row {
     priority: i32,
     subject: String,
     status: Status,
-    /// Who has it, or for whom it is.
+    /// The holder, or the member that it is reserved for.
     who: String,
-    /// What else there is to know.
     note: String,
     age: String,
 }
 
-/// The columns of a board, in the order in which work flows towards its end.
+/// The groups of the board, in the order in which people look for them.
 const ORDER: [(Status, &str); 8] = [
     (Status::InProgress, "In progress"),
     (Status::Stale, "Stale"),
@@ -48,12 +47,12 @@ impl Row {
     }
 }
 
-/// The board as text. `width` is how wide a line may be.
+/// The board as text, in lines of at most `width` columns.
 pub(crate) fn board(rows: &[Row], width: usize) -> String {
     let number_width = rows.iter().map(|row| row.number.to_string().len()).max().unwrap_or(1);
     let who_width = rows.iter().map(|row| row.who.width()).max().unwrap_or(0).min(20);
     let note_width = rows.iter().map(|row| row.note.width()).max().unwrap_or(0).min(width * 2 / 5);
-    // Mark, number, who, note and age, with what separates them.
+    // Icon, number, holder, note and age, with the gaps between them.
     let taken = 4 + number_width + 2 + 2 + who_width + 2 + note_width + 2 + 4;
     let subject_width = rows.iter().map(|row| row.subject.width()).max().unwrap_or(0);
     let subject_width = subject_width.min(width.saturating_sub(taken).max(16));
@@ -61,7 +60,7 @@ pub(crate) fn board(rows: &[Row], width: usize) -> String {
     for (status, heading) in ORDER {
         let mut group: Vec<&Row> = rows.iter().filter(|row| row.status == status).collect();
         if status == Status::Pending {
-            // As they would be claimed.
+            // In the order in which they would be claimed.
             group.sort_by_key(|row| (std::cmp::Reverse(row.priority), row.number));
         }
         if group.is_empty() {
@@ -139,7 +138,7 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
     notes.join(", ")
 }
 
-/// What the checks of a task said, in short.
+/// The result of the task's checks, in short.
 fn checked(task: &Task) -> Option<String> {
     let n_good = task.proof.evidence.iter().filter(|it| it.is_good()).count();
     let n_bad = task.proof.evidence.len() - n_good;
@@ -151,7 +150,7 @@ fn checked(task: &Task) -> Option<String> {
     }
 }
 
-/// What a blocked task waits for, and what it waits for in vain.
+/// The open dependencies of a blocked task, and those that will never be completed.
 fn waits(state: &State, task: &Task) -> Vec<String> {
     let open: Vec<u32> =
         state.tasks().open_dependencies(task.number).iter().map(|it| it.task.0).collect();
@@ -170,7 +169,7 @@ fn waits(state: &State, task: &Task) -> Vec<String> {
     notes
 }
 
-/// What came of a task in a few words, as its snapshot has it.
+/// The summary of a task's result, from its snapshot.
 fn summary(task: &Task) -> Option<String> {
     let snapshot = task.metadata.0.get("snapshot")?;
     snapshot.get("ai_summary")?.as_str().map(one_line)

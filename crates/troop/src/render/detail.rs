@@ -1,4 +1,4 @@
-//! One thing with everything that belongs to it.
+//! One task, team or message in full.
 
 use troop_app::story::{Waiting, waiting};
 use troop_model::{
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::report::CallerOptions;
 
-/// A task for people: what it is, how it stands, what was said and what happened.
+/// A task with its fields, evidence, discussion and history.
 pub(crate) fn task_detail(state: &State, task: &Task) -> String {
     let status = state.tasks().status(task.number).unwrap_or(task.status);
     let mut text = format!(
@@ -76,7 +76,7 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
     text
 }
 
-/// What must pass before a task is done, unless a person did without it.
+/// The checks that must pass before a task is done.
 fn checks(state: &State, task: &Task) -> Vec<String> {
     let named = state.team().map(|team| task.named_checks(team)).unwrap_or_default();
     named.into_iter().map(one_line).collect()
@@ -90,7 +90,7 @@ fn failed(n_failed: u32) -> String {
     }
 }
 
-/// What checks said about a task.
+/// The results of a task's checks.
 fn evidence(text: &mut String, task: &Task) {
     if task.proof.evidence.is_empty() {
         return;
@@ -106,7 +106,7 @@ fn evidence(text: &mut String, task: &Task) {
     }
 }
 
-/// Whether a check was content, and how it ended: exit code, time, commit.
+/// The icon of a check's result, and how the check ended: exit code, time, commit.
 pub(super) fn evidence_line(evidence: &Evidence) -> (String, String) {
     let style = if evidence.is_good() { super::GOOD } else { super::BAD };
     let mark = paint(style, if evidence.is_good() { "✓" } else { "✗" });
@@ -116,7 +116,7 @@ pub(super) fn evidence_line(evidence: &Evidence) -> (String, String) {
     (mark, format!("exit code {}, {took}{commit}", evidence.exit_code))
 }
 
-/// What was said about a task, which files it has, and what happened to it.
+/// The comments, files and history of a task.
 fn discussion(text: &mut String, state: &State, task: &Task) {
     if !task.talk.comments.is_empty() {
         line(text, &format!("\n{}", paint(BOLD, "Comments")));
@@ -155,7 +155,7 @@ fn discussion(text: &mut String, state: &State, task: &Task) {
     }
 }
 
-/// Who a file of a task is from, and whether it is still there.
+/// Who wrote a task's file, when, and whether it still exists.
 fn provenance(state: &State, attachment: &Attachment) -> String {
     let mut parts = vec![format!("by {}", attachment.by), moment(attachment.at)];
     parts.extend(attachment.size.map(super::bytes));
@@ -163,14 +163,14 @@ fn provenance(state: &State, attachment: &Attachment) -> String {
     parts.join(" · ")
 }
 
-/// What was given besides; troop's own part of it is shown elsewhere.
+/// The metadata, without troop's own part, which is shown elsewhere.
 fn metadata(task: &Task) -> Option<String> {
     let given: Vec<_> = task.metadata.0.iter().filter(|(key, _)| *key != "snapshot").collect();
     let given: Vec<_> = given.into_iter().map(|(key, value)| format!("{key}={value}")).collect();
     non_empty(one_line(&given.join(" ")))
 }
 
-/// How a team's work stands.
+/// The state of a team's work.
 pub(crate) fn team_status(
     state: &State,
     members: &[Member],
@@ -181,7 +181,7 @@ pub(crate) fn team_status(
     let Some(team) = state.team() else { return String::new() };
     let tasks = state.tasks();
     let n_done = tasks.n_with(Status::Completed) + tasks.n_archived();
-    // What was cancelled is not to be done any more.
+    // Cancelled tasks need no work.
     let n_all = tasks.len() - tasks.n_with(Status::Cancelled) + tasks.n_archived();
     let mut text = format!("{}  {}\n", paint(BOLD, team.name.as_str()), paint(DIM, standing));
     if !team.description.is_empty() {
@@ -222,7 +222,7 @@ pub(crate) fn team_status(
     text
 }
 
-/// What was used in a few letters: `12.3k tokens $0.12`. Nothing if nothing was.
+/// The usage in short: `12.3k tokens $0.12`. Empty if nothing was used.
 pub(crate) fn used(usage: &Usage) -> String {
     if usage.is_nothing() {
         return String::new();
@@ -240,7 +240,7 @@ pub(crate) fn used(usage: &Usage) -> String {
     format!("{tokens} tokens {money}")
 }
 
-/// What a team has used, and may use.
+/// The usage and the budget of a team.
 fn cost(text: &mut String, state: &State) {
     let Some(team) = state.team() else { return };
     if !team.usage.is_nothing() {
@@ -256,7 +256,7 @@ fn cost(text: &mut String, state: &State) {
     }
 }
 
-/// Adds what waits for a person's word, and how to give it.
+/// Adds what waits for a person, and how to answer.
 fn add_waiting(text: &mut String, state: &State, members: &[Member], options: &CallerOptions) {
     for Waiting { what, answer } in waiting(state, members) {
         line(text, &format!("  waits    {}", options.added_to(&what)));
@@ -264,7 +264,6 @@ fn add_waiting(text: &mut String, state: &State, members: &[Member], options: &C
     }
 }
 
-/// A message for people.
 pub(crate) fn message(message: &Message, with_receipts: bool) -> String {
     let kind = if message.kind == MessageKind::Message {
         String::new()

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{DIM, fit, moment, one_line, paint};
 
-/// An event on one line: when, where in the log, who, what, and the rest in brief.
+/// An event on one line: time, version, actor, kind, and the main fields.
 pub(crate) fn event(event: &Event, width: usize) -> String {
     let at = moment(event.at);
     let head = format!(
@@ -27,8 +27,8 @@ fn details(event: &Event) -> String {
     parts.join("  ")
 }
 
-/// What cannot be told by its texts alone.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the rest is told by its texts")]
+/// The details of facts whose texts alone would not explain them.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the texts of other facts explain them")]
 fn particulars(fact: &Fact) -> Option<String> {
     Some(match fact {
         Fact::TaskProgressed { progress, .. } => {

@@ -1,62 +1,15 @@
-//! What waits for what, drawn with characters or for Graphviz.
+//! The dependencies between tasks, drawn with characters or for Graphviz.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-use troop_model::{State, Status, TaskNumber};
+use troop_app::task_graph::GraphNode;
+use troop_model::TaskNumber;
 
-use super::{DIM, fit, one_line, paint, status_icon, status_style};
+use super::{DIM, fit, paint, status_icon, status_style};
 
-/// One task in the graph.
-#[derive(Clone, Debug)]
-pub(crate) struct Node {
-    number: TaskNumber,
-    subject: String,
-    status: Status,
-    owner: Option<String>,
-    waits_for: Vec<TaskNumber>,
-}
-
-impl Node {
-    /// The tasks of a team: those that are not over and what they wait for, or all that are live.
-    pub(crate) fn all(state: &State, with_finished: bool) -> Vec<Self> {
-        let tasks = state.tasks();
-        let is_shown = |number: TaskNumber| {
-            let is_open = |number| tasks.status(number).is_some_and(|status| !status.is_finished());
-            with_finished || is_open(number) || tasks.dependents(number).any(is_open)
-        };
-        let shown = tasks
-            .numbers()
-            .filter(|number| is_shown(*number))
-            .filter_map(|number| tasks.get(number));
-        let node = |task: &troop_model::Task| Self {
-            number: task.number,
-            subject: one_line(&task.subject),
-            status: tasks.status(task.number).unwrap_or(task.status),
-            owner: task.owner.as_ref().map(ToString::to_string),
-            waits_for: task
-                .blocked_by
-                .iter()
-                .map(|it| it.task)
-                .filter(|it| tasks.get(*it).is_some() && is_shown(*it))
-                .collect(),
-        };
-        shown.map(node).collect()
-    }
-
-    fn label(&self, room: usize) -> String {
-        let taken = self.number.to_string().len() + 3;
-        let subject = fit(&self.subject, room.saturating_sub(taken).max(12));
-        let owner =
-            self.owner.as_ref().map(|owner| paint(DIM, &format!("  {owner}"))).unwrap_or_default();
-        let icon = paint(status_style(self.status), status_icon(self.status));
-        format!("{icon} {} {subject}{owner}", self.number)
-    }
-}
-
-/// A tree for each task that waits for nothing; what waits for several is drawn under the last of them.
-pub(crate) fn graph(nodes: &[Node], width: usize) -> String {
-    let by_number: BTreeMap<TaskNumber, &Node> =
+/// A tree for each task without dependencies. A task with several dependencies is drawn under the last of them.
+pub(crate) fn graph(nodes: &[GraphNode], width: usize) -> String {
+    let by_number: BTreeMap<TaskNumber, &GraphNode> =
         nodes.iter().map(|node| (node.number, node)).collect();
     let mut children: BTreeMap<TaskNumber, Vec<TaskNumber>> = BTreeMap::new();
     for node in nodes {
@@ -71,11 +24,11 @@ pub(crate) fn graph(nodes: &[Node], width: usize) -> String {
     drawing.text
 }
 
-/// Deeper than this the drawing no longer moves to the right: a long chain must not become a wide page.
+/// Deeper branches are no longer indented: a long chain must not become a wide page.
 const MAX_DEPTH: usize = 24;
 
 struct Drawing<'a> {
-    by_number: BTreeMap<TaskNumber, &'a Node>,
+    by_number: BTreeMap<TaskNumber, &'a GraphNode>,
     children: BTreeMap<TaskNumber, Vec<TaskNumber>>,
     width: usize,
     text: String,
@@ -91,8 +44,8 @@ struct Branch {
 }
 
 impl Drawing<'_> {
-    fn tree(&mut self, root: &Node) {
-        self.line("", &root.label(self.width));
+    fn tree(&mut self, root: &GraphNode) {
+        self.line("", &label(root, self.width));
         let mut open = Vec::new();
         self.open_below(&mut open, root.number, "", 1);
         while let Some(branch) = open.pop() {
@@ -100,10 +53,10 @@ impl Drawing<'_> {
                 if branch.is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
             let Some(node) = self.by_number.get(&branch.child).copied() else { continue };
             let margin = &branch.margin;
-            // Each task is drawn in full once, under the last that it waits for.
+            // Each task is drawn in full once, under its last dependency.
             if node.waits_for.last() == Some(&branch.parent) {
                 let room = self.width.saturating_sub(margin.chars().count() + arm.chars().count());
-                let label = format!("{}{}", node.label(room), also(node, branch.parent));
+                let label = format!("{}{}", label(node, room), also(node, branch.parent));
                 self.line(&format!("{margin}{arm}"), &label);
                 let below = if branch.depth < MAX_DEPTH {
                     format!("{margin}{below}")
@@ -136,7 +89,16 @@ impl Drawing<'_> {
     }
 }
 
-fn also(node: &Node, parent: TaskNumber) -> String {
+fn label(node: &GraphNode, room: usize) -> String {
+    let taken = node.number.to_string().len() + 3;
+    let subject = fit(&node.subject, room.saturating_sub(taken).max(12));
+    let owner =
+        node.owner.as_ref().map(|owner| paint(DIM, &format!("  {owner}"))).unwrap_or_default();
+    let icon = paint(status_style(node.status), status_icon(node.status));
+    format!("{icon} {} {subject}{owner}", node.number)
+}
+
+fn also(node: &GraphNode, parent: TaskNumber) -> String {
     let others: Vec<_> =
         node.waits_for.iter().filter(|it| **it != parent).map(ToString::to_string).collect();
     if others.is_empty() {
@@ -147,7 +109,7 @@ fn also(node: &Node, parent: TaskNumber) -> String {
 }
 
 /// The graph for Graphviz: `troop task graph --dot | dot -Tsvg`.
-pub(crate) fn dot(nodes: &[Node]) -> String {
+pub(crate) fn dot(nodes: &[GraphNode]) -> String {
     let mut text =
         String::from("digraph tasks {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n");
     for node in nodes {
@@ -160,18 +122,4 @@ pub(crate) fn dot(nodes: &[Node]) -> String {
     }
     text.push_str("}\n");
     text
-}
-
-/// The graph for programs.
-pub(crate) fn graph_json(nodes: &[Node]) -> Value {
-    let tasks: Vec<_> = nodes
-        .iter()
-        .map(|node| json!({"number": node.number, "subject": node.subject, "status": node.status, "owner": node.owner}))
-        .collect();
-    let edge = |from: &TaskNumber, to: TaskNumber| json!({"from": from, "to": to});
-    let edges: Vec<_> = nodes
-        .iter()
-        .flat_map(|node| node.waits_for.iter().map(move |on| edge(on, node.number)))
-        .collect();
-    json!({"tasks": tasks, "edges": edges})
 }

@@ -9,17 +9,17 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::{BOLD, DIM, fit, member_icon, one_line, pad, paint, status_icon, status_style, took};
 use crate::report::CallerOptions;
 
-/// How big a screen is.
+/// The size of a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Screen {
     pub(crate) width: usize,
     pub(crate) height: usize,
 }
 
-/// How many of the last lines are kept, however big the screen is.
+/// How many lines are kept; no screen needs more.
 const KEPT: usize = 100;
 
-/// The last lines of a story.
+/// The most recent lines of a story.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recent(VecDeque<String>);
 
@@ -31,14 +31,14 @@ impl Recent {
         self.0.push_back(line);
     }
 
-    /// The last of them, the oldest first.
+    /// The last few, oldest first.
     pub(super) fn last(&self, n_lines: usize) -> impl Iterator<Item = &str> {
         let skipped = self.0.len().saturating_sub(n_lines);
         self.0.iter().skip(skipped).map(String::as_str)
     }
 }
 
-/// The screen as text. No line is wider, and there are fewer lines, than the screen has, if it has 40 columns and 8 lines.
+/// The team as text that fits a screen of at least 40 columns and 8 lines, with a line to spare for the cursor.
 pub(crate) fn live(
     story: &Story,
     recent: &Recent,
@@ -50,7 +50,7 @@ pub(crate) fn live(
     let state = story.state();
     let mut lines = vec![headline(story, now, width)];
     let members: Vec<_> = state.members().filter(|it| it.role == Role::Member).collect();
-    // The head, the gaps, and the line that the cursor is on.
+    // The headline, the gaps, and the line of the cursor.
     let room = height.saturating_sub(5).max(3);
     let n_members = members.len().min(room / 3);
     let n_tasks = state.tasks().len().min((room - n_members) * 2 / 3);
@@ -64,17 +64,18 @@ pub(crate) fn live(
     lines.join("\n") + "\n"
 }
 
-fn add(lines: &mut Vec<String>, more: Vec<String>) {
+/// Adds a section, after an empty line.
+pub(super) fn add(lines: &mut Vec<String>, more: Vec<String>) {
     if !more.is_empty() {
         lines.push(String::new());
         lines.extend(more);
     }
 }
 
-/// What waits for a person's word, and how to give it.
+/// What waits for a person, and how to answer.
 fn wait_lines(state: &State, width: usize, n_lines: usize, options: &CallerOptions) -> Vec<String> {
     let waiting = waiting(state, &[]);
-    // A question needs at least two lines, because it is useless without how to answer it.
+    // A question needs at least two lines: without the command that answers it, it is useless.
     let n_shown = waiting.len().min(n_lines.max(2) / 2);
     let n_each = n_lines.max(2) / n_shown.max(1) - 1;
     let lines = waiting.into_iter().take(n_shown).flat_map(|Waiting { what, answer }| {
@@ -86,7 +87,7 @@ fn wait_lines(state: &State, width: usize, n_lines: usize, options: &CallerOptio
     lines.collect()
 }
 
-/// A question in at most so many lines. The last one says how much is missing.
+/// A question in at most `n_lines` lines. The last one says how much is missing.
 fn question_lines(
     what: &str,
     width: usize,
@@ -96,7 +97,7 @@ fn question_lines(
     let room = width.saturating_sub(11).max(1);
     let mut lines = vec![String::new()];
     for c in what.chars() {
-        let line = lines.last_mut().expect("there is one from the beginning");
+        let line = lines.last_mut().expect("there is a line from the start");
         if line.width() + c.width().unwrap_or(0) > room {
             lines.push(c.to_string());
         } else {
@@ -126,7 +127,7 @@ fn headline(story: &Story, now: Time, width: usize) -> String {
     paint(BOLD, &fit(&text, width))
 }
 
-/// The tasks that fit: all, or those that are not over first.
+/// The tasks that fit. If not all do, unfinished ones go first.
 fn task_lines(state: &State, now: Time, width: usize, n_lines: usize) -> Vec<String> {
     let mut tasks: Vec<&Task> = state.tasks().iter().collect();
     let n_hidden = if tasks.len() > n_lines { tasks.len() + 1 - n_lines.max(1) } else { 0 };
@@ -138,7 +139,7 @@ fn task_lines(state: &State, now: Time, width: usize, n_lines: usize) -> Vec<Str
     let who_width = state.members().map(|it| it.name.as_str().width()).max().unwrap_or(0).min(16);
     let subject_width = tasks.iter().map(|task| one_line(&task.subject).width()).max().unwrap_or(0);
     let number_width = state.tasks().last().0.to_string().len().max(3);
-    // The sign and the number, with what separates them.
+    // The icon and the number, with the gaps between them.
     let taken = 4 + number_width + 2;
     let subject_width = subject_width.min(width.saturating_sub(taken + 16 + who_width).max(10));
     let note_width = width.saturating_sub(taken + subject_width + 2 + who_width + 2);

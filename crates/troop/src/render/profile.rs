@@ -1,4 +1,4 @@
-//! What a repository is made of, for people.
+//! The profile of a repository, for people.
 
 use troop_runtime::{Profile, Severity, Signal, Suggestion};
 

@@ -5,10 +5,10 @@ use troop_app::story::StoryLine;
 use super::second;
 use crate::report::CallerOptions;
 
-/// A hint is on a line of its own, so that it can be read however long the rest is.
+/// A hint has its own line, so that it can be read however long the rest is.
 const NEXT: &str = "\n         ";
 
-/// A line with its time; below it, what a person can do.
+/// A line with its time, and its hint below.
 pub(crate) fn story_line(line: &StoryLine, options: &CallerOptions) -> String {
     let text = format!("{} {}", second(line.at), line.text);
     match &line.hint {

@@ -1,8 +1,7 @@
-//! What came of a team's work: who did what, when, how long it took, and what went wrong on the way.
+//! The report of a team's work: who did what, when, how long it took, and what went wrong.
 
-use serde_json::{Value, json};
-use troop_app::story::{CompletedWork, MemberTally, Story};
-use troop_model::{EvidenceView, Status, Task, TaskNumber, Time};
+use troop_app::story::{MemberTally, Story};
+use troop_model::{Status, Task, Time};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
@@ -10,7 +9,6 @@ use super::{
     status_style, took, used,
 };
 
-/// The report of a team's work for people.
 pub(crate) fn summary(story: &Story, width: usize) -> String {
     let mut text = format!("{}\n", paint(BOLD, &headline(story)));
     push(&mut text, tasks(story, width));
@@ -31,13 +29,12 @@ fn push(text: &mut String, lines: Vec<String>) {
     }
 }
 
-/// What the lead made of it all, as it told the user.
+/// The lead's last message to the user.
 fn answer(story: &Story) -> Vec<String> {
     let answer = story.tally().answer.as_deref().unwrap_or_default();
     clean(answer.trim()).lines().map(str::to_owned).collect()
 }
 
-/// How many tasks are done, of how many, in what time.
 fn headline(story: &Story) -> String {
     let state = story.state();
     let tally = story.tally();
@@ -65,9 +62,9 @@ fn tasks(story: &Story, width: usize) -> Vec<String> {
     for task in state.tasks().iter() {
         let status = state.tasks().status(task.number).unwrap_or(task.status);
         let owner = task.owner.as_ref().map(ToString::to_string).unwrap_or_default();
-        let when = deed(story, task.number).map_or_else(String::new, |deed| {
-            let began = took(deed.began_at.since(tally.since));
-            format!("at {began:>5} for {:>5}", took(deed.ended_at.since(deed.began_at)))
+        let when = tally.completion(task.number).map_or_else(String::new, |work| {
+            let began = took(work.began_at.since(tally.since));
+            format!("at {began:>5} for {:>5}", took(work.ended_at.since(work.began_at)))
         });
         let head = format!(
             "  {} {:<7}  {}  {}  {when:<18}",
@@ -95,7 +92,7 @@ fn tasks(story: &Story, width: usize) -> Vec<String> {
     lines
 }
 
-/// What the checks of a task said, and on which commit.
+/// The evidence of a task, or why there is none.
 fn proof(task: &Task, width: usize) -> Vec<String> {
     let mut lines: Vec<_> = task
         .proof
@@ -118,25 +115,20 @@ fn proof(task: &Task, width: usize) -> Vec<String> {
     lines
 }
 
-fn deed(story: &Story, task: TaskNumber) -> Option<&CompletedWork> {
-    let mut all = story.tally().members.values().flat_map(|deeds| &deeds.completed);
-    all.rfind(|deed| deed.task == task)
-}
-
 fn workers(story: &Story, width: usize) -> Vec<String> {
     let state = story.state();
     let workers = story.tally().workers(state);
     let name_width = workers.iter().map(|(name, _)| name.as_str().width()).max().unwrap_or(0);
-    let line = |(name, deeds): &(&troop_model::MemberName, MemberTally)| {
-        let n_done = deeds.completed.len();
+    let line = |(name, work): &(&troop_model::MemberName, MemberTally)| {
+        let n_done = work.completed.len();
         let mut parts = vec![
             format!("{n_done} {}", if n_done == 1 { "task" } else { "tasks" }),
-            format!("worked {}", took(deeds.worked)),
-            format!("{} sent", deeds.n_messages),
+            format!("worked {}", took(work.worked)),
+            format!("{} sent", work.n_messages),
         ];
         let used = state.member(name).map(|it| used(&it.usage)).filter(|it| !it.is_empty());
         parts.extend(used);
-        match deeds.n_crashes {
+        match work.n_crashes {
             0 => {}
             1 => parts.push("crashed once".to_owned()),
             n => parts.push(format!("crashed {n} times")),
@@ -152,7 +144,7 @@ fn workers(story: &Story, width: usize) -> Vec<String> {
     workers.iter().map(line).collect()
 }
 
-/// What all of it has cost, and what it might have.
+/// The usage of the team, and its budget.
 fn cost(story: &Story) -> Vec<String> {
     let Some(team) = story.state().team() else { return Vec::new() };
     let budget = team.settings.budget.told(&team.usage);
@@ -160,7 +152,7 @@ fn cost(story: &Story) -> Vec<String> {
     used.into_iter().chain(budget.map(|told| format!("  budget {told}"))).collect()
 }
 
-/// What went wrong, and what was done about it.
+/// What went wrong, and how it continued.
 fn incidents(story: &Story, width: usize) -> Vec<String> {
     let tally = story.tally();
     let mut all: Vec<(Time, &str, String)> = Vec::new();
@@ -194,63 +186,4 @@ fn incidents(story: &Story, width: usize) -> Vec<String> {
         format!("  {}  {what:<9}  {}", paint(DIM, &second(at)), fit(&text, room))
     };
     all.into_iter().map(line).collect()
-}
-
-/// The same for programs.
-pub(crate) fn summary_json(story: &Story) -> Value {
-    let state = story.state();
-    let tally = story.tally();
-    let team = state.team();
-    let tasks: Vec<_> = state
-        .tasks()
-        .iter()
-        .map(|task| {
-            let deed = deed(story, task.number);
-            json!({
-                "number": task.number, "subject": task.subject, "owner": task.owner, "attempts": task.attempts,
-                "status": state.tasks().status(task.number), "result": task.result,
-                "evidence": task.proof.evidence.iter().map(EvidenceView::new).collect::<Vec<_>>(),
-                "checks_waived": task.proof.waived, "merged": task.proof.merged, "usage": task.usage,
-                "began_at": deed.map(|deed| deed.began_at), "ended_at": deed.map(|deed| deed.ended_at),
-            })
-        })
-        .collect();
-    let members: Vec<_> = tally
-        .workers(state)
-        .into_iter()
-        .map(|(name, deeds)| {
-            let completed: Vec<_> = deeds.completed.iter().map(|deed| deed.task).collect();
-            json!({
-                "name": name, "agent": state.member(name).map(|it| &it.agent), "completed": completed,
-                "worked_seconds": deeds.worked.as_secs_f64(), "messages": deeds.n_messages, "crashes": deeds.n_crashes,
-                "usage": state.member(name).map(|it| &it.usage),
-            })
-        })
-        .collect();
-    let recoveries: Vec<_> = tally
-        .recoveries
-        .iter()
-        .map(|it| json!({"at": it.at, "task": it.task, "from": it.from, "reason": it.reason, "to": it.to.as_ref().map(|(to, _)| to)}))
-        .collect();
-    let vetoes: Vec<_> = tally
-        .vetoes
-        .iter()
-        .map(|it| json!({"at": it.at, "member": it.member, "about": it.about, "feedback": it.feedback}))
-        .collect();
-    let troubles: Vec<_> = tally
-        .troubles
-        .iter()
-        .map(|it| json!({"at": it.at, "what": it.what, "about": it.about}))
-        .collect();
-    let plans: Vec<_> = tally
-        .answers
-        .iter()
-        .map(|it| json!({"at": it.at, "member": it.member, "approved": it.is_yes, "feedback": it.feedback}))
-        .collect();
-    json!({
-        "team": team.map(|team| &team.name), "id": team.map(|team| team.id), "began_at": tally.since,
-        "ended_at": tally.until, "messages": tally.n_messages, "tasks": tasks, "members": members,
-        "recoveries": recoveries, "vetoes": vetoes, "troubles": troubles, "plans": plans, "answer": tally.answer,
-        "usage": team.map(|team| &team.usage), "budget": team.map(|team| &team.settings.budget), "spending": state.spending(),
-    })
 }

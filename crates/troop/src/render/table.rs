@@ -1,15 +1,15 @@
-//! Columns that line up.
+//! Tables.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::{BOLD, fit, pad, paint};
 
-/// What the last column has at least, and what others keep when they are cut.
+/// The least width of the last column, and of a column that is cut.
 const LEAST: usize = 10;
 const KEPT: usize = 8;
 
-/// A table: a header, then rows. The last column takes what is left of the line; where nothing is left, the widest of the
-/// others are cut, except the first, which people type again.
+/// A header and rows. The last column takes the rest of the line. If nothing is left, the widest of the others are cut,
+/// except the first, which people copy into commands.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
     let n_columns = header.len();
     let mut widths: Vec<usize> = (0..n_columns)
@@ -42,7 +42,7 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>], width: usize) -> Stri
     text
 }
 
-/// Takes from the widest columns until the last one has room.
+/// Narrows the widest columns until the last one has room.
 fn cut(widths: &mut [usize], width: usize) {
     let n_others = widths.len().saturating_sub(1);
     loop {

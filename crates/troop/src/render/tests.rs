@@ -1,11 +1,11 @@
-//! How things look.
+//! Texts, durations and tables.
 
 use std::time::Duration;
 
 use super::{fit, pad, span, table};
 
 #[test]
-fn text_fits_its_columns_whatever_it_is_made_of() {
+fn text_fits_its_columns_with_wide_and_combining_characters() {
     assert_eq!(fit("short", 10), "short");
     assert_eq!(fit("a rather long text", 8), "a rathe…");
     assert_eq!(fit("漢字漢字", 5), "漢字…");

@@ -6,7 +6,7 @@ use troop_runtime::{TranscriptEntry, TranscriptSource};
 
 use super::{DIM, clean, moment, paint};
 
-/// A line for people: when, from whom, what. Further lines of one entry stand below its first.
+/// An entry with its time and source. Further lines of its text are indented below the first.
 pub(crate) fn transcript(entry: &TranscriptEntry) -> String {
     let source = match entry.line.source {
         TranscriptSource::Member => match entry.line.level {

@@ -1,4 +1,4 @@
-//! What a lead says when it starts a teammate. Read by hand: the program's own command line takes longer to build than a
+//! The arguments with which a lead starts a teammate. Parsed by hand: building the whole command line takes longer than a
 //! teammate takes to be ready.
 
 use std::{
@@ -13,21 +13,21 @@ use crate::report::Usage;
 pub(super) const HINT: &str = "leads start it as: troop --mode teammate --team TEAM --name NAME --agent AGENT \
                     --lead-session SESSION [--model MODEL] [--path FOLDER]";
 
-/// Who this process is to be.
+/// The member that this process runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TeammateArguments {
     pub(super) team: String,
     pub(super) name: String,
     pub(super) agent: String,
     pub(super) path: PathBuf,
-    /// The model that it is to think with, if that was said.
+    /// The model to use, if the lead named one.
     pub(super) model: Option<String>,
 }
 
-/// What was given, as it was given.
+/// The arguments as they were given.
 #[derive(Debug, Default)]
 struct TypedArguments {
-    /// The other way to say it: the agent is the member's name, and its team is described in a folder.
+    /// `--teammate`, the other form: `--agent` is the member's name, and a folder describes its team.
     is_by_folder: bool,
     team: Option<String>,
     name: Option<String>,
@@ -39,7 +39,7 @@ struct TypedArguments {
 }
 
 impl TeammateArguments {
-    /// Reads the arguments behind the program's name. None if they do not ask for a teammate.
+    /// Parses the arguments after the program's name. None if they do not ask for a teammate.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Option<Result<Self>> {
         let arguments: Vec<_> = arguments.map(|it| it.to_string_lossy().into_owned()).collect();
         if !asks_for_teammate(&arguments) {
@@ -49,7 +49,7 @@ impl TeammateArguments {
     }
 }
 
-/// Whether the flags before any other word say so: `task create --teammate` is about something else.
+/// Whether the flags before the first other word ask for a teammate: `task create --teammate` does not.
 fn asks_for_teammate(arguments: &[String]) -> bool {
     let mut words = arguments.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -116,7 +116,7 @@ impl TypedArguments {
     }
 }
 
-/// What thinks for a member, as the description of its team has it.
+/// The agent of a member, from the description of its team.
 fn agent_of(folder: &Path, team: &str, member: &str) -> Option<String> {
     let file = folder.join("teams").join(team).join("config.json");
     let config: serde_json::Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;

@@ -1,4 +1,4 @@
-//! Gives back the memory that only a start or a piece of work needed, so that a hundred idle teammates cost little.
+//! Gives back memory that only the start or a turn needed, so that a hundred idle teammates cost little.
 
 use std::{ffi::c_void, ops::Range};
 
@@ -7,10 +7,10 @@ use rustix::mm::{Advice, madvise};
 #[cfg(test)]
 mod tests;
 
-/// Gives back the program's code: what is run again is there again at its first use.
+/// Gives back the pages of the program's code. They are read from the file again when they are next used.
 ///
-/// The kernel maps whole neighbourhoods of what is run, and a start runs a little everywhere: several megabytes of
-/// which an idle teammate uses almost nothing. They are also counted where they are shared with others.
+/// The kernel maps whole neighbourhoods of the code that runs, and a start runs a little everywhere: several megabytes, of
+/// which an idle teammate uses almost nothing. They count for every process, even though processes share them.
 pub(super) fn give_back() {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     let Ok(program) = std::fs::read_link("/proc/self/exe") else { return };
@@ -18,7 +18,7 @@ pub(super) fn give_back() {
     maps.lines().filter_map(|line| code(line, program)).for_each(forget);
 }
 
-/// The addresses that a line of `/proc/self/maps` names, if they hold code of this program.
+/// The addresses in a line of `/proc/self/maps`, if they hold code of this program.
 fn code(line: &str, program: &str) -> Option<Range<usize>> {
     let mut fields = line.splitn(6, ' ');
     let (start, end) = fields.next()?.split_once('-')?;
@@ -28,12 +28,12 @@ fn code(line: &str, program: &str) -> Option<Range<usize>> {
     (is_code && is_ours).then_some(address(start)?..address(end)?)
 }
 
-#[expect(unsafe_code, reason = "there is no safe way to say which pages are not needed")]
+#[expect(unsafe_code, reason = "there is no safe way to give pages back")]
 fn forget(code: Range<usize>) {
     let start = std::ptr::with_exposed_provenance_mut::<c_void>(code.start);
-    // SAFETY: the pages are code, which nobody has written to since it was read from the program's file, and are
-    // read from there again. What is relocated lies in other mappings, which are not executable.
+    // SAFETY: the pages are code that nothing has written to, so they can be read from the program's file again.
+    // Relocated data lies in other mappings, which are not executable.
     let advised = unsafe { madvise(start, code.len(), Advice::LinuxDontNeed) };
-    // A kernel that does not do it does no harm: the pages stay.
+    // If the kernel refuses, the pages stay, which does no harm.
     let _ = advised;
 }

@@ -1,4 +1,4 @@
-//! Bad input, tried for each command: one clear line, the right exit code, nothing changed.
+//! Bad input for every command: one clear line, the right exit code, and nothing changes.
 
 use crate::troop::Troop;
 
@@ -14,7 +14,7 @@ fn team() -> (Troop, String) {
     (troop, log)
 }
 
-/// What is typed, the exit code, and how the error begins.
+/// The command, its exit code, and the beginning of its error.
 type Case<'a> = (&'a str, i32, &'a str);
 
 #[track_caller]
@@ -65,7 +65,7 @@ fn unknown_teams_members_and_tasks_are_refused() {
 }
 
 #[test]
-fn ambiguous_prefixes_are_refused_with_what_they_could_mean() {
+fn an_ambiguous_prefix_is_refused_with_its_candidates() {
     let (troop, _) = team();
     troop.ok("task create four --id aaaaaaaa-0000-7000-8000-000000000001");
     troop.ok("task create five --id aaaaaaaa-0000-7000-8000-000000000002");
@@ -83,7 +83,7 @@ fn ambiguous_prefixes_are_refused_with_what_they_could_mean() {
 }
 
 #[test]
-fn texts_that_are_empty_too_long_or_act_on_the_terminal_are_refused() {
+fn empty_overlong_and_unprintable_texts_are_refused() {
     let long = "x".repeat(1_000_000);
     let (troop, log) = team();
     let cases: Vec<(Vec<&str>, &str)> = vec![
@@ -134,7 +134,7 @@ fn texts_that_are_empty_too_long_or_act_on_the_terminal_are_refused() {
 }
 
 #[test]
-fn right_to_left_text_is_as_good_as_any() {
+fn right_to_left_text_is_accepted() {
     let (troop, _) = team();
     troop.ok("task create 'مرحبا بالعالم'");
     assert_eq!(troop.json("task get 4")["subject"], "مرحبا بالعالم");
@@ -142,7 +142,7 @@ fn right_to_left_text_is_as_good_as_any() {
 }
 
 #[test]
-fn what_a_result_does_to_a_terminal_is_shown_not_done() {
+fn control_characters_in_a_result_are_escaped() {
     let (troop, _) = team();
     troop.args(&["--as", "ann", "task", "complete", "1", "-r", "red \u{1b}[31mtext\u{7}"]);
     let text = troop.ok("task get 1");
@@ -178,7 +178,7 @@ fn numbers_out_of_range_are_refused() {
 }
 
 #[test]
-fn a_misspelt_word_is_answered_with_the_one_that_was_meant() {
+fn a_misspelt_value_is_answered_with_a_suggestion() {
     let troop = Troop::with_team();
     for (line, meant) in [
         ("member mode ann bypas", "bypass"),
@@ -237,7 +237,7 @@ fn input_of_the_wrong_shape_is_refused() {
 }
 
 #[test]
-fn what_the_state_of_a_task_forbids_is_refused() {
+fn commands_that_the_state_of_a_task_forbids_are_refused() {
     all_are_refused(&[
         ("--as bob task claim 1", 1, "task-1 is not available: ann has held it since "),
         ("--as bob task complete 1 -r x", 1, "task-1 is not held by `bob` but by `ann`"),

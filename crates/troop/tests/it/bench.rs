@@ -6,10 +6,10 @@ use tempfile::TempDir;
 
 use crate::troop::Run;
 
-/// A folder with `troop` alone.
+/// A folder that contains only `troop`.
 fn installed() -> (TempDir, PathBuf) {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_troop"));
-    // In the same file system, where a second name for the program costs nothing.
+    // In the same file system, so that a hard link works.
     let folder = TempDir::new_in(program.parent().unwrap()).unwrap();
     let troop = folder.path().join("troop");
     fs::hard_link(&program, &troop).unwrap();
@@ -34,7 +34,7 @@ fn troop_bench_runs_the_program_beside_it_and_passes_its_exit_code_on() {
 }
 
 #[test]
-fn troop_bench_says_how_to_build_the_program_if_there_is_none() {
+fn troop_bench_explains_how_to_build_the_missing_program() {
     let (_folder, troop) = installed();
     let mut command = Command::new(troop);
     command.args(["bench", "board"]);

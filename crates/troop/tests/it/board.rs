@@ -63,7 +63,7 @@ fn the_list_reads_like_a_board() {
 }
 
 #[test]
-fn the_graph_shows_what_waits_for_what() {
+fn the_graph_shows_dependencies() {
     let troop = Troop::with_team();
     for task in ["parse", "'test \"it\"' -b 1", "docs -b 1", "ship -b 2,3", "alone"] {
         troop.ok(&format!("task create {task}"));
@@ -94,7 +94,7 @@ fn the_graph_shows_what_waits_for_what() {
 }
 
 #[test]
-fn a_detail_shows_everything_that_belongs_to_a_task() {
+fn task_get_shows_everything_about_a_task() {
     let troop = Troop::with_team();
     troop.ok("task create parse -d 'line one'");
     troop.ok("--as ann task claim 1");
@@ -198,7 +198,7 @@ fn a_claim_can_wait_for_work() {
 }
 
 #[test]
-fn a_lease_that_ran_out_and_a_retry_that_is_due_need_no_daemon() {
+fn expired_leases_and_due_retries_need_no_daemon() {
     let troop = Troop::with_team();
     troop.ok("team set retry_backoff_seconds=0 lease_seconds=1");
     troop.ok("task create parse");
@@ -211,7 +211,7 @@ fn a_lease_that_ran_out_and_a_retry_that_is_due_need_no_daemon() {
 }
 
 #[test]
-fn what_is_over_is_a_timeline() {
+fn completed_tasks_are_listed_newest_first() {
     let troop = Troop::with_team();
     for subject in ["parse", "test"] {
         troop.ok(&format!("task create {subject}"));
@@ -252,7 +252,7 @@ fn a_task_can_be_given_back() {
     assert_eq!(troop.ok("--as bob task claim"), "claimed task-1: parse (bob)\n");
 }
 
-/// A team that reviews, whose only task was handed in by ann and must be checked.
+/// A team that reviews results. Its only task has a check, and ann has handed it in.
 fn in_review(check: &str) -> Troop {
     let troop = Troop::with_team();
     troop.ok("team set require_review=true");
@@ -277,7 +277,7 @@ fn a_refused_completion_changes_nothing_and_runs_nothing() {
 }
 
 #[test]
-fn a_person_approves_what_passes_its_checks_here_or_says_why_not() {
+fn a_person_approves_a_result_if_its_checks_pass_here_or_gives_a_reason() {
     let troop = in_review("test -e good");
     let (code, err) = troop.refused("task approve 1");
     assert_eq!(code, 1, "{err}");
@@ -295,7 +295,7 @@ fn a_person_approves_what_passes_its_checks_here_or_says_why_not() {
 }
 
 #[tokio::test]
-async fn a_check_ends_with_who_waits_for_it() {
+async fn a_check_ends_with_the_command_that_waits_for_it() {
     let troop = Troop::with_team();
     let check = "setsid sleep 1000 & echo $! > left; echo $$ > pid; touch begun; sleep 1000";
     troop.ok(&format!("task create write --check '{check}'"));

@@ -1,4 +1,4 @@
-//! Teams of built-in agents, with a model on loopback that says what it is told to.
+//! Teams of built-in agents, with a mock model on loopback.
 
 mod budget;
 mod ending;
@@ -20,10 +20,10 @@ use troop_testkit::{
 
 use crate::troop::{Printing, Run, Troop};
 
-/// What nothing may show.
+/// The API key, which no output may show.
 const KEY: &str = "sk-very-secret";
 
-/// A repository of somebody who lets agents do all these things.
+/// A repository whose owner allows agents these things.
 fn repository(allowed: &[&str]) -> Troop {
     let troop = Troop::new();
     let folder = troop.folder();
@@ -38,14 +38,14 @@ fn repository(allowed: &[&str]) -> Troop {
     troop
 }
 
-/// Runs the program with this model, beside everything else.
+/// Runs the program with this model, in the background.
 async fn run(troop: &Troop, mock: &MockModel, arguments: &[&str]) -> Run {
     let mut command = troop.command(arguments);
     command.env("ANTHROPIC_BASE_URL", mock.url()).env("ANTHROPIC_API_KEY", KEY);
     output(command).await
 }
 
-/// Runs a command to its end, beside everything else.
+/// Runs a command to its end, in the background.
 async fn output(mut command: Command) -> Run {
     Run::new(tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap())
 }
@@ -58,7 +58,7 @@ fn start(troop: &Troop, mock: &MockModel, arguments: &[&str]) -> Printing {
     Printing::new(command.spawn().unwrap())
 }
 
-/// For whom the model thinks.
+/// The member whose turn the model answers.
 fn member(seen: &Seen) -> String {
     let system = seen.system();
     system.split('`').nth(1).unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! A small campaign with a fixed seed: a team on every store, disturbed. `cargo xtask campaign` holds hundreds of these.
+//! A small campaign with a fixed seed: a team on every store, under faults. `cargo xtask campaign` runs hundreds of these.
 
 use troop_campaign::{Backend, CampaignEnd, Options};
 
@@ -26,7 +26,7 @@ async fn a_team_keeps_its_promises_whatever_goes_wrong() {
     }
 }
 
-/// Not a case of its own: what runs in the process of a lead.
+/// Not a test: the campaign runs it in the process of a lead.
 #[tokio::test]
 async fn the_lead_of_a_trial() {
     troop_campaign::lead::run().await.unwrap();

@@ -1,8 +1,8 @@
 //! The real Claude Code and troop in one team, through its files. `cargo xtask test` installs the client.
 //!
-//! A model on loopback tells the client what to do. It runs in a network of its own, where there is nothing else, so that it
-//! can reach nobody. Where that cannot be had, or the client is missing, these tests fail and say what to do: a test that is
-//! skipped in silence holds nothing.
+//! A mock model on loopback tells the client what to do. The client runs in a network namespace with nothing else in it. If
+//! that is not allowed here, or the client is missing, these tests fail and say what to do: a silent skip would prove
+//! nothing.
 
 use std::{
     fs,
@@ -19,17 +19,17 @@ use troop_testkit::{
 
 use crate::troop::{Printing, Troop};
 
-/// Set in the process that has a network of its own.
+/// Set in the process that runs in a network namespace.
 const ALONE: &str = "TROOP_TEST_ALONE";
 
-/// Plays a test in a network of its own: this very test once more, as another process.
+/// Runs a test in a network namespace: it starts this very test again in another process.
 fn alone<F: Future<Output = ()>>(test: &str, play: impl FnOnce() -> F) {
     if std::env::var_os(ALONE).is_some() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         return runtime.block_on(play());
     }
     let up = "ip link set lo up";
-    // Who is not root may be, in a namespace of its own.
+    // Without root, a user namespace may help.
     let found = [&["--net"][..], &["--net", "--map-root-user"]].into_iter().find(|own| {
         let tried = Command::new("unshare").args(*own).args(["sh", "-c", up]).output();
         tried.is_ok_and(|output| output.status.success())
@@ -43,24 +43,25 @@ fn alone<F: Future<Output = ()>>(test: &str, play: impl FnOnce() -> F) {
         .env(ALONE, "1")
         .status()
         .unwrap();
-    assert!(status.success(), "in a network of its own: {status}");
+    assert!(status.success(), "in its network namespace: {status}");
 }
 
-/// A home of the client, and what it is told.
+/// A home folder for the client, and its model.
 struct Home {
     folder: PathBuf,
     model: MockModel,
 }
 
-/// The client at work, on a terminal of its own. It ends with this.
+/// The running client, on a separate terminal. It is killed on drop.
 struct Client(Child);
 
 impl Home {
     async fn new(folder: &Path, script: impl FnMut(&Seen) -> Answer + Send + 'static) -> Self {
-        let (folder, model) = (folder.join("client"), MockModel::start(script).await);
+        let folder = folder.join("client");
+        let model = MockModel::start(script).await;
         let work = folder.join("work");
         fs::create_dir_all(&work).unwrap();
-        // What it would ask a person when it starts for the first time.
+        // The answers to what it asks at its first start.
         let known = json!({
             "hasCompletedOnboarding": true,
             "theme": "dark",
@@ -77,7 +78,7 @@ impl Home {
     }
 
     fn read(&self, path: &str) -> Option<Value> {
-        // It writes some of them in place.
+        // It writes some files in place, so a read may find half of one.
         serde_json::from_slice(&fs::read(self.path(path)).ok()?).ok()
     }
 
@@ -104,7 +105,7 @@ impl Home {
         ] {
             script.env(name, value);
         }
-        // It reads its terminal, so somebody must keep it open.
+        // It reads from its terminal, so the input must stay open.
         script.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Client(script.spawn().unwrap())
     }
@@ -112,18 +113,18 @@ impl Home {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // The terminal goes with its keeper, and the client with its terminal.
+        // This ends the terminal, which ends the client.
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
 }
 
-/// How often the model has spoken in this conversation.
+/// How many answers the model has given in this conversation.
 fn n_said(seen: &Seen) -> usize {
     seen.messages().iter().filter(|it| it["role"] == "assistant").count()
 }
 
-/// What a teammate does: claims a task, makes another and completes both, tells the lead, and stops when it is asked to.
+/// The model of a teammate: it claims a task, makes another and completes both, tells the lead, and stops when asked to.
 fn teammate(seen: &Seen) -> Answer {
     let last = seen.last();
     if !seen.tools().iter().any(|it| it == "SendMessage") {
@@ -136,7 +137,7 @@ fn teammate(seen: &Seen) -> Answer {
         return Answer::call("SendMessage", &json!({"to": "team-lead", "message": agreed}));
     }
     match n_said(seen) {
-        // Nobody has said anything to it but that the task is there for it.
+        // The assignment must be the first thing that it hears.
         0 if !last.contains("task_assignment") => Answer::text("I was told nothing"),
         0 => {
             let claim = json!({"taskId": "1", "status": "in_progress", "owner": "bob"});
@@ -160,8 +161,8 @@ fn teammate(seen: &Seen) -> Answer {
 }
 
 #[test]
-fn the_real_client_is_a_teammate_of_a_lead() {
-    alone("claude::the_real_client_is_a_teammate_of_a_lead", || async {
+fn the_real_claude_code_works_as_a_teammate() {
+    alone("claude::the_real_claude_code_works_as_a_teammate", || async {
         let troop = Troop::new();
         let home = Home::new(troop.folder(), teammate).await;
         let script = "when started\n  call task/create {\"subject\": \"write it\", \"assignee\": \"bob\"}\n  \
@@ -198,7 +199,7 @@ fn the_real_client_is_a_teammate_of_a_lead() {
         assert!(!told.out.contains("refused"), "{}", told.out);
         let task = troop.json("--team crew task get 1");
         assert_eq!((&task["status"], &task["owner"]), (&json!("completed"), &json!("bob")));
-        // What it made in a folder that troop made is a task like any other.
+        // A task that the client made in troop's folder is a task like any other.
         let made = troop.json("--team crew task get 2");
         assert_eq!(made["subject"], "read it again");
         assert_eq!((&made["status"], &made["owner"]), (&json!("completed"), &json!("bob")));
@@ -216,18 +217,19 @@ fn the_real_client_is_a_teammate_of_a_lead() {
     });
 }
 
-/// How often a teammate says a thing: the client may take it before anybody else has seen it.
+/// How often a teammate repeats a message: the client may take one before troop has seen it.
 const N_TIMES: usize = 10;
 
-/// What a lead and its teammates do. The lead makes a team, two tasks and two teammates, and tells one what to begin with. That
-/// one thinks for ever, so that what it was told stays in its inbox; the other says something when it is told to.
+/// The model of a lead and its teammates. The lead makes a team, two tasks and two teammates, and tells one of them what to
+/// begin with. That one never answers, so that the message stays in its inbox; the other sends a message when asked to.
 fn lead(seen: &Seen) -> Answer {
     let tools = seen.tools();
     let has = |tool: &str| tools.iter().any(|it| it == tool);
     if !has("SendMessage") {
         return Answer::text("ok");
     }
-    let (nth, said) = (n_said(seen), Value::Array(seen.messages()).to_string());
+    let nth = n_said(seen);
+    let said = Value::Array(seen.messages()).to_string();
     if !has("TeamCreate") {
         let hello = json!({"to": "team-lead", "summary": "hello", "message": "bea is here"});
         return match said.contains("speak up") {
@@ -256,8 +258,8 @@ fn helper(name: &str, prompt: &str) -> Value {
 }
 
 #[test]
-fn a_team_that_the_real_client_made_is_read() {
-    alone("claude::a_team_that_the_real_client_made_is_read", || async {
+fn a_team_made_by_the_real_claude_code_is_read() {
+    alone("claude::a_team_made_by_the_real_claude_code_is_read", || async {
         let troop = Troop::new();
         let home = Home::new(troop.folder(), lead).await;
         let _client = home.start("'make a team'");
@@ -295,7 +297,7 @@ fn a_team_that_the_real_client_made_is_read() {
             })
             .await;
         }
-        // It is still the client's own, and what the board says of it is there to be read.
+        // The file is still the client's, and shows the state of the board.
         troop.ok("--as ann task complete 1 --result 'all of it'");
         wait_for("the client's file says so", async || {
             let task = home.read("tasks/my-team/1.json")?;

@@ -1,4 +1,4 @@
-//! `troop task delegate`, `team delegations`, `team show --team-md`, `member link`: without anybody who leads.
+//! `troop task delegate`, `team delegations`, `team show --team-md` and `member link` in a team that nobody leads.
 
 use crate::troop::Troop;
 
@@ -11,7 +11,7 @@ fn team() -> Troop {
 }
 
 #[test]
-fn a_delegation_without_a_task_is_refused_and_says_which_there_are() {
+fn a_delegation_without_a_task_is_refused_with_the_pending_tasks() {
     let troop = team();
     let other = Troop::new();
     other.ok("team create theirs --member ann=command");
@@ -66,7 +66,7 @@ fn a_delegation_ends_with_its_task_and_is_announced_to_the_lead() {
 }
 
 #[test]
-fn everybody_can_see_what_its_agent_knows_about_the_team() {
+fn team_md_shows_what_an_agent_knows_about_its_team() {
     let troop = team();
     let lead = troop.ok("team show --team-md");
     assert!(
@@ -87,7 +87,7 @@ fn everybody_can_see_what_its_agent_knows_about_the_team() {
 }
 
 #[test]
-fn a_link_says_how_much_is_delegated_by_it_and_for_whom() {
+fn a_link_limits_delegations_and_the_users_who_cause_them() {
     let troop = team();
     assert_eq!(troop.ok("member link ann"), "lead → ann: enabled, at most 3 at once\n");
     assert_eq!(
@@ -117,7 +117,7 @@ fn a_link_says_how_much_is_delegated_by_it_and_for_whom() {
     assert_eq!(troop.ok("member link bob --purge"), "purged the link to bob\n");
     let (_, err) = troop.refused("member link bob");
     assert!(err.starts_with("error: there is no member `bob`; the members are "), "{err}");
-    // No hint leads to what is refused.
+    // No hint suggests a command that would be refused.
     let (_, err) = troop.refused("task delegate 2 --to lead");
     assert!(err.ends_with("hint: choose a teammate: `troop member list`\n"), "{err}");
     let (_, err) = troop.refused("member link lead --enable");
@@ -127,7 +127,7 @@ fn a_link_says_how_much_is_delegated_by_it_and_for_whom() {
 }
 
 #[test]
-fn who_waits_for_what_nobody_begins_is_told_and_nothing_is_said_to_run() {
+fn a_delegation_without_a_lead_waits_and_does_not_count_as_running() {
     let troop = team();
     troop.ok("task create dig");
     let run = troop.run("task delegate 1 --to ann --wait 0");

@@ -1,4 +1,4 @@
-//! `troop demo`, as people try it first.
+//! `troop demo`, which people try first.
 
 use std::{fs, path::Path, process::Command};
 
@@ -9,8 +9,7 @@ use crate::troop::{Printing, Troop};
 #[test]
 fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
     let troop = Troop::new();
-    let run = troop.run("demo");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = troop.succeed_silently("demo");
     let out = &run.out;
     for part in [
         "lead rejects the plan of cyd: two words can be equally frequent",
@@ -37,10 +36,10 @@ fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
     let (lost, after) = out.split_once(" crashed: killed by signal 9\n").unwrap();
     let lost = lost.rsplit(' ').next().unwrap();
     assert!(!after.contains(&format!("task-2 goes to {lost} ")), "another one has it: {out}");
-    what_is_printed_can_be_pasted(out);
+    printed_commands_can_be_pasted(out);
 }
 
-fn what_is_printed_can_be_pasted(out: &str) {
+fn printed_commands_can_be_pasted(out: &str) {
     let (_, look) = out.split_once("Where to look\n").unwrap();
     let (look, removal) = look.split_once("Everything is kept; to remove it\n").unwrap();
     let is_command = |line: &&str| !line.is_empty() && !line.starts_with('#');
@@ -57,7 +56,7 @@ fn what_is_printed_can_be_pasted(out: &str) {
 }
 
 #[test]
-fn a_demonstration_without_a_place_says_how_to_give_it_one() {
+fn a_demo_without_a_temporary_folder_explains_how_to_name_one() {
     let troop = Troop::new();
     let output = troop.command(&["demo"]).env("TMPDIR", "/no/such").output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
@@ -69,10 +68,9 @@ fn a_demonstration_without_a_place_says_how_to_give_it_one() {
 }
 
 #[test]
-fn the_demonstration_reports_to_programs_too() {
+fn the_demo_reports_as_json() {
     let troop = Troop::new();
-    let run = troop.run("demo --json");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = troop.succeed_silently("demo --json");
     let report: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(report["success"], true);
     assert_eq!(report["tests"]["passed"], true);
@@ -89,7 +87,7 @@ fn the_demonstration_reports_to_programs_too() {
 }
 
 #[test]
-fn without_python_it_says_what_to_install() {
+fn a_demo_without_python_explains_what_to_install() {
     let troop = Troop::new();
     let mut command = troop.command(&["demo"]);
     let output = command.env("PATH", troop.folder()).output().unwrap();
@@ -104,13 +102,10 @@ fn without_python_it_says_what_to_install() {
 }
 
 #[test]
-fn on_a_terminal_it_is_one_screen_that_changes() {
+fn the_demo_redraws_one_screen_on_a_terminal() {
     let troop = Troop::new();
     let line = format!("stty rows 24 cols 80; {} demo", env!("CARGO_BIN_EXE_troop"));
-    let mut command = Command::new("script");
-    command.args(["-qec", &line, "/dev/null"]).current_dir(troop.folder());
-    command.env("TROOP_HOME", troop.folder().join("home")).env("TMPDIR", troop.folder());
-    let output = command.output().unwrap();
+    let output = troop.on_terminal(&line).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let screen = String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n");
     assert!(screen.contains("\u{1b}[K\n"), "lines are drawn over");
@@ -121,7 +116,7 @@ fn on_a_terminal_it_is_one_screen_that_changes() {
 }
 
 #[test]
-fn what_stays_says_at_once_how_to_look_and_how_to_end_it() {
+fn a_demo_that_keeps_running_explains_how_to_look_and_how_to_stop_it() {
     let troop = Troop::new();
     let mut demo = Printing::new(troop.start("demo --keep"));
     let line = demo.wait_for("export TROOP_HOME=");

@@ -13,8 +13,7 @@ fn a_configuration_names_store_and_team_and_unknown_keys_are_reported() {
         "{\n // ours\n \"store\": \"files:kept\", \"taem\": \"x\" }",
     )
     .unwrap();
-    let run = troop.run("team create blue");
-    assert_eq!(run.code, 0, "{run:?}");
+    let run = troop.succeed("team create blue");
     assert!(
         run.err.starts_with("warning: ")
             && run.err.ends_with("unknown key `taem`; did you mean `team`?\n"),
@@ -23,7 +22,7 @@ fn a_configuration_names_store_and_team_and_unknown_keys_are_reported() {
     );
     assert!(troop.folder().join("kept/teams/blue").is_dir());
     let run = troop.run("--store memory: team list");
-    assert_eq!(run.out, "no teams\n", "what is typed beats what is configured");
+    assert_eq!(run.out, "no teams\n", "an option beats the configuration");
 }
 
 #[test]
@@ -37,7 +36,7 @@ fn a_broken_configuration_is_an_error_with_its_place() {
 }
 
 #[test]
-fn doctor_tells_what_is_wrong_and_how_to_fix_it() {
+fn doctor_reports_problems_and_their_fixes() {
     let troop = Troop::with_team();
     let text = troop.ok("doctor");
     for part in ["✓ store", "✓ team blue", "✓ agents", "home"] {
@@ -93,7 +92,7 @@ fn a_reader_that_goes_away_is_not_an_error() {
 }
 
 #[test]
-fn version_and_help_are_answers() {
+fn version_and_help_succeed() {
     let troop = Troop::new();
     assert_eq!(troop.ok("--version"), format!("troop {}\n", env!("CARGO_PKG_VERSION")));
     assert!(troop.ok("--help").contains("Usage: troop"));
@@ -122,7 +121,7 @@ fn doctor_looks_at_everything_even_if_the_configuration_is_broken() {
 }
 
 #[test]
-fn what_was_probably_meant_is_suggested() {
+fn a_mistyped_command_is_answered_with_a_suggestion() {
     let troop = Troop::with_team();
     for (typed, meant) in [
         ("task crete", "did you mean `create`?"),
@@ -140,7 +139,7 @@ fn what_was_probably_meant_is_suggested() {
 }
 
 #[test]
-fn empty_variables_say_nothing() {
+fn empty_environment_variables_count_as_unset() {
     let troop = Troop::with_team();
     let mut command = troop.command(&["team", "list"]);
     let output =
@@ -149,27 +148,26 @@ fn empty_variables_say_nothing() {
 }
 
 #[test]
-fn a_team_that_was_made_here_is_meant_before_one_that_was_made_elsewhere() {
+fn the_team_made_in_this_folder_is_used_first() {
     let troop = Troop::new();
     troop.ok("team create here --member ann=command");
     let other = troop.folder().join("other");
     fs::create_dir(&other).unwrap();
     let made = troop.command(&["team", "create", "there"]).current_dir(&other).output().unwrap();
     assert!(made.status.success(), "{made:?}");
-    let run = troop.run("task create x");
-    assert_eq!(run.code, 0, "{run:?}");
+    let run = troop.succeed("task create x");
     assert_eq!(run.err, "team here, made in this folder (of 2)\n");
     assert_eq!(troop.ok("--team there task list --status all"), "no tasks\n");
     troop.ok("team create second");
     let (code, err) = troop.refused("task create y");
     assert!(
         code == 2 && err.starts_with("error: more than one team fits"),
-        "of two nobody guesses: {err}"
+        "two fit, so troop does not guess: {err}"
     );
 }
 
 #[test]
-fn paths_in_hints_can_be_pasted_whatever_they_hold() {
+fn paths_with_spaces_and_quotes_in_hints_can_be_pasted() {
     let troop = Troop::new();
     let home = troop.folder().join("my home's");
     fs::create_dir_all(home.join("aside/inner")).unwrap();

@@ -1,4 +1,4 @@
-//! What goes wrong in the middle of a merge: a lead that is killed, a disk that is full.
+//! Faults in the middle of a merge: a killed lead, a full disk.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
@@ -6,7 +6,7 @@ use troop_testkit::git;
 
 use crate::{isolation::repository, troop::Troop};
 
-/// A lead that has one file written.
+/// A lead with one task: write a file.
 const WRITE: &str = r#"
 when mail * from user
     call task/create {"subject": "one", "description": "echo 1 > one"}
@@ -16,7 +16,7 @@ when mail * from user
 const RUN: [&str; 8] =
     ["--team", "crew", "run", "write", "--agent", "script:lead.script", "-m", "ann=command"];
 
-/// A git that kills who called it once, right after it moved the team's branch to the work on a task.
+/// A git that once kills its caller, right after it has moved the team's branch to a task's work. Returns the PATH.
 fn deadly_git(troop: &Troop) -> String {
     let folder = troop.folder().join("home/bin");
     fs::create_dir_all(&folder).unwrap();
@@ -38,7 +38,7 @@ exec /usr/bin/git "$@"
 }
 
 #[test]
-fn a_lead_that_is_killed_between_the_merge_and_the_log_loses_and_doubles_nothing() {
+fn a_lead_killed_between_merge_and_log_loses_and_repeats_nothing() {
     let troop = repository(WRITE);
     let mut run = troop.command(&RUN);
     let output = run.env("PATH", deadly_git(&troop)).output().unwrap();
@@ -47,8 +47,7 @@ fn a_lead_that_is_killed_between_the_merge_and_the_log_loses_and_doubles_nothing
     let task = troop.json("task get 1");
     assert_eq!(task["merged"], serde_json::Value::Null, "and the board does not know: {task:#}");
     assert_ne!(task["status"], "completed");
-    let resume = troop.run("resume crew");
-    assert_eq!(resume.code, 0, "{resume:?}");
+    troop.succeed("resume crew");
     let task = troop.json("task get 1");
     assert_eq!((&task["status"], &task["attempts"]), (&"completed".into(), &2.into()));
     assert_eq!(task["merged"]["into"], "troop/crew");
@@ -59,7 +58,7 @@ fn a_lead_that_is_killed_between_the_merge_and_the_log_loses_and_doubles_nothing
     assert_eq!(git(troop.folder(), &["branch", "--format=%(refname:short)"]), "main");
 }
 
-/// Words that give a command a small disk in a folder, which nobody else sees; none where nobody may mount.
+/// The beginning of a command that runs with a small disk mounted on a folder; none if mounting is not allowed.
 fn small_disk(folder: &std::path::Path) -> Option<Vec<String>> {
     let mount = format!("mount -t tmpfs -o size=8m troop {}", folder.display());
     [&["unshare", "--mount"][..], &["unshare", "--mount", "--map-root-user"]].iter().find_map(
@@ -75,7 +74,7 @@ fn small_disk(folder: &std::path::Path) -> Option<Vec<String>> {
     )
 }
 
-/// Lets a team work on a repository on a small disk, and makes room again when it has said that it is full.
+/// Runs a team in a repository on a small disk, and makes room after the team has reported that the disk is full.
 const FULL: &str = r#"
 cd disk && git init --quiet --initial-branch=main && cp ../lead.script . && git add --all
 git -c user.name=pat -c user.email=pat@localhost commit --quiet -m begin
@@ -93,7 +92,7 @@ exit $code
 "#;
 
 #[test]
-fn a_disk_that_is_full_during_a_merge_holds_it_up_and_loses_nothing() {
+fn a_full_disk_delays_a_merge_and_loses_nothing() {
     let troop = Troop::new();
     let folder = troop.folder();
     let script = WRITE.replace(
@@ -121,10 +120,13 @@ fn a_disk_that_is_full_during_a_merge_holds_it_up_and_loses_nothing() {
     let mut during = during.lines();
     assert_eq!(during.next(), during.next(), "the team's branch was as it had been");
     let big: String = (1..=100_000).map(|nth| format!("{nth}\n")).collect();
-    assert!(fs::read_to_string(folder.join("big")).unwrap() == big, "all of it came in the end");
+    assert!(
+        fs::read_to_string(folder.join("big")).unwrap() == big,
+        "the whole file is merged in the end"
+    );
 }
 
-/// Lets a team work whose home is on a small disk, and makes room again when it has said that it is full.
+/// Runs a team whose home is on a small disk, and makes room after it has reported that the disk is full.
 const FULL_HOME: &str = r#"
 "$@" > out 2>&1 &
 lead=$!
@@ -139,7 +141,7 @@ exit $code
 "#;
 
 #[test]
-fn a_full_disk_under_the_log_is_told_and_loses_nothing() {
+fn a_full_disk_under_the_log_is_reported_and_loses_nothing() {
     let troop = Troop::new();
     let folder = troop.folder();
     let fill = "echo x >> ran; dd if=/dev/zero of=disk/ballast bs=4096; true";

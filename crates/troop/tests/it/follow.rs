@@ -2,7 +2,7 @@
 
 use crate::troop::{Printing, Troop};
 
-fn another_process_is_seen(troop: &Troop) {
+fn follower_sees_other_processes(troop: &Troop) {
     troop.make_team();
     let mut follower = Printing::new(troop.start("events --follow --json"));
     follower.wait_for("\"version\":6,");
@@ -13,23 +13,23 @@ fn another_process_is_seen(troop: &Troop) {
 }
 
 #[test]
-fn a_change_of_another_process_is_seen_on_sqlite() {
-    another_process_is_seen(&Troop::new());
+fn a_follower_sees_other_processes_on_sqlite() {
+    follower_sees_other_processes(&Troop::new());
 }
 
 #[test]
-fn a_change_of_another_process_is_seen_on_files() {
+fn a_follower_sees_other_processes_on_files() {
     let folder = tempfile::tempdir().unwrap();
-    another_process_is_seen(&Troop::on(&format!(
+    follower_sees_other_processes(&Troop::on(&format!(
         "files:{}",
         folder.path().join("teams").display()
     )));
 }
 
 #[tokio::test]
-async fn a_change_of_another_process_is_seen_on_postgres() {
+async fn a_follower_sees_other_processes_on_postgres() {
     let store = troop_testkit::postgres_store().await;
-    another_process_is_seen(&Troop::on(store.url()));
+    follower_sees_other_processes(&Troop::on(store.url()));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Teammates in folders of their own, checks, and what is left behind, as people use them.
+//! Worktrees of teammates, checks, and leftovers, as people use them.
 
 use std::{fs, path::Path, process::Command};
 
@@ -10,7 +10,7 @@ use crate::{
     troop::{Printing, Troop},
 };
 
-/// A lead that has two files written at once.
+/// A lead with two tasks that write a file each.
 const WRITE: &str = r#"
 when mail * from user
     call task/create {"subject": "one", "description": "echo 1 > one; git branch --show-current"}
@@ -18,32 +18,47 @@ when mail * from user
     wait until all tasks are done
 "#;
 
-/// A lead whose only task leaves half of its work behind.
+/// A lead whose only task fails halfway.
 const FAIL_HALFWAY: &str = r#"
 when mail * from user
     call task/create {"subject": "one", "description": "echo half > half; exit 1"}
     wait for mail *failed after* from system
 "#;
 
+/// The script of a lead with one task, which runs a command.
+fn one_task(command: &str) -> String {
+    let task = json!({"subject": "one", "description": command});
+    format!(
+        "when mail * from user\n    call task/create {task}\n    wait until all tasks are done\n"
+    )
+}
+
+/// The command that runs such a team.
+const RUN: &str = "--team crew run 'write' --agent script:lead.script -m ann=command";
+
 /// A repository whose lead follows a script.
 pub(crate) fn repository(script: &str) -> Troop {
     let troop = Troop::new();
-    let folder = troop.folder();
-    fs::write(folder.join("lead.script"), script).unwrap();
-    fs::write(folder.join(".gitignore"), "home/\n").unwrap();
-    git(folder, &["init", "--quiet", "--initial-branch=main"]);
-    git(folder, &["add", "--all"]);
-    git(folder, &["commit", "--quiet", "-m", "begin"]);
+    fs::write(troop.folder().join("lead.script"), script).unwrap();
+    fs::write(troop.folder().join(".gitignore"), "home/\n").unwrap();
+    commit_all(&troop);
     troop
 }
 
+/// Makes a repository of everything in the project's folder.
+fn commit_all(troop: &Troop) {
+    let folder = troop.folder();
+    git(folder, &["init", "--quiet", "--initial-branch=main"]);
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "-m", "begin"]);
+}
+
 #[test]
-fn what_teammates_do_in_their_folders_is_merged_and_lands_in_the_project() {
+fn the_work_of_teammates_is_merged_into_the_project() {
     let troop = repository(WRITE);
-    let run = troop.run(
+    let run = troop.succeed_silently(
         "--team crew run 'write' --agent script:lead.script -m ann=command -m bob=command --check 'test -e lead.script'",
     );
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
     assert!(run.out.contains("task-1 is merged into troop/crew"), "{}", run.out);
     let n_commits =
         git(troop.folder(), &["rev-list", "--count", "HEAD"]).parse::<u32>().unwrap() - 1;
@@ -69,7 +84,7 @@ fn what_teammates_do_in_their_folders_is_merged_and_lands_in_the_project() {
 }
 
 #[test]
-fn what_checks_said_is_shown_wherever_tasks_are() {
+fn evidence_is_shown_wherever_tasks_are() {
     let script = r#"
 when mail * from user
     call task/create {"subject": "one", "description": "echo 1 > one"}
@@ -77,10 +92,9 @@ when mail * from user
     call task/list {"status": "all"}
 "#;
     let troop = repository(script);
-    let run = troop.run(
+    let run = troop.succeed(
         "--team crew run 'write' --agent script:lead.script -m ann=command --check 'test -e one' --json",
     );
-    assert_eq!(run.code, 0, "{run:?}");
     let report: Value = serde_json::from_str(run.out.lines().last().unwrap())
         .or_else(|_| serde_json::from_str(&run.out))
         .unwrap();
@@ -116,16 +130,9 @@ when mail * from user
 }
 
 #[test]
-fn what_a_person_completes_while_nobody_leads_is_merged_by_who_leads_next() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "echo 1 > one; touch ../begun; sleep 600"}
-    wait until all tasks are done
-"#;
-    let troop = repository(script);
-    let mut lead = Printing::new(
-        troop.start("--team crew run 'write' --agent script:lead.script -m ann=command"),
-    );
+fn a_task_that_a_person_completes_without_a_lead_is_merged_by_the_next_lead() {
+    let troop = repository(&one_task("echo 1 > one; touch ../begun; sleep 600"));
+    let mut lead = Printing::new(troop.start(RUN));
     lead.wait_for("task-1 goes to ann");
     let worktree = || {
         let mut teams = fs::read_dir(troop.folder().join("home/teams")).unwrap().flatten();
@@ -135,21 +142,18 @@ when mail * from user
     lead_only_waits(&troop);
     lead.signal(rustix::process::Signal::KILL);
     lead.end();
-    let complete = troop.run("task complete 1 --result 'good enough'");
-    assert_eq!(complete.code, 0, "{complete:?}");
+    troop.succeed("task complete 1 --result 'good enough'");
     assert!(!troop.folder().join("one").exists());
     let doctor = troop.run("doctor").out;
     assert!(doctor.contains("of ann on task-1 in "), "{doctor}");
-    let resume = troop.run("resume crew");
-    assert_eq!(resume.code, 0, "{resume:?}");
+    let resume = troop.succeed("resume crew");
     assert!(resume.out.contains("task-1 is merged into troop/crew"), "{}", resume.out);
     assert_eq!(fs::read_to_string(troop.folder().join("one")).unwrap(), "1\n");
     let doctor = troop.run("doctor").out;
     assert!(!doctor.contains("left behind"), "{doctor}");
 }
 
-/// Waits for something that has a name.
-/// Waits until the log says that the lead has nothing left to do but to wait.
+/// Waits until the lead has nothing left to do but to wait.
 pub(crate) fn lead_only_waits(troop: &Troop) {
     wait("the lead only waits", || {
         let members = troop.json("--team crew member list");
@@ -159,6 +163,7 @@ pub(crate) fn lead_only_waits(troop: &Troop) {
     });
 }
 
+/// Waits for a named condition.
 pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
     let until = tokio::time::Instant::now() + std::time::Duration::from_secs(40);
     while !is_so() {
@@ -168,14 +173,13 @@ pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn checks_that_are_configured_hold_for_every_team_that_is_led_here() {
+fn configured_checks_apply_to_every_team_of_the_project() {
     let troop = repository(WRITE);
     fs::create_dir_all(troop.folder().join(".troop")).unwrap();
     let config = r#"{"teams": {"checks": ["test ! -e two"]}}"#;
     fs::write(troop.folder().join(".troop/config.json"), config).unwrap();
     let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
-    let untrusted = troop.run(&format!("--team crew {run}"));
-    assert_eq!(untrusted.code, 0, "{untrusted:?}");
+    let untrusted = troop.succeed(&format!("--team crew {run}"));
     assert!(untrusted.err.contains("tasks are completed without its check"), "{untrusted:?}");
     assert!(
         troop.json("--team crew task get 2")["detail"]["evidence"].as_array().unwrap().is_empty()
@@ -195,9 +199,9 @@ fn checks_that_are_configured_hold_for_every_team_that_is_led_here() {
 }
 
 #[test]
-fn what_was_left_behind_is_listed_and_rescued() {
+fn unmerged_work_is_listed_and_rescued() {
     let troop = repository(FAIL_HALFWAY);
-    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command --set retry_backoff_seconds=0");
+    let run = troop.run(&format!("{RUN} --set retry_backoff_seconds=0"));
     assert_ne!(run.code, 0, "the task is not done: {}", run.out);
     let doctor = troop.run("doctor").out;
     assert!(doctor.contains("unmerged work of ann on task-1 in "), "{doctor}");
@@ -212,7 +216,7 @@ fn what_was_left_behind_is_listed_and_rescued() {
 }
 
 #[test]
-fn where_there_is_no_repository_one_line_says_so() {
+fn a_run_outside_a_repository_says_so_in_one_line() {
     let troop = Troop::new();
     fs::write(troop.folder().join("lead.script"), "when mail * from user\n    message user hi\n")
         .unwrap();
@@ -223,7 +227,7 @@ fn where_there_is_no_repository_one_line_says_so() {
 }
 
 #[test]
-fn a_person_completes_a_task_when_its_checks_pass_here_or_says_why_not() {
+fn a_person_completes_a_task_if_its_checks_pass_here_or_gives_a_reason() {
     let troop = Troop::with_team();
     troop.ok("task create 'write' --check 'echo looked; test -e done'");
     let (code, err) = troop.refused("task complete 1 --result ok");
@@ -232,8 +236,7 @@ fn a_person_completes_a_task_when_its_checks_pass_here_or_says_why_not() {
     assert!(err.contains("--without-checks REASON"), "{err}");
     assert_eq!(troop.json("task get 1")["detail"]["failed_checks"], 1);
     fs::write(troop.folder().join("done"), "").unwrap();
-    let run = troop.run("task complete 1 --result ok");
-    assert_eq!(run.code, 0, "{run:?}");
+    troop.succeed("task complete 1 --result ok");
     let task = troop.json("task get 1");
     assert_eq!(
         (&task["status"], &task["detail"]["evidence"][0]["tail"]),
@@ -245,7 +248,7 @@ fn a_person_completes_a_task_when_its_checks_pass_here_or_says_why_not() {
 }
 
 #[test]
-fn a_member_without_a_lead_cannot_complete_what_must_be_checked() {
+fn a_member_without_a_lead_cannot_complete_a_task_with_checks() {
     let troop = Troop::with_team();
     troop.ok("task create 'write' --check 'make test'");
     troop.ok("--as ann task claim 1");
@@ -255,7 +258,7 @@ fn a_member_without_a_lead_cannot_complete_what_must_be_checked() {
 }
 
 #[test]
-fn what_a_teammate_runs_acts_as_that_teammate() {
+fn commands_that_a_teammate_runs_act_as_that_teammate() {
     let troop = Troop::new();
     let program = env!("CARGO_BIN_EXE_troop");
     let script = format!(
@@ -268,17 +271,13 @@ when mail * from user
     );
     let folder = troop.folder();
     fs::create_dir_all(folder.join(".troop")).unwrap();
-    // Found from the project's folder on, not from the teammate's.
+    // A path relative to the project's folder, not to the teammate's.
     fs::write(folder.join(".troop/config.json"), r#"{"store": "files:.troop/store"}"#).unwrap();
     fs::write(folder.join("lead.script"), script).unwrap();
     fs::write(folder.join(".gitignore"), "home/\n.troop/store/\n").unwrap();
-    git(folder, &["init", "--quiet", "--initial-branch=main"]);
-    git(folder, &["add", "--all"]);
-    git(folder, &["commit", "--quiet", "-m", "begin"]);
-    let made = troop.run("team create other");
-    assert_eq!(made.code, 0, "{made:?}");
-    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
-    assert_eq!(run.code, 0, "{run:?}");
+    commit_all(&troop);
+    troop.succeed("team create other");
+    troop.succeed(RUN);
     let task = troop.json("--team crew task get 1");
     assert!(task["result"].as_str().unwrap().contains(r#""subject":"one""#), "{task:#}");
     let messages = troop.json("--team crew message read --all");
@@ -301,29 +300,25 @@ when mail * from user
     wait until all tasks are done
 "#;
     fs::write(folder.join("lead.script"), lead).unwrap();
-    // The teammate waits for its task in a shell, and says on which branch it is right after the claim.
+    // The teammate waits for its task in a shell, and its result is the branch right after the claim.
     fs::write(folder.join("ann.script"), "when started\n    run sh claim.sh\n").unwrap();
     let claim = format!(
         "{program} task claim --wait 30 && branch=$(git branch --show-current) && {program} task complete 1 --result \"$branch\"\n"
     );
     fs::write(folder.join("claim.sh"), claim).unwrap();
     fs::write(folder.join(".gitignore"), "home/\n").unwrap();
-    git(folder, &["init", "--quiet", "--initial-branch=main"]);
-    git(folder, &["add", "--all"]);
-    git(folder, &["commit", "--quiet", "-m", "begin"]);
-    let run = troop.run(
+    commit_all(&troop);
+    troop.succeed(
         "--team crew run 'go' --agent script:lead.script --set assignment=claim -m ann=script:ann.script",
     );
-    assert_eq!(run.code, 0, "{run:?}");
     let task = troop.json("--team crew task get 1");
     assert!(task["result"].as_str().unwrap().ends_with("/task-1"), "{task:#}");
 }
 
 #[test]
-fn a_team_that_is_erased_takes_its_files_along_unless_they_hold_work() {
+fn erasing_a_team_removes_its_files_unless_they_hold_work() {
     let troop = repository(FAIL_HALFWAY);
-    let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
-    assert_eq!(troop.run(&format!("--team crew {run}")).code, 1);
+    assert_eq!(troop.run(&format!("{RUN} --set max_attempts=1")).code, 1);
     let id = troop.json("team show crew")["id"].as_str().unwrap().to_owned();
     let folder = troop.folder().join("home/teams").join(&id);
     let (code, err) = troop.refused("team delete crew --purge");
@@ -340,7 +335,7 @@ fn a_team_that_is_erased_takes_its_files_along_unless_they_hold_work() {
 }
 
 #[test]
-fn a_run_that_cannot_begin_says_what_is_in_the_way_and_leaves_no_team() {
+fn a_run_that_cannot_start_explains_why_and_leaves_no_team() {
     let troop = repository(WRITE);
     git(troop.folder(), &["branch", "troop"]);
     let run = "run 'write' --agent script:lead.script -m ann=command -m bob=command";
@@ -350,23 +345,21 @@ fn a_run_that_cannot_begin_says_what_is_in_the_way_and_leaves_no_team() {
     assert_eq!(troop.json("team list")["teams"].as_array().unwrap().len(), 0);
     let folders = fs::read_dir(troop.folder().join("home/teams"));
     assert_eq!(folders.into_iter().flatten().count(), 0, "nothing was made for it");
-    // As the hint says, one way and the other.
+    // Both ways that the hint names work.
     assert!(
         err.ends_with("or work without them: `troop run GOAL --set isolation=none`\n"),
         "{err}"
     );
-    let shared = troop.run(&format!("{run} --set isolation=none"));
-    assert_eq!(shared.code, 0, "{shared:?}");
+    troop.succeed(&format!("{run} --set isolation=none"));
     let (_, rename) = err.split_once("rename it: `").unwrap();
     let (rename, _) = rename.split_once('`').unwrap();
     let renamed = Command::new("/bin/sh").args(["-c", rename]).current_dir(troop.folder()).output();
     assert!(renamed.unwrap().status.success(), "{rename}");
-    let isolated = troop.run(&format!("{run} --team other"));
-    assert_eq!(isolated.code, 0, "{isolated:?}");
+    troop.succeed(&format!("{run} --team other"));
 }
 
 #[test]
-fn runs_that_begin_at_once_in_one_folder_take_different_names() {
+fn simultaneous_runs_in_one_folder_get_different_names() {
     let troop = repository(WRITE);
     let run = "run 'write' --agent script:lead.script -m ann=command --set isolation=none --json";
     let runs: Vec<_> = (0..4).map(|_| troop.start(run)).collect();
@@ -384,14 +377,8 @@ fn runs_that_begin_at_once_in_one_folder_take_different_names() {
 
 #[test]
 fn a_team_whose_folders_cannot_be_removed_is_not_erased() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "echo 1 > one; git worktree lock ."}
-    wait until all tasks are done
-"#;
-    let troop = repository(script);
-    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
-    assert_eq!(run.code, 0, "{run:?}");
+    let troop = repository(&one_task("echo 1 > one; git worktree lock ."));
+    troop.succeed(RUN);
     let (_, err) = troop.refused("team delete crew --purge");
     assert!(err.starts_with("error: team `crew` cannot be erased: `git worktree remove "), "{err}");
     assert!(
@@ -405,17 +392,11 @@ when mail * from user
 }
 
 #[test]
-fn an_attempt_that_is_not_needed_any_more_is_offered_for_dropping_first() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "test -e ../once && echo 1 > one || { touch ../once; echo half > half; exit 1; }"}
-    wait until all tasks are done
-"#;
-    let troop = repository(script);
-    let run = troop.run(
-        "--team crew run 'write' --agent script:lead.script -m ann=command --set retry_backoff_seconds=0",
-    );
-    assert_eq!(run.code, 0, "{run:?}");
+fn doctor_offers_to_drop_a_superseded_attempt_first() {
+    let troop = repository(&one_task(
+        "test -e ../once && echo 1 > one || { touch ../once; echo half > half; exit 1; }",
+    ));
+    troop.succeed(&format!("{RUN} --set retry_backoff_seconds=0"));
     let doctor = troop.run("doctor").out;
     assert!(doctor.contains("; ann completed task-1 without it\n"), "{doctor}");
     let (_, fix) = doctor.split_once("  drop it: `").unwrap();
@@ -432,15 +413,11 @@ when mail * from user
 }
 
 #[test]
-fn what_members_put_on_branches_of_their_own_or_into_the_stash_is_listed_with_what_to_type() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "own=$(git branch --show-current); git checkout -q -b its-own; echo 1 > one; git add one; git commit -q -m own; git checkout -q $own; echo 2 > two; git add --all; git stash -q"}
-    wait until all tasks are done
-"#;
-    let troop = repository(script);
-    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
-    assert_eq!(run.code, 0, "{run:?}");
+fn work_on_other_branches_and_in_the_stash_is_listed_with_commands() {
+    let troop = repository(&one_task(
+        "own=$(git branch --show-current); git checkout -q -b its-own; echo 1 > one; git add one; git commit -q -m own; git checkout -q $own; echo 2 > two; git add --all; git stash -q",
+    ));
+    troop.succeed(RUN);
     let doctor = troop.run("doctor").out;
     assert!(doctor.contains("work that ann put on another branch: its-own\n"), "{doctor}");
     assert!(doctor.contains("work that ann left in `git stash`: stash@{0}\n"), "{doctor}");
@@ -456,15 +433,9 @@ when mail * from user
 }
 
 #[test]
-fn what_git_ignores_is_named_at_the_end_and_where_it_is() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "mkdir home; echo precious > home/out"}
-    wait until all tasks are done
-"#;
-    let troop = repository(script);
-    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
-    assert_eq!(run.code, 0, "{run:?}");
+fn ignored_files_are_named_at_the_end_with_their_place() {
+    let troop = repository(&one_task("mkdir home; echo precious > home/out"));
+    let run = troop.succeed(RUN);
     let says = "not merged, because git ignores it: `home/` of ann; kept in ";
     let (_, place) = run.out.split_once(says).unwrap_or_else(|| panic!("{}", run.out));
     let place = Path::new(place.lines().next().unwrap());
@@ -474,15 +445,14 @@ when mail * from user
 }
 
 #[test]
-fn a_folder_that_was_made_another_repository_is_rescued_and_its_team_erased() {
+fn a_worktree_that_became_a_separate_repository_is_rescued_and_its_team_erased() {
     let script = r#"
 when mail * from user
     call task/create {"subject": "one", "description": "rm .git; git init -q; echo half > half"}
     wait for mail *failed after* from system
 "#;
     let troop = repository(script);
-    let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
-    let run = troop.run(&format!("--team crew {run}"));
+    let run = troop.run(&format!("{RUN} --set max_attempts=1"));
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.out.contains("your folder is now a separate repository"), "{}", run.out);
     troop.refused("team delete crew --purge");
@@ -499,25 +469,21 @@ when mail * from user
     assert!(doctor.contains(&format!("or drop it: `rm -rf {}`", aside.display())), "{doctor}");
 }
 
-/// A filter that lets git write a file only once somebody allows it.
+/// A git filter that blocks until `home/go` exists.
 const SLOW: &str = r#"touch home/begun; until test -e home/go; do :; done; cat"#;
 
 #[test]
-fn who_stops_a_team_has_what_it_made_afterwards() {
+fn stopping_a_team_lands_its_work_first() {
     let troop = repository("when started\n    log here\n");
     let folder = troop.folder();
-    let mut team = Printing::new(
-        troop.start("--team crew run 'write' --agent script:lead.script -m ann=command --keep"),
-    );
+    let mut team = Printing::new(troop.start(&format!("{RUN} --keep")));
     team.wait_for("leads");
     troop.ok("task create one --description 'echo 1 > one.slow' --assignee ann");
     team.wait_for("task-1 is merged into troop/crew");
     git(folder, &["config", "filter.slow.smudge", SLOW]);
     fs::write(folder.join(".git/info/attributes"), "*.slow filter=slow\n").unwrap();
     let stop = troop.start("stop crew");
-    while !folder.join("home/begun").exists() {
-        std::thread::yield_now();
-    }
+    wait("git writes the file", || folder.join("home/begun").exists());
     let (code, err) = troop.refused("team delete crew --purge");
     assert!(code == 1 && err.contains("while somebody leads it"), "{err}");
     fs::write(folder.join("home/go"), "").unwrap();

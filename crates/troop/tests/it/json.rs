@@ -1,4 +1,4 @@
-//! The shapes that programs rely on.
+//! The JSON that programs rely on.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_task_has_the_fields_of_the_design_in_their_order() {
+fn a_task_has_its_documented_fields_in_order() {
     let troop = Troop::with_team();
     let task = troop.json("task create parse --description 'line' --type chore");
     assert_eq!(
@@ -77,7 +77,7 @@ fn a_list_has_tasks_and_pages() {
 }
 
 #[test]
-fn a_message_has_the_fields_of_the_design() {
+fn a_message_has_its_documented_fields() {
     let troop = Troop::with_team();
     let message = troop.json("--as ann message send bob hi --summary greeting");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `troop log`: what was seen of a member.
+//! `troop log`: the transcript of a member.
 
 use std::fs;
 
@@ -16,13 +16,12 @@ when mail * from user
 fn worked() -> Troop {
     let troop = Troop::new();
     fs::write(troop.folder().join("lead.script"), LEAD).unwrap();
-    let run = troop.run("run hi --agent script:lead.script -m ann=command");
-    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    troop.succeed("run hi --agent script:lead.script -m ann=command");
     troop
 }
 
 #[test]
-fn a_transcript_has_what_a_member_said_and_what_troop_saw() {
+fn a_transcript_has_the_members_lines_and_those_of_troop() {
     let troop = worked();
     let text = troop.ok("log ann");
     let lines: Vec<_> =
@@ -39,7 +38,7 @@ fn a_transcript_has_what_a_member_said_and_what_troop_saw() {
 }
 
 #[test]
-fn the_last_lines_are_enough_and_programs_get_json() {
+fn a_transcript_can_be_limited_and_printed_as_json() {
     let troop = worked();
     assert_eq!(troop.ok("log ann --lines 2").lines().count(), 2);
     assert_eq!(troop.ok("log ann -n 0"), "");
@@ -50,7 +49,7 @@ fn the_last_lines_are_enough_and_programs_get_json() {
 }
 
 #[test]
-fn a_member_that_has_never_run_is_said_to_have_not() {
+fn a_member_that_has_never_run_has_no_transcript() {
     let troop = Troop::with_team();
     assert_eq!(troop.ok("log ann"), "ann has no transcript: it has not run yet\n");
 }

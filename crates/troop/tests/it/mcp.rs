@@ -1,4 +1,4 @@
-//! The MCP server as a client sees it: a process, lines of JSON, nothing of ours in between.
+//! The MCP server as a client sees it: a process and lines of JSON, without our own client code.
 
 mod clients;
 mod conformance;
@@ -18,16 +18,16 @@ use serde_json::{Value, json};
 
 use crate::troop::{Printing, Troop};
 
-/// Much longer than it may take, so that only what never comes fails.
+/// Much longer than any wait should take, so that only a missing answer fails.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// A client of a server that runs.
+/// A client of a running server.
 pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     lines: mpsc::Receiver<Value>,
     n_asked: u64,
-    /// What came without being asked for.
+    /// Messages that were not answers.
     heard: Vec<Value>,
 }
 
@@ -62,7 +62,7 @@ impl Client {
         writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    /// Asks and waits for the answer, whatever else comes before it.
+    /// Sends a request and waits for its answer; other messages are kept for later.
     #[track_caller]
     fn respond(&mut self, method: &str, params: &Value) -> Value {
         self.n_asked += 1;
@@ -85,7 +85,7 @@ impl Client {
         said["result"].take()
     }
 
-    /// The texts that a tool call answers with.
+    /// The texts in the result of a tool call.
     #[track_caller]
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Vec<String> {
         let result = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
@@ -93,7 +93,7 @@ impl Client {
         texts(&result)
     }
 
-    /// What a tool call that did not work says.
+    /// The error of a tool call that must fail.
     #[track_caller]
     pub(crate) fn told(&mut self, tool: &str, arguments: &Value) -> String {
         let result = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
@@ -114,7 +114,7 @@ impl Client {
         read["contents"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    /// Waits for a notification that is meant.
+    /// Waits for a certain notification.
     #[track_caller]
     fn hear(&mut self, what: &str, is_meant: impl Fn(&Value) -> bool) -> Value {
         if let Some(nth) = self.heard.iter().position(&is_meant) {
@@ -130,7 +130,7 @@ impl Client {
         }
     }
 
-    /// Goes as a client should, and waits for the end of the server.
+    /// Closes the input, as a client should, and waits for the end of the server.
     fn leave(mut self) {
         drop(self.input.take());
         assert!(self.child.wait().unwrap().success());
@@ -173,7 +173,7 @@ fn a_client_is_shown_the_tools_of_its_member() {
 }
 
 #[test]
-fn a_call_that_cannot_be_read_is_told_what_it_needs() {
+fn a_malformed_request_is_answered_with_its_parameters() {
     let troop = Troop::with_team();
     let mut ann = Client::start(&troop, "--as ann");
     for (method, params, code, said) in [
@@ -188,7 +188,7 @@ fn a_call_that_cannot_be_read_is_told_what_it_needs() {
 }
 
 #[test]
-fn tools_work_on_the_board_that_everybody_has() {
+fn tools_work_on_the_shared_board() {
     let troop = Troop::with_team();
     let mut lead = Client::start(&troop, "--as lead --dialect claude");
     let said = lead.call("TaskCreate", &json!({"subject": "Write"}));
@@ -210,7 +210,7 @@ fn tools_work_on_the_board_that_everybody_has() {
 }
 
 #[test]
-fn a_connected_client_keeps_what_it_holds_however_quiet_it_is() {
+fn a_silent_connected_client_keeps_its_task() {
     let troop = Troop::with_team();
     troop.ok("team set lease_seconds=1");
     troop.ok("task create Write");
@@ -270,7 +270,7 @@ fn resources_and_prompts_can_be_read() {
 }
 
 #[test]
-fn team_md_is_the_team_as_it_is_when_it_is_read() {
+fn team_md_shows_the_team_at_the_time_of_reading() {
     let troop = Troop::with_team();
     let mut lead = Client::start(&troop, "--as lead");
     let mut ann = Client::start(&troop, "--as ann");
@@ -293,7 +293,7 @@ fn team_md_is_the_team_as_it_is_when_it_is_read() {
 }
 
 #[test]
-fn a_lead_is_told_how_to_lead_and_a_member_how_to_work() {
+fn team_md_tells_a_lead_how_to_lead_and_a_member_how_to_work() {
     let troop = Troop::with_team();
     let lead = Client::start(&troop, "--as lead").read("troop://TEAM.md");
     let ann = Client::start(&troop, "--as ann").read("troop://TEAM.md");
@@ -343,7 +343,7 @@ fn a_lead_delegates_and_shares_files_with_its_members() {
 }
 
 #[test]
-fn a_client_hears_of_what_changes() {
+fn a_client_hears_of_changes() {
     let troop = Troop::with_team();
     let mut ann = Client::start(&troop, "--as ann");
     ann.ask("logging/setLevel", &json!({"level": "info"}));
@@ -388,7 +388,7 @@ fn behind_a_closed_gate_a_client_sees_no_tools() {
 }
 
 #[test]
-fn a_lead_takes_its_team_away_and_makes_another() {
+fn a_lead_deletes_its_team_and_creates_another() {
     let troop = Troop::with_team();
     let mut lead = Client::start(&troop, "--as lead --dialect claude");
     let said = lead.call("CleanupTeam", &json!({}));
@@ -406,7 +406,7 @@ fn a_lead_takes_its_team_away_and_makes_another() {
 }
 
 #[test]
-fn who_is_not_there_is_not_served() {
+fn only_members_are_served() {
     let troop = Troop::with_team();
     let (code, said) = troop.refused("mcp");
     assert_eq!(
@@ -421,7 +421,7 @@ fn who_is_not_there_is_not_served() {
 }
 
 #[test]
-fn what_is_no_json_ends_nothing() {
+fn invalid_json_does_not_end_the_session() {
     let troop = Troop::with_team();
     let mut ann = Client::start(&troop, "--as ann");
     writeln!(ann.input.as_mut().unwrap(), "this is not JSON\n\n{{\"half\":").unwrap();

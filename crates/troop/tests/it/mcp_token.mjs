@@ -1,4 +1,4 @@
-// Passes HTTP requests on to the MCP server of troop, with the token that the conformance tests cannot show:
+// Forwards HTTP requests to troop's MCP server with the token, which the conformance tests cannot send:
 // node mcp_token.mjs URL TOKEN_FILE
 
 import { readFileSync } from 'node:fs';
@@ -10,16 +10,16 @@ const authorization = `Bearer ${readFileSync(tokenFile, 'utf8').trim()}`;
 
 const server = http.createServer((asked, answer) => {
   const { method, url: path, headers } = asked;
-  // One connection for each request: none is closed by one side while the other uses it again.
+  // One connection per request, so that no side closes a connection that the other is about to reuse.
   const passedOn = { ...headers, authorization, connection: 'close' };
   const options = { host, port, method, path, headers: passedOn, setHost: false, agent: false };
   const passed = http.request(options, (said) => {
     answer.writeHead(said.statusCode, { ...said.headers, connection: 'close' });
-    // A stream begins before its first message.
+    // The client must see the start of a stream before its first message.
     answer.flushHeaders();
     said.pipe(answer);
   });
-  // Who goes on one side goes on the other.
+  // If one side closes, close the other.
   passed.on('error', () => answer.destroy());
   answer.on('close', () => passed.destroy());
   asked.pipe(passed);

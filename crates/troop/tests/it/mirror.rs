@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::troop::{Printing, Troop};
 
-/// A program that knows nothing but the files.
+/// A program that only knows the files.
 fn program(folder: &Path, member: &str, act: &[&str]) -> Child {
     let script =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../troop-runtime/tests/it/mirror/member.py");
@@ -33,7 +33,7 @@ fn change(path: &Path, change: &Value) {
 }
 
 #[test]
-fn a_store_of_files_is_readable_and_writable_without_a_daemon() {
+fn a_files_store_is_readable_and_writable_without_a_daemon() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("shared");
     let troop = Troop::on(&format!("files:{}", folder.display()));
@@ -67,7 +67,7 @@ fn a_store_of_files_is_readable_and_writable_without_a_daemon() {
 }
 
 #[test]
-fn a_store_of_files_can_have_the_files_of_claude_code() {
+fn a_files_store_can_use_the_layout_of_claude_code() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("shared");
     let troop = Troop::on(&format!("files:{}?layout=claude", folder.display()));
@@ -87,24 +87,22 @@ fn a_store_of_files_can_have_the_files_of_claude_code() {
 }
 
 #[test]
-fn whoever_types_a_command_is_told_what_is_wrong_with_the_files() {
+fn a_command_warns_about_invalid_files() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("shared");
     let troop = Troop::on(&format!("files:{}", folder.display()));
     troop.ok("team create blue --member pat=external");
     troop.ok("task create parse");
     fs::write(folder.join("tasks/blue/odd.json"), "[]").unwrap();
-    let run = troop.run("task list");
-    assert_eq!(run.code, 0, "{run:?}");
+    let run = troop.succeed("task list");
     assert_eq!(
         run.err,
         "warning: what was written to `tasks/blue/odd.json` was refused: it holds an array, not an object\n"
     );
     assert_eq!(troop.run("task list").err, "", "once");
-    // In the other layout it is not this team's folder.
+    // A store with the other layout does not take over the folder.
     let other = Troop::on(&format!("files:{}?layout=claude", folder.display()));
-    let run = other.run("task create read");
-    assert_eq!(run.code, 0, "{run:?}");
+    let run = other.succeed("task create read");
     assert!(run.err.starts_with("warning: the team's files are left unchanged: "), "{run:?}");
     assert!(run.err.contains("in the layout `seeds`"), "{run:?}");
     assert!(
@@ -115,7 +113,7 @@ fn whoever_types_a_command_is_told_what_is_wrong_with_the_files() {
 }
 
 #[test]
-fn a_mirror_once_takes_and_writes_and_tells() {
+fn a_mirror_that_runs_once_takes_writes_and_reports() {
     let troop = Troop::with_team();
     let folder = troop.folder().join("shared");
     let mirror = format!("team mirror {} --once", folder.display());
@@ -135,7 +133,7 @@ fn a_mirror_once_takes_and_writes_and_tells() {
 }
 
 #[test]
-fn what_programs_do_is_neither_lost_nor_doubled_when_the_mirror_is_killed() {
+fn a_killed_mirror_neither_loses_nor_repeats_changes() {
     const N_MESSAGES: usize = 60;
     let troop = Troop::new();
     let folder = troop.folder().join("shared");

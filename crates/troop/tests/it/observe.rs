@@ -1,4 +1,4 @@
-//! `troop observe`: somebody else's stream.
+//! `troop observe`: the stream of another program.
 
 mod again;
 mod listening;
@@ -7,7 +7,7 @@ mod stopping;
 use std::{
     fs::{self, File, OpenOptions},
     io::{Read as _, Write as _},
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
 use rustix::{
@@ -34,11 +34,12 @@ fn kinds(events: &str) -> Vec<String> {
     events.lines().map(|line| kind(line).as_str().unwrap().to_owned()).collect()
 }
 
-/// Runs the program with bytes on its standard input; gives the bytes that it printed.
+/// Runs the program with bytes on its standard input; returns the bytes that it printed.
 fn bytes_through(troop: &Troop, arguments: &[&str], input: &[u8]) -> Vec<u8> {
     let mut command = troop.command(arguments);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
     let mut printed = Vec::new();
     std::thread::scope(|scope| {
         scope.spawn(move || stdin.write_all(input).unwrap());
@@ -70,17 +71,17 @@ fn events_come_one_per_line_from_a_file_and_from_a_pipe() {
     );
     let from_pipe = troop.with_input("observe --json", V177);
     assert_eq!((from_pipe.code, kinds(&from_pipe.out)), (0, kinds(&from_file)));
-    assert!(!troop.folder().join("home/troop.db").exists(), "it keeps no teams of its own");
+    assert!(!troop.folder().join("home/troop.db").exists(), "observing makes no store");
 }
 
 #[test]
-fn the_agents_own_files_are_not_opened() {
+fn observe_does_not_open_the_files_of_the_agent() {
     let troop = with_streams();
     let theirs = troop.folder().join(".claude");
     for file in
         ["teams/my-team/config.json", "teams/my-team/inboxes/alice.json", "tasks/my-team/1.json"]
     {
-        // Whoever opens one of these waits for ever.
+        // Opening one of these blocks for ever.
         let path = theirs.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::from(0o600), 0).unwrap();
@@ -93,7 +94,7 @@ fn the_agents_own_files_are_not_opened() {
 }
 
 #[test]
-fn the_state_at_the_end_has_the_roster_and_the_board() {
+fn the_final_state_has_the_roster_and_the_board() {
     let troop = with_streams();
     let state: Value = serde_json::from_str(&troop.ok("observe 47.ndjson --state-json")).unwrap();
     assert_eq!(state["agents"], json!(["alice"]));
@@ -109,7 +110,7 @@ fn the_state_at_the_end_has_the_roster_and_the_board() {
 }
 
 #[test]
-fn people_get_a_story_and_the_team_at_the_end() {
+fn observe_prints_a_story_and_the_team_at_the_end() {
     let troop = with_streams();
     for flag in ["", " --watch"] {
         let text = troop.ok(&format!("observe 47.ndjson{flag}"));
@@ -120,7 +121,7 @@ fn people_get_a_story_and_the_team_at_the_end() {
 }
 
 #[test]
-fn a_screen_that_was_made_smaller_is_drawn_anew_from_its_top() {
+fn a_resized_screen_is_redrawn_from_the_top() {
     let troop = with_streams();
     let used = json!({"type": "assistant", "message": {"id": "m", "content": [
         {"type": "tool_use", "id": "more", "name": "TaskCreate", "input": {"subject": "Task C"}}]}});
@@ -132,11 +133,7 @@ fn a_screen_that_was_made_smaller_is_drawn_anew_from_its_top() {
          stty rows 12 cols 50; cat more >> 47.ndjson; read key; kill $!; wait; true",
         env!("CARGO_BIN_EXE_troop")
     );
-    let mut command = Command::new("script");
-    command.args(["-qec", &line, "/dev/null"]).current_dir(troop.folder());
-    command.env("TROOP_HOME", troop.folder().join("home")).env("SHELL", "/bin/sh");
-    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut terminal = command.spawn().unwrap();
+    let mut terminal = troop.on_terminal(&line).spawn().unwrap();
     let mut keyboard = terminal.stdin.take().unwrap();
     let mut screen = Printing::new(terminal);
     screen.wait_for("Task B");
@@ -165,7 +162,7 @@ fn the_stream_is_passed_on_byte_for_byte_with_messages_added() {
             if is_added(&line) {
                 let added: Value = serde_json::from_str(line).unwrap();
                 let id = added["metadata"]["teamToolUseId"].as_str().unwrap();
-                assert!(last_id.contains(id), "it stands behind the line that it is about: {line}");
+                assert!(last_id.contains(id), "it follows the line that it is about: {line}");
                 n_added += 1;
             } else {
                 last_id = line.to_owned();
@@ -194,12 +191,12 @@ fn a_stream_without_a_team_is_not_changed_and_yields_nothing() {
 }
 
 #[test]
-fn a_line_without_a_time_is_of_when_something_was_last_said() {
+fn a_line_without_a_time_gets_the_last_known_time() {
     let troop = Troop::new();
     let said = V177.split("\"timestamp\":\"").skip(1).filter_map(|rest| rest.split("Z\"").next());
     let last = said.max().unwrap();
     let events = troop.with_input("observe --json", V177).out;
-    // Without its last letter, a time that is earlier is a text that is less.
+    // Without its last letter, an earlier time is also a smaller text.
     let at = |line: &str| {
         let event: Value = serde_json::from_str(line).unwrap();
         event["at"].as_str().unwrap().trim_end_matches('Z').to_owned()
@@ -210,7 +207,7 @@ fn a_line_without_a_time_is_of_when_something_was_last_said() {
 }
 
 #[test]
-fn what_is_not_understood_is_mentioned() {
+fn unknown_tools_and_unreadable_lines_are_reported() {
     let troop = Troop::new();
     let run = troop.with_input(
         "observe",
@@ -220,7 +217,7 @@ fn what_is_not_understood_is_mentioned() {
     assert_eq!((run.code, run.out.as_str()), (0, ""));
     assert!(run.err.contains("tools unknown to this version: `TeamPause` (1)"), "{}", run.err);
     assert!(run.err.contains("3 lines could not be read"), "{}", run.err);
-    // Whoever asks for another form is told, too, and gets the same numbers.
+    // The other forms warn too, and have the same numbers.
     for form in ["--json", "--state-json", "--pass-through"] {
         let run = troop.with_input(&format!("observe {form}"), "{}\ngarbage\n");
         assert_eq!(run.err, "warning: 1 line could not be read\n", "{form}");
@@ -229,7 +226,7 @@ fn what_is_not_understood_is_mentioned() {
 }
 
 #[test]
-fn what_is_known_survives_a_restart() {
+fn an_observers_state_survives_a_restart() {
     let troop = Troop::new();
     let lines: Vec<_> = V177.split_inclusive('\n').collect();
     let whole = troop.with_input("observe --json", V177).out;
@@ -242,14 +239,14 @@ fn what_is_known_survives_a_restart() {
             events += &run.out;
         }
         assert_eq!(kinds(&events), kinds(&whole), "cut after {cut}");
-        // A reconnection that replays everything is no news.
+        // A reconnection that replays everything yields nothing new.
         let again = troop.with_input(&format!("observe --json --state {state}"), V177);
         assert_eq!((again.code, again.out.as_str()), (0, ""));
     }
 }
 
 #[test]
-fn a_file_is_read_on_from_where_it_was() {
+fn a_session_file_is_read_on_from_where_it_was() {
     let troop = Troop::new();
     let path = troop.folder().join("session.jsonl");
     let cut = V47.find("\"Task B\"").unwrap();
@@ -261,7 +258,7 @@ fn a_file_is_read_on_from_where_it_was() {
     let kept: Value =
         serde_json::from_slice(&fs::read(troop.folder().join("state.json")).unwrap()).unwrap();
     let whole_lines = before.rfind('\n').unwrap() + 1;
-    assert_eq!(kept["read"]["offset"], whole_lines, "half a line is read again");
+    assert_eq!(kept["read"]["offset"], whole_lines, "an incomplete line is read again");
     assert_eq!(troop.ok(observe), "");
     OpenOptions::new().append(true).open(&path).unwrap().write_all(after.as_bytes()).unwrap();
     assert_eq!(kinds(&troop.ok(observe)).len(), 5);
@@ -269,7 +266,7 @@ fn a_file_is_read_on_from_where_it_was() {
 }
 
 #[test]
-fn what_was_seen_is_kept_even_if_nobody_reads_on() {
+fn state_is_kept_even_if_the_output_is_closed() {
     let troop = with_streams();
     let mut command = troop.command(&["observe", "47.ndjson", "--json", "--state", "state.json"]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
@@ -282,7 +279,7 @@ fn what_was_seen_is_kept_even_if_nobody_reads_on() {
 }
 
 #[test]
-fn a_state_that_nobody_kept_is_refused_and_left_alone() {
+fn an_invalid_state_file_is_refused_and_left_alone() {
     let troop = with_streams();
     for text in ["", "{", "{\"observer\":{}}", "{\"observer\":{\"format\":99}}", "\u{0}"] {
         fs::write(troop.folder().join("state.json"), text).unwrap();
@@ -295,7 +292,7 @@ fn a_state_that_nobody_kept_is_refused_and_left_alone() {
 }
 
 #[test]
-fn wrong_use_is_told() {
+fn wrong_use_of_observe_is_refused() {
     let troop = with_streams();
     for line in [
         "observe 47.ndjson --json --state-json",
@@ -310,7 +307,7 @@ fn wrong_use_is_told() {
     let (code, error) = troop.refused("observe missing.jsonl");
     assert_eq!(code, 1);
     assert!(error.contains("`missing.jsonl` cannot be read"), "{error}");
-    // Before anything is read.
+    // The folder is checked before anything is read.
     let (code, error) = troop.refused("observe missing.jsonl --state no/dir/state.json");
     assert_eq!(code, 1);
     assert!(error.contains("there is no folder `no/dir`"), "{error}");
@@ -321,7 +318,7 @@ fn wrong_use_is_told() {
 }
 
 #[test]
-fn sources_and_what_can_be_seen_of_them_are_listed() {
+fn capabilities_lists_every_source() {
     let troop = Troop::new();
     let text = troop.ok("observe --capabilities");
     assert!(text.contains("claude-stream  yes    yes   no\n"), "{text}");
@@ -339,7 +336,7 @@ fn append(troop: &Troop, text: &str) {
 }
 
 #[test]
-fn a_transcript_is_followed_as_it_grows_and_when_it_begins_again() {
+fn a_growing_replaced_and_rewritten_file_is_followed() {
     let troop = Troop::new();
     let path = troop.folder().join("session.jsonl");
     File::create(&path).unwrap();
@@ -348,12 +345,12 @@ fn a_transcript_is_followed_as_it_grows_and_when_it_begins_again() {
     let (team, rest) = V47.split_at(V47.find("\"Task A\"").unwrap());
     append(&troop, team);
     observer.wait_for("team:created");
-    // The rest of the line, and what comes then, in pieces.
+    // The rest of the line, and further lines, in pieces.
     for piece in rest.as_bytes().chunks(1000) {
         append(&troop, std::str::from_utf8(piece).unwrap());
     }
     observer.wait_for("team:message:received");
-    // Another file takes its place.
+    // The file is replaced.
     let end = "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"d\",\"name\":\"TeamDelete\",\"input\":{}}]}}\n";
     fs::write(troop.folder().join("new"), end).unwrap();
     fs::rename(troop.folder().join("new"), &path).unwrap();
@@ -362,7 +359,7 @@ fn a_transcript_is_followed_as_it_grows_and_when_it_begins_again() {
         "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"d\",\"content\":\"ok\"}]}}\n",
     );
     observer.wait_for("team:deleted");
-    // It is emptied and begins again, and is longer than before when somebody looks.
+    // The file is truncated and rewritten, and is longer than before at the next look.
     observer.signal(Signal::STOP);
     File::create(&path).unwrap();
     append(
@@ -383,11 +380,11 @@ fn a_transcript_is_followed_as_it_grows_and_when_it_begins_again() {
 }
 
 #[test]
-fn who_is_asked_to_stop_shows_what_is_known() {
+fn an_interrupted_observer_shows_its_state() {
     let troop = with_streams();
     let mut child = troop.start("observe 47.ndjson --follow --state-json --state state.json");
     let state = troop.folder().join("state.json");
-    // It is kept when all that is there has been read.
+    // The state is kept once everything has been read.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(troop_testkit::wait_for("the state is kept", async || {
         fs::read_to_string(&state).ok().filter(|it| it.contains("\"alice\""))
@@ -406,7 +403,7 @@ fn fuzz_pass_through() {
     let troop = Troop::new();
     let examples = [V47.as_bytes().to_vec(), V177.as_bytes().to_vec()];
     troop_testkit::fuzz(&["\"tool_use\"", "\r\n"], &examples, 8, |bytes| {
-        // A line that has no end yet cannot have anything behind it.
+        // Nothing can be added after a line without a line break.
         let stream = [bytes, b"\n"].concat();
         let passed = bytes_through(&troop, &["observe", "--pass-through"], &stream);
         let is_added = |line: &&[u8]| line.starts_with(b"{\"type\":\"team_");

@@ -1,4 +1,4 @@
-//! What is printed to be pasted means the same to a shell, whatever folders are called.
+//! Commands in hints and reports can be pasted into a shell, whatever folders are called.
 
 use std::{fs, process::Command};
 
@@ -6,7 +6,7 @@ use troop_testkit::git;
 
 use crate::{isolation::repository, troop::Troop};
 
-/// The words that a shell makes of a command.
+/// The words of a command as a shell splits them.
 fn words(command: &str) -> Vec<String> {
     let mut shell = Command::new("sh");
     let output = shell.args(["-c", &format!("printf '%s\\n' {command}")]).output().unwrap();
@@ -14,14 +14,14 @@ fn words(command: &str) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// The commands in backticks that begin so.
+/// The commands in backticks that begin with a text.
 fn commands(text: &str, begin: &str) -> Vec<String> {
     let parts = text.split('`').skip(1).step_by(2);
     parts.filter(|it| it.starts_with(begin)).map(str::to_owned).collect()
 }
 
 #[test]
-fn a_home_with_blanks_and_quotes_loses_nothing_to_a_hint() {
+fn a_hint_quotes_a_home_with_spaces_and_quotes() {
     let troop = Troop::new();
     let home = troop.folder().join("pat's own home");
     let old = home.join("aside/old");
@@ -32,7 +32,7 @@ fn a_home_with_blanks_and_quotes_loses_nothing_to_a_hint() {
 }
 
 #[test]
-fn a_team_is_gone_on_with_in_its_folder_whatever_that_is_called() {
+fn the_command_that_resumes_a_team_elsewhere_quotes_its_folder() {
     let troop = repository("when started\n    log hi\n");
     let project = troop.folder().join("pat's project; rm x");
     fs::create_dir(&project).unwrap();
@@ -49,11 +49,10 @@ fn a_team_is_gone_on_with_in_its_folder_whatever_that_is_called() {
 }
 
 #[test]
-fn a_report_names_the_store_and_the_home_that_were_given() {
+fn commands_in_a_report_repeat_the_given_store_and_home() {
     let troop = repository("when started\n    log hi\n");
     let line = "--store files:here --home other --team crew run x --agent script:lead.script";
-    let run = troop.run(line);
-    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    let run = troop.succeed(line);
     let [events, log] = commands(&run.out, "troop ").try_into().unwrap();
     let given = "troop --store files:here --home other --team crew";
     assert_eq!((events, log), (format!("{given} events"), format!("{given} log MEMBER")));
@@ -61,7 +60,7 @@ fn a_report_names_the_store_and_the_home_that_were_given() {
 }
 
 #[test]
-fn without_git_doctor_says_that_once_and_removes_nothing() {
+fn doctor_without_git_says_so_once_and_suggests_no_removal() {
     let troop = repository(
         "when mail * from user\n    call task/create {\"subject\": \"half\", \"description\": \"echo half > half; exit 1\"}\n",
     );

@@ -7,7 +7,7 @@ use troop_testkit::git;
 use crate::troop::Troop;
 
 #[test]
-fn a_repository_is_described_and_a_team_suggested() {
+fn a_profile_describes_the_repository_and_suggests_a_team() {
     let troop = Troop::new();
     let folder = troop.folder().join("my project");
     fs::create_dir_all(folder.join("docs")).unwrap();
@@ -34,11 +34,11 @@ fn a_repository_is_described_and_a_team_suggested() {
     ] {
         assert!(text.contains(said), "`{said}` is not in:\n{text}");
     }
-    // The command that it suggests works as it stands.
+    // The suggested command works as printed.
     let command = profile["command"].as_str().unwrap();
     let made = troop.ok(command.strip_prefix("troop ").unwrap());
     assert_eq!(made, "created team my-project: a lead and 3 members\n");
-    // Also the next time.
+    // The next suggestion avoids the name that is taken now.
     let again = troop.json("profile 'my project'");
     let members = "--member rust=builtin --member tester=builtin --member reviewer=builtin";
     assert_eq!(again["command"], format!("troop team create my-project-2 {members}"));
@@ -51,7 +51,7 @@ fn a_repository_is_described_and_a_team_suggested() {
 }
 
 #[test]
-fn what_is_no_folder_has_no_profile() {
+fn only_a_folder_has_a_profile() {
     let troop = Troop::new();
     fs::write(troop.folder().join("file"), "").unwrap();
     for path in ["file", "nowhere"] {
@@ -61,7 +61,7 @@ fn what_is_no_folder_has_no_profile() {
 }
 
 #[test]
-fn a_foreign_repository_in_the_environment_is_not_followed() {
+fn git_dir_in_the_environment_is_ignored() {
     let troop = Troop::new();
     for (folder, file) in [("own", "Cargo.toml"), ("foreign", "pyproject.toml")] {
         let folder = troop.folder().join(folder);

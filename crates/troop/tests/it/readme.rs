@@ -1,15 +1,16 @@
-//! The README, followed to the letter.
+//! Runs the commands of the README.
 
 use std::{fs, path::Path, process::Command};
 
 use crate::troop::Troop;
 
-/// What the README says is refused, and what it says runs until it is stopped.
+/// The command that the README shows as refused.
 const REFUSED: &str = "troop --as bob task claim 1";
+/// The command that runs until it is stopped.
 const ENDLESS: &str = "troop events --follow";
 
 #[test]
-fn the_first_five_minutes_are_as_the_readme_says() {
+fn the_first_five_minutes_of_the_readme_work() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let readme = fs::read_to_string(readme).unwrap();
     let typed: Vec<_> = readme.lines().filter(|line| line.starts_with("troop ")).collect();

@@ -20,11 +20,11 @@ use troop_runtime::find_lead;
 use troop_testkit::wait_for;
 
 use crate::{
-    isolation::lead_only_waits,
+    isolation::{lead_only_waits, wait},
     troop::{Printing, Troop},
 };
 
-/// A lead that has two things done, one after the other.
+/// A lead with two tasks, one after the other.
 const GREET: &str = r#"
 when mail * from user
     call task/create {"subject": "say hello", "description": "echo hello: {mail}"} as hello
@@ -33,7 +33,7 @@ when mail * from user
     message user all is said
 "#;
 
-/// A lead that has two things done which wait for the file `go`.
+/// A lead with two tasks that wait for the file `go`.
 const WAIT: &str = r#"
 when mail * from user
     call task/create {"subject": "one", "description": "touch one; until [ -e go ]; do sleep 0.01; done; echo one"}
@@ -54,24 +54,22 @@ fn write(troop: &Troop, path: &str, text: &str) {
     fs::write(file, text).unwrap();
 }
 
-/// Starts a team whose members run commands, named `crew`.
+/// Starts a team named `crew`.
 fn start(troop: &Troop, more: &str) -> Printing {
     let line = format!("--team crew run 'the goal' --agent script:lead.script {more}");
     Printing::new(troop.start(&line))
 }
 
-/// A team of two that is at work on two tasks, and cannot go on before there is a file `go`.
+/// A team of two that works on two tasks, and cannot continue before there is a file `go`.
 fn at_work(troop: &Troop) -> Printing {
     let mut team = start(troop, "-m ann=command -m bob=command");
     for wanted in ["goes to", "goes to"] {
         team.wait_for(wanted);
     }
-    // Given is not begun: who is asked to stop in between gives its task back.
-    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(40);
-    while !["one", "two"].iter().all(|file| troop.folder().join(file).exists()) {
-        assert!(tokio::time::Instant::now() < deadline, "both tasks are never begun");
-        std::thread::yield_now();
-    }
+    // A member that is stopped after it was given a task and before it began gives the task back.
+    wait("both tasks have begun", || {
+        ["one", "two"].iter().all(|file| troop.folder().join(file).exists())
+    });
     lead_only_waits(troop);
     team
 }
@@ -85,6 +83,13 @@ fn processes(troop: &Troop) -> Mark {
 
 async fn all_end(mark: Mark) {
     wait_for("no process is left", async || mark.processes().is_empty().then_some(())).await;
+}
+
+/// Kills the lead of the only team, and waits until everything that ran for it has ended.
+async fn kill(team: Printing, troop: &Troop) {
+    let mark = processes(troop);
+    team.signal(Signal::KILL);
+    all_end(mark).await;
 }
 
 fn statuses(troop: &Troop) -> Vec<String> {
@@ -101,10 +106,10 @@ fn members(troop: &Troop) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_team_does_what_its_lead_plans_and_ends_when_all_is_done() {
+fn a_team_works_on_its_leads_plan_and_ends_when_it_is_done() {
     let troop = project(GREET);
-    let run = troop.run("run 'be nice' --agent script:lead.script -m ann=command -m bob=command");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = troop
+        .succeed_silently("run 'be nice' --agent script:lead.script -m ann=command -m bob=command");
     // When the second task is created, the first may be done already.
     assert!(run.out.contains("lead created task-2: say bye (after task-1)"), "{}", run.out);
     let steps = [
@@ -129,23 +134,22 @@ fn a_team_does_what_its_lead_plans_and_ends_when_all_is_done() {
 }
 
 #[test]
-fn the_first_team_of_the_documentation_works() {
+fn the_first_team_in_the_documentation_works() {
     let text = fs::read_to_string(troop_testkit::repository().join("docs/running.md")).unwrap();
     let script = text.split_once("```text\n").unwrap().1.split_once("```").unwrap().0;
     let line = text.lines().find_map(|line| line.strip_prefix("troop run ")).unwrap();
     let troop = project(script);
     write(&troop, "README.md", "one\ntwo\n");
-    let run = troop.run(&format!("run {}", line.replace('"', "'")));
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = troop.succeed_silently(&format!("run {}", line.replace('"', "'")));
     assert!(run.out.contains("completed task-1: 2 README.md"), "{}", run.out);
     assert!(run.out.contains("lead → user: done: look at this project"), "{}", run.out);
 }
 
 #[test]
-fn what_came_of_it_is_told_to_programs() {
+fn the_report_of_a_run_is_available_as_json() {
     let troop = project(GREET);
-    let run = troop.run("--json run 'be nice' --agent script:lead.script -m ann=command");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run =
+        troop.succeed_silently("--json run 'be nice' --agent script:lead.script -m ann=command");
     let report: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!((&report["success"], &report["ended"]["how"]), (&true.into(), &"quiet".into()));
     assert_eq!(report["tasks"][1]["result"], "bye");
@@ -154,7 +158,7 @@ fn what_came_of_it_is_told_to_programs() {
 }
 
 #[test]
-fn a_member_that_fails_for_good_is_a_failed_run() {
+fn a_cancelled_task_does_not_fail_the_run() {
     let script = GREET.replace("echo bye", "exit 3");
     let troop = project(&script);
     troop.ok("team list");
@@ -164,18 +168,18 @@ fn a_member_that_fails_for_good_is_a_failed_run() {
     team.wait_for("lead → user: all is said");
     troop.ok("stop");
     let run = team.end();
-    assert_eq!(run.code, 0, "what is cancelled is over: {}{}", run.out, run.err);
+    assert_eq!(run.code, 0, "a cancelled task is over: {}{}", run.out, run.err);
 }
 
 #[test]
-fn a_lead_that_cannot_go_on_is_a_failed_run() {
+fn a_lead_that_cannot_continue_fails_the_run() {
     let troop = project("when mail *\n    call task/create {\"subject\": \"\"}\n");
     let run = troop.run("run x --agent script:lead.script");
     assert_eq!(run.code, 1, "{}", run.out);
     let says = "error: the lead could not continue: line 2 of the script: the subject is empty\nhint: see what it did: `troop --team ";
     assert!(run.err.starts_with(says), "{}", run.err);
     assert_eq!(troop.json("team list")["teams"][0]["state"], "stopped", "its work is not over");
-    // Nor is one whose other steps were done, and who had mail since.
+    // The same holds if other steps were done and more mail came.
     let half = "when mail * from user\n    call task/create {\"subject\": \"a\", \"description\": \"echo a\"}\n    \
                 call task/get {\"task\": 7}\n    message user all done\nwhen mail *\n    log heard\n";
     let troop = project(half);
@@ -188,15 +192,13 @@ fn a_lead_that_cannot_go_on_is_a_failed_run() {
 }
 
 #[tokio::test]
-async fn a_killed_lead_takes_its_team_with_it_and_resume_goes_on() {
+async fn a_killed_lead_ends_its_team_and_resume_continues() {
     let troop = project(WAIT);
     let team = at_work(&troop);
     let mark = processes(&troop);
     assert!(mark.processes().len() >= 4, "two teammates, two shells");
-    team.signal(Signal::KILL);
-    all_end(mark).await;
-    drop(team);
-    // Nobody pretends that they live, and nobody leads.
+    kill(team, &troop).await;
+    // No member counts as alive, and nobody leads.
     assert!(
         members(&troop).iter().all(|(_, state)| state == "crashed"),
         "{}",
@@ -206,8 +208,7 @@ async fn a_killed_lead_takes_its_team_with_it_and_resume_goes_on() {
     assert_eq!(code, 1);
     assert!(err.contains(" is dead\nhint: continue it: `troop resume crew`\n"), "{err}");
     write(&troop, "go", "");
-    let run = troop.run("resume");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = troop.succeed_silently("resume");
     let says = "2 teammates were cut short; started: ann, bob\n";
     assert!(run.out.starts_with(says), "{}", run.out);
     assert_eq!(statuses(&troop), ["completed", "completed"]);
@@ -219,27 +220,23 @@ async fn a_killed_lead_takes_its_team_with_it_and_resume_goes_on() {
 async fn a_team_whose_lead_was_killed_can_be_deleted() {
     let troop = project(WAIT);
     let team = at_work(&troop);
-    let mark = processes(&troop);
-    team.signal(Signal::KILL);
-    all_end(mark).await;
-    drop(team);
+    kill(team, &troop).await;
     assert_eq!(troop.ok("team delete crew"), "deleted team crew\n");
 }
 
 #[tokio::test]
-async fn what_the_agent_of_a_killed_lead_ran_ends_with_it() {
+async fn commands_of_a_killed_leads_agent_end_with_it() {
     let troop = project("when mail *\n    run sh -c 'touch begun; sleep 600'\n");
     let team = start(&troop, "");
     let begun = troop.folder().join("begun");
     wait_for("the lead runs something", async || begun.exists().then_some(())).await;
     let mark = processes(&troop);
-    assert!(!mark.processes().is_empty(), "it bears the mark of its lead");
-    team.signal(Signal::KILL);
-    all_end(mark).await;
+    assert!(!mark.processes().is_empty(), "it has the mark of its lead");
+    kill(team, &troop).await;
 }
 
 #[test]
-fn a_second_lead_is_refused_with_who_leads() {
+fn a_second_lead_is_refused_with_the_name_of_the_first() {
     let troop = project(WAIT);
     let team = at_work(&troop);
     let (code, err) = troop.refused("resume crew");
@@ -263,11 +260,11 @@ fn a_second_lead_is_refused_with_who_leads() {
         "{err}"
     );
     write(&troop, "go", "");
-    assert_eq!(team.end().code, 0, "the first one goes on");
+    assert_eq!(team.end().code, 0, "the first one continues");
 }
 
 #[test]
-fn who_waits_for_what_was_cancelled_is_named_with_the_way_out() {
+fn a_task_that_waits_for_a_cancelled_one_is_named_with_the_way_out() {
     let script = r#"
 when mail * from user
     call task/create {"subject": "one", "description": "true", "assignee": "lead"} as one
@@ -284,17 +281,16 @@ when mail * from user
     assert!(run.out.contains("crew: 0 of 1 tasks done"), "{}", run.out);
     assert!(troop.ok("--team crew team status").contains("tasks    0/1 completed"));
     troop.ok(unblock.strip_prefix("troop ").unwrap());
-    let run = troop.run("resume crew");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    troop.succeed_silently("resume crew");
 }
 
 #[tokio::test]
-async fn a_team_is_stopped_from_elsewhere_and_goes_on_later() {
+async fn a_team_is_stopped_from_another_terminal_and_resumed_later() {
     let troop = project(WAIT);
     let team = at_work(&troop);
     let mark = processes(&troop);
     write(&troop, "later", "");
-    // Its commands do not end by themselves, so the grace has to.
+    // Its commands do not end by themselves, so the grace period must.
     let stopped = Printing::new(troop.start("stop --reason 'lunch'"));
     let stopped = stopped.end();
     assert_eq!((stopped.code, stopped.err.as_str()), (0, ""), "{}", stopped.out);
@@ -307,20 +303,18 @@ async fn a_team_is_stopped_from_elsewhere_and_goes_on_later() {
     assert_eq!(run.err, "error: 2 tasks are not done\nhint: continue: `troop resume crew`\n");
     let status = troop.json("team status");
     let lead = status["members"].as_array().unwrap().iter().find(|it| it["role"] == "lead");
-    assert_eq!(lead.unwrap()["unread"], 0, "that all have stopped is no news for later");
+    assert_eq!(lead.unwrap()["unread"], 0, "the stop itself leaves no mail");
     let (code, err) = troop.refused("stop");
     assert_eq!((code, err.starts_with("error: nobody is running this team\n")), (1, true), "{err}");
     write(&troop, "go", "");
-    let run = troop.run("resume crew");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    troop.succeed_silently("resume crew");
     assert_eq!(statuses(&troop), ["completed", "completed"]);
-    let run = troop.run("resume crew");
-    assert_eq!(run.code, 0, "{}", run.err);
+    let run = troop.succeed("resume crew");
     assert!(run.out.contains("no task is open, so nobody is started"), "{}", run.out);
 }
 
 #[tokio::test]
-async fn a_signal_stops_the_team_in_good_order() {
+async fn a_signal_stops_the_team_in_order() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let troop = project(WAIT);
         let team = at_work(&troop);
@@ -328,7 +322,7 @@ async fn a_signal_stops_the_team_in_good_order() {
         team.signal(signal);
         write(&troop, "go", "");
         let run = team.end();
-        // What was being worked on is finished, and then all stop.
+        // Current work is finished first.
         assert!(run.out.contains("pat asks the team to stop: it got SIG"), "{}", run.out);
         assert_eq!(run.code, 0, "{}{}", run.out, run.err);
         assert!(mark.processes().is_empty());
@@ -337,7 +331,7 @@ async fn a_signal_stops_the_team_in_good_order() {
 }
 
 #[tokio::test]
-async fn a_second_signal_does_not_wait_for_anybody() {
+async fn a_second_signal_ends_the_team_at_once() {
     let troop = project(WAIT);
     write(&troop, "stubborn.script", "when task *\n    run kill -STOP $PPID\n");
     let mut team = start(&troop, "-m ann=script:stubborn.script --grace 3600");
@@ -349,12 +343,12 @@ async fn a_second_signal_does_not_wait_for_anybody() {
     let run = team.end();
     assert_eq!(run.code, 1, "{}{}", run.out, run.err);
     assert!(mark.processes().is_empty());
-    // It was in good order all the same: nobody leads.
+    // The end was orderly all the same: nobody leads.
     let (_, err) = troop.refused("stop");
     assert!(err.starts_with("error: nobody is running this team\n"), "{err}");
 }
 
-/// A lead that has something done which leaves behind what has neither a mark nor its group, and then does this.
+/// A lead whose task leaves a process behind that has neither the mark nor the group of its member.
 fn leaves_behind(then: &str) -> String {
     let left = "env -i setsid sh -c 'echo $$ > left; exec sleep 600' > /dev/null 2>&1 &";
     format!(
@@ -366,38 +360,38 @@ when mail * from user
     )
 }
 
-async fn what_was_left_ends(troop: &Troop) {
+async fn left_process_ends(troop: &Troop) {
     let id = fs::read_to_string(troop.folder().join("left")).unwrap();
     let file = PathBuf::from(format!("/proc/{}/cmdline", id.trim()));
-    wait_for("what was left behind has ended", async || {
+    wait_for("the process that was left behind has ended", async || {
         fs::read(&file).unwrap_or_default().is_empty().then_some(())
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_has_laid_down_its_mark_ends_with_its_teammate() {
+async fn a_process_without_its_mark_ends_with_its_teammate() {
     let troop = project(&leaves_behind("true"));
     let run = start(&troop, "-m ann=command").end();
     assert_eq!(run.code, 0, "{run:?}");
-    what_was_left_ends(&troop).await;
+    left_process_ends(&troop).await;
 }
 
 #[tokio::test]
-async fn what_has_laid_down_its_mark_ends_with_a_teammate_that_is_killed() {
+async fn a_process_without_its_mark_ends_with_its_killed_teammate() {
     let troop = project(&leaves_behind("touch ready; sleep 600"));
     let mut team = start(&troop, "-m ann=command --grace 3600");
     let ready = troop.folder().join("ready");
-    wait_for("something was left behind", async || ready.exists().then_some(())).await;
+    wait_for("a process was left behind", async || ready.exists().then_some(())).await;
     team.signal(Signal::INT);
     team.wait_for("asks the team to stop");
     team.signal(Signal::INT);
     assert_eq!(team.end().code, 1);
-    what_was_left_ends(&troop).await;
+    left_process_ends(&troop).await;
 }
 
 #[tokio::test]
-async fn a_reader_that_goes_away_stops_the_team() {
+async fn a_closed_output_stops_the_team() {
     let troop = project(WAIT);
     let mut child = troop.start("--team crew run x --agent script:lead.script -m ann=command");
     let mut first = [0; 1];
@@ -466,13 +460,13 @@ fn members_are_spawned_interrupted_and_stopped_from_other_terminals() {
     assert_eq!(err, says);
     let told = troop.ok("message read --all");
     assert!(told.contains("Teammate ann has shut down."), "{told}");
-    // The name is free for the same member, who may only plan this time.
+    // The same member can be started again, this time in plan mode.
     let out = troop.ok("member spawn ann --plan");
     assert!(out.starts_with("ann is planning (command, process "), "{out}");
     let table = troop.ok("member list");
     assert!(table.contains("SINCE") && table.contains("PROCESS"), "{table}");
     let (code, err) = troop.refused("team delete");
-    assert_eq!(code, 1, "who lives is in the way: {err}");
+    assert_eq!(code, 1, "a running member is in the way: {err}");
     assert!(err.contains("ann"), "{err}");
     troop.ok("stop");
     assert_eq!(team.end().code, 0);
@@ -481,7 +475,7 @@ fn members_are_spawned_interrupted_and_stopped_from_other_terminals() {
 }
 
 #[test]
-fn a_prompt_is_what_a_member_hears_first() {
+fn a_prompt_is_the_first_mail_of_a_spawned_member() {
     let troop = project("when started\n    log here\n");
     write(&troop, "ear.script", "when mail *\n    message user heard: {mail}\n");
     let mut team = start(&troop, "--keep");
@@ -493,7 +487,7 @@ fn a_prompt_is_what_a_member_hears_first() {
 }
 
 #[test]
-fn who_does_not_start_is_not_left_behind_and_its_last_words_are_kept() {
+fn a_member_that_fails_to_start_is_removed_and_its_transcript_kept() {
     let troop = project("when started\n    log here\n");
     write(
         &troop,
@@ -518,7 +512,7 @@ fn who_does_not_start_is_not_left_behind_and_its_last_words_are_kept() {
 }
 
 #[test]
-fn one_teammate_too_many_is_refused_and_the_others_go_on() {
+fn one_teammate_too_many_is_refused_and_the_others_continue() {
     let troop = project(GREET);
     write(&troop, "home/config.json", r#"{"teams": {"maxTeammates": 2}}"#);
     let (code, err) =
@@ -553,14 +547,14 @@ fn teams_are_named_after_the_folder_and_kept_apart() {
 }
 
 #[test]
-fn a_task_that_is_called_off_ends_what_runs_for_it() {
+fn cancelling_a_task_ends_its_commands() {
     let troop = project(WAIT);
     let mut team = at_work(&troop);
     let cancelled = troop.json("task get 1");
     let holder = cancelled["owner"].as_str().unwrap().to_owned();
     troop.ok("task cancel 1 --reason 'not needed'");
     troop.ok(&format!("task create three -d 'echo three' --assignee {holder}"));
-    // It runs only if what its holder was at has ended, since that waits for ever.
+    // It runs only if the holder's former command, which waits for ever, has ended.
     team.wait_for(&format!("{holder} completed task-3"));
     write(&troop, "go", "");
     assert_eq!(team.end().code, 0);

@@ -29,12 +29,12 @@ fn a_team_works_on_files() {
 }
 
 #[test]
-fn a_team_works_on_the_embedded_store_and_needs_nothing_else() {
+fn a_team_works_on_the_embedded_store() {
     story(&Troop::new());
 }
 
 #[test]
-fn a_store_that_cannot_be_used_is_told_in_one_line_and_left_alone() {
+fn an_unusable_store_is_reported_in_one_line_and_left_alone() {
     let troop = Troop::new();
     let folder = troop.folder();
     fs::create_dir(folder.join("folder")).unwrap();
@@ -73,7 +73,7 @@ fn a_store_that_cannot_be_used_is_told_in_one_line_and_left_alone() {
 }
 
 #[test]
-fn a_home_that_cannot_be_made_is_told_clearly() {
+fn a_home_that_cannot_be_created_is_reported() {
     let troop = Troop::new();
     fs::write(troop.folder().join("home"), "a file").unwrap();
     let (code, err) = troop.refused("team list");
@@ -83,7 +83,7 @@ fn a_home_that_cannot_be_made_is_told_clearly() {
 }
 
 #[test]
-fn a_mistyped_store_is_not_made() {
+fn a_mistyped_store_is_not_created() {
     let troop = Troop::new();
     for store in ["sqlite:typo.db", "files:typo"] {
         for line in ["team list", "task list", "events", "message read"] {

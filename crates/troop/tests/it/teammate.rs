@@ -26,7 +26,8 @@ impl Mate {
         let mut command = troop.command(&arguments);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
-        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().unwrap());
         let mut mate = Self { child, input, output };
         mate.hears("team.ready");
         mate.hears("team.idle");
@@ -48,7 +49,7 @@ impl Mate {
         assert_eq!(self.hears("team.taskUpdate")["status"], "in_progress");
     }
 
-    /// The next line, in bytes; empty at the end.
+    /// The next line as bytes; empty at the end.
     fn line(&mut self) -> Vec<u8> {
         let mut line = Vec::new();
         self.output.read_until(b'\n', &mut line).unwrap();
@@ -64,7 +65,7 @@ impl Mate {
         said["params"].take()
     }
 
-    /// Starts a command with a process of its own, and gives the number of that process.
+    /// Starts a command that starts another process, and returns the pid of the latter.
     fn start_family(&mut self) -> String {
         self.assign("sleep 600 & echo $!; wait");
         self.hears("team.log")["text"].as_str().unwrap().to_owned()
@@ -94,7 +95,7 @@ fn with_script(script: &str) -> Troop {
 }
 
 #[tokio::test]
-async fn a_teammate_is_this_program_and_speaks_in_the_order_of_the_table() {
+async fn a_teammate_sends_its_messages_in_the_documented_order() {
     let troop = Troop::new();
     let mut mate = Mate::start(&troop, "command");
     mate.assign("echo hi");
@@ -109,7 +110,7 @@ async fn a_teammate_is_this_program_and_speaks_in_the_order_of_the_table() {
 }
 
 #[tokio::test]
-async fn a_teammate_whose_lead_is_gone_ends_with_all_that_it_runs() {
+async fn a_teammate_without_its_lead_ends_with_its_processes() {
     let troop = Troop::new();
     let mut mate = Mate::start(&troop, "command");
     let grandchild = mate.start_family();
@@ -119,7 +120,7 @@ async fn a_teammate_whose_lead_is_gone_ends_with_all_that_it_runs() {
 }
 
 #[tokio::test]
-async fn a_teammate_that_is_terminated_ends_with_all_that_it_runs() {
+async fn a_terminated_teammate_ends_with_its_processes() {
     let troop = Troop::new();
     let mut mate = Mate::start(&troop, "command");
     let grandchild = mate.start_family();
@@ -142,7 +143,7 @@ async fn an_interrupted_teammate_lives_on() {
 }
 
 #[test]
-fn garbage_from_the_lead_is_passed_over() {
+fn garbage_from_the_lead_is_skipped() {
     let troop = Troop::new();
     let mut mate = Mate::start(&troop, "command");
     mate.write(b"\xff\xfe\n\nhello\n[]\n{\"method\":\"no.such\"}\n");
@@ -151,7 +152,7 @@ fn garbage_from_the_lead_is_passed_over() {
 }
 
 #[test]
-fn a_lead_written_without_troop_drives_our_teammate() {
+fn a_foreign_lead_drives_our_teammate() {
     let troop = Troop::new();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/teammate_lead.py");
     let mut python = Command::new("python3");
@@ -162,7 +163,7 @@ fn a_lead_written_without_troop_drives_our_teammate() {
 }
 
 #[test]
-fn wrong_arguments_are_refused_on_standard_error() {
+fn wrong_arguments_of_a_teammate_are_refused() {
     let troop = Troop::new();
     for (line, message) in [
         ("--mode teammate --team blue", "a teammate needs `--agent`"),
@@ -192,8 +193,7 @@ async fn a_teammate_may_be_started_with_its_base_directory() {
     std::fs::create_dir_all(&team).unwrap();
     let config = r#"{"members": [{"name": "ann", "agentType": "command"}]}"#;
     std::fs::write(team.join("config.json"), config).unwrap();
-    let run = troop.run("--teammate --team blue --agent ann --base-dir base");
-    assert_eq!(run.code, 0, "{run:?}");
+    let run = troop.succeed("--teammate --team blue --agent ann --base-dir base");
     let ready = run.out.lines().next().unwrap();
     assert!(ready.contains(r#""method":"team.ready","params":{"name":"ann""#), "{ready}");
 }

@@ -1,4 +1,4 @@
-"""A lead that was written without troop: it speaks the teammate's table, and nothing else."""
+"""A lead that shares no code with troop: it only speaks the documented protocol of teammates."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ def say(method, **params):
 def hear():
     while True:
         line = json.loads(teammate.stdout.readline())
-        # What is not in the table is passed over.
+        # Skip methods that the protocol of teammates does not have.
         if line["method"].startswith("team."):
             return line["method"], line["params"]
 

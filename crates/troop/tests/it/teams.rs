@@ -5,7 +5,7 @@ use std::fs;
 use crate::troop::Troop;
 
 #[test]
-fn a_team_is_made_shown_changed_and_deleted() {
+fn a_team_is_created_shown_changed_and_deleted() {
     let troop = Troop::new();
     assert_eq!(troop.ok("team list"), "no teams\n");
     let made = troop
@@ -31,7 +31,7 @@ fn a_team_is_made_shown_changed_and_deleted() {
 }
 
 #[test]
-fn settings_are_changed_in_the_team_that_is_named() {
+fn settings_change_in_the_named_team() {
     let troop = Troop::with_team();
     troop.ok("team create demo");
     let changed = troop.args(&["team", "set", "demo", "checks=[\"make lint\",\"make test\"]"]);
@@ -75,7 +75,7 @@ fn a_deleted_team_can_still_be_read_and_then_erased() {
 }
 
 #[test]
-fn a_team_is_deleted_only_when_its_teammates_rest_and_only_by_its_lead_or_a_person() {
+fn only_a_lead_or_a_person_deletes_a_team_and_only_while_it_rests() {
     let troop = Troop::with_team();
     troop.ok("task create parse");
     troop.ok("--as ann task claim");
@@ -91,7 +91,7 @@ fn a_team_is_deleted_only_when_its_teammates_rest_and_only_by_its_lead_or_a_pers
 }
 
 #[test]
-fn the_team_is_the_only_one_or_must_be_named() {
+fn the_only_team_needs_no_name() {
     let troop = Troop::with_team();
     troop.ok("task list");
     troop.ok("team create red");
@@ -254,7 +254,7 @@ fn a_team_can_be_imported_into_another_store_and_from_a_pipe() {
 }
 
 #[test]
-fn a_team_is_shown_as_it_once_was() {
+fn a_team_can_be_replayed() {
     let troop = Troop::with_team();
     troop.ok("task create parse");
     let before = troop.json("team replay");
@@ -291,7 +291,7 @@ fn a_team_is_shown_as_it_once_was() {
 }
 
 #[test]
-fn a_team_of_the_first_version_says_what_it_lacks() {
+fn a_team_of_version_1_refuses_newer_actions() {
     let troop = Troop::new();
     troop.ok("team create old --set version=1 --member ann=claude");
     troop.ok("task create parse");
@@ -308,7 +308,7 @@ fn a_team_of_the_first_version_says_what_it_lacks() {
 }
 
 #[test]
-fn users_and_channels_that_are_denied_cannot_set_the_team_to_work() {
+fn denied_users_and_channels_cannot_give_work() {
     let troop = Troop::with_team();
     troop.ok("team set deny_user_ids=pat");
     let (code, err) = troop.refused("task create parse");
@@ -321,7 +321,7 @@ fn users_and_channels_that_are_denied_cannot_set_the_team_to_work() {
 }
 
 #[test]
-fn lists_can_be_scoped_to_what_one_user_set_off() {
+fn lists_can_be_limited_to_one_users_tasks() {
     let troop = Troop::with_team();
     troop.ok("task create mine");
     troop.ok("--as lead task create theirs");

@@ -1,4 +1,4 @@
-//! Runs the program in an environment of its own.
+//! Runs the program in a separate environment.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -18,7 +18,7 @@ pub(crate) struct Troop {
     store: Option<String>,
 }
 
-/// What a run of the program left behind.
+/// The exit code and the output of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -27,12 +27,12 @@ pub(crate) struct Run {
 }
 
 impl Troop {
-    /// A home without anything.
+    /// An empty home.
     pub(crate) fn new() -> Self {
         Self { folder: TempDir::new().unwrap(), store: None }
     }
 
-    /// A home whose teams are kept elsewhere.
+    /// An empty home with another store.
     pub(crate) fn on(store: &str) -> Self {
         Self { folder: TempDir::new().unwrap(), store: Some(store.to_owned()) }
     }
@@ -80,16 +80,26 @@ impl Troop {
         self.args(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Runs the program, which must succeed, and gives what it printed.
+    /// Runs the program, which must succeed without warnings, and returns what it printed.
     #[track_caller]
     pub(crate) fn ok(&self, line: &str) -> String {
+        self.succeed_silently(line).out
+    }
+
+    /// Runs the program, which must succeed without warnings.
+    #[track_caller]
+    pub(crate) fn succeed_silently(&self, line: &str) -> Run {
+        let run = self.succeed(line);
+        assert_eq!(run.err, "", "`troop {line}` warned: {run:#?}");
+        run
+    }
+
+    /// Runs the program, which must succeed but may warn.
+    #[track_caller]
+    pub(crate) fn succeed(&self, line: &str) -> Run {
         let run = self.run(line);
-        assert_eq!(
-            (run.code, run.err.as_str()),
-            (0, ""),
-            "`troop {line}` did not succeed: {run:#?}"
-        );
-        run.out
+        assert_eq!(run.code, 0, "`troop {line}` did not succeed: {run:#?}");
+        run
     }
 
     /// Runs the program for its JSON.
@@ -100,7 +110,7 @@ impl Troop {
             .unwrap_or_else(|error| panic!("`troop {line}` printed no JSON ({error}): {out}"))
     }
 
-    /// Runs the program, which must not succeed, and gives its exit code and what it said.
+    /// Runs the program, which must fail, and returns its exit code and its error.
     #[track_caller]
     pub(crate) fn refused(&self, line: &str) -> (i32, String) {
         let run = self.run(line);
@@ -115,9 +125,19 @@ impl Troop {
         let mut command = self.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // One that has ended already does not read.
+        // The program may have ended without reading it.
         drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
         Run::new(child.wait_with_output().unwrap())
+    }
+
+    /// A command that runs a shell line on a terminal.
+    pub(crate) fn on_terminal(&self, line: &str) -> Command {
+        let mut command = Command::new("script");
+        command.args(["-qec", line, "/dev/null"]).current_dir(self.folder());
+        command.env("TROOP_HOME", self.folder().join("home")).env("TMPDIR", self.folder());
+        command.env("USER", "pat").env("SHELL", "/bin/sh");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
     }
 
     /// Starts the program and leaves it running.
@@ -128,14 +148,14 @@ impl Troop {
     }
 }
 
-/// A program that runs, and what it prints.
+/// A running program and its output.
 pub(crate) struct Printing {
     child: Child,
     lines: mpsc::Receiver<String>,
     seen: String,
 }
 
-/// Much longer than it may take, so that only what never comes fails.
+/// Much longer than any wait should take, so that only a missing event fails.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 impl Printing {
@@ -174,13 +194,12 @@ impl Printing {
         }
     }
 
-    /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(self.id().try_into().unwrap()).unwrap();
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Waits for its end; gives all that it printed.
+    /// Waits until it ends; returns everything that it printed.
     pub(crate) fn end(mut self) -> Run {
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
             self.seen.push_str(&line);

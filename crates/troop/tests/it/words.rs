@@ -1,10 +1,10 @@
-//! What is said when something cannot be done: what is wrong, and what to paste next.
+//! Error messages: what is wrong, and what to paste next.
 
 use std::fs;
 
 use crate::troop::Troop;
 
-/// Runs what must be refused, and looks for a part of what is said.
+/// Checks that a command is refused with a message that contains a part.
 #[track_caller]
 fn says(troop: &Troop, typed: &str, part: &str) {
     let (_, err) = troop.refused(typed);
@@ -12,7 +12,7 @@ fn says(troop: &Troop, typed: &str, part: &str) {
 }
 
 #[test]
-fn a_hint_keeps_what_was_typed() {
+fn hints_repeat_the_callers_options() {
     let troop = Troop::with_team();
     troop.ok("task create parse");
     troop.ok("--as ann task claim 1");
@@ -28,7 +28,7 @@ fn a_hint_keeps_what_was_typed() {
 }
 
 #[test]
-fn a_person_is_not_told_of_the_leads_work() {
+fn a_person_without_work_gets_a_hint_for_people() {
     let troop = Troop::with_team();
     let (code, err) = troop.refused("task next");
     let expected = "error: no task can be started now\nhint: see why: `troop task list`\n";
@@ -38,7 +38,7 @@ fn a_person_is_not_told_of_the_leads_work() {
 }
 
 #[test]
-fn what_is_over_says_what_can_be_done_about_it() {
+fn a_completed_task_is_refused_with_a_hint() {
     let troop = Troop::with_team();
     troop.ok("task create parse");
     troop.ok("--as ann task claim 1");
@@ -48,7 +48,7 @@ fn what_is_over_says_what_can_be_done_about_it() {
 }
 
 #[test]
-fn members_that_cannot_be_are_told_apart() {
+fn each_invalid_member_has_its_own_error() {
     let troop = Troop::new();
     let twice = "error: two members are called `ann`\nhint: give each its own name: `--member ann-2=command`\n";
     says(&troop, "team create z -m ann=command -m ann=command", twice);
@@ -64,7 +64,7 @@ fn members_that_cannot_be_are_told_apart() {
 }
 
 #[test]
-fn a_script_that_cannot_be_followed_is_where_to_look() {
+fn an_invalid_script_is_reported_with_its_place() {
     let troop = Troop::new();
     fs::write(troop.folder().join("bad.script"), "foo bar\n").unwrap();
     let there = troop.folder().display();
@@ -73,7 +73,7 @@ fn a_script_that_cannot_be_followed_is_where_to_look() {
 }
 
 #[test]
-fn what_is_configured_is_told_in_plain_words() {
+fn configuration_errors_are_in_plain_words() {
     let troop = Troop::with_team();
     says(&troop, "team set lease_seconds=-1", "expected a whole number that is not negative");
     let config = troop.folder().join("home/config.json");
@@ -85,14 +85,14 @@ fn what_is_configured_is_told_in_plain_words() {
 }
 
 #[test]
-fn another_database_is_no_misspelt_one() {
+fn an_unsupported_database_is_not_taken_for_a_typo() {
     let troop = Troop::new();
     says(&troop, "--store mysql://x team list", "hint: a store is `sqlite:PATH`");
     says(&troop, "--store sqllite:x team list", "hint: did you mean `sqlite:x`?");
 }
 
 #[test]
-fn a_rejected_task_says_what_became_of_it() {
+fn rejecting_a_task_reports_what_became_of_it() {
     let troop = Troop::with_team();
     troop.ok("team set require_review=true");
     for task in ["1", "2"] {
@@ -108,7 +108,7 @@ fn a_rejected_task_says_what_became_of_it() {
 }
 
 #[test]
-fn agents_that_do_not_run_yet_are_told_apart() {
+fn unavailable_agents_are_listed_separately() {
     let troop = Troop::new();
     let apart = "builtin, command, script (not in this version: claude, codex, acp)";
     assert!(troop.ok("doctor").contains(apart));
@@ -143,13 +143,12 @@ fn a_project_that_names_its_lead_must_be_trusted_first() {
 }
 
 #[test]
-fn of_several_teams_a_person_is_told_which_is_meant() {
+fn troop_names_the_team_that_it_chose() {
     let troop = Troop::with_team();
-    assert_eq!(troop.run("task list").err, "", "one team needs no word");
+    assert_eq!(troop.run("task list").err, "", "the only team is not announced");
     troop.ok("team create red");
     fs::write(troop.folder().join("quiet.script"), "when started\n  log hello\n").unwrap();
-    let run = troop.run("--team done run go --agent script:quiet.script");
-    assert_eq!(run.code, 0, "{run:?}");
+    troop.succeed("--team done run go --agent script:quiet.script");
     troop.ok("team delete red");
     let run = troop.run("task list");
     assert_eq!((run.code, run.err.as_str()), (0, "team done, the newest of this folder (of 2)\n"));
@@ -163,7 +162,7 @@ fn of_several_teams_a_person_is_told_which_is_meant() {
 }
 
 #[test]
-fn nothing_is_said_to_be_nothing() {
+fn missing_transcripts_delegations_and_members_are_reported() {
     let troop = Troop::with_team();
     assert_eq!(troop.ok("log ann"), "ann has no transcript: it has not run yet\n");
     assert_eq!(troop.ok("log ann --json"), "");
@@ -175,7 +174,7 @@ fn nothing_is_said_to_be_nothing() {
 }
 
 #[test]
-fn a_stream_that_is_no_json_is_told_from_one_without_a_team() {
+fn a_stream_that_is_not_json_is_refused() {
     let troop = Troop::new();
     let run = troop.with_input("observe", "not json\n");
     assert_eq!((run.code, run.out.as_str()), (1, ""));
@@ -193,11 +192,10 @@ fn a_stream_that_is_no_json_is_told_from_one_without_a_team() {
 }
 
 #[test]
-fn a_file_that_is_not_in_the_workspace_is_attached_with_a_warning() {
+fn attaching_a_missing_file_warns() {
     let troop = Troop::with_team();
     troop.ok("task create parse");
-    let run = troop.run("task attach 1 nope.md");
-    assert_eq!(run.code, 0, "{run:?}");
+    let run = troop.succeed("task attach 1 nope.md");
     let warning = "warning: `nope.md` is not in the workspace; put it there: `troop workspace write nope.md FILE --task task-1`\n";
     assert_eq!(run.err, warning);
     troop.with_input("workspace write plan.md", "a plan");
@@ -216,7 +214,7 @@ fn the_name_of_a_deleted_team_can_be_used_again() {
 }
 
 #[test]
-fn what_is_still_to_be_done_is_counted_in_the_files_that_say_so() {
+fn a_profile_counts_todos() {
     let troop = Troop::new();
     fs::write(troop.folder().join("a.py"), "# TODO\n").unwrap();
     fs::write(troop.folder().join("b.py"), "pass\n").unwrap();

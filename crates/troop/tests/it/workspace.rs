@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::symlink, path::PathBuf};
 
 use crate::troop::{Printing, Troop};
 
-/// The folder of the only team's files that are from no chat.
+/// The workspace of the only team, for files outside any chat.
 fn folder(troop: &Troop) -> PathBuf {
     PathBuf::from(troop.json("workspace list")["path"].as_str().unwrap())
 }
@@ -67,7 +67,7 @@ fn a_file_that_a_member_writes_belongs_to_its_task() {
         })
         .collect();
     assert_eq!(files, [("free.md", "bob", None), ("out.md", "ann", Some(1))]);
-    // A person who sees to it later does not change whose it is; that it is gone is shown.
+    // If a person deletes it, it stays the member's and is shown as gone.
     troop.ok("workspace delete out.md");
     assert_eq!(troop.json("task get 1")["detail"]["attachments"][0]["gone"], true);
     assert!(troop.ok("task get 1").contains(" · gone\n"));
@@ -92,7 +92,7 @@ fn chats_have_their_own_files_unless_the_team_shares_them() {
 }
 
 #[test]
-fn limits_say_what_they_are_and_what_to_do() {
+fn workspace_limits_are_explained() {
     let troop = Troop::with_team();
     fs::write(troop.folder().join("big"), vec![0; 10 * 1024 * 1024 + 1]).unwrap();
     let (code, err) = troop.refused("workspace write big big");
@@ -120,7 +120,7 @@ fn limits_say_what_they_are_and_what_to_do() {
 }
 
 #[test]
-fn bad_names_and_what_is_no_file_are_told() {
+fn bad_workspace_paths_are_refused() {
     let troop = Troop::with_team();
     troop.with_input("workspace write a", "x");
     symlink("/etc/passwd", folder(&troop).join("link")).unwrap();
@@ -147,10 +147,10 @@ fn bad_names_and_what_is_no_file_are_told() {
     assert!(code == 1 && err.contains("`no-such-file` cannot be read"), "{err}");
     let list = troop.run("workspace list");
     assert!(list.err.starts_with("warning: 1 more entry"), "{list:?}");
-    assert_eq!(troop.json("task create x")["number"], 1, "the team goes on");
+    assert_eq!(troop.json("task create x")["number"], 1, "the team still works");
 }
 
-/// A lead whose member writes, reads, lists and deletes files, and whose next one finds what was left.
+/// A lead with a task that writes files, and another that reads them.
 const SHARE: &str = r#"
 when mail * from user
     call task/create {"subject": "write it"} as first

@@ -1,4 +1,4 @@
-//! `troop mcp --listen`: serves a member over HTTP until it is told to end.
+//! `troop mcp --listen`: serves a member over HTTP until a signal ends it.
 
 use std::{convert::Infallible, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
@@ -11,21 +11,21 @@ use tokio::{
     sync::Semaphore,
 };
 use tokio_util::task::TaskTracker;
+use troop_app::token::Token;
 
 use crate::{
     mcp::{
         TeamService,
-        http::{self, HttpAnswer, HttpService, PATH, Token},
+        http::{self, HttpAnswer, HttpService, PATH},
     },
     output::Printer,
     report::{Refused, Usage},
     signals::Signals,
 };
 
-/// How many connections there may be at once; who comes later waits. One client has two or three.
+/// The most connections at once; later ones wait. One client has two or three.
 const MAX_CONNECTIONS: usize = 256;
 
-/// Serves until a signal says that it is enough.
 pub(super) async fn serve(
     service: TeamService,
     address: SocketAddr,
@@ -43,17 +43,17 @@ pub(super) async fn serve(
         Refused::new(message, "let the system choose a port: `--listen 127.0.0.1:0`")
     })?;
     let service = HttpService::new(service, Token::keep(token)?);
-    tell(&listener, token, printer)?;
+    announce(&listener, token, printer)?;
     tokio::select! {
-        () = welcome(&listener, &service) => {}
-        // What was asked for and is not answered yet is done or not, as after a cut connection.
+        () = accept(&listener, &service) => {}
+        // A request without an answer may have been carried out, as after a broken connection.
         _ = signals.next() => {}
     }
     Ok(())
 }
 
-/// Says where it is.
-fn tell(listener: &TcpListener, token: &Path, printer: &Printer) -> Result<()> {
+/// Prints the address and where the token is.
+fn announce(listener: &TcpListener, token: &Path, printer: &Printer) -> Result<()> {
     let url = format!("http://{}{PATH}", listener.local_addr()?);
     if printer.json {
         return printer.json(&json!({"url": url, "token_file": token}));
@@ -63,8 +63,8 @@ fn tell(listener: &TcpListener, token: &Path, printer: &Printer) -> Result<()> {
         .text(&format!("{url}\nclients send the token in {token}: `Authorization: Bearer TOKEN`\n"))
 }
 
-/// Takes in everybody who comes.
-async fn welcome(listener: &TcpListener, service: &HttpService) {
+/// Accepts connections for ever.
+async fn accept(listener: &TcpListener, service: &HttpService) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let tracker = TaskTracker::new();
     loop {
@@ -77,21 +77,21 @@ async fn welcome(listener: &TcpListener, service: &HttpService) {
                     drop(place);
                 });
             }
-            // One who could not come in is not everybody. There may be too many at the moment.
+            // One failed connection is no reason to end. The process may have too many open files for a moment.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
 }
 
-/// Answers what comes over one connection.
+/// Serves one connection.
 async fn converse(stream: TcpStream, service: HttpService) {
     let answer = service_fn(move |request| {
         let service = service.clone();
         async move { Ok::<_, Infallible>(route(&service, request).await) }
     });
-    // An answer goes in pieces, and none waits for the one before it to be acknowledged: that may take 40 ms.
+    // Without Nagle's algorithm: a piece of an answer would wait up to 40 ms for the acknowledgement of the one before it.
     drop(stream.set_nodelay(true));
-    // The timer ends who connects and says nothing. How a connection ends concerns only its client.
+    // The timer closes connections that send nothing. How a connection ends concerns only its client.
     let mut talk = http1::Builder::new();
     drop(talk.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answer).await);
 }

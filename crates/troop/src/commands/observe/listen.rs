@@ -1,4 +1,4 @@
-//! The inverted connection: an agent dials in with `--sdk-url` and talks; what comes on standard input is said to it.
+//! The inverted connection: an agent connects with `--sdk-url` and sends its stream; standard input is sent to it.
 
 mod door;
 
@@ -16,26 +16,26 @@ use futures_util::{
 };
 use tokio::{net::TcpListener, sync::mpsc};
 use tokio_tungstenite::tungstenite::{Error, Message};
+use troop_app::observing::{PieceSender, StreamPiece};
 use troop_observe::MAX_LINE;
 
 use self::door::{AgentSocket, Door};
-use super::pieces::{Piece, Tell};
 use crate::{output::Printer, report::Refused};
 
-/// The longest message, which is in memory as a whole: much more than is looked at, because it is passed on.
+/// The longest message, which must fit in memory. It is longer than any line that we parse, because it may be passed on.
 const MAX_MESSAGE: usize = 32 * MAX_LINE;
-/// How much of a message is passed on at once.
+/// The size of the pieces in which a message is passed on.
 const PIECE: usize = 1 << 20;
-/// How long somebody may take to say good-bye.
-const GOOD_BYE: Duration = Duration::from_secs(1);
+/// How long an agent may take to close its connection.
+const CLOSING: Duration = Duration::from_secs(1);
 
-/// How a conversation ended.
+/// How a connection ended.
 enum ConnectionEnd {
-    /// The agent said good-bye, or nobody listens any more.
+    /// The agent closed it, or there is no receiver left.
     Over,
-    /// The connection broke. The agent will dial again.
+    /// It broke. The agent will connect again.
     Broken,
-    /// The agent said more than anybody can take.
+    /// A message was too long.
     TooLong,
 }
 
@@ -61,8 +61,12 @@ pub(super) fn announce(listener: &TcpListener, printer: &Printer) -> Result<()> 
     Ok(())
 }
 
-/// Hears one agent, over as many connections as it needs. Who dials in meanwhile is turned away.
-pub(super) async fn serve(listener: TcpListener, tell: Tell, printer: &Printer) -> Result<()> {
+/// Reads one agent's stream, over as many connections as it needs. Other agents are turned away meanwhile.
+pub(super) async fn serve(
+    listener: TcpListener,
+    tell: PieceSender,
+    printer: &Printer,
+) -> Result<()> {
     let mut input = input();
     let mut door = Door::new(listener);
     loop {
@@ -79,35 +83,35 @@ pub(super) async fn serve(listener: TcpListener, tell: Tell, printer: &Printer) 
             ConnectionEnd::Over => return Ok(()),
             ConnectionEnd::Broken => {}
             ConnectionEnd::TooLong => printer.warn(format!(
-                "the agent said more than {} MiB at once, so its connection was closed",
+                "the agent sent a message of more than {} MiB, so its connection was closed",
                 MAX_MESSAGE >> 20
             )),
         }
     }
 }
 
-/// Hears who dialled in to the end, and says what there is to say.
+/// Reads from an agent until the connection ends, and sends it the input.
 async fn attend(
     socket: AgentSocket,
-    tell: &Tell,
+    tell: &PieceSender,
     input: &mut mpsc::Receiver<String>,
 ) -> ConnectionEnd {
     let (says, hears) = socket.split();
-    // At the same time: an agent may talk first and read later.
+    // At the same time: an agent may send first and read later.
     tokio::select! {
         end = hear(hears, tell) => end,
         never = say(says, input) => match never {},
     }
 }
 
-async fn hear(mut agent: SplitStream<AgentSocket>, tell: &Tell) -> ConnectionEnd {
+async fn hear(mut agent: SplitStream<AgentSocket>, tell: &PieceSender) -> ConnectionEnd {
     loop {
         let bytes = match agent.next().await {
             Some(Ok(Message::Text(text))) => text.into(),
             Some(Ok(Message::Binary(bytes))) => bytes,
             Some(Ok(Message::Close(_))) => {
-                // Reading on says good-bye in return.
-                drop(tokio::time::timeout(GOOD_BYE, agent.next()).await);
+                // Reading on answers the close frame.
+                drop(tokio::time::timeout(CLOSING, agent.next()).await);
                 return ConnectionEnd::Over;
             }
             Some(Err(Error::ConnectionClosed)) => return ConnectionEnd::Over,
@@ -118,18 +122,18 @@ async fn hear(mut agent: SplitStream<AgentSocket>, tell: &Tell) -> ConnectionEnd
         let n_pieces = bytes.len().div_ceil(PIECE);
         for (nth, piece) in bytes.chunks(PIECE).enumerate() {
             let mut piece = piece.to_vec();
-            // What is one message here is at least one line elsewhere.
+            // A message is at least one line.
             if nth + 1 == n_pieces && !piece.ends_with(b"\n") {
                 piece.push(b'\n');
             }
-            if tell.send(Ok(Piece::Bytes(piece))).await.is_err() {
+            if tell.send(Ok(StreamPiece::Bytes(piece))).await.is_err() {
                 return ConnectionEnd::Over;
             }
         }
     }
 }
 
-/// Says what there is to say, for ever: whether it is over is for who hears the agent to find out.
+/// Sends the input. Never ends, because only the reading side sees how the connection ends.
 async fn say(
     mut agent: SplitSink<AgentSocket, Message>,
     input: &mut mpsc::Receiver<String>,
@@ -142,7 +146,7 @@ async fn say(
     std::future::pending().await
 }
 
-/// The lines of standard input, with their ends.
+/// The lines of standard input, with their line breaks.
 fn input() -> mpsc::Receiver<String> {
     let (tell, lines) = mpsc::channel(16);
     std::thread::spawn(move || {

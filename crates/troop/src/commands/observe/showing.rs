@@ -1,33 +1,36 @@
-//! What is shown of a stream, in the form that was asked for.
+//! Shows a stream in the form that was asked for.
 
 use std::time::Duration;
 
 use anyhow::Result;
 use serde::{Serialize, de::IgnoredAny};
 use tokio::time::Instant;
+use troop_app::observing::ObservedStory;
 use troop_model::Time;
-use troop_observe::{LineSplitter, ObservedSession, Observer, ObserverCounts, ObserverOutput};
+use troop_observe::{
+    LineSplitter, ObservedSession, Observer, ObserverCounts, ObserverOutput, TeamEvent,
+};
 
 use crate::{
     cli::ObserveArgs,
     output::Printer,
-    render::{self, Recent, Screen, Seen, Told},
+    render::{self, Recent, Screen, Seen},
     report::Refused,
 };
 
-/// How long a screen stands at least, while there is more to see.
-const STANDS: Duration = Duration::from_millis(100);
+/// The least time between two drawings of the screen while there is more to read.
+const PAUSE: Duration = Duration::from_millis(100);
 
-/// What somebody wants to see.
+/// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ObservedForm {
-    /// What happens, in lines for people, and the team at the end.
+    /// Lines for people about what happens, and the team at the end.
     Story,
-    /// What happens, in lines for programs.
+    /// Events as JSON lines.
     Events,
-    /// What is known at the end, for programs.
+    /// The final state as JSON.
     State,
-    /// The stream itself, with what is added to it.
+    /// The stream itself, with our messages added.
     PassThrough,
     /// The team on a screen.
     Screen,
@@ -45,13 +48,13 @@ impl ObservedForm {
     }
 }
 
-/// An observer, and what is shown of what it says.
+/// An observer, and the output of what it says.
 #[derive(Debug)]
 pub(super) struct Showing<'a> {
     observer: Observer,
     lines: LineSplitter,
-    /// How many lines there were, and whether any of them can be JSON.
     n_lines: u64,
+    /// Whether any line can be a JSON object.
     has_objects: bool,
     page: ObservedPage,
     printer: &'a Printer,
@@ -59,7 +62,7 @@ pub(super) struct Showing<'a> {
     drawn: Option<Drawn>,
 }
 
-/// What was drawn last: how many lines of which screen, and when.
+/// The last drawing.
 #[derive(Clone, Copy, Debug)]
 struct Drawn {
     n_lines: usize,
@@ -67,7 +70,7 @@ struct Drawn {
     at: Instant,
 }
 
-/// What is known at the end.
+/// The final state, for programs.
 #[derive(Serialize)]
 struct ObservedState<'a> {
     #[serde(flatten)]
@@ -75,14 +78,14 @@ struct ObservedState<'a> {
     counts: &'a ObserverCounts,
 }
 
-/// What waits to be shown.
+/// Output that is not printed yet.
 #[derive(Debug)]
 struct ObservedPage {
     form: ObservedForm,
     width: usize,
     out: Vec<u8>,
     recent: Recent,
-    told: Told,
+    story: ObservedStory,
 }
 
 impl<'a> Showing<'a> {
@@ -92,7 +95,7 @@ impl<'a> Showing<'a> {
             width: printer.width(),
             out: Vec::new(),
             recent: Recent::default(),
-            told: Told::of(observer.team()),
+            story: ObservedStory::new(observer.team()),
         };
         Self {
             observer,
@@ -110,8 +113,8 @@ impl<'a> Showing<'a> {
         &self.observer
     }
 
-    /// Whether anything that is worth keeping changed since this was asked last.
-    pub(super) fn has_changed(&mut self) -> bool {
+    /// Returns whether anything worth saving has changed since the last call.
+    pub(super) fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.has_changed)
     }
 
@@ -133,14 +136,14 @@ impl<'a> Showing<'a> {
         self.page.print(self.printer)
     }
 
-    /// What comes next is the beginning of another file.
+    /// Notes that the next bytes are the beginning of another file.
     pub(super) fn restart(&mut self) {
         self.lines.clear();
     }
 
-    /// Draws the screen anew, if there is one; while there is more to see, not too often.
+    /// Draws the screen, if there is one. While there is more to read, not too often.
     pub(super) fn draw(&mut self, is_quiet: bool) -> Result<()> {
-        let is_due = self.drawn.is_none_or(|it| it.at.elapsed() >= STANDS);
+        let is_due = self.drawn.is_none_or(|it| it.at.elapsed() >= PAUSE);
         let screen = self.printer.screen().filter(|_| self.page.form == ObservedForm::Screen);
         if let (Some(screen), true) = (screen, is_quiet || is_due) {
             self.page.width = screen.width;
@@ -152,7 +155,7 @@ impl<'a> Showing<'a> {
             };
             let text = render::observed_screen(&seen, &self.page.recent, screen);
             match self.drawn {
-                // The terminal has broken lines anew, or lost some, so ours are not where they were.
+                // The size changed: the terminal has wrapped lines differently or lost some, so ours have moved.
                 Some(drawn) if drawn.screen != screen => self.printer.redraw_all(&text)?,
                 drawn => self.printer.redraw(drawn.map_or(0, |it| it.n_lines), &text)?,
             }
@@ -161,25 +164,24 @@ impl<'a> Showing<'a> {
         Ok(())
     }
 
-    /// The stream is over, maybe without the end of its last line. Takes that line, if it is whole or will not come again.
-    /// Tells whether it was whole.
+    /// Takes the last line, which has no line break, if it is complete or will not come again. Returns whether it is complete.
     pub(super) fn take_last(&mut self, now: Time, comes_again: bool) -> Result<bool> {
         let Some(line) = self.lines.end() else { return Ok(false) };
         self.n_lines += 1;
         self.has_objects |= is_object(line);
-        // An object that was cut off does not close, so what can be read is whole.
-        let is_whole = serde_json::from_slice::<IgnoredAny>(line).is_ok();
-        if is_whole || !comes_again {
+        // A truncated object does not parse.
+        let is_complete = serde_json::from_slice::<IgnoredAny>(line).is_ok();
+        if is_complete || !comes_again {
             let said = self.observer.line(line, now);
             if said.len() > 0 {
                 self.page.pass(b"\n");
             }
             self.page.add(said)?;
         }
-        Ok(is_whole)
+        Ok(is_complete)
     }
 
-    /// Shows what is left to show.
+    /// Shows the rest: the final state, and warnings.
     pub(super) fn end(&mut self, now: Time) -> Result<()> {
         self.page.add(self.observer.end(now))?;
         self.page.print(self.printer)?;
@@ -197,7 +199,7 @@ impl<'a> Showing<'a> {
             ObservedForm::Screen | ObservedForm::Events | ObservedForm::PassThrough => {}
         }
         self.warn();
-        // What is passed on is somebody else's, whatever it is.
+        // A stream that is only passed on may be anything.
         if self.n_lines == 0 || self.has_objects || self.page.form == ObservedForm::PassThrough {
             return Ok(());
         }
@@ -206,7 +208,7 @@ impl<'a> Showing<'a> {
         Err(Refused::new(message, hint).into())
     }
 
-    /// Tells what was not understood.
+    /// Warns about what was not understood.
     fn warn(&self) {
         let counts = self.observer.counts();
         if !counts.unknown_tools.is_empty() {
@@ -227,13 +229,13 @@ impl<'a> Showing<'a> {
     }
 }
 
-/// Whether a line can be what others say about a session.
+/// Whether a line can be a JSON object, which every line of a session is.
 fn is_object(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"{")
 }
 
 impl ObservedPage {
-    /// Passes bytes on as they are, if that is asked for.
+    /// Passes bytes on unchanged, if that is the form.
     fn pass(&mut self, bytes: &[u8]) {
         if self.form == ObservedForm::PassThrough {
             self.out.extend_from_slice(bytes);
@@ -252,16 +254,22 @@ impl ObservedPage {
                     self.out.push(b'\n');
                 }
                 (ObserverOutput::Event(event), ObservedForm::Story) => {
-                    self.out.extend_from_slice(self.told.line(&event, self.width).as_bytes());
+                    let line = self.line(&event);
+                    self.out.extend_from_slice(line.as_bytes());
                     self.out.push(b'\n');
                 }
                 (ObserverOutput::Event(event), ObservedForm::Screen) => {
-                    self.recent.push(self.told.line(&event, self.width));
+                    let line = self.line(&event);
+                    self.recent.push(line);
                 }
                 (ObserverOutput::Supplement(_) | ObserverOutput::Event(_), _) => {}
             }
         }
         Ok(())
+    }
+
+    fn line(&mut self, event: &TeamEvent) -> String {
+        render::observed_line(event.at, &self.story.tell(event), self.width)
     }
 
     fn print(&mut self, printer: &Printer) -> Result<()> {

@@ -1,11 +1,11 @@
-//! How an observed team looks.
+//! What people see of an observed team.
 
-use troop_model::Time;
+use troop_app::observing::ObservedStory;
 use troop_observe::{Observer, ObserverOutput};
 
 use super::*;
 
-/// A team at work, as its lead's session says it.
+/// A team at work, from the stream of its lead, and the lines about it.
 fn seen() -> (ObservedSession, Vec<String>) {
     let used = |id: &str, tool: &str, input: &str| {
         format!(
@@ -41,11 +41,13 @@ fn seen() -> (ObservedSession, Vec<String>) {
     }
     lines.push(used("toolu_000000000008", "TaskCreate", r#"{"subject":"ship"}"#));
     let mut observer = Observer::default();
-    let (mut told, mut teller) = (Vec::new(), Told::default());
+    let mut told = Vec::new();
+    let mut story = ObservedStory::default();
     for line in lines {
         for output in observer.line(line.as_bytes(), Time::from_micros(0)) {
             if let ObserverOutput::Event(event) = output {
-                told.push(anstream::adapter::strip_str(&teller.line(&event, 60)).to_string());
+                let line = observed_line(event.at, &story.tell(&event), 60);
+                told.push(anstream::adapter::strip_str(&line).to_string());
             }
         }
     }
@@ -53,7 +55,7 @@ fn seen() -> (ObservedSession, Vec<String>) {
 }
 
 #[test]
-fn what_happens_is_told_in_lines() {
+fn observed_events_are_told_in_lines() {
     assert_eq!(
         seen().1,
         [
@@ -69,7 +71,7 @@ fn what_happens_is_told_in_lines() {
 }
 
 #[test]
-fn a_team_is_shown_with_who_is_in_it_and_what_there_is_to_do() {
+fn an_observed_team_is_shown_with_its_members_and_tasks() {
     let text = anstream::adapter::strip_str(&observed(&seen().0, 60)).to_string();
     let expected = "
 blue  0 of 3 tasks done
@@ -85,7 +87,7 @@ blue  0 of 3 tasks done
 }
 
 #[test]
-fn a_screen_never_grows_beyond_itself() {
+fn an_observed_team_fits_a_screen_of_any_size() {
     let (session, told) = seen();
     let mut recent = Recent::default();
     told.iter().cycle().take(50).for_each(|line| recent.push(line.clone()));
@@ -103,7 +105,7 @@ fn a_screen_never_grows_beyond_itself() {
 }
 
 #[test]
-fn a_team_that_is_over_stays_on_the_screen() {
+fn an_observed_team_that_is_over_stays_on_the_screen() {
     let (session, told) = seen();
     let mut recent = Recent::default();
     told.iter().for_each(|line| recent.push(line.clone()));

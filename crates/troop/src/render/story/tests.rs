@@ -1,4 +1,4 @@
-//! A team's story, told, shown and summed up. The log is made by the rules themselves.
+//! A team's story as lines, on a screen and as a report. The rules make the log.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::{
     report::CallerOptions,
 };
 
-/// A team to whom things happen, one tenth of a second after the other.
+/// A team, with a tenth of a second between any two commands.
 struct World {
     story: Story,
     now: Time,
@@ -36,8 +36,13 @@ fn name(text: &str) -> MemberName {
 }
 
 fn member(text: &str) -> NewMember {
-    let (name, agent) = (name(text), "script".into());
-    NewMember { name, agent, expertise: String::new(), model: None, permissions: None }
+    NewMember {
+        name: name(text),
+        agent: "script".into(),
+        expertise: String::new(),
+        model: None,
+        permissions: None,
+    }
 }
 
 impl World {
@@ -134,7 +139,7 @@ impl World {
         self.troop(Command::RecordRefusal { task, subject, who, by, reason });
     }
 
-    /// Everything that the demonstration shows, in brief.
+    /// The story of the demonstration, in brief.
     fn with_all() -> Self {
         let mut world = Self::new();
         world.spawn("ann", None);
@@ -160,7 +165,7 @@ impl World {
 }
 
 #[test]
-fn what_is_worth_telling_is_told_on_one_line() {
+fn each_event_worth_telling_is_one_line() {
     let mut world = World::with_all();
     let order = TaskCommand::Fail {
         task: TaskNumber(2).into(),
@@ -197,7 +202,7 @@ fn what_is_worth_telling_is_told_on_one_line() {
 }
 
 #[test]
-fn what_does_not_move_is_told() {
+fn a_task_that_does_not_move_is_told() {
     let mut world = World::new();
     let settings = vec![("lease_seconds".to_owned(), 600_000.into())];
     world.agent("lead", Command::UpdateTeam { description: None, settings });
@@ -211,10 +216,10 @@ fn what_does_not_move_is_told() {
 }
 
 #[test]
-fn what_a_hook_kept_off_the_board_is_told() {
+fn a_task_that_a_hook_vetoed_is_told() {
     let mut world = World::new();
     world.refuse("lead", None, "not on a Friday");
-    // Who asked may hear it in a message, which tells nothing new.
+    // The message to the member that asked tells nothing new.
     world.send(Actor::system(), "lead", MessageKind::System, "not on a Friday");
     let line = "a hook said no to lead, which wanted to create `deploy`: not on a Friday";
     assert!(world.lines.last().unwrap().ends_with(line), "{:?}", world.lines);
@@ -223,7 +228,7 @@ fn what_a_hook_kept_off_the_board_is_told() {
 }
 
 #[test]
-fn the_time_when_nobody_led_is_nobodys_work() {
+fn time_without_a_lead_does_not_count_as_work() {
     let mut world = World::new();
     world.spawn("ann", None);
     world.task("write", &[]);
@@ -238,7 +243,7 @@ fn the_time_when_nobody_led_is_nobodys_work() {
 }
 
 #[test]
-fn what_waits_until_another_is_done_is_not_worked_on() {
+fn a_second_task_counts_as_work_once_the_first_is_done() {
     let mut world = World::new();
     world.spawn("ann", None);
     for (nth, subject) in [(1, "one"), (2, "two")] {
@@ -255,7 +260,7 @@ fn what_waits_until_another_is_done_is_not_worked_on() {
 }
 
 #[test]
-fn what_is_held_at_the_end_was_worked_on_until_then() {
+fn a_task_held_at_the_end_counts_as_work_until_then() {
     let mut world = World::new();
     world.spawn("ann", None);
     world.task("write", &[]);
@@ -267,7 +272,7 @@ fn what_is_held_at_the_end_was_worked_on_until_then() {
 }
 
 #[test]
-fn whoever_ends_the_task_of_another_is_named() {
+fn a_person_who_ends_a_members_task_is_named() {
     let mut world = World::new();
     world.spawn("ann", None);
     for (nth, subject) in ["write", "test"].into_iter().enumerate() {
@@ -291,7 +296,7 @@ fn whoever_ends_the_task_of_another_is_named() {
 }
 
 #[test]
-fn what_waits_for_a_person_stays_on_the_screen_with_what_to_type() {
+fn a_question_to_a_person_stays_on_the_screen_with_the_command_that_answers_it() {
     let mut world = World::new();
     world.spawn("bob", Some(Permissions::Plan));
     let bob = Actor::agent(&name("bob"));
@@ -319,7 +324,7 @@ fn what_waits_for_a_person_stays_on_the_screen_with_what_to_type() {
 }
 
 #[test]
-fn how_to_answer_a_plan_is_told_once_and_only_if_the_lead_leaves_it_alone() {
+fn people_are_told_once_how_to_answer_a_plan_if_the_lead_does_not() {
     let mut world = World::new();
     world.spawn("bob", Some(Permissions::Plan));
     let [lead, bob] = ["lead", "bob"].map(|it| Actor::agent(&name(it)));
@@ -338,7 +343,7 @@ fn how_to_answer_a_plan_is_told_once_and_only_if_the_lead_leaves_it_alone() {
 }
 
 #[test]
-fn who_is_asked_sees_all_of_it_or_how_much_is_missing_and_where_it_is() {
+fn a_question_is_shown_in_full_or_with_where_to_read_the_rest() {
     let mut world = World::new();
     world.spawn("bob", None);
     let ask = |world: &mut World, what: &str| {
@@ -377,7 +382,7 @@ fn who_is_asked_sees_all_of_it_or_how_much_is_missing_and_where_it_is() {
 }
 
 #[test]
-fn what_came_of_it_is_summed_up() {
+fn the_report_sums_up_tasks_members_and_incidents() {
     let mut world = World::with_all();
     world.complete("ann", 2, "all tests pass");
     assert_snapshot!(strip_str(&summary(&world.story, 80)).to_string(), @r#"

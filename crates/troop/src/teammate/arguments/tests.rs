@@ -1,4 +1,4 @@
-//! What a lead says when it starts a teammate.
+//! Parsing the arguments of a teammate.
 
 use std::{ffi::OsString, fs, path::Path};
 
@@ -10,7 +10,7 @@ fn parse(line: &str) -> Option<Result<TeammateArguments, String>> {
 }
 
 #[test]
-fn a_teammate_is_started_with_the_arguments_of_the_table_in_any_order() {
+fn the_arguments_of_a_teammate_may_come_in_any_order() {
     let ann = TeammateArguments {
         team: "blue".to_owned(),
         name: "ann".to_owned(),
@@ -30,7 +30,7 @@ fn a_teammate_is_started_with_the_arguments_of_the_table_in_any_order() {
 }
 
 #[test]
-fn what_does_not_ask_for_a_teammate_is_left_alone() {
+fn other_command_lines_do_not_ask_for_a_teammate() {
     for line in
         ["", "--help", "task list", "--team blue task create --teammate", "--mode lead", "--mode"]
     {
@@ -39,7 +39,7 @@ fn what_does_not_ask_for_a_teammate_is_left_alone() {
 }
 
 #[test]
-fn what_is_missing_or_unknown_is_named() {
+fn a_missing_or_unknown_argument_of_a_teammate_is_named() {
     for (line, message) in [
         ("--mode teammate --team", "`--team` needs a value"),
         ("--mode teammate --name ann", "a teammate needs `--team`"),
@@ -53,7 +53,7 @@ fn what_is_missing_or_unknown_is_named() {
 }
 
 #[test]
-fn a_teammate_may_be_named_by_its_agent_and_described_in_a_folder() {
+fn the_agent_of_a_teammate_may_be_described_in_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let team = folder.path().join("teams/blue");
     fs::create_dir_all(&team).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of what is given back: our code, and nothing that could not be read again.
+//! Only our code is given back, because only that can be read again.
 
 use clap::CommandFactory as _;
 
@@ -13,7 +13,7 @@ fn only_code_of_this_program_is_given_back() {
         format!("7f0a1000-7f0a3000 {rights} 00001000 fe:00 1234                       {path}")
     };
     assert_eq!(code(&line("r-xp", PROGRAM), PROGRAM), Some(0x7f0a_1000..0x7f0a_3000));
-    // The second is what the linker has relocated: its file does not know the addresses.
+    // The second is relocated data: the file does not have its addresses.
     let others = [("rw-p", PROGRAM), ("r--p", PROGRAM), ("r-xp", "/lib/libc.so.6"), ("r-xp", "")];
     for (rights, path) in others {
         assert_eq!(code(&line(rights, path), PROGRAM), None, "{rights} {path}");

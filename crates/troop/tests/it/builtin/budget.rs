@@ -1,4 +1,4 @@
-//! Teams of built-in agents that may not spend everything.
+//! Budgets of teams of built-in agents.
 
 use std::{
     fs,
@@ -13,11 +13,11 @@ use troop_testkit::mock::{Answer, MockModel};
 
 use super::{
     member, repository, run,
-    team::{TEAM, leads, works},
+    team::{TEAM, leads, working_team, works},
 };
 use crate::troop::Troop;
 
-/// Somebody for whom every reply of the mock costs a dollar and a half.
+/// A repository in which every reply of the mock costs a dollar and a half.
 fn priced() -> Troop {
     let troop = repository(&[]);
     let price = json!({"input": 100_000, "output": 100_000});
@@ -37,7 +37,7 @@ async fn a_budget_ends_a_run_and_a_raised_one_finishes_it() {
     let mock = MockModel::start(move |seen| match member(seen).as_str() {
         "lead" => leads(seen),
         _ if may_work.load(SeqCst) => works(seen),
-        // It goes round in circles.
+        // It never gets anywhere.
         _ => Answer::call("LS", &json!({})),
     })
     .await;
@@ -73,7 +73,7 @@ async fn a_budget_ends_a_run_and_a_raised_one_finishes_it() {
     let enough = refused.err.split("`troop team set crew budget.dollars=").nth(1).unwrap();
     let enough: f64 = enough.split('`').next().unwrap().parse().unwrap();
     assert!(enough > of_all, "{}", refused.err);
-    assert_eq!(mock.requests().len(), n_asked, "what cannot be paid is not asked");
+    assert_eq!(mock.requests().len(), n_asked, "without a budget no model is asked");
 
     troop.ok("team set crew budget.dollars=1000");
     is_raised.store(true, SeqCst);
@@ -88,9 +88,7 @@ async fn a_budget_ends_a_run_and_a_raised_one_finishes_it() {
 #[tokio::test]
 async fn a_model_without_a_price_counts_tokens_and_says_so() {
     let troop = repository(&["Edit"]);
-    let mock =
-        MockModel::start(|seen| if member(seen) == "lead" { leads(seen) } else { works(seen) })
-            .await;
+    let mock = working_team().await;
     let run = run(&troop, &mock, &TEAM).await;
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(run.out.contains(" tokens, price unknown"), "{}", run.out);
@@ -98,11 +96,11 @@ async fn a_model_without_a_price_counts_tokens_and_says_so() {
     let tokens = ["input", "cache_read", "cache_write", "output"].map(|it| usage[it].as_u64());
     let sum: u64 = tokens.into_iter().flatten().sum();
     assert_eq!(usage["unpriced"].as_u64(), Some(sum), "{usage}");
-    assert_eq!(sum, 15 * mock.requests().len() as u64, "all of it is counted once");
+    assert_eq!(sum, 15 * mock.requests().len() as u64, "every token is counted once");
 }
 
 #[tokio::test]
-async fn a_budget_that_would_hold_nobody_is_refused_and_says_what_to_write() {
+async fn a_budget_that_cannot_be_enforced_is_refused_with_the_fix() {
     let troop = repository(&[]);
     let mock = MockModel::with([]).await;
     let said = |words: &'static [&'static str]| run(&troop, &mock, words);

@@ -1,4 +1,4 @@
-//! Teammates that end their tasks themselves, in the middle of their turns.
+//! Teammates that complete their tasks in the middle of a turn.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::{member, repository, run};
 const CREW: [&str; 8] =
     ["--team", "crew", "run", "find the bug", "--agent", "builtin", "-m", "ann=builtin"];
 
-/// A lead that has something found out, and one thing more when it hears what was found.
+/// A lead with one task, and another one when it hears the result.
 fn leads(seen: &Seen) -> Answer {
     let last = seen.last();
     let task = |it: &str| Answer::call("TaskCreate", &json!({"subject": it, "description": it}));
@@ -25,7 +25,7 @@ fn leads(seen: &Seen) -> Answer {
     }
 }
 
-/// What was called last, if the model was told what came of it.
+/// Whether the model has written a file in this conversation.
 fn wrote(seen: &Seen, file: &str) -> bool {
     seen.messages().iter().any(|it| it.to_string().contains(file) && it["role"] == "assistant")
 }
@@ -35,7 +35,7 @@ fn write(file: &str) -> (&'static str, serde_json::Value) {
 }
 
 #[tokio::test]
-async fn who_ends_its_task_by_its_tool_has_what_it_says_and_writes_after_it_in_its_result() {
+async fn a_task_completed_by_a_tool_includes_the_rest_of_the_turn() {
     let troop = repository(&["Edit"]);
     let mock = MockModel::start(|seen| match member(seen).as_str() {
         "lead" => leads(seen),
@@ -60,7 +60,7 @@ async fn who_ends_its_task_by_its_tool_has_what_it_says_and_writes_after_it_in_i
 }
 
 #[tokio::test]
-async fn a_lead_hears_of_what_its_teammates_end_by_themselves_and_goes_on() {
+async fn a_lead_hears_of_tasks_that_teammates_complete_themselves() {
     let troop = repository(&["Edit", "Bash"]);
     let mock = MockModel::start(|seen| match member(seen).as_str() {
         "lead" => leads(seen),
@@ -81,7 +81,7 @@ async fn a_lead_hears_of_what_its_teammates_end_by_themselves_and_goes_on() {
 }
 
 #[tokio::test]
-async fn who_is_refused_at_the_end_of_its_turn_hears_why_and_repairs_it() {
+async fn a_completion_refused_at_the_end_of_a_turn_is_repaired() {
     let troop = repository(&["Edit"]);
     let done = || ("TaskUpdate", json!({"taskId": "1", "status": "completed", "result": "line 7"}));
     let mock = MockModel::start(move |seen| match member(seen).as_str() {

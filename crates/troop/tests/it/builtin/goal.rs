@@ -1,4 +1,4 @@
-//! A lead that is alone with its goal, and whatever cuts it short.
+//! A lead without teammates, and everything that can interrupt it.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use crate::troop::{Printing, Run, Troop};
 
 const GOAL: [&str; 6] = ["--team", "crew", "run", "say UNICORN", "--agent", "builtin"];
 
-/// A model that answers like this until it is well again.
+/// A model that gives this answer until the flag is set.
 async fn ill(answer: Answer) -> (MockModel, Arc<AtomicBool>) {
     let is_well = Arc::new(AtomicBool::new(false));
     let knows = Arc::clone(&is_well);
@@ -31,12 +31,12 @@ async fn ill(answer: Answer) -> (MockModel, Arc<AtomicBool>) {
     (MockModel::start(script).await, is_well)
 }
 
-/// Waits for the end while the model goes on answering.
+/// Waits for the end while the model keeps answering.
 pub(super) async fn end(running: Printing) -> Run {
     tokio::task::spawn_blocking(move || running.end()).await.unwrap()
 }
 
-/// Waits for a line while the model goes on answering.
+/// Waits for a line while the model keeps answering.
 pub(super) async fn sees(mut running: Printing, what: &'static str) -> Printing {
     let sees = move || {
         running.wait_for(what);
@@ -50,7 +50,7 @@ fn standing(troop: &Troop) -> String {
 }
 
 /// The team has stopped, and the lead continues with its goal when it is resumed.
-async fn goes_on(troop: &Troop, (mock, is_well): (&MockModel, &AtomicBool), first: &Run) {
+async fn continues(troop: &Troop, (mock, is_well): (&MockModel, &AtomicBool), first: &Run) {
     assert_ne!(first.code, 0, "{}\n{}", first.out, first.err);
     assert_eq!(standing(troop), "stopped", "{}\n{}", first.out, first.err);
     let n_asked = mock.requests().len();
@@ -70,34 +70,34 @@ async fn goes_on(troop: &Troop, (mock, is_well): (&MockModel, &AtomicBool), firs
 }
 
 #[tokio::test]
-async fn a_goal_outlives_a_key_that_is_turned_away() {
+async fn a_goal_survives_a_rejected_key() {
     let troop = repository(&[]);
     let (mock, is_well) = ill(Answer::status(401, "no such key")).await;
     let first = run(&troop, &mock, &GOAL).await;
     assert!(first.err.contains("then continue: `troop resume crew`"), "{}", first.err);
-    goes_on(&troop, (&mock, &is_well), &first).await;
+    continues(&troop, (&mock, &is_well), &first).await;
 }
 
 #[tokio::test]
-async fn a_goal_outlives_a_limit() {
+async fn a_goal_survives_a_limit() {
     let troop = repository(&[]);
     let config = troop.folder().join("home/config.json");
     fs::write(&config, json!({"limits": {"rounds": 1}}).to_string()).unwrap();
     let (mock, is_well) = ill(Answer::call("LS", &json!({}))).await;
     let first = run(&troop, &mock, &GOAL).await;
     assert!(first.err.contains("which is the limit (`rounds`)"), "{}", first.err);
-    goes_on(&troop, (&mock, &is_well), &first).await;
+    continues(&troop, (&mock, &is_well), &first).await;
 }
 
 #[tokio::test]
-async fn a_goal_outlives_who_is_told_to_stop_or_killed_in_the_middle() {
+async fn a_goal_survives_a_stopped_and_a_killed_lead() {
     for signal in [Signal::INT, Signal::KILL] {
         let troop = repository(&[]);
         let (mock, is_well) = ill(Answer::Hang).await;
         let running = start(&troop, &mock, &GOAL);
         mock.is_asked(1).await;
         running.signal(signal);
-        goes_on(&troop, (&mock, &is_well), &end(running).await).await;
+        continues(&troop, (&mock, &is_well), &end(running).await).await;
     }
 }
 
@@ -111,7 +111,7 @@ async fn interrupted(troop: &Troop, mock: &MockModel) -> Printing {
 }
 
 #[tokio::test]
-async fn a_lead_that_is_interrupted_waits_for_a_word_and_remembers() {
+async fn an_interrupted_lead_waits_for_a_message_and_remembers() {
     let troop = repository(&[]);
     let (mock, is_well) = ill(Answer::Hang).await;
     let running = interrupted(&troop, &mock).await;
@@ -125,16 +125,16 @@ async fn a_lead_that_is_interrupted_waits_for_a_word_and_remembers() {
 }
 
 #[tokio::test]
-async fn a_lead_that_nobody_talks_to_after_an_interruption_has_not_done_its_work() {
+async fn an_interrupted_lead_without_a_message_has_not_done_its_work() {
     let troop = repository(&[]);
     let (mock, is_well) = ill(Answer::Hang).await;
     let running = interrupted(&troop, &mock).await;
     troop.ok("stop crew");
-    goes_on(&troop, (&mock, &is_well), &end(running).await).await;
+    continues(&troop, (&mock, &is_well), &end(running).await).await;
 }
 
 #[tokio::test]
-async fn a_goal_outlives_a_budget() {
+async fn a_goal_survives_a_spent_budget() {
     let troop = repository(&[]);
     let price = json!({"input": 100_000, "output": 100_000});
     let config = json!({"models": {"claude-sonnet-4-5": {"price": price}}});
@@ -144,11 +144,11 @@ async fn a_goal_outlives_a_budget() {
     let says = "of $2.00; the lead has not yet done what it was asked\nhint: raise it: `troop team set crew";
     assert!(first.err.contains(says), "{}", first.err);
     troop.ok("team set crew budget.dollars=1000");
-    goes_on(&troop, (&mock, &is_well), &first).await;
+    continues(&troop, (&mock, &is_well), &first).await;
 }
 
 #[tokio::test]
-async fn a_lead_that_waits_for_leave_works_and_who_is_killed_waits_no_more() {
+async fn a_lead_that_waits_for_permission_counts_as_working_until_it_is_killed() {
     let troop = repository(&[]);
     let (mock, is_well) = ill(Answer::call("Bash", &json!({"command": "true"}))).await;
     let running = start(&troop, &mock, &GOAL);
@@ -168,13 +168,13 @@ async fn a_lead_that_waits_for_leave_works_and_who_is_killed_waits_no_more() {
     assert!(!status.contains("waits"), "{status}");
     let (_, err) = troop.refused("--team crew message answer lead yes");
     assert!(err.starts_with("error: `lead` is asking nothing\n"), "{err}");
-    goes_on(&troop, (&mock, &is_well), &first).await;
+    continues(&troop, (&mock, &is_well), &first).await;
     let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
     assert!(told.iter().all(|it| !it.contains("permission_response")), "{told:#?}");
 }
 
 #[tokio::test]
-async fn a_goal_and_the_team_outlive_a_conversation_that_is_cut() {
+async fn a_goal_and_the_team_survive_a_shortened_conversation() {
     let troop = repository(&[]);
     fs::write(troop.folder().join("big.txt"), "words and words\n".repeat(500)).unwrap();
     let small = json!({"contextWindow": 24_000, "maxTokens": 1_000});
@@ -208,7 +208,7 @@ async fn a_goal_and_the_team_outlive_a_conversation_that_is_cut() {
 }
 
 #[tokio::test]
-async fn people_see_that_a_model_is_asked_again() {
+async fn people_see_retries_of_a_model() {
     let troop = repository(&[]);
     for words in [&GOAL[..], &["--json", "run", "say UNICORN", "--agent", "builtin"]] {
         let mock = MockModel::with([Answer::status(529, "overloaded"), Answer::text("fine")]).await;

@@ -1,4 +1,4 @@
-//! Who may do what, and who says so.
+//! Permissions: what agents may do, and who decides.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::{
     team::{TEAM, leads, works},
 };
 
-/// A lead that starts a teammate which must ask, and lets it write files, and nothing else.
+/// A lead that spawns a teammate that must ask, and permits it only to write files.
 fn decides(seen: &Seen) -> Answer {
     let last = seen.last();
     let kind = "kind=\"permission_request\" request_id=\"";
@@ -48,7 +48,7 @@ const ALONE: [&str; 8] = [
 ];
 
 #[tokio::test]
-async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
+async fn a_lead_permits_what_it_may_do_itself_and_a_person_the_rest() {
     let troop = repository(&[]);
     let mock = MockModel::start(|seen| match member(seen).as_str() {
         "lead" => decides(seen),
@@ -60,7 +60,7 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
     })
     .await;
     let answers = async {
-        let asked = wait_for("what is asked of the person", async || {
+        let asked = wait_for("the question to the person", async || {
             let status = troop.run("--team crew team status");
             status.out.contains("waits    ann for user: may I use Bash").then_some(status.out)
         })
@@ -68,10 +68,10 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
         let how =
             asked.split("`troop --team crew message answer ann yes --request ").nth(1).unwrap();
         let (id, _) = how.split_once("`, or `no`").unwrap();
-        assert!(asked.contains("touch two.txt"), "one sees what is asked: {asked}");
+        assert!(asked.contains("touch two.txt"), "the question is shown: {asked}");
         let said =
             troop.ok(&format!("--team crew message answer ann no 'not here' --request {id}"));
-        // Typed again, it answers nothing that is asked meanwhile.
+        // The same command again must not answer a later question.
         let again = troop.run(&format!("--team crew message answer ann yes --request {id}"));
         assert!(again.err.contains("`ann` is asking no"), "{}", again.err);
         said
@@ -95,9 +95,9 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
 }
 
 #[tokio::test]
-async fn an_injection_gets_nobody_the_rights_of_another() {
+async fn a_prompt_injection_gains_no_rights_of_others() {
     let troop = repository(&["Edit"]);
-    // What a file or a message told the model to try: all of it in one go.
+    // Everything that an injected text might make the model try.
     let tries = |other: &str| {
         let request = "01890a5d-ac96-774b-bcce-b302099a8057";
         Answer::calls([
@@ -120,7 +120,7 @@ async fn an_injection_gets_nobody_the_rights_of_another() {
     };
     let mock = MockModel::start(move |seen| match member(seen).as_str() {
         "lead" => leads(seen),
-        // Whoever gets a task first.
+        // Either of them may get a task first.
         "ann" if seen.last().contains("write the file ") => tries("bob"),
         _ if seen.last().contains("write the file ") => tries("ann"),
         _ if seen.last().contains("is for the lead") => {
@@ -146,7 +146,7 @@ async fn an_injection_gets_nobody_the_rights_of_another() {
 }
 
 #[tokio::test]
-async fn who_may_not_run_commands_starts_nobody_who_runs_them_without_asking() {
+async fn a_member_that_may_not_run_commands_cannot_start_one_that_does() {
     let starts = |seen: &Seen| {
         let last = seen.last();
         let eve = |agent: &str| json!({"name": "eve", "subagent_type": agent, "prompt": "go"});
@@ -162,7 +162,7 @@ async fn who_may_not_run_commands_starts_nobody_who_runs_them_without_asking() {
     let mock = MockModel::start(starts).await;
     let answers = async {
         for (agent, why) in [("command", "first"), ("script:x.script", "second")] {
-            wait_for("what is asked of the person", async || {
+            wait_for("the question to the person", async || {
                 let status = troop.run("--team crew team status").out;
                 let asked = format!(
                     "waits    lead for user: may I use Bash `troop member spawn eve={agent}`"
@@ -180,7 +180,7 @@ async fn who_may_not_run_commands_starts_nobody_who_runs_them_without_asking() {
 }
 
 #[tokio::test]
-async fn a_rule_against_commands_binds_who_starts_others_to_run_them() {
+async fn a_rule_against_commands_also_forbids_spawning_command_agents() {
     let troop = repository(&[]);
     let denied = json!({"permissions": {"deny": ["Bash"]}}).to_string();
     std::fs::write(troop.folder().join("home/config.json"), denied).unwrap();
@@ -199,7 +199,7 @@ async fn a_rule_against_commands_binds_who_starts_others_to_run_them() {
 }
 
 #[tokio::test]
-async fn what_a_member_starts_acts_for_it_alone_however_it_is_started() {
+async fn processes_of_a_member_act_only_for_that_member() {
     let troop = repository(&["Bash"]);
     let program = env!("CARGO_BIN_EXE_troop");
     let none = "TROOP_AS= TROOP_MEMBER= TROOP_RUN= TROOP_LEAD_SESSION=";
@@ -241,7 +241,7 @@ async fn what_a_member_starts_acts_for_it_alone_however_it_is_started() {
 }
 
 #[tokio::test]
-async fn what_a_member_leaves_behind_acts_for_it_or_for_nobody() {
+async fn orphans_of_a_member_act_for_it_or_for_nobody() {
     let troop = repository(&["Bash"]);
     let program = PathBuf::from(env!("CARGO_BIN_EXE_troop"));
     let copy = troop.folder().join("home/copy");
@@ -249,7 +249,7 @@ async fn what_a_member_leaves_behind_acts_for_it_or_for_nobody() {
     std::fs::hard_link(&program, &copy)
         .or_else(|_| std::fs::copy(&program, &copy).map(drop))
         .unwrap();
-    // It begins when who started it is gone, and carries nothing of what it was given.
+    // A process that acts after its parent has ended, with an empty environment.
     let left = move |program: &Path, how: &str, done: &str| {
         let program = program.display();
         let own = format!("env -i PATH=$PATH HOME=$HOME TROOP_HOME=$TROOP_HOME {program}");
@@ -291,7 +291,7 @@ async fn what_a_member_leaves_behind_acts_for_it_or_for_nobody() {
 }
 
 #[tokio::test]
-async fn what_limits_an_agent_and_makes_no_sense_is_refused_with_a_hint_about_it() {
+async fn invalid_permission_rules_are_refused_with_a_hint() {
     let troop = repository(&["Bash(x"]);
     let mock = MockModel::with([Answer::text("never asked")]).await;
     let refused = run(&troop, &mock, &ALONE).await;
@@ -307,11 +307,11 @@ async fn what_limits_an_agent_and_makes_no_sense_is_refused_with_a_hint_about_it
     let refused = run(&troop, &mock, &words).await;
     assert_eq!(refused.code, 1, "{} {}", refused.out, refused.err);
     assert!(refused.err.contains("looker.md`: `tools` is no list of names"), "{}", refused.err);
-    assert!(mock.requests().is_empty(), "nobody thinks with more than it was given");
+    assert!(mock.requests().is_empty(), "no model was asked");
 }
 
 #[tokio::test]
-async fn a_tool_of_the_team_that_is_denied_is_not_offered_and_not_used() {
+async fn a_denied_team_tool_is_neither_offered_nor_used() {
     let troop = repository(&[]);
     let claude = troop.folder().join(".claude");
     std::fs::create_dir_all(&claude).unwrap();
@@ -336,7 +336,7 @@ async fn a_tool_of_the_team_that_is_denied_is_not_offered_and_not_used() {
 }
 
 #[tokio::test]
-async fn whether_a_lead_only_coordinates_is_for_people_to_say() {
+async fn people_choose_whether_a_lead_only_coordinates() {
     let troop = repository(&["Edit"]);
     let works_itself = |words: &'static [&'static str]| {
         let troop = &troop;
@@ -360,7 +360,7 @@ async fn whether_a_lead_only_coordinates_is_for_people_to_say() {
 }
 
 #[tokio::test]
-async fn who_waits_for_the_report_alone_hears_what_waits_for_its_word() {
+async fn a_run_with_json_output_still_prints_questions() {
     let troop = repository(&[]);
     let mock = MockModel::start(|seen| match seen.last() {
         last if last.contains("secret goal") => {
@@ -371,12 +371,12 @@ async fn who_waits_for_the_report_alone_hears_what_waits_for_its_word() {
     .await;
     let words = ["--team", "crew", "run", "secret goal", "--agent", "builtin", "--json"];
     let answers = async {
-        wait_for("what is asked of the person", async || {
+        wait_for("the question to the person", async || {
             let status = troop.run("--team crew team status");
             status.out.contains("waits    lead for user: may I use Bash").then_some(())
         })
         .await;
-        // Its mode lets it do so now, so that nobody has to answer.
+        // The wider mode makes an answer unnecessary.
         troop.ok("--team crew member mode lead bypass");
     };
     let (run, ()) = tokio::join!(run(&troop, &mock, &words), answers);

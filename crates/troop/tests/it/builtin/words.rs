@@ -1,4 +1,4 @@
-//! What agents say that cannot be kept as it is: plans, long answers, keys.
+//! What agents say: plans, overlong answers, keys.
 
 use serde_json::json;
 use troop_testkit::mock::{Answer, MockModel};
@@ -10,7 +10,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn who_may_only_read_and_says_what_it_found_is_not_waited_for_for_ever() {
+async fn a_read_only_members_finding_is_taken_as_its_plan() {
     let troop = repository(&[]);
     let mock = MockModel::start(move |seen| {
         let last = seen.last();
@@ -30,7 +30,7 @@ async fn who_may_only_read_and_says_what_it_found_is_not_waited_for_for_ever() {
     let words =
         ["--team", "crew", "run", "find out why", "--agent", "builtin", "-m", "ann=builtin"];
     let team = start(&troop, &mock, &[&words[..], &["--permissions", "plan"]].concat());
-    // Whoever watches is told what is waited for.
+    // The run prints what it waits for.
     let team =
         sees(team, "answer, since the lead may not: `troop --team crew message answer ann").await;
     troop.ok("--team crew message answer ann no 'and then?'");
@@ -42,7 +42,7 @@ async fn who_may_only_read_and_says_what_it_found_is_not_waited_for_for_ever() {
 }
 
 #[tokio::test]
-async fn last_words_of_a_lead_that_are_too_long_are_cut_and_kept_whole() {
+async fn an_overlong_answer_of_a_lead_is_cut_and_kept_in_full() {
     let troop = repository(&[]);
     let long = "All is well. ".repeat(25_000);
     let said = long.clone();
@@ -58,7 +58,7 @@ async fn last_words_of_a_lead_that_are_too_long_are_cut_and_kept_whole() {
 }
 
 #[tokio::test]
-async fn a_key_is_not_in_what_tools_tell_the_team() {
+async fn tools_do_not_leak_a_key_to_the_team() {
     let troop = repository(&[]);
     let key = format!("the key is {KEY}");
     let calls = [
@@ -71,7 +71,8 @@ async fn a_key_is_not_in_what_tools_tell_the_team() {
     })
     .await;
     let run = run(&troop, &mock, &["--team", "crew", "run", "say it", "--agent", "builtin"]).await;
-    let (events, log) = (troop.ok("--team crew events --json"), troop.ok("--team crew log lead"));
+    let events = troop.ok("--team crew events --json");
+    let log = troop.ok("--team crew log lead");
     assert!(events.contains("the key is [key]"), "{events}");
     assert!(run.out.contains("the key is [key]"), "{}", run.out);
     for (what, text) in [("events", events), ("log", log), ("run", run.out), ("errors", run.err)] {

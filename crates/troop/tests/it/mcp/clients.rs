@@ -1,5 +1,4 @@
-//! Clients of other people: the official Python SDK, the MCP inspector and the official conformance tests. `cargo xtask test`
-//! installs them.
+//! Foreign clients: the official Python SDK and the MCP inspector. `cargo xtask test` installs them.
 
 use std::{
     path::PathBuf,
@@ -12,8 +11,8 @@ use troop_testkit::repository;
 use super::http::Server;
 use crate::troop::Troop;
 
-/// A program that `cargo xtask test` installs into the target folder. Where it is missing the test fails and says how to
-/// get it: a test that is skipped in silence holds nothing.
+/// A program that `cargo xtask test` installs into the target folder. If it is missing, the test fails and says how to
+/// get it: a silent skip would prove nothing.
 pub(super) fn installed(path: &str) -> PathBuf {
     let program = repository().join("target").join(path);
     assert!(program.exists(), "{} is not there; `cargo xtask test` installs it", program.display());
@@ -24,7 +23,7 @@ fn python() -> Command {
     Command::new(installed("mcp-venv/bin/python"))
 }
 
-/// A newer Node than Debian's, which its clients need. What they start by name must be the same one.
+/// A newer Node than Debian has. It is also the `node` that its clients start by name.
 pub(super) fn node() -> Command {
     let folder = installed("mcp-clients/node_modules/.bin");
     let mut command = Command::new(folder.join("node"));
@@ -32,7 +31,7 @@ pub(super) fn node() -> Command {
     command
 }
 
-/// What a client that succeeded printed.
+/// The output of a client, which must succeed.
 #[track_caller]
 fn said(output: Output) -> String {
     let said = String::from_utf8(output.stdout).unwrap();
@@ -42,7 +41,7 @@ fn said(output: Output) -> String {
 
 /// Runs a client against a server for `ann`.
 fn run(troop: &Troop, mut command: Command, arguments: &[&str]) -> Output {
-    // The inspector gives its server an environment of its own.
+    // The inspector clears the environment of its server.
     let home = troop.folder().join("home");
     let home = home.to_str().unwrap();
     let server = [env!("CARGO_BIN_EXE_troop"), "mcp", "--as", "ann", "--home", home];
@@ -55,7 +54,7 @@ fn run(troop: &Troop, mut command: Command, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn the_python_sdk_uses_all_that_the_server_has() {
+fn the_python_sdk_uses_every_feature() {
     let troop = Troop::with_team();
     troop.ok("task create Write");
     troop.ok("message send ann 'hello' --as bob");
@@ -65,12 +64,12 @@ fn the_python_sdk_uses_all_that_the_server_has() {
 }
 
 #[test]
-fn the_python_sdk_uses_all_that_the_server_has_over_http() {
+fn the_python_sdk_uses_every_feature_over_http() {
     over_http("session");
 }
 
 #[test]
-fn the_python_sdk_uses_all_that_the_server_has_over_http_without_a_session() {
+fn the_python_sdk_uses_every_feature_over_http_without_a_session() {
     over_http("stateless");
 }
 

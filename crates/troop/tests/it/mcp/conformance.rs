@@ -1,7 +1,7 @@
 //! The official conformance tests against the server over HTTP.
 //!
-//! All of them are run. Many are about the tools, resources and prompts of an example server of theirs, which ours has not:
-//! of those counts only that whatever was said has the form that the protocol prescribes.
+//! All of them run. Many are about the tools, resources and prompts of the suite's example server, which ours does not have:
+//! of those only the check counts that every message is valid by the protocol's schema.
 
 use std::{fs, path::Path, process::Stdio};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::troop::{Printing, Troop};
 
-/// What is about tools, resources and prompts that only their example server has.
+/// Scenarios about tools, resources and prompts of the example server.
 const ABOUT_EXAMPLES: [&str; 7] = [
     "http-custom-header-server-validation",
     "json-schema-2020-12",
@@ -25,14 +25,14 @@ const ABOUT_EXAMPLES: [&str; 7] = [
     "tools-call-",
 ];
 
-/// What is about asking the client for something in the middle of a call, which no tool of ours does.
+/// Scenarios about asking the client for input during a call, which none of our tools does.
 const ABOUT_ASKING: [&str; 2] = ["elicitation-", "input-required-result-"];
 
 /// Checks of other scenarios that call a tool of the example server.
 const BY_EXAMPLES: [&str; 2] =
     ["sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400"];
 
-/// The one check that all have: every message is valid by the protocol's schema.
+/// The check that all scenarios have: every message is valid by the protocol's schema.
 const FORM: &str = "wire-schema-valid";
 
 #[test]
@@ -71,7 +71,7 @@ fn the_conformance_tests_of_2026_07_28_are_passed() {
     assert_eq!(passed("2026-07-28"), expected);
 }
 
-/// Runs everything that there is for a version of the protocol; gives what was passed whole.
+/// Runs all scenarios for a version of the protocol; returns those that passed completely.
 fn passed(version: &str) -> Vec<String> {
     let troop = Troop::with_team();
     troop.ok("task create Write");
@@ -109,7 +109,7 @@ fn run(server: &Server, version: &str, results: &Path) {
     assert!(said.contains("=== SUMMARY ==="), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What was found, by the name of what was tried: it is in a folder `server-NAME-TIME`.
+/// The checks of each scenario, from the folders `server-NAME-TIME`.
 fn read(results: &Path) -> Vec<(String, Value)> {
     let folders = fs::read_dir(results).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<_> = folders

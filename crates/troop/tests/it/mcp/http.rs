@@ -1,4 +1,4 @@
-//! The MCP server over HTTP, as a client sees it: bytes on a socket, nothing of ours in between.
+//! The MCP server over HTTP, as a client sees it: bytes on a socket, without our own client code.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -13,14 +13,13 @@ use serde_json::{Value, json};
 use super::{PATIENCE, texts};
 use crate::troop::{Printing, Run, Troop};
 
-/// A server that runs.
+/// A running server.
 pub(super) struct Server {
     process: Printing,
     pub(super) url: String,
     pub(super) token_file: PathBuf,
 }
 
-/// What came back.
 struct Answer {
     status: u16,
     session: Option<String>,
@@ -45,7 +44,7 @@ impl Server {
         self.url.trim_start_matches("http://").trim_end_matches("/mcp")
     }
 
-    /// Sends a request, and leaves the answer to be read. A later header counts in the place of an earlier one.
+    /// Sends a request and returns the stream with the answer. A later header replaces an earlier one.
     fn send(&self, start: &str, headers: &[(&str, &str)], body: &str) -> BufReader<TcpStream> {
         let mut all = vec![
             ("host", self.address()),
@@ -63,7 +62,7 @@ impl Server {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let head = format!("{start} HTTP/1.1\r\n{lines}content-length: {}\r\n\r\n", body.len());
         stream.write_all(head.as_bytes()).unwrap();
-        // One that is not let in is told so before all of it was read.
+        // The server may refuse before it has read the body.
         drop(stream.write_all(body.as_bytes()));
         BufReader::new(stream)
     }
@@ -72,7 +71,7 @@ impl Server {
         read(self.send("POST /mcp", headers, &body.to_string()))
     }
 
-    /// Asks without a session.
+    /// Calls a tool without a session.
     fn ask_alone(&self, tool: &str, arguments: &Value) -> Vec<String> {
         let about = |name: &str| format!("io.modelcontextprotocol/{name}");
         let meta = json!({
@@ -93,7 +92,7 @@ impl Server {
         texts(&answer.said.last().unwrap()["result"])
     }
 
-    /// Ends it as a system does.
+    /// Ends it with SIGTERM.
     fn end(self) -> Run {
         self.process.signal(Signal::TERM);
         self.process.end()
@@ -128,7 +127,7 @@ fn head(stream: &mut BufReader<TcpStream>) -> String {
     head
 }
 
-/// One piece of an answer whose length was not known; none after the last.
+/// The next chunk of a chunked answer; none after the last.
 fn chunk(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     let mut line = String::new();
     stream.read_line(&mut line).unwrap();
@@ -139,13 +138,13 @@ fn chunk(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     Some(bytes).filter(|bytes| !bytes.is_empty())
 }
 
-/// The messages in a text: of a stream of events, or one alone.
+/// The messages in a body: a stream of events, or a single one.
 fn events(text: &str) -> Vec<Value> {
     let lines = text.lines().map(|line| line.strip_prefix("data:").unwrap_or(line));
     lines.filter_map(|line| serde_json::from_str(line.trim()).ok()).collect()
 }
 
-/// A client that said hello.
+/// An initialized client.
 struct Session<'a> {
     server: &'a Server,
     bearer: String,
@@ -187,7 +186,7 @@ impl<'a> Session<'a> {
         texts(&self.ask("tools/call", &json!({"name": tool, "arguments": arguments})))
     }
 
-    /// Opens the stream of news.
+    /// Opens the stream of notifications.
     fn listen(&self) -> BufReader<TcpStream> {
         let mut stream = self.server.send("GET /mcp", &self.headers(), "");
         assert!(head(&mut stream).starts_with("HTTP/1.1 200 "));
@@ -202,7 +201,7 @@ fn hello() -> Value {
 }
 
 #[test]
-fn only_who_has_the_token_is_let_in() {
+fn only_clients_with_the_token_are_admitted() {
     let troop = Troop::with_team();
     let server = Server::start(&troop, "--as ann");
     let mode = std::fs::metadata(&server.token_file).unwrap().permissions().mode();
@@ -225,7 +224,7 @@ fn only_who_has_the_token_is_let_in() {
 }
 
 #[test]
-fn no_page_of_another_site_is_let_in_by_a_name_that_leads_here() {
+fn dns_rebinding_is_refused() {
     let troop = Troop::with_team();
     let server = Server::start(&troop, "--as ann");
     let bearer = format!("Bearer {}", server.token());
@@ -243,7 +242,7 @@ fn no_page_of_another_site_is_let_in_by_a_name_that_leads_here() {
 }
 
 #[test]
-fn a_server_listens_on_this_machine_alone() {
+fn an_mcp_server_listens_only_on_loopback() {
     let troop = Troop::with_team();
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:7007"] {
         let (code, said) = troop.refused(&format!("mcp --as ann --listen {address}"));
@@ -254,7 +253,7 @@ fn a_server_listens_on_this_machine_alone() {
 }
 
 #[test]
-fn where_another_listens_already_nobody_is_served() {
+fn an_address_in_use_is_refused() {
     let troop = Troop::with_team();
     let server = Server::start(&troop, "--as ann");
     let (code, said) = troop.refused(&format!("mcp --as bob --listen {}", server.address()));
@@ -267,7 +266,7 @@ fn where_another_listens_already_nobody_is_served() {
 }
 
 #[test]
-fn the_token_stays_when_the_server_comes_again() {
+fn the_token_survives_a_restart_of_the_server() {
     let troop = Troop::with_team();
     let server = Server::start(&troop, "--as ann");
     let token = server.token();
@@ -283,7 +282,7 @@ fn the_token_stays_when_the_server_comes_again() {
 }
 
 #[test]
-fn mail_that_a_client_took_over_http_and_then_died_comes_again() {
+fn mail_of_a_dead_http_client_comes_again() {
     let troop = Troop::with_team();
     troop.ok("message send ann 'hello' --as bob");
     let server = Server::start(&troop, "--as ann");
@@ -296,7 +295,7 @@ fn mail_that_a_client_took_over_http_and_then_died_comes_again() {
 }
 
 #[test]
-fn mail_goes_with_results_without_a_session_too() {
+fn mail_goes_with_results_even_without_a_session() {
     let troop = Troop::with_team();
     let server = Server::start(&troop, "--as ann");
     let list = json!({"action": "list"});
@@ -307,7 +306,7 @@ fn mail_goes_with_results_without_a_session_too() {
 }
 
 #[test]
-fn a_client_that_calls_now_and_then_keeps_what_it_holds() {
+fn a_client_that_calls_now_and_then_keeps_its_task() {
     let troop = Troop::with_team();
     troop.ok("team set lease_seconds=3");
     troop.ok("task create Write");
@@ -315,7 +314,7 @@ fn a_client_that_calls_now_and_then_keeps_what_it_holds() {
     server.ask_alone("team_tasks", &json!({"action": "claim"}));
     let until = |task: &Value| task["lease_until"].as_str().unwrap().to_owned();
     let claimed_until = until(&troop.json("task get 1"));
-    // Looks alone renew nothing while the claim is fresh, and keep it once a third of the lease is over.
+    // A query renews nothing while the claim is fresh, and renews it once a third of the lease is over.
     while until(&troop.json("task get 1")) == claimed_until {
         server.ask_alone("team_tasks", &json!({"action": "list"}));
     }
@@ -325,13 +324,13 @@ fn a_client_that_calls_now_and_then_keeps_what_it_holds() {
 }
 
 #[test]
-fn a_client_over_http_hears_of_what_changes() {
+fn a_client_over_http_hears_of_changes() {
     let troop = Troop::with_team();
     let server = Server::start(&troop, "--as ann");
     let mut ann = Session::start(&server);
     let mut stream = ann.listen();
     ann.ask("resources/subscribe", &json!({"uri": "troop://board"}));
-    // What comes before the first look at the board would be no news.
+    // This makes sure that the subscription has started.
     ann.call("team_tasks", &json!({"action": "list"}));
     troop.ok("task create Write");
     troop.ok("message send ann 'look' --summary 'a look'");
@@ -345,7 +344,7 @@ fn a_client_over_http_hears_of_what_changes() {
 }
 
 #[test]
-fn a_big_file_comes_in_over_http() {
+fn a_large_file_can_be_sent_over_http() {
     let troop = Troop::with_team();
     let server = Server::start(&troop, "--as ann");
     let content = "0123456789abcde\n".repeat(8 * 1024 * 1024 / 16);

@@ -1,4 +1,4 @@
-//! `troop mcp install`, as a person types it.
+//! `troop mcp install`
 
 use std::{fs, path::Path};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::troop::Troop;
 
 #[test]
-fn a_client_is_told_after_the_change_was_shown() {
+fn a_client_is_configured_after_the_change_was_shown() {
     let troop = Troop::with_team();
     let file = troop.folder().join(".mcp.json");
     let run = troop.run("mcp install claude-code --as ann");
@@ -25,7 +25,7 @@ fn a_client_is_told_after_the_change_was_shown() {
     assert_eq!(server["command"], env!("CARGO_BIN_EXE_troop"));
     let args: Vec<_> =
         server["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
-    // The home is not the usual one here, so the server is told.
+    // The home is not the default here, so the arguments name it.
     let [mcp, "--home", home, rest @ ..] = args.as_slice() else { panic!("{args:?}") };
     assert_eq!((*mcp, Path::new(home)), ("mcp", troop.folder().join("home").as_path()));
     assert_eq!(rest, ["--team", "blue", "--as", "ann", "--dialect", "board"]);
@@ -34,7 +34,7 @@ fn a_client_is_told_after_the_change_was_shown() {
 }
 
 #[test]
-fn what_would_be_written_can_only_be_shown() {
+fn install_print_writes_nothing() {
     let troop = Troop::with_team();
     for client in ["claude-code", "codex", "gemini", "opencode", "cursor"] {
         let shown = troop.ok(&format!("mcp install {client} --as ann --print"));
@@ -45,7 +45,7 @@ fn what_would_be_written_can_only_be_shown() {
 }
 
 #[test]
-fn a_broken_configuration_is_left_alone() {
+fn a_broken_client_configuration_is_left_alone() {
     let troop = Troop::with_team();
     let file = troop.folder().join(".mcp.json");
     fs::write(&file, "{\"mcpServers\": ").unwrap();

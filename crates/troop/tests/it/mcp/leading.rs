@@ -1,4 +1,4 @@
-//! A team that an MCP client leads, while troop runs its teammates beside it.
+//! A team that an MCP client leads while troop runs its teammates.
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::Client;
 use crate::troop::{Printing, Troop};
 
-/// A team with a lead elsewhere, and troop running it.
+/// A team with an external lead, run by troop.
 fn led_elsewhere(troop: &Troop) -> Printing {
     troop.ok("team create crew --lead lead=external --member ann=command");
     let mut team = Printing::new(troop.start("resume crew --grace 0"));
@@ -24,7 +24,7 @@ fn a_client_leads_a_team_that_troop_runs_beside_it() {
     lead.call("team_tasks", &create);
     let said = lead.call("spawn", &json!({"agent": "ann", "team_task_id": "1"}));
     assert!(said[0].contains(r#""status":"started""#), "{said:?}");
-    // What became of it comes with one of the next calls, and is read by nobody else.
+    // The result comes with one of the next calls.
     loop {
         let said = lead.call("team_tasks", &json!({"action": "list"}));
         if said.get(1).is_some_and(|mail| mail.contains("four")) {
@@ -37,7 +37,7 @@ fn a_client_leads_a_team_that_troop_runs_beside_it() {
 }
 
 #[test]
-fn a_stopped_lead_does_not_hold_up_a_client_that_spoke_to_it() {
+fn a_stopped_lead_does_not_block_its_client() {
     let troop = Troop::new();
     let team = led_elsewhere(&troop);
     let mut lead = Client::start(&troop, "--as lead");

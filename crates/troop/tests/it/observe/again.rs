@@ -1,4 +1,4 @@
-//! A file that is read on: with `--state`, what was read once is not read again.
+//! With `--state`, what was read once is not read again.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::{Troop, V47, V177, append, kinds};
 
 const OBSERVE: &str = "observe session.jsonl --json --state state.json";
 
-/// A message of a teammate, which nothing tells from another one like it.
+/// A message of a teammate. It has no id, so a repetition would count as another message.
 fn mail(text: &str) -> String {
     let text = format!("<teammate-message teammate_id=\"alice\">\n{text}\n</teammate-message>");
     json!({"type": "user", "message": {"role": "user", "content": text}}).to_string()
@@ -27,9 +27,9 @@ fn n_unreadable(troop: &Troop) -> Value {
 }
 
 #[test]
-fn a_file_that_was_written_anew_is_read_from_its_beginning() {
+fn a_rewritten_file_is_read_from_its_beginning() {
     let other = "{\"type\":\"assistant\",\"message\":{\"content\":[]}}\n".repeat(100);
-    assert!(other.len() < V177.len(), "the length alone does not tell");
+    assert!(other.len() < V177.len(), "the length alone does not show the change");
     let troop = session(&other);
     assert_eq!(troop.ok(OBSERVE), "");
     fs::write(troop.folder().join("session.jsonl"), V177).unwrap();
@@ -38,7 +38,7 @@ fn a_file_that_was_written_anew_is_read_from_its_beginning() {
 }
 
 #[test]
-fn a_last_line_without_an_end_is_told_once() {
+fn a_last_line_without_a_line_break_is_told_once() {
     let troop = session(&format!("{V47}{}", mail("a parcel")));
     assert!(troop.ok(OBSERVE).contains("parcel"));
     assert_eq!(troop.ok(OBSERVE), "");
@@ -48,7 +48,7 @@ fn a_last_line_without_an_end_is_told_once() {
 }
 
 #[test]
-fn half_of_a_last_line_is_told_when_it_is_whole() {
+fn an_incomplete_last_line_is_told_once_it_is_complete() {
     let mail = mail("a parcel");
     let (begin, rest) = mail.split_at(mail.len() - 1);
     let troop = session(&format!("{V47}{begin}"));

@@ -1,4 +1,4 @@
-//! An agent that dials in.
+//! Agents that connect.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use tokio_tungstenite::{
 
 use super::{Troop, V47, with_streams};
 
-/// Starts an observer that an agent can dial; gives it and where.
+/// Starts an observer that agents can connect to; returns it and its address.
 pub(super) fn listening(troop: &Troop, arguments: &[&str]) -> (Child, String) {
     let mut command = troop.command(&[&["observe", "--listen", "127.0.0.1:0"], arguments].concat());
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -39,19 +39,19 @@ pub(super) async fn dial(address: &str) -> WebSocketStream<TcpStream> {
 }
 
 #[tokio::test]
-async fn an_agent_that_dials_in_is_heard_and_spoken_to() {
+async fn an_agent_connects_sends_and_receives() {
     let troop = with_streams();
     let (mut child, address) = listening(&troop, &["--pass-through", "--state", "heard.json"]);
     let mut agent = dial(&address).await;
     let prompt = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n";
     child.stdin.as_mut().unwrap().write_all(prompt.as_bytes()).unwrap();
     let heard = agent.next().await.unwrap().unwrap();
-    assert_eq!(heard.to_text().unwrap(), prompt, "what is said to it arrives as it is");
+    assert_eq!(heard.to_text().unwrap(), prompt, "the input arrives unchanged");
     let (first, second) = V47.split_at(V47.match_indices('\n').nth(6).unwrap().0 + 1);
     for line in first.lines() {
         agent.send(Message::text(line)).await.unwrap();
     }
-    // The connection breaks; the agent dials again, and repeats what it had said last.
+    // The connection breaks; the agent connects again, and repeats its last lines.
     agent.flush().await.unwrap();
     drop(agent);
     let mut agent = dial(&address).await;
@@ -64,7 +64,7 @@ async fn an_agent_that_dials_in_is_heard_and_spoken_to() {
     assert!(child.wait().unwrap().success());
     let added = printed.lines().filter(|line| line.starts_with("{\"type\":\"team_")).count();
     assert_eq!(added, 2 * V47.matches("\"type\":\"tool_use\"").count());
-    // What is known is what one who heard it without a break knows.
+    // The state is the same as after an unbroken stream.
     troop.ok("observe 47.ndjson --json --state read.json");
     let known = |file: &str| {
         let kept = fs::read_to_string(troop.folder().join(file)).unwrap();
@@ -76,7 +76,7 @@ async fn an_agent_that_dials_in_is_heard_and_spoken_to() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_too_long_to_be_looked_at_is_passed_on() {
+async fn a_message_too_long_to_parse_is_passed_on() {
     let troop = Troop::new();
     let (mut child, address) = listening(&troop, &["--pass-through"]);
     let mut agent = dial(&address).await;
@@ -99,25 +99,25 @@ async fn a_message_that_is_too_long_to_be_looked_at_is_passed_on() {
 }
 
 #[tokio::test]
-async fn a_message_that_nobody_could_take_is_told_of() {
+async fn an_oversized_message_closes_the_connection_with_a_warning() {
     let troop = Troop::new();
     let (mut child, address) = listening(&troop, &["--json"]);
     let mut agent = dial(&address).await;
-    // A text of one gigabyte is announced.
+    // A frame header that announces one gigabyte.
     let head = [&[0x81, 0xff][..], &(1_u64 << 30).to_be_bytes(), &[0; 4]].concat();
     agent.get_mut().write_all(&head).await.unwrap();
-    // It is waited for the next.
+    // The observer waits for the next connection.
     dial(&address).await.close(None).await.unwrap();
     assert!(child.wait().unwrap().success());
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     let warning =
-        "warning: the agent said more than 256 MiB at once, so its connection was closed\n";
+        "warning: the agent sent a message of more than 256 MiB, so its connection was closed\n";
     assert_eq!(said, warning);
 }
 
 #[tokio::test]
-async fn a_web_page_cannot_dial_in() {
+async fn a_web_page_cannot_connect() {
     let troop = Troop::new();
     let (mut child, address) = listening(&troop, &["--state-json"]);
     let stream = TcpStream::connect(&address).await.unwrap();
@@ -125,7 +125,7 @@ async fn a_web_page_cannot_dial_in() {
     request.headers_mut().insert("origin", "https://example.com".parse().unwrap());
     let error = client_async(request, stream).await.unwrap_err();
     assert!(error.to_string().contains("403"), "{error}");
-    // Somebody who is no agent does not keep the agent away.
+    // A connection that is not an agent's does not block the agent.
     drop(TcpStream::connect(&address).await.unwrap());
     let mut agent = dial(&address).await;
     agent.close(None).await.unwrap();
@@ -133,17 +133,17 @@ async fn a_web_page_cannot_dial_in() {
 }
 
 #[tokio::test]
-async fn who_dials_in_while_another_is_heard_is_told_so_and_who_says_good_bye_hears_it() {
+async fn a_second_agent_is_refused_and_a_close_is_answered() {
     let troop = Troop::new();
     let (mut child, address) = listening(&troop, &["--json"]);
-    // Who says nothing is in nobody's way.
+    // A silent connection blocks nobody.
     let silent = TcpStream::connect(&address).await.unwrap();
     let mut first = dial(&address).await;
     let mut second = dial(&address).await;
     let told = second.next().await.unwrap().unwrap();
     let Message::Close(Some(frame)) = told else { panic!("{told:?}") };
     assert_eq!(frame.code, CloseCode::Again);
-    assert_eq!(frame.reason, "another agent is heard now; dial again when it has ended");
+    assert_eq!(frame.reason, "another agent is connected; try again when it has ended");
     first.send(Message::text("{}")).await.unwrap();
     first.close(None).await.unwrap();
     let heard = first.next().await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Who may lead and work: troop's own agents, and programs that a project or a person describes.
+//! Agents that lead and work: troop's own, and programs that a project or a person describes.
 
 use std::fs;
 
@@ -19,18 +19,17 @@ fn documented() -> (String, String) {
 fn with_program() -> Troop {
     let troop = project(GREET);
     let (program, description) = documented();
-    assert!(program.lines().count() <= 30, "it is said to be that short");
+    assert!(program.lines().count() <= 30, "the documentation says that it is that short");
     write(&troop, "mate.py", &program);
     write(&troop, ".troop/agents/snake.md", &description);
     troop
 }
 
 #[test]
-fn any_program_that_speaks_the_table_is_a_teammate() {
+fn the_documented_program_works_as_a_teammate() {
     let troop = with_program();
     troop.ok("trust --yes");
-    let run = troop.run("run hi --agent script:lead.script -m eve=snake");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = troop.succeed_silently("run hi --agent script:lead.script -m eve=snake");
     assert!(run.out.contains("eve completed task-2: in python: echo bye"), "{}", run.out);
     let log = troop.ok("log eve");
     assert!(log.contains("python works on task-1"), "{log}");
@@ -55,7 +54,7 @@ fn an_agent_of_a_project_does_not_run_before_the_project_is_trusted() {
         "{shown}"
     );
     assert!(shown.contains("    python3 mate.py\n"), "{shown}");
-    // Nor when somebody asks a team for it that runs.
+    // A running team refuses it too.
     let mut team = start(&troop, "--keep");
     team.wait_for("leads");
     let (code, err) = troop.refused("member spawn eve=snake");
@@ -71,32 +70,29 @@ fn an_agent_of_a_project_does_not_run_before_the_project_is_trusted() {
 }
 
 #[test]
-fn another_script_of_a_project_asks_again() {
+fn a_changed_script_of_a_project_needs_new_trust() {
     let troop = project(GREET);
     write(&troop, ".troop/agents/coder.md", "---\nagent: script\nscript: coder.script\n---\n");
     write(&troop, "coder.script", "when task *\n    complete as planned\n");
     troop.ok("trust --yes");
-    let run = troop.run("run hi --agent script:lead.script -m eve=coder");
-    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    troop.succeed("run hi --agent script:lead.script -m eve=coder");
     write(&troop, "coder.script", "when task *\n    run rm -rf all\n");
     let (_, err) = troop.refused("run hi --agent script:lead.script -m eve=coder");
     assert!(err.starts_with("warning: this project changed since you trusted it"), "{err}");
 }
 
 #[test]
-fn who_leads_can_be_set_by_a_person_and_by_a_trusted_project() {
+fn the_leads_agent_can_be_configured_by_a_person_or_a_trusted_project() {
     let troop = project(GREET);
     write(&troop, "home/config.json", r#"{"agent": "script:lead.script"}"#);
-    let run = troop.run("run hi -m ann=command");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    troop.succeed_silently("run hi -m ann=command");
     fs::remove_file(troop.folder().join("home/config.json")).unwrap();
     write(&troop, ".troop/config.json", r#"{"agent": "script:lead.script"}"#);
     let (code, err) = troop.refused("run hi -m ann=command");
     assert_eq!(code, 1);
     assert!(err.contains("hint: review it: `troop trust`"), "{err}");
     troop.ok("trust --yes");
-    let run = troop.run("run hi -m ann=command");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    troop.succeed_silently("run hi -m ann=command");
 }
 
 #[test]
@@ -107,32 +103,29 @@ fn hooks_of_a_project_run_once_it_is_trusted() {
         ".troop/config.json",
         r#"{"hooks": {"hooks": [{"event": "task-completed", "command": "echo $HOOK_TEAM_TASK_ID >> seen"}]}}"#,
     );
-    let run = troop.run("run hi --agent script:lead.script -m ann=command");
-    assert_eq!(run.code, 0, "{}", run.out);
+    let run = troop.succeed("run hi --agent script:lead.script -m ann=command");
     assert!(run.err.starts_with("warning: this project is not trusted yet"), "{}", run.err);
     assert!(!troop.folder().join("seen").exists());
     troop.ok("trust --yes");
-    let run = troop.run("run hi --agent script:lead.script -m ann=command");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    troop.succeed_silently("run hi --agent script:lead.script -m ann=command");
     assert_eq!(fs::read_to_string(troop.folder().join("seen")).unwrap(), "task-1\ntask-2\n");
 }
 
 #[test]
-fn what_members_start_finds_the_same_teams() {
+fn commands_of_members_find_the_same_store() {
     let script = GREET
         .replace("echo hello: {mail}", "$TROOP --as ann message send user found")
         .replace("echo bye", "true");
     let troop = project(&script.replace("$TROOP", env!("CARGO_BIN_EXE_troop")));
-    let run = troop.run("--store files:kept run hi --agent script:lead.script -m ann=command");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = troop
+        .succeed_silently("--store files:kept run hi --agent script:lead.script -m ann=command");
     assert!(run.out.contains("ann → user: found"), "{}", run.out);
 }
 
 #[test]
-fn what_a_lead_says_is_from_the_lead() {
+fn a_leads_messages_are_from_the_lead() {
     let troop = project("when mail * from user\n    message eve read: {mail}\n");
     write(&troop, "ear.script", "when mail * from lead\n    message user {from} says: {mail}\n");
-    let run = troop.run("run 'the manual' --agent script:lead.script -m eve=script:ear.script");
-    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    let run = troop.succeed("run 'the manual' --agent script:lead.script -m eve=script:ear.script");
     assert!(run.out.contains("eve → user: lead says: read: the manual"), "{}", run.out);
 }

@@ -1,11 +1,11 @@
-//! What a person agreed to is what runs, also when it is changed while a team works.
+//! Only files that a person agreed to run, even if they change while a team works.
 
 use serde_json::json;
 
 use super::{project, start, statuses, write};
 use crate::troop::Troop;
 
-/// A trusted project, whose lead does this when it has its goal.
+/// A trusted project whose lead takes these steps when it gets its goal.
 fn trusted(config: &serde_json::Value, files: &[(&str, &str)], steps: &str) -> Troop {
     let troop = project(&format!("when mail * from user\n{steps}"));
     write(&troop, ".troop/config.json", &config.to_string());
@@ -19,7 +19,7 @@ fn has(troop: &Troop, file: &str) -> bool {
 }
 
 #[test]
-fn a_hook_that_a_member_changed_does_not_run_any_more() {
+fn a_hook_that_a_member_changed_no_longer_runs() {
     let config = json!({"hooks": {"hooks": [{"event": "task-created", "command": "sh hook.sh"}]}});
     let create = r#"    call task/create {"subject": "x", "description": "echo x"}"#;
     let steps = format!("{create}\n    write hook.sh\n        touch evil\n{create}\n");
@@ -32,7 +32,7 @@ fn a_hook_that_a_member_changed_does_not_run_any_more() {
 }
 
 #[test]
-fn a_check_that_a_member_changed_lets_nothing_pass() {
+fn a_check_that_a_member_changed_fails() {
     let config = json!({"teams": {"checks": ["sh check.sh"]}});
     let steps = r#"    call task/create {"subject": "x", "description": "echo 'touch evil' > check.sh", "metadata": {}}
     wait until all tasks are done
@@ -48,7 +48,7 @@ fn a_check_that_a_member_changed_lets_nothing_pass() {
 }
 
 #[test]
-fn an_agent_that_was_changed_or_made_since_is_not_started() {
+fn an_agent_changed_or_added_after_trust_is_not_started() {
     let own = "---\nprogram: [sh, own.sh]\n---\n";
     let steps = r#"    write own.sh
         touch evil

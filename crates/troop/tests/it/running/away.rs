@@ -1,13 +1,13 @@
-//! A lead that is not there as it should be: stopped, gone, or without what thought for it.
+//! Leads that are stopped, gone, or have lost their agent.
 
 use rustix::process::Signal;
 use troop_testkit::wait_for;
 
-use super::{WAIT, all_end, at_work, processes, project, write};
+use super::{WAIT, at_work, kill, project, write};
 use crate::troop::Troop;
 
 #[tokio::test]
-async fn a_lead_that_was_stopped_is_named_with_the_ways_out() {
+async fn a_stopped_lead_is_named_with_the_ways_out() {
     let troop = project(WAIT);
     let team = at_work(&troop);
     let id = team.id();
@@ -39,13 +39,10 @@ async fn a_lead_that_was_stopped_is_named_with_the_ways_out() {
 }
 
 #[tokio::test]
-async fn where_nobody_leads_nobody_is_asked_to_stop() {
+async fn without_a_lead_no_member_is_asked_to_stop() {
     let troop = project(WAIT);
     let team = at_work(&troop);
-    let mark = processes(&troop);
-    team.signal(Signal::KILL);
-    all_end(mark).await;
-    drop(team);
+    kill(team, &troop).await;
     for line in ["member stop ann", "member interrupt ann"] {
         let (code, err) = troop.refused(line);
         let says = "error: teammate `ann` is not running; it is crashed\n";
@@ -60,7 +57,7 @@ async fn where_nobody_leads_nobody_is_asked_to_stop() {
 }
 
 #[test]
-fn another_can_lead_a_team_whose_lead_has_lost_what_thought_for_it() {
+fn another_agent_can_lead_a_team_whose_leads_script_is_gone() {
     let troop = project(
         "when mail * from user\n    call task/create {\"subject\": \"one\", \"description\": \"echo 1\"}\n",
     );
@@ -73,8 +70,7 @@ fn another_can_lead_a_team_whose_lead_has_lost_what_thought_for_it() {
     let (_, err) = troop.refused("resume crew --agent command");
     assert!(err.starts_with("error: `command` cannot lead"), "{err}");
     write(&troop, "other.script", "when started\n    message user I lead now\n");
-    let run = troop.run("resume crew --agent script:other.script");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = troop.succeed_silently("resume crew --agent script:other.script");
     assert!(run.out.contains("lead → user: I lead now"), "{}", run.out);
     assert!(run.out.contains("ann completed task-1: 1"), "{}", run.out);
 }

@@ -1,4 +1,4 @@
-//! Delegations from end to end: real processes, and what the user sees in the end.
+//! Delegations from end to end: real processes, up to what the user sees.
 
 use std::io::{BufRead as _, BufReader};
 
@@ -6,7 +6,7 @@ use rustix::process::Signal;
 
 use super::{Printing, project, start, statuses, write};
 
-/// A lead that has two things done at once, and makes one answer of what comes of them.
+/// A lead that delegates two tasks at once, and makes one answer of their results.
 const LEAD: &str = r#"
 when mail * from user
     call task/create {"subject": "dig", "description": "until [ -e filling ]; do sleep 0.01; done; echo dug for {mail}"} as dig
@@ -23,16 +23,15 @@ when mail *that you delegated* from system
 const RUN: &str = "run 'a garden' --agent script:lead.script --set assignment=claim";
 
 #[test]
-fn the_user_sees_what_the_lead_makes_of_its_members_results() {
+fn the_user_sees_the_leads_answer_to_its_members_results() {
     let troop = project(LEAD);
-    let run = troop.run(&format!("{RUN} -m ann=command -m bob=command"));
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = troop.succeed_silently(&format!("{RUN} -m ann=command -m bob=command"));
     assert_eq!(statuses(&troop), ["completed", "completed"]);
     let (_, end) = run.out.split_once("2 of 2 tasks done in ").unwrap();
     let (_, answer) = end.split_once("\nThe garden is ready.\n").unwrap();
     assert!(answer.contains("All 2 tasks that you delegated have ended"), "{}", run.out);
     assert!(answer.contains("\ndug for a garden\n"), "{}", run.out);
-    // It was asked in one conversation, and told there.
+    // The answer comes in the conversation of the question.
     let said = troop.json("message read");
     let told: Vec<_> = said["messages"].as_array().unwrap().iter().collect();
     assert_eq!(told.len(), 2, "who does what, and the answer: {said}");
@@ -56,26 +55,24 @@ fn the_user_sees_what_the_lead_makes_of_its_members_results() {
     let log = troop.ok(&format!("log bob --delegation {id}"));
     assert!(log.contains(&format!("filled in delegate:{id}")), "{log}");
     assert!(!log.contains("started in process"), "{log}");
-    let run = troop.run("--team again run 'a pond' --agent script:lead.script --set assignment=claim -m ann=command -m bob=command --json");
-    assert_eq!(run.code, 0, "{}", run.err);
+    let run = troop.succeed("--team again run 'a pond' --agent script:lead.script --set assignment=claim -m ann=command -m bob=command --json");
     let report: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert!(report["answer"].as_str().unwrap().starts_with("The garden is ready."), "{report}");
 }
 
 #[test]
-fn who_is_not_there_is_started_for_what_is_delegated_to_it() {
+fn a_delegation_starts_a_stopped_member() {
     let script = LEAD.replace(
         "when mail * from user\n",
         "when mail * from user\n    call member/add {\"name\": \"ann\", \"agent\": \"command\"}\n    call member/add {\"name\": \"bob\", \"agent\": \"command\"}\n",
     );
     let troop = project(&script);
-    let run = troop.run(RUN);
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    troop.succeed_silently(RUN);
     assert_eq!(statuses(&troop), ["completed", "completed"]);
 }
 
 #[test]
-fn every_delegation_has_a_session_of_its_own_and_knows_its_team() {
+fn every_delegation_has_a_separate_session_and_knows_its_team() {
     let troop = project(
         r#"
 when mail * from user
@@ -107,8 +104,7 @@ when task two
     complete saw {seen.number}
 "#,
     );
-    let run = troop.run(&format!("{RUN} -m eve=script:eve.script"));
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    troop.succeed_silently(&format!("{RUN} -m eve=script:eve.script"));
     let all = troop.json("team delegations");
     assert_eq!(all["delegations"][0]["result"], "saw 1");
     assert_eq!(
@@ -127,7 +123,7 @@ when task two
 }
 
 #[test]
-fn a_person_delegates_and_waits_for_what_comes_of_it() {
+fn a_person_delegates_and_waits_for_the_result() {
     let troop = project("when mail * from user\n    log hello\n");
     let mut team =
         start(&troop, "--keep --set assignment=claim --set max_attempts=1 -m ann=command");
@@ -151,7 +147,7 @@ fn a_person_delegates_and_waits_for_what_comes_of_it() {
 }
 
 #[test]
-fn who_waits_for_a_delegation_is_told_when_its_lead_dies() {
+fn waiting_for_a_delegation_reports_a_dead_lead() {
     let troop = project("when mail * from user\n    log hello\n");
     let mut team = start(&troop, "--keep --set assignment=claim -m ann=command");
     team.wait_for("ann is ready");
@@ -162,9 +158,9 @@ fn who_waits_for_a_delegation_is_told_when_its_lead_dies() {
     drop(team.end());
     let mut said = String::new();
     BufReader::new(waits.stderr.take().unwrap()).read_line(&mut said).unwrap();
-    // It may have looked for the lead for the first time only when that was gone.
-    let (ended, nobody) = ("the team's lead has ended, so", "nobody leads the team; it starts");
-    let is_told = said.contains(ended) || said.contains(nobody);
+    // It may have looked for the lead only after that had gone.
+    let is_told = said.contains("the team's lead has ended, so")
+        || said.contains("nobody leads the team; it starts");
     assert!(is_told && said.contains("`troop resume crew`"), "{said}");
     waits.kill().unwrap();
     waits.wait().unwrap();
@@ -173,7 +169,7 @@ fn who_waits_for_a_delegation_is_told_when_its_lead_dies() {
 }
 
 #[test]
-fn what_was_delegated_goes_on_when_its_lead_was_killed_or_stopped() {
+fn a_delegation_continues_after_its_lead_was_killed_or_stopped() {
     let troop = project("when mail * from user\n    log hello\n");
     let mut team = start(&troop, "--keep --set assignment=claim -m ann=command");
     team.wait_for("ann is ready");
@@ -187,8 +183,7 @@ fn what_was_delegated_goes_on_when_its_lead_was_killed_or_stopped() {
     troop.ok("stop crew");
     team.end();
     write(&troop, "go", "");
-    let run = troop.run("resume crew");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    troop.succeed_silently("resume crew");
     assert_eq!(statuses(&troop), ["completed"]);
     let all = troop.json("team delegations");
     assert_eq!(all["delegations"].as_array().unwrap().len(), 1, "it is the same one: {all}");
@@ -196,26 +191,24 @@ fn what_was_delegated_goes_on_when_its_lead_was_killed_or_stopped() {
 }
 
 #[test]
-fn what_is_delegated_while_nobody_leads_begins_with_the_next_lead() {
+fn a_delegation_without_a_lead_starts_with_the_next_lead() {
     let troop = project("when mail * from user\n    log hello\n");
     let line =
         "--team crew run hi --agent script:lead.script -m ann=command --set assignment=claim";
     assert_eq!(troop.run(line).code, 0);
     troop.ok("task create dig -d 'echo dug'");
     troop.ok("task delegate 1 --to ann");
-    let run = troop.run("resume crew");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    troop.succeed_silently("resume crew");
     assert_eq!(statuses(&troop), ["completed"]);
 }
 
 #[test]
-fn a_run_whose_member_crashes_is_tried_again_as_a_delegation_and_announced_as_it_ended() {
+fn a_delegation_whose_member_crashes_is_retried_and_announced() {
     let troop = project(LEAD);
     let careless = "when task *\n    on attempt 1\n        run kill -9 $PPID\n    complete dug in {run.session}\n";
     write(&troop, "ann.script", careless);
     let more = "--set retry_backoff_seconds=0 -m ann=script:ann.script -m bob=command";
-    let run = troop.run(&format!("{RUN} {more}"));
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = troop.succeed_silently(&format!("{RUN} {more}"));
     let (_, end) = run.out.split_once("2 of 2 tasks done in ").unwrap();
     assert!(end.contains("have ended, after ") && end.contains(": 2 done."), "{end}");
     assert!(end.contains("\ndug in delegate:") && !end.contains("did not work out"), "{end}");
@@ -223,7 +216,7 @@ fn a_run_whose_member_crashes_is_tried_again_as_a_delegation_and_announced_as_it
 }
 
 #[test]
-fn of_several_delegations_to_a_program_of_others_none_is_said_to_wait() {
+fn delegations_to_an_external_member_never_wait() {
     let troop = project("when started\n    log here\n");
     let mut team = start(&troop, "-m pat=external --keep");
     team.wait_for(" leads");
@@ -242,7 +235,7 @@ fn of_several_delegations_to_a_program_of_others_none_is_said_to_wait() {
 }
 
 #[test]
-fn of_several_delegations_to_one_member_one_runs_and_the_others_wait() {
+fn of_several_delegations_to_a_member_one_runs_and_the_rest_wait() {
     let troop = project("when started\n    log here\n");
     let mut team = start(&troop, "-m ann=command --keep --set assignment=claim");
     team.wait_for("ann is ready");

@@ -1,4 +1,4 @@
-//! Hooks at the end of a team: they come to their end, unless somebody is in a hurry.
+//! Hooks at the end of a team: troop waits for them, unless a second signal comes.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ use troop_testkit::wait_for;
 use super::{Printing, project, start, write};
 use crate::troop::Troop;
 
-/// A lead that has one thing done.
+/// A lead with one task.
 const ONE: &str = r#"
 when mail * from user
     call task/create {"subject": "one", "description": "echo one"}
     wait until all tasks are done
 "#;
 
-/// A team of one with this hook.
+/// A team of one member with this hook.
 fn begin(hook: &Value) -> (Troop, Printing) {
     let troop = project(ONE);
     write(&troop, "home/config.json", &json!({"hooks": {"hooks": [hook]}}).to_string());
@@ -35,7 +35,7 @@ async fn is_completed(troop: &Troop) {
 }
 
 #[tokio::test]
-async fn an_asynchronous_hook_outlives_its_team_and_is_waited_for() {
+async fn troop_waits_for_an_asynchronous_hook_of_an_ended_team() {
     let command = "touch begun; until [ -e go ]; do sleep 0.01; done; touch seen; exit 3";
     let hook = json!({"event": "team-shutdown", "command": command, "async": true});
     let (troop, team) = begin(&hook);
@@ -45,11 +45,11 @@ async fn an_asynchronous_hook_outlives_its_team_and_is_waited_for() {
     let run = team.end();
     assert_eq!(run.code, 0, "{run:?}");
     assert!(troop.folder().join("seen").exists(), "{run:?}");
-    assert!(run.out.contains("exit code 3"), "what went wrong is told: {run:?}");
+    assert!(run.out.contains("exit code 3"), "its failure is reported: {run:?}");
 }
 
 #[tokio::test]
-async fn what_a_hook_leaves_in_the_background_lives_on() {
+async fn a_background_process_of_a_hook_lives_on() {
     let command = "(until [ -e go ]; do sleep 0.01; done; touch seen) > /dev/null 2>&1 &";
     let (troop, team) = begin(&json!({"event": "task-created", "command": command}));
     let run = team.end();
@@ -59,7 +59,7 @@ async fn what_a_hook_leaves_in_the_background_lives_on() {
 }
 
 #[tokio::test]
-async fn a_hook_that_hangs_at_the_end_does_not_keep_who_is_in_a_hurry() {
+async fn a_second_signal_ends_a_hook_that_hangs() {
     let command = "touch begun; sleep 300";
     let hook = json!({"event": "team-shutdown", "command": command, "timeout": 200});
     let (troop, mut team) = begin(&hook);

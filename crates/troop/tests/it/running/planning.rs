@@ -1,17 +1,15 @@
-//! Teammates that wait for a word about their plan, or for leave, and what else ends that.
+//! Teammates that wait for approval of a plan, and what else ends the wait.
 
-use rustix::process::Signal;
-
-use super::{all_end, members, processes, project, start, write};
+use super::{kill, members, project, start, write};
 use crate::troop::{Printing, Troop};
 
-/// A lead that has one thing done.
+/// A lead with one task.
 const ONE: &str = r#"
 when mail * from user
     call task/create {"subject": "say hello", "description": "echo hello"}
 "#;
 
-/// A team in which `ann` waits for a word about its plan.
+/// A team in which `ann` waits for approval of its plan.
 fn planning(troop: &Troop) -> Printing {
     let mut team = start(troop, "--keep --permissions plan -m ann=command");
     team.wait_for("ann plans: run `echo hello`");
@@ -28,10 +26,10 @@ fn asks_nothing(troop: &Troop) {
 }
 
 #[test]
-fn what_to_type_names_the_team_and_which_team_names_those_that_run_first() {
+fn hints_name_the_team_and_running_teams_are_listed_first() {
     let troop = project(ONE);
     let plans = "--keep --permissions plan -m ann=command";
-    // It gets a name that nobody typed.
+    // This team gets its name from troop.
     let line = format!("run 'the goal' --agent script:lead.script {plans}");
     let mut unnamed = Printing::new(troop.start(&line));
     unnamed.wait_for("answer, since the lead may not:");
@@ -55,7 +53,7 @@ fn what_to_type_names_the_team_and_which_team_names_those_that_run_first() {
 }
 
 #[test]
-fn a_mode_that_allows_more_lets_who_waits_with_its_plan_begin() {
+fn a_wider_mode_starts_a_member_that_waits_with_its_plan() {
     let troop = project(ONE);
     let mut team = planning(&troop);
     troop.ok("member mode ann default");
@@ -69,12 +67,12 @@ fn a_mode_that_allows_more_lets_who_waits_with_its_plan_begin() {
 }
 
 #[test]
-fn what_an_interrupted_teammate_asked_is_not_answered() {
+fn an_interrupted_teammates_question_is_withdrawn() {
     let troop = project(ONE);
     let mut team = planning(&troop);
     troop.ok("member interrupt ann");
     asks_nothing(&troop);
-    // It asks again when it goes on.
+    // It asks again when it continues.
     troop.ok("message send ann 'go on'");
     team.wait_for("ann plans: run `echo hello`");
     troop.ok("message answer ann yes");
@@ -84,18 +82,15 @@ fn what_an_interrupted_teammate_asked_is_not_answered() {
 }
 
 #[tokio::test]
-async fn what_a_teammate_asked_that_went_with_its_lead_is_not_answered() {
+async fn questions_end_with_a_killed_lead() {
     let troop = project(ONE);
     let team = planning(&troop);
-    let mark = processes(&troop);
-    team.signal(Signal::KILL);
-    all_end(mark).await;
-    drop(team);
+    kill(team, &troop).await;
     asks_nothing(&troop);
 }
 
 #[test]
-fn who_hangs_over_its_mail_is_seen_to() {
+fn a_member_that_hangs_over_its_mail_is_restarted() {
     let troop = project("when started\n    log here\n");
     write(&troop, "bob.script", "when mail *\n    run kill -STOP $PPID\n");
     let mut team = start(&troop, "--keep --set lease_seconds=1 -m bob=script:bob.script");

@@ -1,10 +1,10 @@
-//! Bad input for all that runs teams: one clear line, the right exit code, nothing changed.
+//! Bad input for commands that run teams: one clear line, the right exit code, and nothing changes.
 
 use super::{GREET, project, start, write};
 use crate::troop::Troop;
 
 #[test]
-fn what_cannot_run_is_refused_and_no_team_is_made() {
+fn an_invalid_run_is_refused_and_creates_no_team() {
     let troop = project(GREET);
     write(&troop, "bad.script", "when task *\n    dance\n");
     let lead = "--agent script:lead.script";
@@ -72,7 +72,7 @@ fn what_cannot_run_is_refused_and_no_team_is_made() {
 }
 
 #[test]
-fn who_has_no_agent_is_told_what_to_set_and_what_there_is() {
+fn a_run_without_an_agent_explains_what_to_set_and_what_there_is() {
     let troop = Troop::new();
     let others = "; or a script: `--agent script:FILE`; or your own program, which `.troop/agents/NAME.md` describes (`program: \
                   [python3, agent.py]`): `--agent NAME`; to see a team at work without any of these: `troop demo`\n";
@@ -105,7 +105,7 @@ fn a_goal_cannot_act_on_the_terminal() {
 }
 
 #[test]
-fn what_is_not_there_cannot_be_resumed_stopped_or_read() {
+fn a_missing_team_or_member_cannot_be_resumed_stopped_or_read() {
     let empty = Troop::new();
     for line in ["resume", "stop", "log ann", "member spawn ann=command"] {
         let (code, err) = empty.refused(line);
@@ -164,7 +164,7 @@ fn members_cannot_stop_the_team_or_start_others() {
 }
 
 #[test]
-fn a_teammate_makes_no_team_and_leads_none() {
+fn a_teammate_creates_no_team_and_leads_none() {
     let troop = project(GREET);
     for line in ["run hi --agent script:lead.script", "team create nested", "demo", "resume"] {
         let words: Vec<_> = line.split(' ').collect();
@@ -177,7 +177,7 @@ fn a_teammate_makes_no_team_and_leads_none() {
 }
 
 #[test]
-fn where_teams_are_switched_off_nothing_runs() {
+fn nothing_runs_while_teams_are_switched_off() {
     let troop = project(GREET);
     write(&troop, "home/config.json", r#"{"teams": {"enabled": false}}"#);
     for line in ["run hi --agent script:lead.script", "resume", "stop", "demo"] {
@@ -196,17 +196,16 @@ when mail * from user
 "#;
 
 #[test]
-fn a_run_ends_and_says_so_when_there_is_nobody_to_do_its_tasks() {
+fn a_run_whose_tasks_nobody_can_do_ends_and_says_so() {
     let troop = project(ONE);
     let run = troop.run("--team crew run hi --agent script:lead.script");
     assert_eq!(run.code, 1, "{}", run.out);
     assert!(run.out.contains("lead → user: I have waited"), "{}", run.out);
     let says = "error: nobody can do task-1\nhint: add somebody: `--member ann=command`, or now: `troop --team crew member add ann=command`, then continue: `troop resume crew`\n";
     assert_eq!(run.err, says);
-    // What the hint says works.
+    // The hint works.
     troop.ok("--team crew member add ann=command");
-    let run = troop.run("resume crew");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = troop.succeed_silently("resume crew");
     assert!(run.out.starts_with("started: ann\n"), "{}", run.out);
     assert!(run.out.contains("ann completed task-1: hello"), "{}", run.out);
 }
@@ -229,19 +228,19 @@ fn a_run_ends_when_its_only_teammate_crashed_for_good() {
     let troop = project(ONE);
     // The answer to its call shows that the lead knows it is ready.
     write(&troop, "ann.script", "when started\n    call team/show\n    run kill -9 $PPID\n");
-    // Whether it is given the task before it crashes is chance; the task must not be used up by that.
+    // It may get the task before it crashes; the task must not run out of attempts by that.
     let line = "--team crew run hi --agent script:lead.script -m ann=script:ann.script --set max_attempts=9";
     let run = troop.run(line);
     assert_eq!(run.code, 1, "{}", run.out);
     let line = run.out.lines().find(|line| line.contains("it crashed too often"));
-    let line = line.unwrap_or_else(|| panic!("nobody says that it is given up: {}", run.out));
+    let line = line.unwrap_or_else(|| panic!("troop does not say that it gave up: {}", run.out));
     assert!(line.contains("ann crashed: ") && line.ends_with("will not be restarted"), "{line}");
     assert!(run.err.starts_with("error: nobody can do task-1\n"), "{}", run.err);
     assert!(run.err.contains("`troop --team crew log ann`"), "{}", run.err);
 }
 
 #[test]
-fn a_team_goes_on_in_the_folder_where_it_worked() {
+fn a_team_is_resumed_only_in_its_folder() {
     let troop = project(GREET);
     let first = troop.run("--team crew run hi --agent script:lead.script");
     assert_eq!(first.code, 1, "nobody does it: {}", first.out);
@@ -261,7 +260,7 @@ fn a_team_goes_on_in_the_folder_where_it_worked() {
 }
 
 #[test]
-fn what_a_team_is_can_be_seen_in_lists() {
+fn the_state_of_a_team_is_shown_in_lists() {
     let troop = project(GREET);
     troop.ok("team create fresh");
     let state = |name: &str| {
@@ -292,7 +291,7 @@ fn what_a_team_is_can_be_seen_in_lists() {
 }
 
 #[test]
-fn what_used_up_its_attempts_is_to_be_retried_not_resumed() {
+fn a_task_without_attempts_left_must_be_retried_before_resume() {
     let troop = project(&ONE.replace("echo hello", "exit 3"));
     let line = "--team crew run hi --agent script:lead.script -m ann=command --set max_attempts=1";
     let run = troop.run(line);
@@ -301,5 +300,9 @@ fn what_used_up_its_attempts_is_to_be_retried_not_resumed() {
     assert!(run.out.contains("  failed     task-1: exit code 3"), "{}", run.out);
     troop.ok("--team crew task retry 1");
     let run = troop.run("resume crew");
-    assert!(run.out.starts_with("started: ann\n"), "an orderly end cuts nobody short: {}", run.out);
+    assert!(
+        run.out.starts_with("started: ann\n"),
+        "after an orderly end nobody was cut short: {}",
+        run.out
+    );
 }

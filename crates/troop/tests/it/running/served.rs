@@ -1,16 +1,16 @@
-//! MCP clients of a team that runs: what they change goes through its lead.
+//! Changes by MCP clients of a running team go through its lead.
 
 use serde_json::json;
 
 use super::{WAIT, at_work, members, project, write};
 use crate::mcp::Client;
 
-/// Lets no task be created that is about what is forbidden.
+/// A hook that vetoes tasks whose text contains `forbidden`.
 const HOOK: &str = r#"{"hooks": {"TaskCreated": [{"hooks": [{"type": "command",
     "command": "if grep -q forbidden; then echo 'not in this house' >&2; exit 2; fi"}]}]}}"#;
 
 #[test]
-fn what_a_client_changes_passes_the_hooks_of_the_lead() {
+fn changes_by_an_mcp_client_pass_the_hooks_of_the_lead() {
     let troop = project(WAIT);
     write(&troop, "home/config.json", HOOK);
     let team = at_work(&troop);
@@ -22,6 +22,6 @@ fn what_a_client_changes_passes_the_hooks_of_the_lead() {
     assert!(members(&troop).iter().any(|(name, _)| name == "eve"));
     write(&troop, "go", "");
     assert_eq!(team.end().code, 0);
-    // The lead is gone: the board itself takes what comes.
+    // The lead is gone, so the board takes the change directly.
     lead.call("TaskCreate", &json!({"subject": "something forbidden"}));
 }

@@ -1,30 +1,30 @@
-//! Who watches a team is told for what it waits, and what to type; what is printed can be pasted.
+//! A run prints what it waits for, and the commands that answer. They can be pasted.
 
 use super::{GREET, project, start, write};
 use crate::troop::{Printing, Troop};
 
-/// A lead that has one thing done and says nothing about plans.
+/// A lead with one task that does not answer plans.
 const ONE: &str = r#"
 when mail * from user
     call task/create {"subject": "say hello", "description": "echo hello"}
     wait until all tasks are done
 "#;
 
-/// The command that stands first in backticks behind some words.
+/// The first command in backticks after some words.
 fn command_after(words: &str, text: &str) -> String {
     let rest = text.split_once(words).unwrap_or_else(|| panic!("no `{words}` in: {text}")).1;
     let command = rest.split('`').nth(1).unwrap();
     command.strip_prefix("troop ").unwrap().replace('"', "'")
 }
 
-/// Types what the team's output says behind some words.
+/// Runs the command that the team's output shows after some words.
 fn types(troop: &Troop, team: &mut Printing, words: &str) -> String {
     let line = team.wait_for(words);
     troop.ok(&command_after(words, &line))
 }
 
 #[test]
-fn who_watches_is_told_how_to_take_what_is_handed_in_or_send_it_back() {
+fn a_run_prints_how_to_approve_a_result_or_send_it_back() {
     let troop = project(GREET);
     let mut team = start(&troop, "-m ann=command --set require_review=true");
     team.wait_for("ann submits task-1");
@@ -38,7 +38,7 @@ fn who_watches_is_told_how_to_take_what_is_handed_in_or_send_it_back() {
 }
 
 #[test]
-fn who_watches_is_told_how_to_answer_a_plan_that_the_lead_leaves_alone() {
+fn a_run_prints_how_to_answer_a_plan_that_the_lead_does_not() {
     let troop = project(ONE);
     write(&troop, "ann.script", "when task *\n    plan I say it\n    complete said\n");
     let mut team = start(&troop, "-m ann=script:ann.script");
@@ -61,7 +61,7 @@ fn a_lead_that_may_only_plan_is_not_expected_to_answer_plans() {
     let troop = project(&format!("{ONE}\nwhen plan *\n    approve fine\n"));
     let mut team = start(&troop, "-m ann=command --permissions plan");
     team.wait_for("ann plans: ");
-    // What a lead is told that tries it works for a person.
+    // The hint to the lead works for a person.
     let (_, err) = troop.refused("--team crew --as lead message answer ann yes");
     assert!(err.contains("the lead cannot allow `ann` more than its own mode"), "{err}");
     let pasted = command_after("hint: a person can answer: ", &err);
@@ -71,7 +71,7 @@ fn a_lead_that_may_only_plan_is_not_expected_to_answer_plans() {
 }
 
 #[test]
-fn who_watches_is_told_what_is_asked_and_what_needs_leave_to_begin() {
+fn a_run_prints_questions_and_tasks_that_need_approval_to_start() {
     let troop = project("when mail * from user\n    wait until all tasks are done\n");
     write(&troop, "ann.script", "when task *\n    wait for mail *\n    complete said\n");
     let mut team = start(&troop, "-m ann=script:ann.script --keep");
@@ -92,7 +92,7 @@ fn who_watches_is_told_what_is_asked_and_what_needs_leave_to_begin() {
 }
 
 #[test]
-fn a_team_whose_members_take_nothing_by_themselves_ends_and_says_how_to_give_it() {
+fn a_team_whose_members_claim_nothing_ends_and_explains_how_to_assign() {
     let troop = project(GREET);
     let run = start(&troop, "-m ann=command --set assignment=claim").end();
     assert_eq!(run.code, 1, "{run:?}");
@@ -105,6 +105,5 @@ fn a_team_whose_members_take_nothing_by_themselves_ends_and_says_how_to_give_it(
         };
         troop.ok(&command_after(words, &err));
     }
-    let run = troop.run("resume crew");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    troop.succeed_silently("resume crew");
 }

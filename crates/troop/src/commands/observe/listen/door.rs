@@ -1,4 +1,4 @@
-//! Who dials in: one agent is heard at a time, and who comes meanwhile is told so.
+//! Lets agents connect, one at a time. Others are told to come back later.
 
 use std::{collections::VecDeque, pin::Pin, time::Duration};
 
@@ -18,16 +18,16 @@ use tokio_tungstenite::{
     },
 };
 
-use super::{GOOD_BYE, MAX_MESSAGE};
+use super::{CLOSING, MAX_MESSAGE};
 
-/// How long somebody may take to say hello.
-const HELLO: Duration = Duration::from_secs(10);
-/// How long who dials in waits for the place: an agent whose connection broke may be back before that is seen here.
-const WAITS: Duration = Duration::from_secs(1);
-/// How many may be at the door at once.
-const MAX_AT_THE_DOOR: usize = 64;
+/// How long a handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long a second agent waits before it is refused: an agent may reconnect before we see that its connection broke.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// The most handshakes at once.
+const MAX_HANDSHAKES: usize = 64;
 
-/// A conversation with who dialled in.
+/// The connection of an agent.
 pub(super) type AgentSocket = WebSocketStream<TcpStream>;
 
 type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -35,9 +35,9 @@ type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// Lets agents in.
 pub(super) struct Door {
     listener: TcpListener,
-    /// Those who have not said hello yet.
+    /// Handshakes under way.
     greeting: FuturesUnordered<Later<Option<AgentSocket>>>,
-    /// Those who have, while somebody else is heard, and since when.
+    /// Agents that wait while another one is connected, and since when.
     waiting: VecDeque<(Instant, AgentSocket)>,
     leaving: FuturesUnordered<Later<()>>,
 }
@@ -49,7 +49,7 @@ impl Door {
         Self { listener, greeting, waiting: VecDeque::new(), leaving }
     }
 
-    /// The next who says hello. May be given up and asked for again.
+    /// The next agent. Cancel safe.
     pub(super) async fn next(&mut self) -> Result<AgentSocket> {
         if let Some((_, socket)) = self.waiting.pop_front() {
             return Ok(socket);
@@ -57,11 +57,11 @@ impl Door {
         greeted(&self.listener, &mut self.greeting).await
     }
 
-    /// Turns away who dials in; ends only where nobody can any more. May be given up and asked for again.
+    /// Refuses other agents. Ends only with an error, if no connection can be accepted any more. Cancel safe.
     pub(super) async fn turn_away(&mut self) -> anyhow::Error {
         let Self { listener, greeting, waiting, leaving } = self;
         loop {
-            let due = waiting.front().map(|(since, _)| *since + WAITS);
+            let due = waiting.front().map(|(since, _)| *since + PATIENCE);
             tokio::select! {
                 next = greeted(listener, greeting) => match next {
                     Ok(socket) => waiting.push_back((Instant::now(), socket)),
@@ -84,9 +84,9 @@ async fn greeted(
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                let (stream, _) = accepted.context("nobody can dial in any more")?;
-                if greeting.len() < MAX_AT_THE_DOOR {
-                    greeting.push(Box::pin(async { timeout(HELLO, greet(stream)).await.ok()?.ok() }));
+                let (stream, _) = accepted.context("no agent can connect any more")?;
+                if greeting.len() < MAX_HANDSHAKES {
+                    greeting.push(Box::pin(async { timeout(HANDSHAKE, greet(stream)).await.ok()?.ok() }));
                 }
             }
             Some(greeted) = greeting.next() => {
@@ -98,17 +98,17 @@ async fn greeted(
     }
 }
 
-/// Tells somebody that another one is heard, and waits until it knows.
+/// Refuses an agent, and waits until it has closed the connection.
 async fn refuse(mut socket: AgentSocket) {
-    let reason = "another agent is heard now; dial again when it has ended";
+    let reason = "another agent is connected; try again when it has ended";
     let frame = CloseFrame { code: CloseCode::Again, reason: reason.into() };
     let leave = async {
         if socket.close(Some(frame)).await.is_ok() {
             while let Some(Ok(_)) = socket.next().await {}
         }
     };
-    // Who does not answer is left.
-    timeout(GOOD_BYE, leave).await.unwrap_or_default();
+    // An agent that does not answer is left.
+    timeout(CLOSING, leave).await.unwrap_or_default();
 }
 
 async fn greet(stream: TcpStream) -> Result<WebSocketStream<TcpStream>, Error> {
@@ -118,7 +118,7 @@ async fn greet(stream: TcpStream) -> Result<WebSocketStream<TcpStream>, Error> {
     accept_hdr_async_with_config(stream, refuse_browsers, Some(config)).await
 }
 
-/// A web page can dial to this machine too, but it cannot hide that it is one.
+/// A web page can connect to this machine too, but its browser adds an `Origin`.
 #[expect(clippy::result_large_err, reason = "this is what is asked for")]
 fn refuse_browsers(request: &Request, response: Response) -> Result<Response, ErrorResponse> {
     if request.headers().contains_key("origin") {

@@ -1,4 +1,4 @@
-//! What is in a client's configuration stays there.
+//! Everything else in a client's configuration stays.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn server() -> ServerCommand {
     ServerCommand { program: "troop".to_owned(), arguments }
 }
 
-/// What a file is after the change.
+/// A file after the change.
 fn changed(client: McpClient, before: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = place(client, folder.path(), Some(folder.path())).unwrap();
@@ -26,16 +26,14 @@ fn changed(client: McpClient, before: &str) -> String {
     let backup = plan(client, &path, &server()).unwrap().write().unwrap();
     assert_eq!(fs::read_to_string(backup.unwrap()).unwrap(), before);
     let again = plan(client, &path, &server()).unwrap();
-    assert!(again.is_done(), "{}", again.shown());
+    assert!(again.is_done(), "{}", again.diff());
     fs::read_to_string(path).unwrap()
 }
 
 #[test]
 fn each_client_gets_its_own_form() {
-    let all: String = ALL
-        .iter()
-        .map(|client| format!("{client:?}\n{}\n", snippet(*client, &server()).unwrap()))
-        .collect();
+    let all: String =
+        ALL.iter().map(|client| format!("{client:?}\n{}\n", snippet(*client, &server()))).collect();
     insta::assert_snapshot!(all);
 }
 
@@ -95,7 +93,7 @@ fn a_link_stays_a_link() {
 }
 
 #[test]
-fn the_change_is_shown_as_lines_that_go_and_come() {
+fn the_change_is_shown_as_removed_and_added_lines() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".mcp.json");
     fs::write(
@@ -103,7 +101,7 @@ fn the_change_is_shown_as_lines_that_go_and_come() {
         "{\n  \"a\": 1,\n  \"mcpServers\": {\n    \"troop\": {\"command\": \"old\"}\n  }\n}\n",
     )
     .unwrap();
-    let shown = plan(McpClient::Cursor, &path, &server()).unwrap().shown();
+    let shown = plan(McpClient::Cursor, &path, &server()).unwrap().diff();
     assert!(
         shown.contains("-     \"troop\": {\"command\": \"old\"}\n+     \"troop\": {"),
         "{shown}"

@@ -1,4 +1,4 @@
-//! Tells a client about the MCP server, in the client's own configuration: everything else in it stays as it is.
+//! Adds troop's MCP server to a client's own configuration. Everything else in the file stays as it is.
 
 mod edit;
 
@@ -7,38 +7,44 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result};
-use troop_app::whole_file::{self, FileAccess};
-
-use crate::{cli::McpClient, report::Refused};
+use crate::{
+    Error, FileAct, Result,
+    whole_file::{self, FileAccess},
+};
 
 /// The name under which clients know the server.
 const NAME: &str = "troop";
-/// What the file was before, beside it.
+/// The extension of the backup that is kept beside a changed file.
 const BACKUP: &str = "before-troop";
 
-/// A command that a client is to start.
-#[derive(Clone, Debug)]
-pub(crate) struct ServerCommand {
-    pub(crate) program: String,
-    pub(crate) arguments: Vec<String>,
+/// A program that uses MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum McpClient {
+    ClaudeCode,
+    Codex,
+    Gemini,
+    Opencode,
+    Cursor,
 }
 
-/// A change to a client's configuration that nobody has agreed to yet.
+/// The command with which a client starts the server.
+#[derive(Clone, Debug)]
+pub struct ServerCommand {
+    pub program: String,
+    pub arguments: Vec<String>,
+}
+
+/// A change to a client's configuration that has not been made.
 #[derive(Debug)]
-pub(crate) struct ConfigChange {
-    /// The file, with links followed: a link stays one.
-    pub(crate) path: PathBuf,
+pub struct ConfigChange {
+    /// The file, with symbolic links followed, so that they stay links.
+    pub path: PathBuf,
     before: Option<String>,
     after: String,
 }
 
-/// Where a client keeps its configuration: most in the project, Codex in the person's own folder.
-pub(crate) fn place(
-    client: McpClient,
-    project: &Path,
-    codex_home: Option<&Path>,
-) -> Result<PathBuf> {
+/// Where a client keeps its configuration: most in the project, Codex in the home folder.
+pub fn place(client: McpClient, project: &Path, codex_home: Option<&Path>) -> Result<PathBuf> {
     Ok(match client {
         McpClient::ClaudeCode => project.join(".mcp.json"),
         McpClient::Cursor => project.join(".cursor/mcp.json"),
@@ -49,49 +55,49 @@ pub(crate) fn place(
         }
         McpClient::Codex => {
             let home = codex_home.ok_or_else(|| {
-                Refused::new(
-                    "there is no home folder for Codex's configuration",
-                    "set `CODEX_HOME`",
-                )
+                let message = "there is no home folder for Codex's configuration";
+                Error::refused(message, "set `CODEX_HOME`")
             })?;
             home.join("config.toml")
         }
     })
 }
 
-/// What is to change in a file, or why it cannot.
-pub(crate) fn plan(client: McpClient, path: &Path, server: &ServerCommand) -> Result<ConfigChange> {
-    let path = match fs::canonicalize(path) {
-        Ok(path) => path,
+/// Plans the change that adds the server to a file.
+pub fn plan(client: McpClient, path: &Path, server: &ServerCommand) -> Result<ConfigChange> {
+    let unreadable = |source| Error::File { path: path.to_owned(), act: FileAct::Read, source };
+    let real = match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(error).context(format!("`{}` cannot be read", path.display())),
+        found => found.map_err(unreadable)?,
     };
-    let before = match fs::read_to_string(&path) {
-        Ok(text) => Some(text),
+    let before = match fs::read_to_string(&real) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error).context(format!("`{}` cannot be read", path.display())),
+        read => Some(read.map_err(unreadable)?),
     };
     let text = before.as_deref().unwrap_or_default();
     let after = edit::with_server(client, text, NAME, server).map_err(|problem| {
-        let message = format!("`{}` is not changed: {problem}", path.display());
-        Refused::new(message, "repair it first, or see what to put there: `--print`")
+        let message = format!("`{}` is not changed: {problem}", real.display());
+        Error::refused(message, "repair it first, or see what to put there: `--print`")
     })?;
-    Ok(ConfigChange { path, before, after })
+    Ok(ConfigChange { path: real, before, after })
 }
 
-/// What the client's configuration holds if it holds nothing else.
-pub(crate) fn snippet(client: McpClient, server: &ServerCommand) -> Result<String> {
-    edit::with_server(client, "", NAME, server).map_err(anyhow::Error::msg)
+/// A configuration that contains only the server.
+#[must_use]
+pub fn snippet(client: McpClient, server: &ServerCommand) -> String {
+    edit::with_server(client, "", NAME, server).expect("an empty configuration takes any entry")
 }
 
 impl ConfigChange {
-    /// Whether all is so already.
-    pub(crate) fn is_done(&self) -> bool {
+    /// Whether the file has the server already.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
         self.before.as_deref() == Some(self.after.as_str())
     }
 
-    /// The lines that go and come, with what is around them.
-    pub(crate) fn shown(&self) -> String {
+    /// The removed and added lines, with two lines of context.
+    #[must_use]
+    pub fn diff(&self) -> String {
         let old: Vec<_> = self.before.as_deref().unwrap_or_default().lines().collect();
         let new: Vec<_> = self.after.lines().collect();
         let n_same = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
@@ -111,20 +117,21 @@ impl ConfigChange {
         format!("{before}{}{}{after}", middle(old_rest, '-'), middle(new_rest, '+'))
     }
 
-    /// Writes it, all or nothing, and keeps what was there. Says where that is.
-    pub(crate) fn write(&self) -> Result<Option<PathBuf>> {
-        let failed = || format!("`{}` cannot be written", self.path.display());
+    /// Writes the file, all of it or nothing, and keeps the old one. Returns the path of the backup.
+    pub fn write(&self) -> Result<Option<PathBuf>> {
+        let failed =
+            |source| Error::File { path: self.path.clone(), act: FileAct::Written, source };
         let folder = whole_file::folder(&self.path);
-        fs::create_dir_all(folder).with_context(failed)?;
+        fs::create_dir_all(folder).map_err(failed)?;
         let mut backup = None;
         if self.before.is_some() {
             let name = self.path.file_name().unwrap_or_default().to_string_lossy();
             let kept = folder.join(format!("{name}.{BACKUP}"));
-            fs::copy(&self.path, &kept).with_context(failed)?;
+            fs::copy(&self.path, &kept).map_err(failed)?;
             backup = Some(kept);
         }
-        let written = whole_file::write(&self.path, self.after.as_bytes(), FileAccess::LikeOthers);
-        written.with_context(failed)?;
+        whole_file::write(&self.path, self.after.as_bytes(), FileAccess::LikeOthers)
+            .map_err(failed)?;
         Ok(backup)
     }
 }

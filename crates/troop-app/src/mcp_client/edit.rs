@@ -1,4 +1,4 @@
-//! The one entry that is put into a client's configuration. Comments and order stay.
+//! Puts one entry into a client's configuration. Comments and order stay.
 
 use jsonc_parser::{
     ParseOptions,
@@ -6,10 +6,9 @@ use jsonc_parser::{
 };
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use super::ServerCommand;
-use crate::cli::McpClient;
+use super::{McpClient, ServerCommand};
 
-/// A configuration with the server in it, or what is wrong with the one that is there.
+/// The configuration with the server in it, or the problem of the text that was given.
 pub(super) fn with_server(
     client: McpClient,
     text: &str,

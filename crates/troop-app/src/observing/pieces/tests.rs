@@ -1,21 +1,21 @@
-//! Whatever happens to a file that is followed, and whenever somebody looks: in the end it was read as it is.
+//! Random changes to a followed file, with looks and restarts between them: in the end all of it was read.
 
 use std::fs::OpenOptions;
 
 use tempfile::TempDir;
 use troop_observe::Observer;
 
-use super::{super::state::Keeper, *};
+use super::{super::Keeper, *};
 
-/// A file, and somebody who follows it.
+/// A file that is followed.
 struct Followed {
     folder: TempDir,
     follower: FileFollower,
     keeper: Keeper,
     observer: Observer,
-    tell: Tell,
-    pieces: Pieces,
-    /// What was read of it since it began.
+    sender: PieceSender,
+    pieces: PieceReceiver,
+    /// What was read since the file last began.
     read: Vec<u8>,
     n_texts: u32,
 }
@@ -24,16 +24,16 @@ impl Followed {
     fn new() -> Self {
         let folder = TempDir::new().unwrap();
         File::create(folder.path().join("session")).unwrap();
-        let (tell, pieces) = mpsc::channel(16);
+        let (sender, pieces) = mpsc::channel(16);
         let (keeper, observer, follower) = open(folder.path());
-        Self { folder, follower, keeper, observer, tell, pieces, read: Vec::new(), n_texts: 0 }
+        Self { folder, follower, keeper, observer, sender, pieces, read: Vec::new(), n_texts: 0 }
     }
 
     fn path(&self) -> PathBuf {
         self.folder.path().join("session")
     }
 
-    /// A text that is nowhere else, not even a part of it that is long enough to be looked at. Some have no end.
+    /// A unique text: no two share a tail that is long enough to be compared. Some have no line break.
     fn text(&mut self, size: usize) -> Vec<u8> {
         self.n_texts += 1;
         let end = if size.is_multiple_of(3) { "" } else { "\n" };
@@ -41,9 +41,9 @@ impl Followed {
     }
 
     fn act(&mut self, action: u8) {
-        let (action, size) = (action % 8, usize::from(action / 8));
+        let size = usize::from(action / 8);
         let text = self.text(size);
-        match action {
+        match action % 8 {
             0..=2 => {
                 let mut file = OpenOptions::new().append(true).open(self.path()).unwrap();
                 io::Write::write_all(&mut file, &text).unwrap();
@@ -64,14 +64,14 @@ impl Followed {
     }
 
     fn look(&mut self) {
-        while self.follower.look(&self.tell).unwrap().unwrap() || !self.pieces.is_empty() {
+        while self.follower.look(&self.sender).unwrap().unwrap() || !self.pieces.is_empty() {
             while let Ok(piece) = self.pieces.try_recv() {
                 match piece.unwrap() {
-                    Piece::Bytes(bytes) => {
+                    StreamPiece::Bytes(bytes) => {
                         self.keeper.advance(&bytes);
                         self.read.extend(bytes);
                     }
-                    Piece::Restarted(inode) => {
+                    StreamPiece::Restarted(inode) => {
                         self.keeper.restart(inode);
                         self.read.clear();
                     }
@@ -80,21 +80,20 @@ impl Followed {
         }
     }
 
-    /// Another run goes on.
+    /// Continues in another run.
     fn restart(&mut self) {
         self.keeper.save(&self.observer).unwrap();
         (self.keeper, self.observer, self.follower) = open(self.folder.path());
-        self.read.truncate(usize::try_from(self.keeper.read_so_far().0).unwrap());
+        self.read.truncate(usize::try_from(self.keeper.position().offset()).unwrap());
     }
 }
 
 fn open(folder: &Path) -> (Keeper, Observer, FileFollower) {
     let path = folder.join("session");
     let (keeper, observer) = Keeper::open(Some(&folder.join("state")), Some(&path)).unwrap();
-    let (at, tail) = keeper.read_so_far();
-    let mut file = File::open(&path).unwrap();
-    file.seek(SeekFrom::Start(at)).unwrap();
-    (keeper, observer, FileFollower::new(&path, file, at, tail).unwrap())
+    let position = keeper.position().clone();
+    let file = super::open(&path, &position).unwrap();
+    (keeper, observer, FileFollower::new(&path, file, position).unwrap())
 }
 
 fn transcript(actions: &[u8]) {
@@ -111,11 +110,11 @@ fn transcript(actions: &[u8]) {
 fn fuzz_transcript() {
     let looks = [7, 6, 7, 14, 15].repeat(12);
     let examples = [
-        // Grows, is looked at, goes on in another run.
+        // The file grows, we look, another run continues.
         vec![9, 7, 18, 7, 6, 33, 7, 14],
-        // Is written anew while nobody looks, and while nobody is there.
+        // It is rewritten between two looks, and between two runs.
         vec![33, 7, 252, 7, 33, 7, 6, 252, 6, 7],
-        // Is replaced and cut off.
+        // It is replaced and truncated.
         vec![33, 7, 253, 34, 7, 131, 7, 253, 6, 131, 41, 6],
         looks,
     ];

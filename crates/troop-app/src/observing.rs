@@ -1,0 +1,13 @@
+//! Teams that others run: reading their streams, keeping what is known of them across runs, and telling what happens.
+//!
+//! `troop-observe` has the rules and does no I/O; this is its rim.
+
+mod keeper;
+mod pieces;
+mod story;
+
+pub use keeper::Keeper;
+pub use pieces::{
+    PieceReceiver, PieceSender, ReadPosition, StreamPiece, follow_file, read_file, read_stream,
+};
+pub use story::ObservedStory;

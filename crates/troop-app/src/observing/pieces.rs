@@ -1,0 +1,233 @@
+//! Reads a stream in pieces: from a pipe, or from a file, which may still grow.
+//!
+//! Reading blocks, so it has a thread of its own, which ends when nobody receives the pieces any more.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::{FileExt as _, MetadataExt as _},
+    path::{Path, PathBuf},
+    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    thread,
+    time::Duration,
+};
+
+use notify::Watcher as _;
+use tokio::sync::mpsc;
+use troop_model::{Hint, HintCommand};
+
+use crate::{Error, FileAct, Result};
+
+/// How much we read at once: as much as a pipe holds.
+const PIECE: usize = 64 * 1024;
+/// How often we look at a file of which we heard nothing: not every file system reports changes.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many of the last bytes we compare, to see whether a file was rewritten.
+const TAIL: u64 = 256;
+
+/// How far a file was read, and the last bytes before that place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadPosition {
+    offset: u64,
+    tail: Vec<u8>,
+}
+
+impl ReadPosition {
+    /// A position in a file; an error if the file is shorter.
+    pub(super) fn at(file: &File, offset: u64) -> io::Result<Self> {
+        let n_bytes = offset.min(TAIL);
+        let mut tail = vec![0; n_bytes as usize];
+        file.read_exact_at(&mut tail, offset - n_bytes)?;
+        Ok(Self { offset, tail })
+    }
+
+    /// Moves behind the next bytes.
+    pub(super) fn advance(&mut self, bytes: &[u8]) {
+        self.offset += bytes.len() as u64;
+        let last = bytes.get(bytes.len().saturating_sub(TAIL as usize)..).unwrap_or_default();
+        self.tail.extend_from_slice(last);
+        self.tail.drain(..self.tail.len().saturating_sub(TAIL as usize));
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn tail(&self) -> &[u8] {
+        &self.tail
+    }
+}
+
+/// A piece of a stream.
+#[derive(Debug)]
+pub enum StreamPiece {
+    Bytes(Vec<u8>),
+    /// The file was replaced or rewritten, and is read from its beginning. The number is its inode.
+    Restarted(u64),
+}
+
+pub type PieceReceiver = mpsc::Receiver<io::Result<StreamPiece>>;
+pub type PieceSender = mpsc::Sender<io::Result<StreamPiece>>;
+
+/// Reads a stream to its end.
+pub fn read_stream(mut from: impl Read + Send + 'static, pieces: PieceSender) {
+    thread::spawn(move || pump(&mut from, &pieces, &mut ReadPosition::default()));
+}
+
+/// Reads a file from a position to its end.
+pub fn read_file(path: &Path, position: &ReadPosition, pieces: PieceSender) -> Result<()> {
+    read_stream(open(path, position)?, pieces);
+    Ok(())
+}
+
+/// Reads a file from a position, and goes on as it grows.
+pub fn follow_file(path: &Path, position: ReadPosition, pieces: PieceSender) -> Result<()> {
+    let file = open(path, &position)?;
+    let mut follower = FileFollower::new(path, file, position)?;
+    thread::spawn(move || {
+        if let Some(Err(error)) = follower.run(&pieces) {
+            // There may be no receiver left.
+            pieces.blocking_send(Err(error)).unwrap_or_default();
+        }
+    });
+    Ok(())
+}
+
+fn open(path: &Path, position: &ReadPosition) -> Result<File> {
+    if path.is_dir() {
+        let file = path.join("SESSION.jsonl");
+        let observe = HintCommand::troop("observe").word(file.display());
+        let hint = Hint::to("name one of its files", observe);
+        return Err(Error::misuse(format!("`{}` is a folder", path.display()), hint));
+    }
+    let open = || {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(position.offset))?;
+        Ok(file)
+    };
+    open().map_err(|source| Error::File { path: path.to_owned(), act: FileAct::Read, source })
+}
+
+/// Passes on everything that can be read now. None if there is no receiver, or after an error.
+fn pump(from: &mut impl Read, pieces: &PieceSender, position: &mut ReadPosition) -> Option<()> {
+    loop {
+        let mut bytes = vec![0; PIECE];
+        match from.read(&mut bytes) {
+            Ok(0) => return Some(()),
+            Ok(n_read) => {
+                bytes.truncate(n_read);
+                position.advance(&bytes);
+                pieces.blocking_send(Ok(StreamPiece::Bytes(bytes))).ok()?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                pieces.blocking_send(Err(error)).ok()?;
+                return None;
+            }
+        }
+    }
+}
+
+/// Reads a file as it grows.
+struct FileFollower {
+    path: PathBuf,
+    file: File,
+    position: ReadPosition,
+    changes: Receiver<()>,
+    /// Reports changes until it is dropped.
+    _watcher: notify::RecommendedWatcher,
+}
+
+impl FileFollower {
+    fn new(path: &Path, file: File, position: ReadPosition) -> Result<Self> {
+        let failed = |path: &Path, act, source| Error::File { path: path.to_owned(), act, source };
+        let path = fs::canonicalize(path).map_err(|source| failed(path, FileAct::Read, source))?;
+        // We watch the folder: a watch on the file would stay with the old file when that is replaced.
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let (tell, changes) = sync_channel(1);
+        let heard = move |event: notify::Result<notify::Event>| {
+            // Our own reading is no change, and one report is as good as many.
+            if event.is_ok_and(|event| !event.kind.is_access()) {
+                tell.try_send(()).unwrap_or_default();
+            }
+        };
+        let watch = || {
+            let mut watcher = notify::recommended_watcher(heard)?;
+            watcher.watch(folder, notify::RecursiveMode::NonRecursive)?;
+            Ok(watcher)
+        };
+        let watcher = watch().map_err(|error: notify::Error| {
+            failed(folder, FileAct::Watched, io::Error::other(error))
+        })?;
+        Ok(Self { path, file, position, changes, _watcher: watcher })
+    }
+
+    /// Reads until there is no receiver (none) or an error.
+    fn run(&mut self, pieces: &PieceSender) -> Option<io::Result<()>> {
+        loop {
+            match self.look(pieces)? {
+                Ok(true) => {}
+                Ok(false) => {
+                    if self.changes.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) {
+                        return None;
+                    }
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// Passes on what is new. Returns whether the file began again, so that there may be more; none if there is no receiver.
+    fn look(&mut self, pieces: &PieceSender) -> Option<io::Result<bool>> {
+        // Of a rewritten file nothing may be read before we go back to its beginning. Of a replaced file the rest is read.
+        let mut restarted = self.rewind_if_rewritten().transpose();
+        if restarted.is_none() {
+            pump(&mut self.file, pieces, &mut self.position)?;
+            restarted = match self.replacement().transpose() {
+                None => None,
+                Some(Err(error)) => Some(Err(error)),
+                Some(Ok((file, inode))) => {
+                    // The old file may have grown after we read it and before it was replaced.
+                    pump(&mut self.file, pieces, &mut self.position)?;
+                    self.file = file;
+                    self.position = ReadPosition::default();
+                    Some(Ok(inode))
+                }
+            };
+        }
+        match restarted {
+            None => Some(Ok(false)),
+            Some(Ok(inode)) => {
+                pieces.blocking_send(Ok(StreamPiece::Restarted(inode))).ok()?;
+                Some(Ok(true))
+            }
+            Some(Err(error)) => Some(Err(error)),
+        }
+    }
+
+    /// Goes back to the beginning if the bytes that we read are no longer there; returns the inode then.
+    fn rewind_if_rewritten(&mut self) -> io::Result<Option<u64>> {
+        let there = ReadPosition::at(&self.file, self.position.offset);
+        if there.is_ok_and(|there| there == self.position) {
+            return Ok(None);
+        }
+        self.file.rewind()?;
+        self.position = ReadPosition::default();
+        Ok(Some(self.file.metadata()?.ino()))
+    }
+
+    /// The file that has replaced ours, and its inode.
+    fn replacement(&self) -> io::Result<Option<(File, u64)>> {
+        let ours = self.file.metadata()?;
+        // The path may be missing for a moment.
+        let Ok(file) = File::open(&self.path) else { return Ok(None) };
+        let there = file.metadata()?;
+        if (there.dev(), there.ino()) == (ours.dev(), ours.ino()) {
+            return Ok(None);
+        }
+        Ok(Some((file, there.ino())))
+    }
+}
+
+#[cfg(test)]
+mod tests;

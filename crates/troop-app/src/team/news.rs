@@ -1,0 +1,67 @@
+//! What a connected member hears of its team while it is connected.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use troop_model::{Event, Fact, MemberName, Party, State};
+use troop_runtime::Subscription;
+
+use super::{MemberCaller, TeamHandle};
+
+/// Every event of a member's team from now on, and of the team that takes its place.
+#[derive(Debug)]
+pub struct TeamNews {
+    teams: watch::Receiver<Arc<TeamHandle>>,
+    log: Option<Subscription>,
+}
+
+impl TeamNews {
+    #[must_use]
+    pub fn new(caller: &MemberCaller) -> Self {
+        Self { teams: caller.teams(), log: None }
+    }
+
+    /// Waits for the next event. None when the member is no longer served.
+    pub async fn next(&mut self) -> Option<Arc<Event>> {
+        loop {
+            let log = match &mut self.log {
+                Some(log) => log,
+                None => {
+                    let team = Arc::clone(&self.teams.borrow_and_update());
+                    let version = team.look(State::version).await.ok()?;
+                    self.log.insert(team.subscribe(version))
+                }
+            };
+            tokio::select! {
+                event = log.next() => return event.ok()?,
+                changed = self.teams.changed() => {
+                    changed.ok()?;
+                    self.log = None;
+                }
+            }
+        }
+    }
+}
+
+/// What an event means to a member, if another caused it and it concerns the member.
+#[must_use]
+#[expect(clippy::wildcard_enum_match_arm, reason = "other facts concern the board, not a member")]
+pub fn concerning(event: &Event, member: &MemberName) -> Option<String> {
+    let own = Party::member(member);
+    if event.actor.name == member.as_str() {
+        return None;
+    }
+    match &event.fact {
+        Fact::MessageSent { from, readers, summary, .. } if readers.contains(&own) => {
+            let about = summary.as_deref().map(|it| format!(": {it}")).unwrap_or_default();
+            Some(format!("mail from {from}{about}"))
+        }
+        Fact::TaskAssigned { task, owner, .. } if owner == member => {
+            Some(format!("{task} is yours"))
+        }
+        Fact::TaskReleased { task, owner, reason, .. } if owner == member => {
+            Some(format!("{task} is no longer yours: {reason}"))
+        }
+        _ => None,
+    }
+}
