@@ -335,15 +335,29 @@ fn the_links_of_the_documents_lead_somewhere() {
         let text = fs::read_to_string(&document).unwrap();
         let links =
             text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
-        for link in links.filter(|link| !link.contains("://") && !link.starts_with('#')) {
-            let target = document.parent().unwrap().join(link);
-            assert!(
-                target.exists(),
-                "{} links to {link}, which does not exist",
-                document.display()
-            );
+        for link in links.filter(|link| !link.contains("://")) {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => document.clone(),
+                path => document.parent().unwrap().join(path),
+            };
+            let leads_somewhere = match anchor {
+                "" => target.exists(),
+                anchor => anchors(&target).iter().any(|it| it == anchor),
+            };
+            assert!(leads_somewhere, "{} links to {link}, which is not there", document.display());
         }
     }
+}
+
+/// What a link can name in a document: its headings, in lower case and with dashes.
+fn anchors(document: &Path) -> Vec<String> {
+    let text = fs::read_to_string(document).unwrap_or_default();
+    let headings = text.lines().filter_map(|line| line.trim_start_matches('#').strip_prefix(' '));
+    let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    headings
+        .map(|it| it.to_lowercase().chars().filter(is_kept).collect::<String>().replace(' ', "-"))
+        .collect()
 }
 
 /// The Markdown files of these folders.

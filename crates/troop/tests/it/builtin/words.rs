@@ -18,7 +18,7 @@ async fn a_read_only_members_finding_is_taken_as_its_plan() {
             "lead" if last.contains("find out why") => {
                 Answer::call("TaskCreate", &json!({"subject": "why", "description": "look"}))
             }
-            "ann" if last.contains("which was approved") => Answer::text("The cache is cold."),
+            "ann" if last.contains("It was approved") => Answer::text("The cache is cold."),
             "ann" if last.contains("your plan was rejected: and then?") => {
                 Answer::text("It is the cache, and nothing is to be done.")
             }
