@@ -6,7 +6,7 @@ use troop_model::{Asker, FileQuestion, OperationId, TaskRef};
 use troop_protocol::{Failure, FileCall, Session, content_bytes};
 use uuid::Uuid;
 
-use super::{Answers, failure, to_json};
+use super::{Answers, to_json};
 use crate::{
     CommandRequest,
     workspace::{FileRecord, FileRequest, WorkspaceError},
@@ -38,7 +38,7 @@ impl Answers {
         }
     }
 
-    /// Tells the board what was done.
+    /// Records on the board what was done.
     async fn note(
         &self,
         session: Session,
@@ -49,7 +49,7 @@ impl Answers {
         let Session { actor, origin } = session;
         let operation = operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
         let request = CommandRequest { operation, actor, origin, command, fence: self.fence };
-        self.board.submit(request).await.map_err(|error| failure(&error))?;
+        self.board.submit(request).await?;
         to_json(&changed)
     }
 }
