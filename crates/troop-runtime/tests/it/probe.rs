@@ -1,4 +1,4 @@
-//! A store that counts what it is asked, and that can be stopped, shut down, and kept from saving.
+//! A store that counts calls, and that can be held, shut down, and kept from saving.
 
 use std::sync::{
     Arc,
@@ -20,11 +20,11 @@ pub(crate) struct Probe {
     pub(crate) n_entries: AtomicUsize,
     /// How many appends were begun.
     pub(crate) n_appends: AtomicUsize,
-    /// How many snapshots were to be saved.
+    /// How many snapshots were tried.
     pub(crate) n_saves: AtomicUsize,
-    /// Whether nothing can be read or appended.
+    /// Whether reading and appending fail.
     pub(crate) is_down: AtomicBool,
-    /// Whether snapshots cannot be saved.
+    /// Whether saving snapshots fails.
     pub(crate) is_full: AtomicBool,
     /// Whether snapshots are damaged.
     pub(crate) is_damaged: AtomicBool,
@@ -134,7 +134,7 @@ impl Store for Probe {
 
     fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
         if self.is_damaged.load(SeqCst) {
-            let (what, hint) = ("a byte is not what it was".to_owned(), "wait".to_owned());
+            let (what, hint) = ("a byte has changed".to_owned(), "wait".to_owned());
             return Box::pin(async { Err(StoreError::Corrupt { what, hint: hint.into() }) });
         }
         self.inner.load_snapshot(team)
