@@ -3,10 +3,9 @@
 use serde_json::value::RawValue;
 use smol_str::SmolStr;
 use troop_model::{Asker, FileQuestion, OperationId, TaskRef};
-use troop_protocol::{Failure, FileCall, Session, content_bytes};
-use uuid::Uuid;
+use troop_protocol::{Change, Failure, FileCall, Session, content_bytes};
 
-use super::{Answers, to_json};
+use super::{Answers, signed, to_json};
 use crate::{
     CommandRequest,
     workspace::{FileRecord, FileRequest, WorkspaceError},
@@ -46,10 +45,8 @@ impl Answers {
         operation: Option<OperationId>,
     ) -> Result<Box<RawValue>, Failure> {
         let FileRecord { changed, command } = noted.map_err(|error| Failure::from(&error))?;
-        let Session { actor, origin } = session;
-        let operation = operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
-        let request = CommandRequest { operation, actor, origin, command, fence: self.fence };
-        self.board.submit(request).await?;
+        let request = signed(session, Change { command, operation });
+        self.board.submit(CommandRequest { fence: self.fence, ..request }).await?;
         to_json(&changed)
     }
 }
