@@ -19,8 +19,8 @@ pub async fn relay(
     folder: &Path,
     request: &CommandRequest,
 ) -> Result<Option<CommandEffect>, ClientError> {
-    let session = Session { actor: request.actor.clone(), origin: request.origin.clone() };
-    let Some(lead) = LeadClient::connect(folder, &session, &TaskTracker::new()).await else {
+    let Some(lead) = LeadClient::connect(folder, &request.asker(), &TaskTracker::new()).await
+    else {
         return Ok(None);
     };
     let command = request.command.clone();

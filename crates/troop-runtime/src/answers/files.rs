@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 use smol_str::SmolStr;
-use troop_model::{Asker, FileQuestion, OperationId, TaskRef};
+use troop_model::{FileQuestion, OperationId, TaskRef};
 use troop_protocol::{Change, Failure, FileCall, Session, content_bytes};
 
 use super::{Answers, signed, to_json};
@@ -53,8 +53,7 @@ impl Answers {
 
 fn about(session: &Session, chat: Option<String>, task: Option<TaskRef>) -> FileRequest {
     let question = FileQuestion { chat: chat.map(SmolStr::from), task };
-    let asker = Asker { actor: session.actor.clone(), origin: session.origin.clone() };
-    FileRequest { asker, question }
+    FileRequest { asker: session.clone(), question }
 }
 
 fn answered<T: serde::Serialize>(

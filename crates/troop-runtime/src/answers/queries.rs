@@ -4,8 +4,8 @@ use std::io;
 
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    ActorKind, Asker, DelegationView, LEAD_ALIASES, MessageView, Party, Role, State, TaskRef,
-    TaskView, TeamView, team_md,
+    ActorKind, DelegationView, LEAD_ALIASES, MessageView, Party, Role, State, TaskRef, TaskView,
+    TeamView, team_md,
 };
 use troop_protocol::{
     ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, NeedList, Query,
@@ -30,8 +30,7 @@ impl Answers {
                 self.tasks(self.board.search(&text, session.origin, page as usize).await?).await
             }
             Query::Next {} => {
-                let asker = Asker { actor: session.actor, origin: session.origin };
-                let next = self.board.next(asker).await?;
+                let next = self.board.next(session).await?;
                 self.look(move |state| to_raw_value(&TaskView::brief(state, &next))).await
             }
             Query::Members {} => self.members().await,
