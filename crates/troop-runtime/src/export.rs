@@ -80,8 +80,8 @@ impl ExportError {
     }
 }
 
-/// Writes a team's log, page by page: the header first, then every event as it is stored. What is appended meanwhile is not
-/// part of it.
+/// Writes a team's log, page by page: the header first, then every event as it is stored. Events that are appended meanwhile
+/// are not part of it.
 pub async fn export<E: From<BoardError>>(
     store: &dyn Store,
     (id, team): (TeamId, String),

@@ -1,7 +1,7 @@
 //! Runs teams: the board, which is the only writer of a team's log in a process, and the lead, which runs its members.
 //!
 //! Read in this order: the [`Board`] of a team, the [`StoreSession`] that opens it, and [`relay`] through a lead; then the [`Lead`]
-//! itself with what it runs, the git work behind [`Worktrees`], the [`Mirror`] of a team in files; then what stands alone.
+//! itself with what it runs, the git work behind [`Worktrees`], the [`Mirror`] of a team in files; then the rest.
 
 mod answers;
 mod board;

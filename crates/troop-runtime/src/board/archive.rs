@@ -48,7 +48,7 @@ impl Board {
         let find = async |task: TaskRef| {
             self.look(move |state| {
                 let number = state.resolve(&task)?;
-                Ok::<_, Refusal>((number, at_hand(state, number)))
+                Ok::<_, Refusal>((number, in_memory(state, number)))
             })
             .await
         };
@@ -127,7 +127,7 @@ impl Board {
             }
             let on_page = meant.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
             TaskPage::new(
-                on_page.filter_map(|number| at_hand(state, *number)).collect(),
+                on_page.filter_map(|number| in_memory(state, *number)).collect(),
                 page,
                 meant.len(),
                 state.version(),
@@ -158,7 +158,7 @@ impl Board {
                     .tasks()
                     .numbers()
                     .chain(state.tasks().all_departed().iter().map(|(number, _)| *number))
-                    .filter_map(|number| at_hand(state, number))
+                    .filter_map(|number| in_memory(state, number))
                     .filter(|task| meant_here(task))
                     .collect();
                 near.sort_unstable_by_key(|task| Reverse(task.number));
@@ -258,7 +258,7 @@ async fn newest(
 }
 
 /// A task that is live, or on its way to the archive.
-fn at_hand(state: &State, number: TaskNumber) -> Option<Arc<Task>> {
+fn in_memory(state: &State, number: TaskNumber) -> Option<Arc<Task>> {
     state.tasks().shared(number).or_else(|| state.tasks().departed(number))
 }
 
