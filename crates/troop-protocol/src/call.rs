@@ -12,7 +12,9 @@ mod transcript;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::to_raw_value};
-use troop_model::{Actor, Command, OperationId, Origin, TaskCommand};
+/// The caller, named once at the beginning of a conversation. On a teammate's wire the lead knows it.
+pub use troop_model::Asker as Session;
+use troop_model::{Command, OperationId, TaskCommand};
 
 use crate::{
     envelope::Notification,
@@ -57,16 +59,6 @@ pub enum Call {
     File(FileCall),
     /// Begins or ends a subscription.
     Follow(FollowCall),
-}
-
-/// The caller, named once at the beginning. On a teammate's wire the lead knows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Session {
-    pub actor: Actor,
-    /// The conversation that the calls come from.
-    #[serde(default)]
-    pub origin: Origin,
 }
 
 /// A command, and which attempt it is.

@@ -1,4 +1,4 @@
-//! What crosses a process boundary.
+//! Everything that crosses a process boundary.
 //!
 //! Read in this order: a [`FrameReader`] turns bytes into [`Envelope`]s, a [`Peer`] turns those into a conversation, and
 //! the tables of methods say what can be talked about: [`FromTeammate`] and [`FromLead`] on the teammate wire, [`Call`] to

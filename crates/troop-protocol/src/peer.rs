@@ -72,7 +72,7 @@ pub enum PeerError {
     },
 }
 
-/// What comes in.
+/// An incoming message, or the end of the stream.
 #[derive(Debug)]
 pub enum Incoming {
     Notification(Notification),
@@ -121,7 +121,7 @@ struct PeerCore {
     pending: PendingRequests,
     counts: Arc<SkipCounts>,
     max_line: usize,
-    /// Cancelled when nothing more is to be read.
+    /// Cancelled to stop reading.
     deaf: CancellationToken,
 }
 

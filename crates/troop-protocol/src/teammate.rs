@@ -19,7 +19,7 @@ mod tests;
 /// The version of the protocol that this program speaks.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// What a teammate says to its lead.
+/// Messages from a teammate to its lead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum FromTeammate {
     /// The teammate is ready for work. Always its first message.
@@ -54,7 +54,7 @@ pub enum FromTeammate {
     TurnEnd {},
 }
 
-/// What a lead says to a teammate.
+/// Messages from a lead to its teammate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum FromLead {
     /// A task to work on.
@@ -81,8 +81,8 @@ pub enum FromLead {
     Interrupt {
         #[serde(default)]
         reason: String,
-        /// Only work on this task is to be broken off, because the teammate no longer holds it: the teammate reports nothing
-        /// about it, and sends `team.idle` when it has stopped. Without it, the teammate stops whatever it does and keeps its task.
+        /// The teammate breaks off work on this task only, because it no longer holds it: it reports nothing about it, and sends
+        /// `team.idle` when it has stopped. Without a task, the teammate stops whatever it does and keeps its task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task_id: Option<WireId>,
     },

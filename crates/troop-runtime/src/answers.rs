@@ -24,7 +24,7 @@ pub use presence::LeadPresence;
 pub(crate) use subscriptions::Subscriptions;
 pub use transcripts::{TranscriptFeed, TranscriptReader};
 
-/// What answers the calls of one team. Cheap to clone.
+/// Answers the calls of one team. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Answers {
     board: Board,
@@ -55,14 +55,14 @@ impl Answers {
             Call::Change(change) => self.change(session, *change).await,
             Call::File(call) => self.file(session, call).await,
             Call::Follow(_) => {
-                let what = "subscriptions need a conversation of their own: the lead's socket";
+                let what = "subscriptions need a separate conversation: use the lead's socket";
                 Err(Failure::new(FailureKind::Forbidden, what))
             }
-            Call::Open(_) => Err(Failure::new(FailureKind::Forbidden, "who asks is known here")),
+            Call::Open(_) => Err(Failure::new(FailureKind::Forbidden, "the caller is known here")),
         }
     }
 
-    /// Answers a call to whoever made it.
+    /// Answers a call through its responder.
     pub(crate) async fn respond(self, session: Session, call: Call, responder: Responder) {
         let answer = self.answer(session, call).await;
         // If the caller has gone, nobody needs the answer.
@@ -72,41 +72,46 @@ impl Answers {
     async fn change(&self, session: Session, change: Change) -> Result<Box<RawValue>, Failure> {
         let request = CommandRequest { fence: self.fence, ..signed(session, change) };
         let given = self.board.give_and_look(request, |state, done| changed(state, &done)).await;
-        let given = given.map_err(|error| failure(&error))?;
-        let answer = given.done().await.map_err(|error| failure(&error))?;
-        to_json(&answer)
+        to_json(&given?.done().await?)
     }
 }
 
-/// The change that somebody asks for, as a request to the board.
+/// A change that a session asks for, as a request to the board.
 pub(crate) fn signed(session: Session, change: Change) -> CommandRequest {
     let Session { actor, origin } = session;
     let operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
     Signature { operation, actor, origin }.on(change.command)
 }
 
-/// What a call changed, with the task that it was about. A task that has left the board is not shown.
+/// The effect of a call, with the task that it was about. A task that has left the board is not shown.
 pub(crate) fn changed(state: &State, done: &CommandEffect) -> Answer {
     let task = done.task().and_then(|number| state.tasks().get(number));
     let task = task.and_then(|task| to_raw_value(&TaskView::brief(state, task)).ok());
     Answer { version: done.version, task, events: done.events.to_vec() }
 }
 
-/// An error of the board as it is told over a wire.
-pub(crate) fn failure(error: &BoardError) -> Failure {
-    match error {
-        BoardError::Refused(refusal) => refusal.into(),
-        BoardError::Store(store) => Failure::new(store_failure(store), error),
-        BoardError::Closed => Failure::new(FailureKind::Unavailable, error),
-        BoardError::Log { .. }
-        | BoardError::Misplaced { .. }
-        | BoardError::Archive { .. }
-        | BoardError::NotALog { .. } => Failure::new(FailureKind::Corrupt, error),
-        BoardError::NoSuchTeam { .. } | BoardError::NoActiveTeam => {
-            Failure::new(FailureKind::NotFound, error)
+impl From<&BoardError> for Failure {
+    fn from(error: &BoardError) -> Self {
+        match error {
+            BoardError::Refused(refusal) => refusal.into(),
+            BoardError::Store(store) => Self::new(store_failure(store), error),
+            BoardError::Closed => Self::new(FailureKind::Unavailable, error),
+            BoardError::Log { .. }
+            | BoardError::Misplaced { .. }
+            | BoardError::Archive { .. }
+            | BoardError::NotALog { .. } => Self::new(FailureKind::Corrupt, error),
+            BoardError::NoSuchTeam { .. } | BoardError::NoActiveTeam => {
+                Self::new(FailureKind::NotFound, error)
+            }
+            BoardError::AlreadyActive { .. } => Self::new(FailureKind::Conflict, error),
+            BoardError::Broken { .. } => Self::new(FailureKind::Bug, error),
         }
-        BoardError::AlreadyActive { .. } => Failure::new(FailureKind::Conflict, error),
-        BoardError::Broken { .. } => Failure::new(FailureKind::Bug, error),
+    }
+}
+
+impl From<BoardError> for Failure {
+    fn from(error: BoardError) -> Self {
+        Self::from(&error)
     }
 }
 
@@ -117,7 +122,7 @@ fn store_failure(error: &StoreError) -> FailureKind {
         StoreError::Conflict { .. } => FailureKind::Conflict,
         StoreError::Corrupt { .. } => FailureKind::Corrupt,
         StoreError::Bug { .. } => FailureKind::Bug,
-        // After an error of an unknown class nobody can say that it was not done.
+        // After an error of an unknown class the change may have happened.
         StoreError::Unavailable { .. } | _ => FailureKind::Unavailable,
     }
 }

@@ -1,8 +1,8 @@
 //! The only writer of a team's log in a process.
 //!
 //! A board drains all waiting commands, decides them one after another in memory, appends what they made in one step,
-//! and only then answers and publishes. If others wrote first, it takes in what they wrote and decides again. Nobody
-//! ever sees what is not durable: looking at the state waits in the same queue as changing it.
+//! and only then answers and publishes. If others wrote first, it takes in what they wrote and decides again. Only durable
+//! changes are visible: looking at the state waits in the same queue as changing it.
 
 mod archive;
 mod next;
@@ -34,40 +34,40 @@ pub use archive::TaskPage;
 pub(crate) use open::{event, replay};
 pub use subscription::Subscription;
 
-/// How many commands may wait. Who comes later waits for a place, so a flood slows down those who make it.
+/// How many commands may wait. Later callers wait for a place, so a flood slows down its senders.
 const QUEUE: usize = 1_024;
 /// How many events a slow subscriber may be behind before it reads them from the store instead.
 const BACKLOG: usize = 1_024;
 
-/// Whether a board keeps up with what other processes write.
+/// Whether a board follows what other processes write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Following {
-    /// It does, as long as it is open.
+    /// As long as it is open.
     Always,
-    /// It looks when it is opened and before it refuses; enough for one command.
+    /// When it is opened and before it refuses; enough for one command.
     WhenAsked,
 }
 
-/// A command, with all that a board must know about who gives it.
+/// A command and its sender.
 #[derive(Clone, Debug)]
 pub struct CommandRequest {
     /// Names the attempt: the same request again has one effect.
     pub operation: OperationId,
     pub actor: Actor,
-    /// From which conversation.
+    /// The conversation that it comes from.
     pub origin: Origin,
     pub command: Command,
     /// The fencing number of the supervisor that passes this on, if one does.
     pub fence: Option<u64>,
 }
 
-/// Who asks for something that is more than a command, such as making a team.
+/// The sender of something that is more than a command, such as the creation of a team.
 #[derive(Clone, Debug)]
 pub struct Signature {
     /// Names the attempt: the same one again has one effect.
     pub operation: OperationId,
     pub actor: Actor,
-    /// From which conversation.
+    /// The conversation that it comes from.
     pub origin: Origin,
 }
 
@@ -104,12 +104,12 @@ impl CommandRequest {
     }
 }
 
-/// What a command did, once it is durable.
+/// The effect of a command, once it is durable.
 #[derive(Clone, Debug)]
 pub struct CommandEffect {
-    /// Where the log stood after it.
+    /// The version of the log after it.
     pub version: Version,
-    /// The facts that it made; none if things were so already.
+    /// The facts that it made; none if nothing had to change.
     pub events: Arc<[Event]>,
 }
 
@@ -131,7 +131,7 @@ pub struct Board {
     /// Weak, so that subscriptions end with the writer.
     events: broadcast::WeakSender<BoardNews>,
     tracker: TaskTracker,
-    /// What the writer said when it panicked.
+    /// The writer's panic message.
     fault: Arc<OnceLock<String>>,
 }
 
@@ -143,7 +143,7 @@ pub struct PendingCommand<T = CommandEffect> {
 }
 
 impl<T> PendingCommand<T> {
-    /// Waits until what the command did is durable.
+    /// Waits until the command's effect is durable.
     pub async fn done(self) -> BoardResult<T> {
         match self.answer.await {
             Ok(answer) => answer.unwrap_or_else(|panic| resume_unwind(panic)),
@@ -152,22 +152,22 @@ impl<T> PendingCommand<T> {
     }
 }
 
-/// What subscribers are told: an event, or that there is something in the store which the board could not read.
+/// News for subscribers: an event, or none if the store has something that the board could not read.
 type BoardNews = Option<Arc<Event>>;
 
-/// What is done with the answer to a command, and with the state that it led to.
+/// Takes the answer to a command, and the state after it.
 type BoardReply = Box<dyn FnOnce(BoardResult<CommandEffect>, &State) + Send>;
 
 /// One thing that waits in a board's queue.
 enum BoardJob {
     Submit(Box<CommandRequest>, BoardReply),
     Look(Box<dyn FnOnce(&State) + Send>),
-    /// Take in what others wrote, then answer.
+    /// Takes in what others wrote, then answers.
     CatchUp(oneshot::Sender<BoardResult<Version>>),
 }
 
 impl Board {
-    /// Makes a team and opens it.
+    /// Creates a team and opens it.
     pub async fn create(
         store: Arc<dyn Store>,
         clock: Clock,
@@ -188,7 +188,7 @@ impl Board {
         team: TeamId,
     ) -> BoardResult<Self> {
         let watch = match following {
-            // Watch first, then read: what is written in between is seen twice rather than never.
+            // Watch first, then read: events written in between are seen twice rather than never.
             Following::Always => Some(store.watch(team).await?),
             Following::WhenAsked => None,
         };
@@ -211,7 +211,6 @@ impl Board {
         Ok(board)
     }
 
-    /// Which team this is.
     #[must_use]
     pub fn team(&self) -> TeamId {
         self.team
@@ -226,23 +225,21 @@ impl Board {
         &self.clock
     }
 
-    /// What time it is here.
     pub(crate) fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// Gives a command and waits until what it did is durable.
+    /// Gives a command and waits until its effect is durable.
     pub async fn submit(&self, request: CommandRequest) -> BoardResult<CommandEffect> {
         self.give(request).await?.done().await
     }
 
-    /// Gives a command. What is given after this is decided after it, also while its answer is still to come.
+    /// Gives a command. Later commands are decided after it, even if its answer has not come yet.
     pub async fn give(&self, request: CommandRequest) -> BoardResult<PendingCommand> {
         self.give_and_look(request, |_, done| done).await
     }
 
-    /// Likewise, and looks at the state as soon as it holds what the command did: a look that is asked for later waits for
-    /// what others have changed meanwhile.
+    /// Likewise, and looks at the state right after the command: a later look would also see what others changed meanwhile.
     pub async fn give_and_look<T: Send + 'static>(
         &self,
         request: CommandRequest,
@@ -257,13 +254,13 @@ impl Board {
         Ok(PendingCommand { answer, board: self.clone() })
     }
 
-    /// Looks at the state between two changes. All that is seen is durable.
+    /// Looks at the state between two changes. Everything in it is durable.
     pub async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> BoardResult<T> {
         let (reply, answer) = oneshot::channel();
-        // A look that panics is its caller's fault: the caller gets the panic, and the board goes on.
+        // If the look panics, its caller gets the panic, and the board goes on.
         let job = move |state: &State| {
             drop(reply.send(catch_unwind(AssertUnwindSafe(|| look(state)))));
         };
@@ -272,7 +269,7 @@ impl Board {
         Ok(looked.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// Takes in what other processes wrote, and says where the log stands.
+    /// Takes in what other processes wrote, and returns the version of the log.
     pub async fn catch_up(&self) -> BoardResult<Version> {
         let (reply, answer) = oneshot::channel();
         self.enqueue(BoardJob::CatchUp(reply)).await?;
@@ -282,12 +279,12 @@ impl Board {
         }
     }
 
-    /// Follows the log from a version on: first what is there, then what comes, in order and without gaps.
+    /// Follows the log from a version on: first stored events, then new ones, in order and without gaps.
     #[must_use]
     pub fn subscribe(&self, after: Version) -> Subscription {
         let news = match self.events.upgrade() {
             Some(events) => events.subscribe(),
-            // The writer is gone; what is stored can still be read.
+            // The writer is gone; stored events can still be read.
             None => broadcast::channel(1).1,
         };
         Subscription::new(Arc::clone(&self.store), self.team, after, news)
@@ -312,7 +309,7 @@ impl Board {
 
     /// Why the writer is gone.
     async fn ended(&self) -> BoardError {
-        // Who waited learns of the end before the fault is noted.
+        // Waiting callers learn of the end before the panic message is stored.
         self.tracker.wait().await;
         match self.fault.get() {
             Some(what) => BoardError::Broken { what: what.clone() },
@@ -321,7 +318,7 @@ impl Board {
     }
 }
 
-/// Runs the writer to its end and keeps what it says if it panics.
+/// Runs the writer to its end and keeps the message if it panics.
 async fn keep_fault(run: impl Future<Output = ()>, fault: Arc<OnceLock<String>>) {
     let mut run = pin!(run);
     std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(cx))) {

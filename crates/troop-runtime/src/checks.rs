@@ -1,4 +1,4 @@
-//! Runs checks: commands that say whether a task is done. What they say is kept as evidence.
+//! Runs checks: commands that decide whether a task is done. Their results are kept as evidence.
 
 mod tail;
 
@@ -21,30 +21,29 @@ use uuid::Uuid;
 use crate::{Agreement, BoxFuture, Clock};
 use tail::OutputTail;
 
-/// As shells have it: it took too long, it could not be run, it was ended by a signal.
+/// Exit codes as shells use them: it took too long, it could not be run, a signal ended it.
 const TOO_LONG: i32 = 124;
 const NOT_RUN: i32 = 127;
 const SIGNALLED: i32 = 128;
-/// How long what a check printed last is waited for after its end: something that it left behind may hold its output open.
+/// How long we wait for the last output of a check that has ended: a process that it left behind may hold its output open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Takes a line that a check prints.
 pub type LineSink = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Asks whether the board would still take it.
+/// Asks whether the board would still accept the completion.
 pub type DemandProbe = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 
-/// Whether anybody still wants to know whether a task is done. By default somebody does.
+/// Whether the result of the checks is still wanted. By default it is.
 #[derive(Clone, Default)]
 pub struct CheckDemand {
-    /// Ends what is running.
+    /// Ends running checks.
     pub over: CancellationToken,
-    /// Looks once more before anything is changed.
+    /// Asked once more before anything is changed.
     pub ask: Option<DemandProbe>,
 }
 
 impl CheckDemand {
-    /// Whether it is wanted now.
     pub async fn is_still(&self) -> bool {
         if self.over.is_cancelled() {
             return false;
@@ -58,39 +57,37 @@ impl CheckDemand {
 
 impl fmt::Debug for CheckDemand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wanted").field("over", &self.over).finish_non_exhaustive()
+        f.debug_struct("CheckDemand").field("over", &self.over).finish_non_exhaustive()
     }
 }
 
-/// Commands that say whether a task is done, and how they are run.
+/// Commands that decide whether a task is done, and how they are run.
 #[derive(Clone)]
 pub struct Checks {
-    /// What is run, one after the other; the first that is not content ends it.
+    /// Run one after the other, until one fails.
     pub commands: Vec<String>,
     /// How long each may take.
     pub timeout: Duration,
-    /// What they find in their environment.
+    /// Their environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// What time it is.
     pub clock: Clock,
-    /// For which session of a lead they run, so that what they leave behind is found.
+    /// The lead's session that they run for, so that leftover processes can be found.
     pub session: Uuid,
-    /// Where the lines go that they print. Called often; it must not wait.
+    /// Takes the lines that they print. Called often; it must not block.
     pub show: Option<LineSink>,
-    /// Whether anybody still wants to know.
+    /// Whether their result is still wanted.
     pub wanted: CheckDemand,
-    /// Whether they are what a person agreed to.
+    /// The person's agreement to them.
     pub agreement: Agreement,
 }
 
 impl Checks {
-    /// Whether there is nothing to run.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty()
     }
 
-    /// Runs the checks in a folder, up to the first that is not content. If this is dropped, all that they started is killed.
+    /// Runs the checks in a folder, until one fails. If this is dropped, everything that they started is killed.
     pub async fn run(&self, folder: &Path, commit: Option<&str>) -> Vec<Evidence> {
         let mut all = Vec::new();
         for check in &self.commands {
@@ -115,7 +112,7 @@ impl Checks {
 
     async fn run_one(&self, check: &str, folder: &Path) -> io::Result<(i32, String)> {
         self.agreement.check(check, folder)?;
-        // One pipe for both, so that what is printed stays in its order.
+        // One pipe for both outputs, so that lines stay in order.
         let (reader, writer) = io::pipe()?;
         let mark = Mark { session: self.session, run: Some(Uuid::now_v7()) };
         let mut shell = command("sh");
@@ -127,12 +124,12 @@ impl Checks {
         drop(shell);
         let reader = pipe::Receiver::from_owned_fd(reader.into())?;
         let ended = self.attend(child, reader).await;
-        // What it left in another group is found by its mark.
+        // Processes that it left in another group are found by their mark.
         drop(tokio::task::spawn_blocking(move || mark.kill_all()).await);
         ended
     }
 
-    /// Listens to a check until it ends or its time is up.
+    /// Reads the output of a check until it ends or its time is up.
     async fn attend(&self, mut child: Child, reader: pipe::Receiver) -> io::Result<(i32, String)> {
         let group = Group::led_by(&child);
         let mut tail = OutputTail::new(self.show.clone());
@@ -155,7 +152,7 @@ impl Checks {
                 format!("{tail}\n[killed, because it took longer than {seconds}s]"),
             ));
         };
-        // What it left running is not waited for.
+        // Processes that it left running are not waited for.
         drop(group);
         let rest = tokio::time::timeout(LAST_WORDS, tail.listen(&reader));
         drop(rest.await);
@@ -180,7 +177,7 @@ impl fmt::Debug for Checks {
     }
 }
 
-/// What is wrong, for whoever has to repair it: the first check that is not content, and the end of what it printed.
+/// What to repair: the first check that failed, and the end of its output.
 #[must_use]
 pub fn complaint(evidence: &[Evidence]) -> Option<String> {
     let bad = evidence.iter().find(|it| !it.is_good())?;

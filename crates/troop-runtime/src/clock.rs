@@ -1,4 +1,4 @@
-//! Where time comes from, so that tests can hold it still.
+//! The source of time, so that tests can hold it still.
 
 use std::{
     fmt,
@@ -41,7 +41,6 @@ impl Clock {
         }
     }
 
-    /// What time it is.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the machine")]
     pub fn now(&self) -> Time {

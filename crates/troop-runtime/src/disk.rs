@@ -1,4 +1,4 @@
-//! Files as they lie on the disk: read whole or not at all, written whole or not at all.
+//! Files on the disk: read and written whole or not at all.
 
 use std::{
     fs::{self, File},
@@ -16,10 +16,10 @@ use uuid::Uuid;
 /// The largest file that is read.
 pub(crate) const MAX_FILE: u64 = 16 << 20;
 
-/// The most bytes of a name that more can be added to.
+/// The longest file name, in bytes, that a suffix can be added to.
 const LONGEST: usize = 240;
 
-/// By what it is seen that a file was written.
+/// Changes whenever a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     pub(crate) at: Time,
@@ -43,7 +43,7 @@ impl Stamp {
         Self { at, nanos: 0, inode, size: 0 }
     }
 
-    /// Whether it was written before the other was.
+    /// Whether it was written before the other.
     pub(crate) fn is_before(self, other: Self) -> bool {
         (self.at, self.nanos) < (other.at, other.nanos)
     }
@@ -68,7 +68,7 @@ pub(crate) struct DiskFile {
     pub(crate) bytes: Option<Vec<u8>>,
 }
 
-/// Reads a file; none if there is none. What is no file is not waited for, and a link is not followed: it may lead anywhere.
+/// Reads a file; none if there is none. Pipes do not block, and links are not followed: they may lead anywhere.
 pub(crate) fn read(path: &Path) -> io::Result<Option<DiskFile>> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
     let file = match File::options().read(true).custom_flags(flags).open(path) {
@@ -93,15 +93,15 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<DiskFile>> {
     Ok(Some(DiskFile { stamp, bytes: is_whole.then_some(bytes) }))
 }
 
-/// Puts a value in its place in one step, so that nobody reads half of it.
+/// Writes a value as a file in one step, so that nobody reads half of it.
 pub(crate) fn write(path: &Path, value: &Value) -> io::Result<Stamp> {
     put(path, &pretty(value)?)
 }
 
-/// Puts bytes in their place in one step.
+/// Writes bytes as a file in one step.
 pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
     let (half, stamp) = write_beside(path, bytes)?;
-    // The log is the truth, and so is git, so nothing is lost if the machine stops before this is on the disk.
+    // No sync: the truth is in the log and in git, so nothing is lost if the machine stops before this is on the disk.
     in_place(&half, path).map(|()| stamp).inspect_err(|_| drop(fs::remove_file(&half)))
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn pretty(value: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file that nobody looks at yet.
+/// Writes a file under a temporary name beside its place.
 pub(crate) fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(PathBuf, Stamp)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let half = path.with_file_name(format!(".{name}.tmp.{}", Uuid::now_v7().simple()));
@@ -125,26 +125,26 @@ pub(crate) fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(PathBuf, St
     }
 }
 
-/// Puts it in its place.
+/// Moves a temporary file into its place.
 pub(crate) fn in_place(half: &Path, path: &Path) -> io::Result<()> {
     fs::rename(half, path)
 }
 
-/// Does so only where there is no file; says whether it did.
+/// Does so only if the place is empty; returns whether it was.
 pub(crate) fn in_empty_place(half: &Path, path: &Path) -> io::Result<bool> {
     match fs::hard_link(half, path) {
         Ok(()) => fs::remove_file(half).map(|()| true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        // Not every file system has links.
+        // Not every file system has hard links.
         Err(_) if path.symlink_metadata().is_ok() => Ok(false),
         Err(_) => in_place(half, path).map(|()| true),
     }
 }
 
-/// Moves away what cannot be taken, so that it is neither lost nor looked at again.
+/// Moves a refused file away, so that it is neither lost nor read again.
 pub(crate) fn set_aside(path: &Path) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // A name may be as long as names can be.
+    // The name may already have the maximum length.
     let (name, _) = name.split_at(name.floor_char_boundary(LONGEST));
     let numbers = (2..).map(|nth: u32| format!(".{nth}"));
     for number in std::iter::once(String::new()).chain(numbers) {
@@ -164,7 +164,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The names of the JSON files in a folder, without what is half written or hidden.
+/// The names of the JSON files in a folder, without temporary and hidden ones.
 pub(crate) fn list(folder: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -180,7 +180,7 @@ pub(crate) fn list(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Whether a file of this name says something.
+/// Whether a file of this name counts.
 pub(crate) fn is_meant(name: &str) -> bool {
     !name.starts_with('.') && name.ends_with(".json")
 }

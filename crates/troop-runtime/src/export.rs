@@ -1,4 +1,4 @@
-//! A team's log as one file, and a team as it once was. The log is the truth, so a copy of it is the whole team.
+//! A team's log as one file, and a team at an earlier moment. The log is the truth, so a copy of it is the whole team.
 
 use std::io::{self, BufRead};
 
@@ -10,7 +10,7 @@ use troop_store::{Entry, Store};
 
 use crate::{BoardError, BoardResult, board::replay as take_in};
 
-/// The form of files that this program writes.
+/// The format of files that this program writes.
 const FORMAT: u32 = 1;
 /// How many events are read at once.
 const READ_AT_ONCE: usize = 1_000;
@@ -18,17 +18,17 @@ const READ_AT_ONCE: usize = 1_000;
 /// The first line of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportHeader {
-    /// What kind of file this is, and in which form.
+    /// The format; the key marks the file as an export.
     pub troop_export: u32,
-    /// Which program wrote it.
+    /// The version of troop that wrote it.
     pub written_by: String,
     /// The name of the team.
     pub team: String,
-    /// Its identity where it came from.
+    /// Its id in the store that it came from.
     pub id: TeamId,
     /// How many events follow, one on each line.
     pub events: u64,
-    /// The SHA-256 of all lines that follow, with their ends.
+    /// The SHA-256 of all lines that follow, including line ends.
     pub sha256: String,
 }
 
@@ -42,28 +42,20 @@ pub enum ExportError {
     /// It was not written by `troop team export`.
     #[error("its first line is not that of an exported team")]
     NotAnExport,
-    /// It was written by a program that knows more.
+    /// A newer program wrote it.
     #[error("it has format {found}; this troop knows formats up to {FORMAT}")]
-    Newer {
-        /// The form.
-        found: u32,
-    },
-    /// A line is no event.
+    Newer { found: u32 },
+    /// A line is not an event.
     #[error("line {line} is not an event")]
     NoEvent {
         line: u64,
         #[source]
         source: CodecError,
     },
-    /// Some of it is missing, or too much is there.
+    /// It has too few or too many events.
     #[error("it should have {expected} events and has {found}: it is cut off or was changed")]
-    Incomplete {
-        /// How many there should be.
-        expected: u64,
-        /// How many there are.
-        found: u64,
-    },
-    /// It is not what was written.
+    Incomplete { expected: u64, found: u64 },
+    /// It was changed.
     #[error("its checksum does not match: it was changed after it was written")]
     Changed,
 }
@@ -88,8 +80,8 @@ impl ExportError {
     }
 }
 
-/// Writes a team's log, page by page: the header first, then every event as it is stored. What is appended meanwhile is not
-/// part of it.
+/// Writes a team's log, page by page: the header first, then every event as it is stored. Events that are appended meanwhile
+/// are not part of it.
 pub async fn export<E: From<BoardError>>(
     store: &dyn Store,
     (id, team): (TeamId, String),
@@ -99,7 +91,7 @@ pub async fn export<E: From<BoardError>>(
     let mut events = Version::ZERO;
     let read =
         async |after: Version| store.read(id, after, READ_AT_ONCE).await.map_err(BoardError::from);
-    // Twice over the same lines: who reads the file knows from its beginning what it must hold.
+    // The lines are read twice, because the header comes first and names their checksum.
     loop {
         let page = read(events).await?;
         page.iter().for_each(|entry| digest.update(line(entry)));
@@ -156,7 +148,7 @@ pub fn read_export(mut input: impl BufRead) -> Result<(ExportHeader, Vec<Event>)
         digest.update(&text);
         let line = std::str::from_utf8(&text).unwrap_or_default();
         let event = decode(line).map_err(|source| {
-            // One that was cut off in the middle of a line is told as that.
+            // A file that was cut off within a line is incomplete.
             let is_cut = !text.ends_with(b"\n");
             let line = events.len() as u64 + 2;
             let found = events.len() as u64;
@@ -195,11 +187,11 @@ fn header(line: &[u8]) -> Result<ExportHeader, ExportError> {
 pub enum Moment {
     /// After this event.
     Version(Version),
-    /// At this time: after all that had happened by then.
+    /// At this time: after everything that had happened by then.
     Time(Time),
 }
 
-/// What a team was at a moment. Changes nothing, not even a snapshot. A moment behind the end of the log is its end.
+/// The state of a team at a moment. Changes nothing, not even a snapshot. A moment after the end of the log is its end.
 pub async fn replay(store: &dyn Store, team: TeamId, until: Moment) -> BoardResult<State> {
     let mut state = State::default();
     loop {
@@ -219,7 +211,7 @@ pub async fn replay(store: &dyn Store, team: TeamId, until: Moment) -> BoardResu
             }
         }
         take_in(&mut state, &page)?;
-        // What left the board then is not on it.
+        // Tasks that had left the board by then are not on it.
         let n_departed = state.tasks().all_departed().len();
         state.forget_departed(n_departed);
         if is_last || page.len() < n_read {

@@ -1,4 +1,4 @@
-//! Commands that people have run when something happens in a team. They may veto a few things; they never stop a team.
+//! Hooks: people's commands that run when something happens in a team. They may veto a few things; they never stop a team.
 
 mod config;
 mod context;
@@ -24,17 +24,17 @@ use self::{
     verdict::{HookJudgement, judge, judge_late},
 };
 
-/// What hooks run in and with.
+/// The environment of hooks.
 pub struct HookOptions {
     /// The project's folder: hooks run in it.
     pub folder: PathBuf,
-    /// The environment of every hook; the values of what happened come on top.
+    /// The environment variables of every hook; the values of the occasion are added.
     pub environment: Vec<(OsString, OsString)>,
-    /// Whether hooks are what a person agreed to.
+    /// The person's agreement to the hooks.
     pub agreement: Agreement,
-    /// Where hooks run. Close it and wait for it before the end, so that asynchronous hooks come to theirs.
+    /// Runs the hooks. Close it and wait for it before the end, so that asynchronous hooks can finish.
     pub tracker: TaskTracker,
-    /// Where people see what is wrong with hooks; who has no room for it misses it.
+    /// Shows people what is wrong with hooks; a full queue drops it.
     pub warnings: mpsc::Sender<String>,
 }
 
@@ -46,7 +46,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// The hooks of a configuration. One that is switched off has none.
+    /// The hooks of a configuration; none if it is switched off.
     #[must_use]
     pub fn new(config: HooksConfig, options: HookOptions) -> Self {
         let hooks = if config.is_enabled { config.hooks } else { Vec::new() };
@@ -66,16 +66,15 @@ impl Hooks {
         Self { hooks: Vec::new(), options }
     }
 
-    /// Whether anything runs on this event. Where not, there is no need to gather a context.
+    /// Whether any hook runs on this event. If not, no context is needed.
     #[must_use]
     pub fn has(&self, event: HookEvent) -> bool {
         self.hooks.iter().any(|hook| hook.event == event)
     }
 
-    /// Runs all hooks for what happened, side by side, and waits for those that are not asynchronous.
+    /// Runs all hooks for an occasion in parallel, and waits for those that are not asynchronous.
     ///
-    /// Whatever a hook does, this ends: with a veto or without. If it is dropped, the hooks that it waits for are
-    /// killed.
+    /// Whatever a hook does, this ends, with a veto or without. If it is dropped, the hooks that it waits for are killed.
     pub async fn fire(&self, context: &HookContext) -> HookReport {
         let event = context.event();
         let hooks = self.matching(context);
@@ -99,12 +98,12 @@ impl Hooks {
         fired
     }
 
-    /// Tells people what is wrong with a hook. When they do not listen it is lost.
+    /// Shows people what is wrong with a hook; a full queue drops it.
     pub(crate) fn complain(&self, complaint: &Complaint) {
         drop(self.options.warnings.try_send(complaint.to_string()));
     }
 
-    /// The hooks that are meant by this, in the order of the configuration; what says the same runs once.
+    /// The hooks for an occasion, in the order of the configuration; duplicates run once.
     fn matching(&self, context: &HookContext) -> Vec<Arc<Hook>> {
         let mut found: Vec<Arc<Hook>> = Vec::new();
         for hook in self.hooks.iter().filter(|hook| hook.is_meant(context)) {
@@ -134,7 +133,7 @@ impl Hooks {
             let HookJudgement { complaint, .. } =
                 judge_late(event, &hook, HookOutcome::of(outcome.await));
             if let Some(complaint) = complaint {
-                // A full queue has enough to say.
+                // A full queue drops it.
                 drop(warnings.try_send(complaint.to_string()));
             }
         });

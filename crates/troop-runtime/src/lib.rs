@@ -1,7 +1,7 @@
 //! Runs teams: the board, which is the only writer of a team's log in a process, and the lead, which runs its members.
 //!
-//! Read in this order: the [`Board`] of a team, the [`StoreSession`] of who works with it, and [`relay`] by way of a lead; then the
-//! [`Lead`] itself with what it runs, the git work behind [`Worktrees`], the [`Mirror`] of a team in files; then what stands alone.
+//! Read in this order: the [`Board`] of a team, the [`StoreSession`] that opens it, and [`relay`] through a lead; then the [`Lead`]
+//! itself with what it runs, the git work behind [`Worktrees`], the [`Mirror`] of a team in files; then the rest.
 
 mod answers;
 mod board;
@@ -57,11 +57,9 @@ pub use lead::{
 pub use mirror::{Layout, Mirror, MirrorError, MirrorNotice, MirrorOptions, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
 pub use relay::{LeadClient, relay};
-pub use session::{StoreSession, TeamSummary};
+pub use session::StoreSession;
+pub use troop_store::{BoxFuture, TeamEntry};
 pub use workspace::{
     FilePath, FileRecord, FileRequest, FileStat, Listing, MAX_FILE, MAX_FILES, Workspace,
     WorkspaceError, WorkspaceFiles,
 };
-
-/// A future that can be passed around.
-pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,4 +1,4 @@
-//! What a repository is made of: languages, frameworks, structure, signals; and which team would suit it.
+//! The profile of a repository: languages, frameworks, structure, signals, and a suggested team.
 //!
 //! Fast on a large one: the list of files comes from git, and at most [`MAX_SCANNED`] of them are read.
 
@@ -16,40 +16,36 @@ mod tests;
 
 /// How many files are read.
 const MAX_SCANNED: usize = 200;
-/// How many places of one signal are told.
+/// How many places of one signal are listed.
 const MAX_LOCATIONS: usize = 10;
 
-/// What a repository is made of.
+/// The profile of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Profile {
-    /// Where it is.
     pub path: String,
-    /// Whether git knows it.
+    /// Whether it is a git repository.
     pub git: bool,
     /// How many files it has.
     pub files: usize,
     /// How many of them were read.
     pub scanned: usize,
-    /// Languages, by their manifests.
+    /// Languages, recognised by their manifests.
     pub languages: Vec<Language>,
-    /// Frameworks, by what `package.json` depends on.
+    /// Frameworks, recognised by the dependencies in `package.json`.
     pub frameworks: Vec<String>,
-    /// What else there is.
     pub structure: Structure,
-    /// What somebody might look after.
     pub signals: Vec<Signal>,
-    /// Who would suit it.
+    /// The suggested team.
     pub team: Vec<Suggestion>,
-    /// What could not be found out, and why.
+    /// Problems that occurred on the way.
     pub notes: Vec<String>,
 }
 
 /// A language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Language {
-    /// Its name.
     pub name: &'static str,
-    /// The file that it is known by.
+    /// The file that it was recognised by.
     pub manifest: String,
 }
 
@@ -68,50 +64,43 @@ pub struct Structure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Little.
     Low,
-    /// Some.
     Medium,
-    /// Much.
     High,
 }
 
-/// Something that somebody might look after.
+/// Something that may need work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Signal {
-    /// What: `todo`, `missing-docs`, `missing-tests`.
+    /// `todo`, `missing-docs` or `missing-tests`.
     pub kind: &'static str,
-    /// How much it matters.
     pub severity: Severity,
     /// How often it was found.
     pub count: usize,
-    /// The same in words.
+    /// The signal in words.
     pub message: String,
-    /// Where, the first few.
+    /// The first few places.
     pub locations: Vec<Location>,
 }
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Location {
-    /// Which file.
     pub file: String,
-    /// Which line, from 1.
+    /// From 1.
     pub line: usize,
 }
 
-/// A member that would suit.
+/// A suggested member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Suggestion {
-    /// Its name.
     pub name: String,
-    /// What it should be good at.
     pub expertise: String,
     pub reason: String,
 }
 
-/// Looks at the repository in a folder, with what git finds in its environment. What cannot be read is told in the notes;
-/// there is always a profile.
+/// Profiles the repository in a folder; git gets this environment. There is always a profile: its notes name files that
+/// cannot be read.
 pub async fn profile(path: &Path, environment: &[(OsString, OsString)]) -> Profile {
     let files = list::files(path, environment).await;
     let root = path.to_owned();

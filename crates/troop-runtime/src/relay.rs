@@ -13,14 +13,14 @@ use crate::{CommandEffect, CommandRequest, find_lead};
 /// How long a lead may take to accept a conversation. One that was stopped, or hangs, must not hold up its callers.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Gives a command to the lead of the team whose own folder this is. None if nobody leads here, or the lead went away: then
-/// the caller gives the command to the board. If the lead did carry it out, the same operation has one effect.
+/// Gives a command to the lead of the team with this folder. None if no lead runs here, or the lead went away: then the
+/// caller gives the command to the board. If the lead did carry it out, the same operation has one effect.
 pub async fn relay(
     folder: &Path,
     request: &CommandRequest,
 ) -> Result<Option<CommandEffect>, ClientError> {
-    let session = Session { actor: request.actor.clone(), origin: request.origin.clone() };
-    let Some(lead) = LeadClient::connect(folder, &session, &TaskTracker::new()).await else {
+    let Some(lead) = LeadClient::connect(folder, &request.asker(), &TaskTracker::new()).await
+    else {
         return Ok(None);
     };
     let command = request.command.clone();
@@ -42,7 +42,7 @@ pub struct LeadClient {
 }
 
 impl LeadClient {
-    /// Begins a conversation. None if nobody leads here, or the lead does not answer.
+    /// Begins a conversation. None if no lead runs here, or it does not answer.
     pub async fn connect(folder: &Path, session: &Session, tracker: &TaskTracker) -> Option<Self> {
         let lead = find_lead(folder)?;
         let socket = lead.socket?;
@@ -55,7 +55,7 @@ impl LeadClient {
         Some(Self { client, process: lead.pid })
     }
 
-    /// Follows the log of the team by way of its lead, on a conversation of its own. None if nobody leads here, or does not
+    /// Follows the log of the team through its lead, on a separate conversation. None if no lead runs here, or it does not
     /// answer: then the board itself can be followed from the same version on.
     pub async fn subscribe(
         folder: &Path,

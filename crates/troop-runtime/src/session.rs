@@ -11,15 +11,6 @@ use uuid::Uuid;
 
 use crate::{Board, BoardError, BoardResult, Clock, Following, Signature};
 
-/// A team in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TeamSummary {
-    pub id: TeamId,
-    pub name: String,
-    /// Whether only its log is left.
-    pub is_retired: bool,
-}
-
 /// A store, and the one team of it that is active.
 #[derive(Debug)]
 pub struct StoreSession {
@@ -37,10 +28,8 @@ impl StoreSession {
     }
 
     /// The teams of the store, oldest first.
-    pub async fn teams(&self) -> BoardResult<Vec<TeamSummary>> {
-        let summary =
-            |it: TeamEntry| TeamSummary { id: it.id, name: it.name, is_retired: it.is_retired };
-        Ok(self.store.teams().await?.into_iter().map(summary).collect())
+    pub async fn teams(&self) -> BoardResult<Vec<TeamEntry>> {
+        Ok(self.store.teams().await?)
     }
 
     /// Creates a team and makes it the active one. Refused while another is active.
@@ -81,7 +70,7 @@ impl StoreSession {
         self.open_known(team).await
     }
 
-    /// Makes a team the active one that is known to exist.
+    /// Makes the team with this id the active one.
     pub async fn open_known(&mut self, team: TeamId) -> BoardResult<&Board> {
         self.check_free().await?;
         let store = Arc::clone(&self.store);
@@ -174,11 +163,11 @@ async fn import(
     Ok(id)
 }
 
-/// Nobody leads a copy, and none of its members runs, whatever the original says. These events follow the copied log.
+/// A copy has no lead, and none of its members runs, whatever the original says. These events follow the copied log.
 fn set_at_rest(state: &mut State, now: Time) -> BoardResult<Vec<Event>> {
     let running = state.members().filter(|it| it.is_running());
     let stopped = running.map(|it| {
-        // The log does not hold what the lead's agent had in mind.
+        // The log does not hold what the lead's agent was thinking.
         let is_open = it.role == Role::Lead && it.state == MemberState::Working;
         let cause = if is_open { StateCause::LeftOpen } else { StateCause::TeamStopped };
         let open = if is_open { format!("; {}", cause.in_words()) } else { String::new() };

@@ -21,8 +21,10 @@ use troop_model::{OperationId, TeamId, Version};
 
 use crate::StoreResult;
 
-/// The return type of [`Store`]'s methods, so that a store can be used behind `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The return type of [`Store`]'s methods, so that a store can be used behind `dyn`.
+pub type StoreFuture<'a, T> = BoxFuture<'a, StoreResult<T>>;
 
 /// How many bytes of its bell file a watch reads in a glance.
 const GLANCED: usize = 64;
@@ -118,7 +120,7 @@ impl AppendSlot {
 /// A backend's side of an [`AppendSlot`]. Dropping it gives the slot back without an append.
 pub trait SlotWriter: fmt::Debug + Send {
     /// Appends the batch, which starts where the missed entries ended, and gives the slot back.
-    fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>>;
+    fn append(self: Box<Self>, batch: Batch) -> StoreFuture<'static, Version>;
 }
 
 /// A state of the log, so that opening the log need not replay its history.
@@ -215,37 +217,32 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Makes a team and the beginning of its log in one step. `first` is decided on version zero.
     ///
     /// `Conflict` if a team that is not retired has the name. Repeating it with the same id and operation is harmless.
-    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>>;
+    fn create(&self, team: NewTeam, first: Batch) -> StoreFuture<'_, Version>;
 
     /// Lists the teams, retired ones too, oldest first.
-    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>>;
+    fn teams(&self) -> StoreFuture<'_, Vec<TeamEntry>>;
 
     /// Frees a team's name. Its log stays readable by its id.
-    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>>;
+    fn retire(&self, team: TeamId) -> StoreFuture<'_, ()>;
 
     /// Erases a team with everything it has. Erasing an unknown team is harmless.
-    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>>;
+    fn purge(&self, team: TeamId) -> StoreFuture<'_, ()>;
 
     /// Appends a batch if the log is at the version that it was decided on; durable when it returns.
     ///
     /// If the log has grown, and what follows `batch.after` is this very operation, it is `Done`: the first answer was
     /// lost. If it has grown otherwise, the caller is `Behind` and gets the append slot. A log that is shorter than
     /// `batch.after` is `Corrupt`: it has lost events that the caller saw.
-    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>>;
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended>;
 
     /// Reads up to `limit` entries that follow `after`, in order and without gaps.
-    fn read(
-        &self,
-        team: TeamId,
-        after: Version,
-        limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>>;
+    fn read(&self, team: TeamId, after: Version, limit: usize) -> StoreFuture<'_, Vec<Entry>>;
 
     /// Watches a team's log, whichever process makes it grow.
-    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>>;
+    fn watch(&self, team: TeamId) -> StoreFuture<'_, Watch>;
 
     /// Loads the newest snapshot, if there is one.
-    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>>;
+    fn load_snapshot(&self, team: TeamId) -> StoreFuture<'_, Option<Snapshot>>;
 
     /// Saves a snapshot together with the tasks that left the state since the one before, in one step.
     ///
@@ -255,21 +252,16 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         team: TeamId,
         snapshot: Snapshot,
         archived: Vec<Archived>,
-    ) -> BoxFuture<'_, StoreResult<()>>;
+    ) -> StoreFuture<'_, ()>;
 
     /// Reads one archived task.
-    fn read_archived(
-        &self,
-        team: TeamId,
-        number: u32,
-    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>>;
+    fn read_archived(&self, team: TeamId, number: u32) -> StoreFuture<'_, Option<Vec<u8>>>;
 
     /// Reads up to `limit` archived tasks with numbers below `below`, highest number first.
-    #[expect(clippy::type_complexity, reason = "a number and a body need no type")]
     fn list_archived(
         &self,
         team: TeamId,
         below: u32,
         limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>>;
+    ) -> StoreFuture<'_, Vec<(u32, Vec<u8>)>>;
 }

@@ -18,7 +18,7 @@ use troop_model::{TeamId, Version, lock};
 
 use self::{folder::TeamFolder, journal::FilesJournal, root::Root};
 use crate::{
-    Appended, Archived, Batch, BoxFuture, Entry, Missing, NewTeam, Snapshot, Store, StoreResult,
+    Appended, Archived, Batch, Entry, Missing, NewTeam, Snapshot, Store, StoreFuture, StoreResult,
     TeamEntry, Watch,
     bell::{Bells, Concerns, Ear},
     failure::{LINE_PATIENCE, waited_too_long},
@@ -85,20 +85,20 @@ impl FilesStore {
 }
 
 impl Store for FilesStore {
-    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>> {
+    fn create(&self, team: NewTeam, first: Batch) -> StoreFuture<'_, Version> {
         Box::pin(self.keep(move |root| root.create(&team, &first)))
     }
 
-    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>> {
+    fn teams(&self) -> StoreFuture<'_, Vec<TeamEntry>> {
         let root = Arc::clone(&self.root);
         Box::pin(self.reader.run(move |()| root.teams()))
     }
 
-    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+    fn retire(&self, team: TeamId) -> StoreFuture<'_, ()> {
         Box::pin(self.keep(move |root| root.retire(team)))
     }
 
-    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+    fn purge(&self, team: TeamId) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.keep(move |root| root.purge(team)).await?;
             lock(&self.writers).remove(&team);
@@ -106,20 +106,15 @@ impl Store for FilesStore {
         })
     }
 
-    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended> {
         Box::pin(async move { self.writer(team).append(team, batch).await })
     }
 
-    fn read(
-        &self,
-        team: TeamId,
-        after: Version,
-        limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>> {
+    fn read(&self, team: TeamId, after: Version, limit: usize) -> StoreFuture<'_, Vec<Entry>> {
         Box::pin(self.look(team, move |folder| folder.read(after, limit)))
     }
 
-    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>> {
+    fn watch(&self, team: TeamId) -> StoreFuture<'_, Watch> {
         Box::pin(async move {
             let folder = self.look(team, |folder| Ok(folder.path().to_owned())).await?;
             self.ear.listen(&folder, folder::HEAD, Concerns::Team(team));
@@ -127,7 +122,7 @@ impl Store for FilesStore {
         })
     }
 
-    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
+    fn load_snapshot(&self, team: TeamId) -> StoreFuture<'_, Option<Snapshot>> {
         Box::pin(self.look(team, snapshot::load))
     }
 
@@ -136,7 +131,7 @@ impl Store for FilesStore {
         team: TeamId,
         snapshot: Snapshot,
         archived: Vec<Archived>,
-    ) -> BoxFuture<'_, StoreResult<()>> {
+    ) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             let save = move |journal: &mut FilesJournal| {
                 snapshot::save(journal.folder()?, &snapshot, &archived)
@@ -145,11 +140,7 @@ impl Store for FilesStore {
         })
     }
 
-    fn read_archived(
-        &self,
-        team: TeamId,
-        number: u32,
-    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>> {
+    fn read_archived(&self, team: TeamId, number: u32) -> StoreFuture<'_, Option<Vec<u8>>> {
         Box::pin(self.look(team, move |folder| snapshot::read_archived(folder, number)))
     }
 
@@ -158,7 +149,7 @@ impl Store for FilesStore {
         team: TeamId,
         below: u32,
         limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>> {
+    ) -> StoreFuture<'_, Vec<(u32, Vec<u8>)>> {
         Box::pin(self.look(team, move |folder| snapshot::list_archived(folder, below, limit)))
     }
 }

@@ -21,7 +21,7 @@ mod url;
 
 pub use contract::{
     AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, Glance, NewTeam, SlotWriter, Snapshot,
-    Store, TeamEntry, Watch,
+    Store, StoreFuture, TeamEntry, Watch,
 };
 pub use error::{StoreError, StoreResult};
 pub use files::FilesStore;

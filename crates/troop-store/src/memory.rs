@@ -12,8 +12,8 @@ use tokio::{
 use troop_model::{OperationId, TeamId, Version, lock};
 
 use crate::{
-    AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, NewTeam, SlotWriter, Snapshot, Store,
-    StoreResult, TeamEntry, Watch,
+    AppendSlot, Appended, Archived, Batch, Entry, NewTeam, SlotWriter, Snapshot, Store,
+    StoreFuture, StoreResult, TeamEntry, Watch,
     bell::Bells,
     failure::{LINE_PATIENCE, id_taken, missed_ignored, name_taken, unknown_team, waited_too_long},
     hold::SlotHold,
@@ -117,15 +117,15 @@ impl MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>> {
+    fn create(&self, team: NewTeam, first: Batch) -> StoreFuture<'_, Version> {
         Box::pin(async move { self.create_now(team, &first) })
     }
 
-    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>> {
+    fn teams(&self) -> StoreFuture<'_, Vec<TeamEntry>> {
         Box::pin(async { Ok(lock(&self.shelf).iter().map(|team| team.entry.clone()).collect()) })
     }
 
-    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+    fn retire(&self, team: TeamId) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.with(team, |team| {
                 team.entry.is_retired = true;
@@ -134,14 +134,14 @@ impl Store for MemoryStore {
         })
     }
 
-    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+    fn purge(&self, team: TeamId) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             lock(&self.shelf).retain(|known| known.entry.id != team);
             Ok(())
         })
     }
 
-    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended> {
         Box::pin(async move {
             let guard = self.enter(team).await?;
             if let Some(end) = self.put(team, &batch)? {
@@ -153,20 +153,15 @@ impl Store for MemoryStore {
         })
     }
 
-    fn read(
-        &self,
-        team: TeamId,
-        after: Version,
-        limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>> {
+    fn read(&self, team: TeamId, after: Version, limit: usize) -> StoreFuture<'_, Vec<Entry>> {
         Box::pin(async move { self.with(team, |team| team.read(after, limit)) })
     }
 
-    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>> {
+    fn watch(&self, team: TeamId) -> StoreFuture<'_, Watch> {
         Box::pin(async move { self.with(team, |_| Ok(self.bells.watch(team))) })
     }
 
-    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
+    fn load_snapshot(&self, team: TeamId) -> StoreFuture<'_, Option<Snapshot>> {
         Box::pin(async move { self.with(team, |team| Ok(team.snapshot.clone())) })
     }
 
@@ -175,7 +170,7 @@ impl Store for MemoryStore {
         team: TeamId,
         snapshot: Snapshot,
         archived: Vec<Archived>,
-    ) -> BoxFuture<'_, StoreResult<()>> {
+    ) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.with(team, |team| {
                 if team.snapshot.as_ref().is_some_and(|stored| stored.version >= snapshot.version) {
@@ -193,11 +188,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn read_archived(
-        &self,
-        team: TeamId,
-        number: u32,
-    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>> {
+    fn read_archived(&self, team: TeamId, number: u32) -> StoreFuture<'_, Option<Vec<u8>>> {
         Box::pin(async move { self.with(team, |team| Ok(team.archive.get(&number).cloned())) })
     }
 
@@ -206,7 +197,7 @@ impl Store for MemoryStore {
         team: TeamId,
         below: u32,
         limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>> {
+    ) -> StoreFuture<'_, Vec<(u32, Vec<u8>)>> {
         Box::pin(async move {
             self.with(team, |team| {
                 let found = team.archive.range(..below).rev().take(limit);
@@ -224,7 +215,7 @@ struct MemorySlot {
 }
 
 impl SlotWriter for MemorySlot {
-    fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>> {
+    fn append(self: Box<Self>, batch: Batch) -> StoreFuture<'static, Version> {
         Box::pin(async move {
             let _guard = self.hold.take()?;
             let end = self.store.put(self.team, &batch)?;

@@ -17,7 +17,7 @@ pub use self::connect::PostgresUrl;
 pub(crate) use self::connect::without_password;
 use self::{connect::Server, listen::Listener, pool::Pool};
 use crate::{
-    Appended, Archived, Batch, BoxFuture, Entry, Missing, NewTeam, Snapshot, Store, StoreResult,
+    Appended, Archived, Batch, Entry, Missing, NewTeam, Snapshot, Store, StoreFuture, StoreResult,
     TeamEntry, Watch, bell::Bells,
 };
 
@@ -50,36 +50,31 @@ impl PostgresStore {
 }
 
 impl Store for PostgresStore {
-    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>> {
+    fn create(&self, team: NewTeam, first: Batch) -> StoreFuture<'_, Version> {
         Box::pin(async move { write::create(&self.writers, &team, &first).await })
     }
 
-    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>> {
+    fn teams(&self) -> StoreFuture<'_, Vec<TeamEntry>> {
         Box::pin(read::teams(&self.readers))
     }
 
-    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+    fn retire(&self, team: TeamId) -> StoreFuture<'_, ()> {
         Box::pin(write::retire(&self.writers, team))
     }
 
-    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+    fn purge(&self, team: TeamId) -> StoreFuture<'_, ()> {
         Box::pin(write::purge(&self.writers, team))
     }
 
-    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended> {
         Box::pin(write::append(&self.writers, &self.bells, team, batch))
     }
 
-    fn read(
-        &self,
-        team: TeamId,
-        after: Version,
-        limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>> {
+    fn read(&self, team: TeamId, after: Version, limit: usize) -> StoreFuture<'_, Vec<Entry>> {
         Box::pin(read::log(&self.readers, team, after, limit))
     }
 
-    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>> {
+    fn watch(&self, team: TeamId) -> StoreFuture<'_, Watch> {
         Box::pin(async move {
             read::require(&self.readers, team).await?;
             self.listener.ready().await;
@@ -87,7 +82,7 @@ impl Store for PostgresStore {
         })
     }
 
-    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
+    fn load_snapshot(&self, team: TeamId) -> StoreFuture<'_, Option<Snapshot>> {
         Box::pin(read::snapshot(&self.readers, team))
     }
 
@@ -96,17 +91,13 @@ impl Store for PostgresStore {
         team: TeamId,
         snapshot: Snapshot,
         archived: Vec<Archived>,
-    ) -> BoxFuture<'_, StoreResult<()>> {
+    ) -> StoreFuture<'_, ()> {
         Box::pin(
             async move { write::save_snapshot(&self.writers, team, &snapshot, &archived).await },
         )
     }
 
-    fn read_archived(
-        &self,
-        team: TeamId,
-        number: u32,
-    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>> {
+    fn read_archived(&self, team: TeamId, number: u32) -> StoreFuture<'_, Option<Vec<u8>>> {
         Box::pin(read::archived(&self.readers, team, number))
     }
 
@@ -115,7 +106,7 @@ impl Store for PostgresStore {
         team: TeamId,
         below: u32,
         limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>> {
+    ) -> StoreFuture<'_, Vec<(u32, Vec<u8>)>> {
         Box::pin(read::archive_list(&self.readers, team, 0..i64::from(below), limit))
     }
 }

@@ -16,7 +16,7 @@ use self::{
     open::{Database, Sight},
 };
 use crate::{
-    Appended, Archived, Batch, BoxFuture, Entry, Missing, NewTeam, Snapshot, Store, StoreResult,
+    Appended, Archived, Batch, Entry, Missing, NewTeam, Snapshot, Store, StoreFuture, StoreResult,
     TeamEntry, Watch,
     bell::{Bells, Concerns, Ear},
     worker::Worker,
@@ -88,36 +88,31 @@ impl ReadConnection {
 }
 
 impl Store for SqliteStore {
-    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>> {
+    fn create(&self, team: NewTeam, first: Batch) -> StoreFuture<'_, Version> {
         Box::pin(self.writer.change(move |journal| journal.create(&team, &first)))
     }
 
-    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>> {
+    fn teams(&self) -> StoreFuture<'_, Vec<TeamEntry>> {
         Box::pin(self.query(read::teams))
     }
 
-    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+    fn retire(&self, team: TeamId) -> StoreFuture<'_, ()> {
         Box::pin(self.writer.change(move |journal| journal.retire(team)))
     }
 
-    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+    fn purge(&self, team: TeamId) -> StoreFuture<'_, ()> {
         Box::pin(self.writer.change(move |journal| journal.purge(team)))
     }
 
-    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended> {
         Box::pin(self.writer.append(team, batch))
     }
 
-    fn read(
-        &self,
-        team: TeamId,
-        after: Version,
-        limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>> {
+    fn read(&self, team: TeamId, after: Version, limit: usize) -> StoreFuture<'_, Vec<Entry>> {
         Box::pin(self.query(move |connection, db| read::log(connection, db, team, after, limit)))
     }
 
-    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>> {
+    fn watch(&self, team: TeamId) -> StoreFuture<'_, Watch> {
         Box::pin(async move {
             self.query(move |connection, db| read::require(connection, db, team)).await?;
             let (folder, bell) = self.database.bell();
@@ -126,7 +121,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
+    fn load_snapshot(&self, team: TeamId) -> StoreFuture<'_, Option<Snapshot>> {
         Box::pin(self.query(move |connection, db| read::snapshot(connection, db, team)))
     }
 
@@ -135,17 +130,13 @@ impl Store for SqliteStore {
         team: TeamId,
         snapshot: Snapshot,
         archived: Vec<Archived>,
-    ) -> BoxFuture<'_, StoreResult<()>> {
+    ) -> StoreFuture<'_, ()> {
         Box::pin(
             self.writer.change(move |journal| journal.save_snapshot(team, &snapshot, &archived)),
         )
     }
 
-    fn read_archived(
-        &self,
-        team: TeamId,
-        number: u32,
-    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>> {
+    fn read_archived(&self, team: TeamId, number: u32) -> StoreFuture<'_, Option<Vec<u8>>> {
         Box::pin(self.query(move |connection, db| read::archived(connection, db, team, number)))
     }
 
@@ -154,7 +145,7 @@ impl Store for SqliteStore {
         team: TeamId,
         below: u32,
         limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>> {
+    ) -> StoreFuture<'_, Vec<(u32, Vec<u8>)>> {
         Box::pin(
             self.query(move |connection, db| {
                 read::archive_list(connection, db, team, below, limit)

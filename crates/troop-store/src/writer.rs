@@ -14,7 +14,7 @@ use tokio::{
 use troop_model::{TeamId, Version};
 
 use crate::{
-    AppendSlot, Appended, Batch, BoxFuture, Entry, SlotWriter, StoreResult,
+    AppendSlot, Appended, Batch, Entry, SlotWriter, StoreFuture, StoreResult,
     failure::{LINE_PATIENCE, missed_ignored, repeat, slot_taken_back, waited_too_long},
     worker::{Thread, opened, thread_died},
 };
@@ -222,7 +222,7 @@ struct Decision {
 struct ThreadSlot(SyncSender<Decision>);
 
 impl SlotWriter for ThreadSlot {
-    fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>> {
+    fn append(self: Box<Self>, batch: Batch) -> StoreFuture<'static, Version> {
         Box::pin(async move {
             let (reply, answer) = oneshot::channel();
             self.0.send(Decision { batch, reply }).map_err(|_| slot_taken_back())?;

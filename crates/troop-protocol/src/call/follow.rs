@@ -1,7 +1,6 @@
 //! Subscriptions: calls after which notifications come, until the subscription is cancelled or the conversation ends.
 //!
-//! A subscriber that reads slowly slows its own subscription down and nobody else's: what it has not read waits in the store
-//! and on the disk, not in memory.
+//! A slow subscriber slows down only its own subscription: unread news wait in the store and on the disk, not in memory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

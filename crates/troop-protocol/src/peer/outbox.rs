@@ -1,7 +1,7 @@
 //! Lines that wait to be written, and the task that writes them.
 //!
-//! A sender writes directly if nothing waits, so that a message costs no task switch. What the stream does not take goes to
-//! the buffer, and one task writes the buffer in large pieces.
+//! A sender writes directly if nothing waits, so that a message costs no task switch. Bytes that the stream does not take go
+//! to the buffer, and one task writes the buffer in large pieces.
 
 use std::{
     io, mem,

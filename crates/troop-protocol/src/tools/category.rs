@@ -6,7 +6,7 @@ use troop_model::{Permissions, Role, TeamStatus};
 
 use super::Seat;
 
-/// What kind of thing a tool does.
+/// The kind of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Category {
     /// Teams, members, tasks and messages: everything that a coordinating lead needs.

@@ -42,7 +42,7 @@ pub(super) struct ToolTeam {
     pub(super) name: String,
     pub(super) status: TeamStatus,
     pub(super) members: Vec<Member>,
-    /// Who leads it, if anybody does.
+    /// The lead lease, if a lead runs it.
     #[serde(default)]
     lead_lease: Option<IgnoredAny>,
 }

@@ -35,14 +35,14 @@ impl End {
     pub(crate) async fn said(&mut self) -> Notification {
         match self.next().await {
             Incoming::Notification(said) => said,
-            other => panic!("this is no notification: {other:?}"),
+            other => panic!("this is not a notification: {other:?}"),
         }
     }
 
     pub(crate) async fn asked(&mut self) -> IncomingRequest {
         match self.next().await {
             Incoming::Request(request) => request,
-            other => panic!("this is no request: {other:?}"),
+            other => panic!("this is not a request: {other:?}"),
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use serde_json::value::RawValue;
 use smol_str::SmolStr;
-use troop_model::{Asker, FileQuestion, OperationId, TaskRef};
-use troop_protocol::{Failure, FileCall, Session, content_bytes};
-use uuid::Uuid;
+use troop_model::{FileQuestion, OperationId, TaskRef};
+use troop_protocol::{Change, Failure, FileCall, Session, content_bytes};
 
-use super::{Answers, failure, to_json};
+use super::{Answers, signed, to_json};
 use crate::{
     CommandRequest,
     workspace::{FileRecord, FileRequest, WorkspaceError},
@@ -38,7 +37,7 @@ impl Answers {
         }
     }
 
-    /// Tells the board what was done.
+    /// Records on the board what was done.
     async fn note(
         &self,
         session: Session,
@@ -46,18 +45,15 @@ impl Answers {
         operation: Option<OperationId>,
     ) -> Result<Box<RawValue>, Failure> {
         let FileRecord { changed, command } = noted.map_err(|error| Failure::from(&error))?;
-        let Session { actor, origin } = session;
-        let operation = operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
-        let request = CommandRequest { operation, actor, origin, command, fence: self.fence };
-        self.board.submit(request).await.map_err(|error| failure(&error))?;
+        let request = signed(session, Change { command, operation });
+        self.board.submit(CommandRequest { fence: self.fence, ..request }).await?;
         to_json(&changed)
     }
 }
 
 fn about(session: &Session, chat: Option<String>, task: Option<TaskRef>) -> FileRequest {
     let question = FileQuestion { chat: chat.map(SmolStr::from), task };
-    let asker = Asker { actor: session.actor.clone(), origin: session.origin.clone() };
-    FileRequest { asker, question }
+    FileRequest { asker: session.clone(), question }
 }
 
 fn answered<T: serde::Serialize>(

@@ -1,5 +1,5 @@
-//! What this machine knows about a team's lead and the log does not: when a lead is killed or stopped, nobody is left to
-//! write down what became of it and its teammates until another lead does.
+//! What this machine knows about a team's lead and the log does not: a lead that is killed or stopped cannot record what
+//! became of it and its teammates. The next lead does.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::lead::{dead_sessions, find_lead};
 /// The processes that lead a team from this machine, or led it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeadPresence {
-    /// The sessions that led it and died without saying so.
+    /// The sessions that led it and died without recording it.
     dead: Vec<Uuid>,
     running: Option<RunningLead>,
 }
@@ -34,7 +34,7 @@ impl LeadPresence {
         Self { dead, running }
     }
 
-    /// The process that leads the team, if it was stopped, by Ctrl-Z or a signal, and hears nothing.
+    /// The process that leads the team, if it was suspended, by Ctrl-Z or a signal.
     #[must_use]
     pub fn stopped_process(&self) -> Option<u32> {
         self.running.filter(|lead| lead.is_stopped).map(|lead| lead.process)
@@ -59,7 +59,7 @@ impl LeadPresence {
                 member.state_cause = Some(StateCause::LeadEnded);
                 member.pid = None;
             } else if let Some(process) = stopped.filter(|_| member.role == Role::Lead) {
-                // The state in the log is from before it was stopped.
+                // The state in the log is from before it was suspended.
                 member.state_reason = Some(format!("stopped: `kill -CONT {process}`"));
                 member.state_cause = None;
             }
@@ -68,7 +68,7 @@ impl LeadPresence {
         state.members().map(as_it_is).collect()
     }
 
-    /// The same, with what those wait for that wait for a person's word.
+    /// The same. The reason of a member that waits for a person says what it waits for.
     #[must_use]
     pub fn waiting_members(&self, state: &State) -> Vec<Member> {
         let mut members = self.members(state);
@@ -82,16 +82,16 @@ impl LeadPresence {
         members
     }
 
-    /// The right to lead the team, if somebody makes use of it.
+    /// The lead lease, if a lead uses it.
     #[must_use]
     pub fn lease<'a>(&self, team: &'a Team, now: Time) -> Option<&'a LeadLease> {
-        // A lead that was stopped does not renew its lease, and leads all the same.
+        // A suspended lead does not renew its lease, but still leads.
         let is_held = |lease: &&LeadLease| lease.is_held(now) || self.running.is_some();
         let lease = team.lead_lease.as_ref().filter(is_held);
         lease.filter(|lease| !self.dead.contains(&lease.session))
     }
 
-    /// What the team is, in one word.
+    /// The state of the team, in one word.
     #[must_use]
     pub fn standing(&self, state: &State, now: Time) -> TeamStanding {
         match state.team() {

@@ -1,18 +1,18 @@
-//! Queries: what can be looked at without changing anything.
+//! Queries: calls that change nothing.
 
 use std::io;
 
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    ActorKind, Asker, DelegationView, LEAD_ALIASES, MessageView, Party, Role, State, TaskRef,
-    TaskView, TeamView, team_md,
+    ActorKind, DelegationView, LEAD_ALIASES, MessageView, Party, Role, State, TaskRef, TaskView,
+    TeamView, team_md,
 };
 use troop_protocol::{
     ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, NeedList, Query,
     Session, TaskList,
 };
 
-use super::{Answers, LeadPresence, TranscriptReader, failure, to_json};
+use super::{Answers, LeadPresence, TranscriptReader, to_json};
 use crate::TaskPage;
 
 impl Answers {
@@ -24,17 +24,13 @@ impl Answers {
         match query {
             Query::Task { task } => self.task(task).await,
             Query::Tasks { status, page } => {
-                let page = self.board.list(status, session.origin, page as usize).await;
-                self.tasks(page.map_err(|error| failure(&error))?).await
+                self.tasks(self.board.list(status, session.origin, page as usize).await?).await
             }
             Query::Search { text, page } => {
-                let page = self.board.search(&text, session.origin, page as usize).await;
-                self.tasks(page.map_err(|error| failure(&error))?).await
+                self.tasks(self.board.search(&text, session.origin, page as usize).await?).await
             }
             Query::Next {} => {
-                let next =
-                    self.board.next(Asker { actor: session.actor, origin: session.origin }).await;
-                let next = next.map_err(|error| failure(&error))?;
+                let next = self.board.next(session).await?;
                 self.look(move |state| to_raw_value(&TaskView::brief(state, &next))).await
             }
             Query::Members {} => self.members().await,
@@ -42,9 +38,7 @@ impl Answers {
             Query::Context {} => self.context(session).await,
             Query::Messages { all } => self.messages(session, all).await,
             Query::Team {} => self.team().await,
-            Query::Teams { all } => {
-                to_json(&self.teams(all).await.map_err(|error| failure(&error))?)
-            }
+            Query::Teams { all } => to_json(&self.teams(all).await?),
             Query::Needs {} => self.needs().await,
             Query::Transcript { member, from, cursor, limit } => {
                 let reader = self.transcript(member).await?;
@@ -57,7 +51,7 @@ impl Answers {
     }
 
     async fn task(&self, task: TaskRef) -> Result<Box<RawValue>, Failure> {
-        let task = self.board.task(task).await.map_err(|error| failure(&error))?;
+        let task = self.board.task(task).await?;
         self.look(move |state| to_raw_value(&TaskView::full(state, &task))).await
     }
 
@@ -89,11 +83,11 @@ impl Answers {
         .await
     }
 
-    /// The transcript of a member, also of one that is gone and has left one.
+    /// The transcript of a member, or of a former member that left one.
     pub(super) async fn transcript(&self, member: String) -> Result<TranscriptReader, Failure> {
         let text = member.clone();
         let find = move |state: &State| state.find_member(&text).map(|it| it.name.clone());
-        let found = self.board.look(find).await.map_err(|error| failure(&error))?;
+        let found = self.board.look(find).await?;
         match (found, member.parse()) {
             (Ok(name), _) => Ok(TranscriptReader::new(&self.folder, &name)),
             (Err(refusal), Ok(name)) => {
@@ -106,7 +100,7 @@ impl Answers {
 
     async fn context(&self, session: Session) -> Result<Box<RawValue>, Failure> {
         let is_member = session.actor.kind == ActorKind::Agent;
-        // People see what their lead knows.
+        // People see the lead's context.
         let reader = if is_member { session.actor.name } else { LEAD_ALIASES[0].into() };
         self.look(move |state| to_raw_value(&ContextText { team_md: team_md(state, &reader) }))
             .await
@@ -134,7 +128,7 @@ impl Answers {
         let now = self.board.now();
         self.look(move |state| {
             let team = state.team().map(|team| TeamView {
-                // A lead that was killed left its lease behind, and does nothing for anybody.
+                // A killed lead leaves its lease behind.
                 lead_lease: presence.lease(team, now).cloned(),
                 members: presence.members(state),
                 ..TeamView::new(state, team)
@@ -148,7 +142,7 @@ impl Answers {
         &self,
         look: impl FnOnce(&State) -> serde_json::Result<Box<RawValue>> + Send + 'static,
     ) -> Result<Box<RawValue>, Failure> {
-        let looked = self.board.look(look).await.map_err(|error| failure(&error))?;
+        let looked = self.board.look(look).await?;
         looked.map_err(|error| Failure::new(FailureKind::Bug, &error))
     }
 }
@@ -160,7 +154,7 @@ fn delegations(state: &State) -> serde_json::Result<Box<RawValue>> {
     to_raw_value(&DelegationList { delegations })
 }
 
-/// A transcript that cannot be read, or a cursor that is none.
+/// A transcript that cannot be read, or an invalid cursor.
 pub(super) fn unreadable(error: &io::Error) -> Failure {
     let is_invalid = error.kind() == io::ErrorKind::InvalidInput;
     let kind = if is_invalid { FailureKind::Invalid } else { FailureKind::Unavailable };

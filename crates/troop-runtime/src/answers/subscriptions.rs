@@ -1,4 +1,4 @@
-//! The subscriptions of one conversation: each is a task that sends what comes, at the pace of whoever reads it.
+//! The subscriptions of one conversation: each is a task that sends at the pace of its reader.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ enum FollowFeed {
     Transcript(TranscriptFeed),
 }
 
-/// What a call about subscriptions leads to, once its answer is given.
+/// A subscription that starts once the answer to its call is sent.
 pub(crate) struct FollowStart {
     pub(crate) ticket: SubscriptionTicket,
     feed: Option<FollowFeed>,
@@ -44,7 +44,7 @@ impl Subscriptions {
         Self { answers, peer, tracker, open: BTreeMap::new(), n_opened: 0 }
     }
 
-    /// Takes a call about subscriptions. Its answer is to be given before [`Subscriptions::start`].
+    /// Takes a call about subscriptions. Send its answer before [`Subscriptions::start`].
     pub(crate) async fn take(&mut self, call: FollowCall) -> Result<FollowStart, Failure> {
         let feed = match call {
             FollowCall::Cancel { subscription } => {
@@ -73,7 +73,7 @@ impl Subscriptions {
         Ok(FollowStart { ticket, feed: Some(feed) })
     }
 
-    /// Sends what comes from now on.
+    /// Starts to send.
     pub(crate) fn start(&mut self, start: FollowStart) {
         let FollowStart { ticket: SubscriptionTicket { subscription }, feed } = start;
         let Some(feed) = feed else { return };
@@ -88,7 +88,7 @@ impl Subscriptions {
                         send_transcript(&peer, subscription, feed).await
                     }
                 };
-                // If the reader has gone, nobody needs to know.
+                // If the reader has gone, there is nothing to report.
                 drop(sent);
             };
             token.run_until_cancelled(send).await;
@@ -96,7 +96,7 @@ impl Subscriptions {
     }
 }
 
-/// Sends events until the log cannot be followed any more, and then where to resume.
+/// Sends events until the log cannot be followed any more; the last notification says where to resume.
 async fn send_events(
     peer: &Peer,
     subscription: u64,
@@ -107,7 +107,7 @@ async fn send_events(
             Ok(Some(event)) => {
                 let event = event.as_ref().clone();
                 let news = SubscriptionNews::Event(Box::new(EventNews { subscription, event }));
-                // Waits while the reader does not read: what comes meanwhile waits in the store.
+                // Waits while the reader does not read; later events wait in the store.
                 peer.notify(&news).await?;
             }
             Ok(None) => break "the team's log was closed".to_owned(),

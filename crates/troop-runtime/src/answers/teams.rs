@@ -1,4 +1,4 @@
-//! The teams of the store, and what they are.
+//! The teams of the store, and their states.
 
 use std::path::Path;
 

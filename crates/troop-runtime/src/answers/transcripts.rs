@@ -1,7 +1,7 @@
-//! What was seen of a member, read page by page from either end, and followed as it grows.
+//! Transcripts of members, read page by page from either end, and followed as they grow.
 //!
-//! A transcript that has grown too long begins anew, and the file before it is kept. A position names its file by the file's
-//! number on the disk, so that a reader goes on in the right one whatever happened meanwhile.
+//! A transcript that has grown too long is rotated: a new file begins, and the one before it is kept. A position names its
+//! file by inode, so that a reader continues in the right one.
 
 use std::{
     fs::File,
@@ -25,13 +25,13 @@ const MAX_ENTRIES: usize = 1_000;
 const MAX_BYTES: usize = 1024 * 1024;
 /// How much is read at a time from the end of a file.
 const CHUNK: u64 = 64 * 1024;
-/// How long nothing is heard of a folder before we look at it all the same: not every disk tells.
+/// How often we look at a folder without a notice: not every file system sends any.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// A position in a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TranscriptPosition {
-    /// The number of the file on the disk.
+    /// The inode of the file.
     file: u64,
     offset: u64,
 }
@@ -51,7 +51,7 @@ impl FromStr for TranscriptPosition {
             let file = u64::from_str_radix(file, 16).ok()?;
             Some(Self { file, offset: u64::from_str_radix(offset, 16).ok()? })
         };
-        let what = "this is no position in a transcript: use the `next` or the `end` of a page";
+        let what = "this is not a position in a transcript: use the `next` or the `end` of a page";
         parse().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, what))
     }
 }
@@ -72,7 +72,7 @@ struct TranscriptPart {
 }
 
 impl TranscriptReader {
-    /// For a member of the team whose own folder this is.
+    /// For a member of the team with this folder.
     #[must_use]
     pub fn new(folder: &Path, member: &MemberName) -> Self {
         let path = transcript_path(folder, member);
@@ -83,7 +83,7 @@ impl TranscriptReader {
     ///
     /// # Errors
     ///
-    /// If a file cannot be read, or the cursor is none. A transcript that does not exist has no entries.
+    /// If a file cannot be read, or the cursor is invalid. A transcript that does not exist has no entries.
     pub fn page(
         &self,
         from: TranscriptEdge,
@@ -105,10 +105,10 @@ impl TranscriptReader {
         self.path.exists() || self.former.exists()
     }
 
-    /// The files at hand, oldest first.
+    /// The files that exist, oldest first.
     fn parts(&self) -> io::Result<Vec<TranscriptPart>> {
         let mut parts = Vec::new();
-        // In this order, so that no file is missed if the transcript begins anew meanwhile: then both are the same one.
+        // In this order, so that no file is missed if the transcript is rotated meanwhile: then both are the same file.
         for path in [&self.path, &self.former] {
             match TranscriptPart::open(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -155,7 +155,7 @@ fn read_range(file: &mut File, begin: u64, end: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads on from a position. If its file is gone, from the oldest entry at hand.
+/// Reads forwards from a position. If its file is gone, from the oldest entry that exists.
 fn forwards(
     parts: &mut [TranscriptPart],
     cursor: Option<TranscriptPosition>,
@@ -175,7 +175,7 @@ fn forwards(
         while !is_full && reader.read_until(b'\n', &mut line)? > 0 {
             offset += line.len() as u64;
             n_bytes += line.len();
-            // A line that is no entry is somebody else's.
+            // A line that is not an entry was not written by troop.
             page.entries.extend(serde_json::from_slice::<TranscriptEntry>(&line));
             line.clear();
             is_full = page.entries.len() >= limit || n_bytes >= MAX_BYTES;
@@ -192,7 +192,7 @@ fn forwards(
     Ok(page)
 }
 
-/// Reads what is before a position, or before the end.
+/// Reads backwards from a position, or from the end.
 fn backwards(
     parts: &mut [TranscriptPart],
     cursor: Option<TranscriptPosition>,
@@ -256,7 +256,7 @@ pub struct TranscriptFeed {
     reader: TranscriptReader,
     at: Option<String>,
     changes: mpsc::Receiver<()>,
-    /// None if the system has no watch left to give: slower, but right.
+    /// None if the system has no watch left: then news come late, but they come.
     _watcher: Option<RecommendedWatcher>,
 }
 
@@ -273,7 +273,7 @@ impl TranscriptFeed {
     ///
     /// # Errors
     ///
-    /// If a file cannot be read, or the position is none.
+    /// If a file cannot be read, or the position is invalid.
     pub async fn next(&mut self) -> io::Result<TranscriptPage> {
         loop {
             let reader = self.reader.clone();
@@ -285,20 +285,20 @@ impl TranscriptFeed {
                 return Ok(page);
             }
             if page.next.is_none() {
-                // However that went: look again.
+                // Whether a notice came or not: look again.
                 drop(timeout(LOOK, self.changes.recv()).await);
             }
         }
     }
 }
 
-/// Tells when something in a folder changes.
+/// Sends a notice when something in a folder changes.
 fn watch(folder: &Path, tell: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
     std::fs::create_dir_all(folder).ok()?;
     let hear = move |event: notify::Result<notify::Event>| {
-        // Our own reading is no news.
+        // Our own reading is not a change.
         if event.is_ok_and(|event| !event.kind.is_access()) {
-            // If one waits already, that is enough.
+            // One waiting notice is enough.
             tell.try_send(()).unwrap_or_default();
         }
     };

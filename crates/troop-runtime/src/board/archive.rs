@@ -18,21 +18,21 @@ use crate::{BoardError, BoardResult};
 /// How many archived tasks are read at once.
 const READ_AT_ONCE: usize = 256;
 
-/// The number of a task, and the task itself if it is at hand.
+/// The number of a task, and the task itself if it is in memory.
 type FoundTask = Result<(TaskNumber, Option<Arc<Task>>), Refusal>;
 
 /// One page of a list.
 #[derive(Clone, Debug)]
 pub struct TaskPage {
-    /// The tasks on it.
+    /// The tasks on this page.
     pub tasks: Vec<Arc<Task>>,
-    /// Which page it is, counted from 1.
+    /// The number of this page, from 1.
     pub page: usize,
-    /// How many there are; at least 1.
+    /// How many pages there are; at least 1.
     pub pages: usize,
-    /// How many tasks there are on all of them.
+    /// How many tasks are on all pages.
     pub n_tasks: usize,
-    /// Where the log stood when it was looked at: all tasks of this version were counted.
+    /// The version of the log: all tasks of this version were counted.
     pub version: Version,
 }
 
@@ -48,20 +48,20 @@ impl Board {
         let find = async |task: TaskRef| {
             self.look(move |state| {
                 let number = state.resolve(&task)?;
-                Ok::<_, Refusal>((number, at_hand(state, number)))
+                Ok::<_, Refusal>((number, in_memory(state, number)))
             })
             .await
         };
         let mut found = find(task.clone()).await?;
         if found.is_err() {
-            // Others may have made it meanwhile. Look before refusing.
+            // Another process may have created it. Look before refusing.
             self.catch_up().await?;
             found = find(task.clone()).await?;
         }
         if let TaskRef::Id(text) = &task
             && let Some(prefix) = IdPrefix::new(text)
         {
-            // A whole id that is live is that one; the beginning of one may also be that of an archived task.
+            // A whole id of a live task is enough; a prefix may also belong to an archived task.
             let is_settled = match &found {
                 Ok(_) => prefix.is_whole(),
                 Err(refusal) => !matches!(refusal, Refusal::UnknownTask { .. }),
@@ -82,8 +82,7 @@ impl Board {
         }
     }
 
-    /// The only task, live or archived, whose id begins like this. Ids are not indexed in the archive, so this looks at
-    /// all of them.
+    /// The only task, live or archived, whose id has this prefix. Ids are not indexed in the archive, so this reads all of it.
     async fn anywhere_by_id(
         &self,
         text: &str,
@@ -102,7 +101,7 @@ impl Board {
         }
     }
 
-    /// A page of tasks: what is at work in the order of creation, what is over newest first.
+    /// A page of tasks: open tasks in the order of creation, finished ones newest first.
     pub async fn list(
         &self,
         filter: TaskFilter,
@@ -111,7 +110,7 @@ impl Board {
     ) -> BoardResult<TaskPage> {
         let page = page.max(1);
         if filter.includes_archived() {
-            // Where everything is meant, counting needs no look at each task.
+            // If all tasks are wanted, they are counted without reading each.
             let counts_all =
                 matches!(filter, TaskFilter::Finished | TaskFilter::All) && viewer.is_internal();
             let is_meant =
@@ -128,7 +127,7 @@ impl Board {
             }
             let on_page = meant.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
             TaskPage::new(
-                on_page.filter_map(|number| at_hand(state, *number)).collect(),
+                on_page.filter_map(|number| in_memory(state, *number)).collect(),
                 page,
                 meant.len(),
                 state.version(),
@@ -137,7 +136,7 @@ impl Board {
         .await
     }
 
-    /// A page of the tasks whose subject or description has all words of a text, newest first.
+    /// A page of the tasks whose subject or description contains all words of a text, newest first.
     pub async fn search(&self, text: &str, viewer: Origin, page: usize) -> BoardResult<TaskPage> {
         let search = Search::new(text);
         let is_meant =
@@ -159,7 +158,7 @@ impl Board {
                     .tasks()
                     .numbers()
                     .chain(state.tasks().all_departed().iter().map(|(number, _)| *number))
-                    .filter_map(|number| at_hand(state, number))
+                    .filter_map(|number| in_memory(state, number))
                     .filter(|task| meant_here(task))
                     .collect();
                 near.sort_unstable_by_key(|task| Reverse(task.number));
@@ -212,7 +211,7 @@ impl Board {
 /// Archived tasks, highest number first, read as they are needed.
 struct ArchivePages<'a> {
     board: &'a Board,
-    /// What was deleted but is still in the store.
+    /// Tasks that were deleted but are still in the store.
     erased: BTreeSet<u32>,
     below: u32,
     read: VecDeque<Arc<Task>>,
@@ -237,7 +236,7 @@ impl ArchivePages<'_> {
     }
 }
 
-/// The task with the highest number that has not been looked at, and whether it came from the archive.
+/// The unread task with the highest number, and whether it came from the archive.
 async fn newest(
     near: &mut Peekable<std::vec::IntoIter<Arc<Task>>>,
     far: &mut ArchivePages<'_>,
@@ -246,7 +245,7 @@ async fn newest(
         let near_number = near.peek().map(|task| task.number);
         let far_number = far.peek().await?;
         if far_number.is_some() && far_number == near_number {
-            // It is being archived just now; it is at hand already.
+            // It is being archived right now, and still in memory.
             far.read.pop_front();
             continue;
         }
@@ -259,7 +258,7 @@ async fn newest(
 }
 
 /// A task that is live, or on its way to the archive.
-fn at_hand(state: &State, number: TaskNumber) -> Option<Arc<Task>> {
+fn in_memory(state: &State, number: TaskNumber) -> Option<Arc<Task>> {
     state.tasks().shared(number).or_else(|| state.tasks().departed(number))
 }
 

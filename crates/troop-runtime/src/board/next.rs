@@ -1,4 +1,4 @@
-//! What would be done next.
+//! The next task.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::Board;
 use crate::BoardResult;
 
 impl Board {
-    /// The task that an actor would get if it claimed now; for a person, what anybody could get.
+    /// The task that an actor would get if it claimed now; for a person, the first that any member could get.
     pub async fn next(&self, asker: Asker) -> BoardResult<Arc<Task>> {
         let now = self.clock.now();
         Ok(self.look(move |state| next_for(state, asker, now)).await??)

@@ -1,4 +1,4 @@
-//! Bringing a team's state back: the newest snapshot, then what happened since.
+//! Loads a team's state: the newest snapshot, then the events since.
 
 use troop_model::{
     Command, Context, Event, NewTeamCommand, State, TeamId, Version, decide, decode, encode,
@@ -11,26 +11,24 @@ use crate::{BoardError, BoardResult, Clock};
 /// How many entries are read at once.
 pub(super) const READ_AT_ONCE: usize = 1_000;
 
-/// A state, and the version up to which a snapshot stands for it.
-#[derive(Debug)]
+/// A state, and the version of the snapshot that it was loaded from.
+#[derive(Debug, Default)]
 pub(super) struct LoadedState {
     pub(super) state: State,
     pub(super) snapshot: Version,
 }
 
 pub(super) async fn load(store: &dyn Store, team: TeamId) -> BoardResult<LoadedState> {
-    // A snapshot is a cache: one that is damaged, or that this program cannot read, is as good as none.
+    // A snapshot is a cache: if it is damaged, or of another format, we do without it.
     let snapshot = match store.load_snapshot(team).await {
         Err(StoreError::Corrupt { .. }) => None,
         loaded => loaded?,
     };
-    let mut opened = match snapshot {
-        Some(snapshot) => match State::from_snapshot(snapshot.state) {
-            Ok(state) => LoadedState { state, snapshot: snapshot.version },
-            Err(_) => LoadedState { state: State::default(), snapshot: Version::ZERO },
-        },
-        None => LoadedState { state: State::default(), snapshot: Version::ZERO },
-    };
+    let loaded = snapshot.and_then(|snapshot| {
+        let state = State::from_snapshot(snapshot.state).ok()?;
+        Some(LoadedState { state, snapshot: snapshot.version })
+    });
+    let mut opened = loaded.unwrap_or_default();
     loop {
         let entries = store.read(team, opened.state.version(), READ_AT_ONCE).await?;
         let is_last = entries.len() < READ_AT_ONCE;
@@ -41,7 +39,7 @@ pub(super) async fn load(store: &dyn Store, team: TeamId) -> BoardResult<LoadedS
     }
 }
 
-/// Takes entries into account and gives them back as events.
+/// Applies entries and returns them as events.
 pub(crate) fn replay(state: &mut State, entries: &[Entry]) -> BoardResult<Vec<Event>> {
     let events = entries.iter().map(event).collect::<BoardResult<Vec<_>>>()?;
     state.begin();
@@ -59,7 +57,7 @@ pub(crate) fn event(entry: &Entry) -> BoardResult<Event> {
     Ok(event)
 }
 
-/// Decides and stores the beginning of a team. The same request again is one effect.
+/// Decides and stores the beginning of a team. A repeated request has one effect.
 pub(super) async fn create(
     store: &dyn Store,
     clock: &Clock,

@@ -1,4 +1,4 @@
-//! Saving snapshots aside, so that opening a team need not replay its log.
+//! Saves snapshots in the background, so that opening a team need not replay its log.
 
 use std::sync::Arc;
 
@@ -10,24 +10,24 @@ use tokio_util::task::TaskTracker;
 use troop_model::{State, Task, TaskNumber, TeamId, Version};
 use troop_store::{Archived, Snapshot, Store};
 
-/// How many events a snapshot may be behind before a new one is worth its price.
+/// How many events a snapshot may be behind before a new one is worth its cost.
 const MIN_TAIL: u64 = 256;
-/// How much longer than it took to save a snapshot none is saved: commands come first where they come in floods.
+/// How long to rest after saving a snapshot, as a multiple of the time that it took: in a flood, commands come first.
 const REST: u32 = 20;
 
-/// One board's snapshots. They are a convenience: the log has everything.
+/// One board's snapshots. They are only a cache: the log has everything.
 pub(super) struct Snapshots {
     team: TeamId,
     store: Arc<dyn Store>,
     tracker: TaskTracker,
-    /// Up to where one is known to be saved.
+    /// The version of the last snapshot that was saved.
     saved: Version,
-    /// Up to where one was tried, so that a store that saves none is not asked all the time.
+    /// The version of the last one that was tried, so that a failing store is not asked all the time.
     tried: Version,
     saving: Option<oneshot::Receiver<SavedSnapshot>>,
-    /// When the last one was begun.
+    /// When saving the last one began.
     begun: Instant,
-    /// Until when the next one has time, unless that is over.
+    /// The end of the current rest.
     rest: Option<Instant>,
 }
 
@@ -50,7 +50,7 @@ impl Snapshots {
 
     /// Begins to save a snapshot if it is time to, without keeping commands waiting.
     pub(super) fn save_if_due(&mut self, state: &State) {
-        // The larger the state, the longer a snapshot of it must last. Tasks that left are written once in any case.
+        // The larger the state, the longer its snapshot must last. Departed tasks are written once in any case.
         let tasks = state.tasks();
         let price = tasks.len() as u64;
         let is_due = state.version().0.saturating_sub(self.tried.0) >= MIN_TAIL.max(price);
@@ -70,14 +70,14 @@ impl Snapshots {
         self.tracker.spawn(async move {
             let Ok(archived) = archived.await else { return };
             if store.save_snapshot(team, snapshot, archived).await.is_ok() {
-                // The board may be gone; then nobody need know.
+                // The board may be gone.
                 drop(done.send(saved));
             }
         });
         self.saving = Some(saving);
     }
 
-    /// Waits until the next snapshot can be saved, and gives how many departed tasks are archived with the last one.
+    /// Waits until the next snapshot can be saved; returns how many departed tasks were archived with the last one.
     pub(super) async fn settled(&mut self) -> usize {
         if let Some(rest) = self.rest {
             sleep_until(rest).await;
@@ -88,14 +88,14 @@ impl Snapshots {
         let saved = saving.await;
         self.saving = None;
         self.rest = Some(Instant::now() + self.begun.elapsed() * REST);
-        // What was not saved is tried again with the next snapshot.
+        // If it failed, the next snapshot tries again.
         saved.map_or(0, |saved| {
             self.saved = saved.version;
             saved.n_departed
         })
     }
 
-    /// Leaves a fresh snapshot behind, so that the next one who opens the team need not replay much.
+    /// Leaves a fresh snapshot behind, so that the next process that opens the team need not replay much.
     pub(super) async fn close(mut self, mut state: State) {
         if self.saving.is_some() {
             let n_departed = self.settled().await;

@@ -37,7 +37,7 @@ impl Subscription {
         Self { store, team, after, news, backlog: VecDeque::new(), is_behind: true }
     }
 
-    /// Where the follower is.
+    /// The version of the last event that was taken.
     #[must_use]
     pub fn version(&self) -> Version {
         self.after
@@ -65,7 +65,7 @@ impl Subscription {
         }
     }
 
-    /// The next event if it is at hand.
+    /// The next event if it is in memory.
     pub fn ready(&mut self) -> Option<Arc<Event>> {
         while self.backlog.is_empty() && !self.is_behind {
             match self.news.try_recv() {
@@ -82,7 +82,7 @@ impl Subscription {
         Some(event)
     }
 
-    /// The next event if there is one now.
+    /// The next event if one is stored.
     pub async fn next_stored(&mut self) -> BoardResult<Option<Arc<Event>>> {
         if self.backlog.is_empty() {
             self.refill().await?;
@@ -99,7 +99,7 @@ impl Subscription {
         for entry in &entries {
             match event(entry) {
                 Ok(event) => self.backlog.push_back(Arc::new(event)),
-                // First what comes before it.
+                // First the events before it.
                 Err(_) if !self.backlog.is_empty() => return Ok(()),
                 Err(error) => return Err(error),
             }

@@ -30,13 +30,13 @@ pub(super) struct BoardWriter {
     snapshots: Snapshots,
     events: broadcast::Sender<BoardNews>,
     watch: Option<Watch>,
-    /// What was seen of the log before it was last read to its end.
+    /// The fingerprint of the log from before it was last read to its end.
     glance: Option<Glance>,
 }
 
 /// A command that has been decided but not answered.
 enum Ruling {
-    /// It makes these facts, or none if things were so already.
+    /// It makes these facts, or none if nothing had to change.
     Made(CommandEffect),
     Refused(BoardError),
     /// It happened before: these are its events' positions.
@@ -71,7 +71,7 @@ impl BoardWriter {
                 }
                 () = changed(&mut self.watch) => {
                     if self.read_on().await.is_err() {
-                        // It is looked for again with the next change. Subscribers that look themselves learn why.
+                        // The next change tries again. Subscribers that read the log themselves learn why.
                         drop(self.events.send(None));
                     }
                 }
@@ -128,12 +128,12 @@ impl BoardWriter {
         }
     }
 
-    /// Decides commands until what they make is in the log. On a failure the state is what it was.
+    /// Decides commands until their events are in the log. On a failure the state is as before.
     async fn settle(&mut self, requests: &[CommandRequest]) -> BoardResult<Vec<Ruling>> {
         let (mut verdicts, mut batch) = self.decide_all(requests);
         if batch.bodies.is_empty() {
-            // An append would notice what others wrote. Where there is none, look before refusing, and before
-            // saying that things are so already.
+            // An append would notice what others wrote. Without one, look before refusing and before answering that nothing
+            // had to change.
             self.catch_up().await?;
             (verdicts, batch) = self.decide_all(requests);
         }
@@ -141,21 +141,21 @@ impl BoardWriter {
         while !batch.bodies.is_empty() {
             let appended = match self.store.append(self.team, batch.clone()).await {
                 Ok(Appended::Done(_)) => Ok(()),
-                Ok(Appended::Behind(mut turn)) => {
+                Ok(Appended::Behind(mut slot)) => {
                     self.state.rollback();
-                    self.take_in(&turn.take_missed())?;
-                    // Nobody else can write while the turn is held, so what is decided now stays right.
+                    self.take_in(&slot.take_missed())?;
+                    // Nobody else can write while we hold the slot, so this decision stands.
                     (verdicts, batch) = self.decide_all(requests);
                     if batch.bodies.is_empty() {
                         break;
                     }
-                    turn.append(batch.clone()).await.map(drop)
+                    slot.append(batch.clone()).await.map(drop)
                 }
                 Err(error) => Err(error),
             };
             match (appended, repeats.next()) {
                 (Ok(()), _) => break,
-                // It may have happened. The same operation again is one effect, so repeating is safe.
+                // It may have happened. A repeated operation has one effect, so repeating is safe.
                 (Err(error), Some(pause)) if error.is_worth_repeating() => {
                     tokio::time::sleep(*pause).await;
                 }
@@ -168,12 +168,12 @@ impl BoardWriter {
         Ok(verdicts)
     }
 
-    /// Decides commands one after another, each on what those before it made, and gives what is to be appended.
+    /// Decides commands one after another, each on the effects of those before it; returns the batch to append.
     fn decide_all(&mut self, requests: &[CommandRequest]) -> (Vec<Ruling>, Batch) {
         self.state.begin();
         let after = self.state.version();
-        // Time in a log never runs backwards, so a clock that is behind takes no lease early. One that is ahead may;
-        // the holder is refused then, so that nothing is done twice.
+        // Time in a log never runs backwards, so a slow clock ends no lease early. A fast one may; its holder is refused
+        // then, so that nothing is done twice.
         let clock = self.clock.now();
         let now = clock.max(self.state.latest());
         let mut bodies = Vec::with_capacity(requests.len());
@@ -215,7 +215,7 @@ impl BoardWriter {
         }
     }
 
-    /// The answer to a command that was given before.
+    /// The answer to a repeated command.
     async fn recall(&self, span: Span) -> BoardResult<CommandEffect> {
         let n_events = span.n_events as usize;
         let entries = self.store.read(self.team, span.after, n_events).await?;
@@ -223,15 +223,15 @@ impl BoardWriter {
         Ok(CommandEffect { version: span.after.plus(n_events), events: events.into() })
     }
 
-    /// Takes in what was answered as done to other processes. Where a glance tells that there is nothing, nothing is read.
+    /// Takes in acknowledged appends of other processes. Reads nothing if a glance shows that there are none.
     async fn catch_up(&mut self) -> BoardResult<()> {
         let glance = self.watch.as_ref().and_then(Watch::glance);
         if glance.is_some() && glance == self.glance { Ok(()) } else { self.read_on().await }
     }
 
-    /// Takes in what other processes wrote.
+    /// Takes in all appends of other processes.
     async fn read_on(&mut self) -> BoardResult<()> {
-        // What is written while this reads may be missed, and then looks different the next time.
+        // An append during this read may be missed, but then the next glance differs.
         let glance = self.watch.as_ref().and_then(Watch::glance);
         loop {
             let entries = self.store.read(self.team, self.state.version(), READ_AT_ONCE).await?;

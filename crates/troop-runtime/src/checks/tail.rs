@@ -1,4 +1,4 @@
-//! What a check prints: its lines as they come, not too many, and the end of it.
+//! The output of a check: its first lines as they come, and its end.
 
 use std::io;
 
@@ -14,7 +14,7 @@ const MAX_LINES: u32 = 1_000;
 const MAX_LINE: usize = 1_000;
 const CHUNK: usize = 8 * 1024;
 
-/// The end of what a check printed.
+/// The end of a check's output.
 pub(super) struct OutputTail {
     end: troop_process::Tail,
     shown: Option<ShownOutput>,
@@ -27,7 +27,7 @@ impl OutputTail {
         Self { end: troop_process::Tail::of(4 * MAX_TAIL), shown }
     }
 
-    /// Takes what comes, to the end. Nothing is lost when it is not waited for any more.
+    /// Reads to the end. Cancel safe: nothing is lost.
     pub(super) async fn listen(&mut self, pipe: &Receiver) {
         let mut buffer = vec![0; CHUNK];
         while pipe.readable().await.is_ok() {
@@ -46,7 +46,7 @@ impl OutputTail {
         }
     }
 
-    /// The end as text; what is no text in it is replaced.
+    /// The end as text; invalid UTF-8 is replaced.
     pub(super) fn into_text(mut self) -> String {
         if let Some(ShownOutput { show, lines, n_lines }) = &mut self.shown {
             lines.finish(|line| show_line(show, n_lines, line));
@@ -57,7 +57,7 @@ impl OutputTail {
     }
 }
 
-/// What people see of it.
+/// The lines that people see.
 struct ShownOutput {
     show: LineSink,
     lines: Lines,

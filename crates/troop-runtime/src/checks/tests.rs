@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{CheckDemand, Checks, complaint};
 use crate::{Agreement, Clock};
 
-/// Checks as a team without odd wishes has them.
+/// Checks with default options.
 pub(crate) fn checks(commands: &[&str]) -> Checks {
     Checks {
         commands: commands.iter().map(|it| (*it).to_owned()).collect(),
@@ -31,7 +31,7 @@ fn ended(evidence: &[Evidence]) -> Vec<(i32, &str)> {
 }
 
 #[tokio::test]
-async fn checks_run_in_the_folder_up_to_the_first_that_is_not_content() {
+async fn checks_run_in_the_folder_until_one_fails() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("here"), "").unwrap();
     let checks = checks(&["ls; echo to stderr >&2", "echo bad; exit 3", "echo never"]);
@@ -43,7 +43,7 @@ async fn checks_run_in_the_folder_up_to_the_first_that_is_not_content() {
 }
 
 #[tokio::test]
-async fn a_check_that_hangs_is_killed_with_all_that_it_started() {
+async fn a_hanging_check_is_killed_with_everything_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let mut checks = checks(&["echo begun; setsid sleep 600 & sleep 600 & echo $! > pid; wait"]);
     checks.timeout = Duration::from_millis(300);
@@ -51,7 +51,7 @@ async fn a_check_that_hangs_is_killed_with_all_that_it_started() {
     let says = "begun\n[killed, because it took longer than 0s]";
     assert_eq!(ended(&evidence), [(124, says)]);
     let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
-    // Who is killed is gone soon after, not at once.
+    // A killed process is gone soon, not at once.
     troop_testkit::wait_until_gone(&pid).await;
     all_gone(&checks).await;
 }
@@ -59,7 +59,7 @@ async fn a_check_that_hangs_is_killed_with_all_that_it_started() {
 async fn all_gone(checks: &Checks) {
     let mark = troop_process::Mark { session: checks.session, run: None };
     let are_gone = async || mark.processes().is_empty().then_some(());
-    troop_testkit::wait_for("all that it started is gone", are_gone).await;
+    troop_testkit::wait_for("everything that it started is gone", are_gone).await;
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn a_check_that_leaves_something_running_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn of_a_flood_the_end_is_kept_and_the_beginning_is_shown() {
+async fn of_a_flood_of_output_the_end_is_kept_and_the_beginning_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let shown = Arc::new(Mutex::new(Vec::new()));
     let mut checks = checks(&["seq 200000; printf 'no newline'; kill -9 $$"]);
@@ -98,7 +98,7 @@ async fn a_check_that_cannot_be_run_says_so() {
 }
 
 #[tokio::test]
-async fn a_check_that_is_not_what_was_agreed_to_does_not_run() {
+async fn a_check_without_agreement_does_not_run() {
     let folder = tempfile::tempdir().unwrap();
     let agreement = Agreement::new(|command, _| match command {
         "touch b" => Err("`b.sh` is another".to_owned()),

@@ -1,4 +1,4 @@
-//! Files that are there already, and names that are taken.
+//! Existing files and taken names.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn names(folder: &std::path::Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_new_is_never_written_over_what_is_there() {
+fn a_new_file_never_replaces_an_existing_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.json");
     let (half, stamp) = write_beside(&path, b"theirs").unwrap();
@@ -30,7 +30,7 @@ fn what_is_new_is_never_written_over_what_is_there() {
 }
 
 #[test]
-fn nothing_that_was_set_aside_is_lost_to_what_is_next() {
+fn files_set_aside_never_replace_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.json");
     for text in ["first", "second", "third"] {

@@ -1,11 +1,11 @@
-//! Faults of the machine, told from others.
+//! Faults of the machine, and other errors.
 
 use std::io;
 
 use super::{FAULTS, is_of_machine, is_said_of_machine};
 
 #[test]
-fn what_the_system_says_of_a_fault_is_how_programs_pass_it_on() {
+fn programs_print_faults_as_the_system_words_them() {
     for (errno, text) in FAULTS {
         let error = io::Error::from(errno);
         assert!(error.to_string().starts_with(text), "{error}");
@@ -15,9 +15,9 @@ fn what_the_system_says_of_a_fault_is_how_programs_pass_it_on() {
 }
 
 #[test]
-fn what_somebody_is_to_blame_for_is_no_fault_of_the_machine() {
+fn other_errors_are_not_faults_of_the_machine() {
     let said = "No space left on device";
-    assert!(!is_of_machine(&io::Error::other(said)), "an error of our own is known by its number");
+    assert!(!is_of_machine(&io::Error::other(said)), "our own errors are known by their number");
     for kind in [io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied] {
         assert!(!is_of_machine(&kind.into()), "{kind}");
     }

@@ -1,5 +1,5 @@
-//! Reads hooks from a configuration, in both styles at once: `{"TaskCompleted": [{"hooks": […]}]}` as Claude Code has
-//! it, and the flat `{"enabled": true, "hooks": [{"event": "task-completed", …}]}`.
+//! Reads hooks from a configuration, in both styles at once: `{"TaskCompleted": [{"hooks": […]}]}` as in Claude
+//! Code, and the flat `{"enabled": true, "hooks": [{"event": "task-completed", …}]}`.
 
 use std::{fmt, time::Duration};
 
@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::{HookContext, HookEvent, filter::HookFilter};
 
-/// How long a hook may take when nobody says.
+/// How long a hook may take by default.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-/// The longest time that a hook may be given, in seconds: a day.
+/// The longest timeout, in seconds: a day.
 const MAX_TIMEOUT: f64 = 86_400.0;
 
 const GROUP_KEYS: [&str; 2] = ["matcher", "hooks"];
@@ -22,7 +22,6 @@ const FLAT_KEYS: [&str; 7] =
 pub struct HooksConfig {
     /// Whether they run.
     pub is_enabled: bool,
-    /// What runs, and on what.
     pub hooks: Vec<Hook>,
 }
 
@@ -30,18 +29,16 @@ pub struct HooksConfig {
 #[derive(Clone, Debug)]
 pub struct Hook {
     pub event: HookEvent,
-    /// What the shell is given.
+    /// The command for the shell.
     pub command: String,
-    /// What it is good for.
     pub description: Option<String>,
-    /// How long it may take.
     pub timeout: Duration,
-    /// Whether nobody waits for it.
+    /// Whether troop does not wait for it.
     pub is_async: bool,
     pub(super) filter: HookFilter,
 }
 
-/// Something in a configuration that is not understood. The entry that it is in is left out.
+/// A mistake in a configuration. The entry that has it is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// Where: `hooks.TaskCompleted[0].hooks[1].command`.
@@ -49,16 +46,15 @@ pub struct Mistake {
     pub kind: MistakeKind,
 }
 
-/// How something is not understood.
+/// The kind of a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MistakeKind {
     /// There is no event of this name.
     UnknownEvent(String),
-    /// There is no key of this name. It is passed over; the rest of the entry counts.
+    /// There is no key of this name. It is ignored; the rest of the entry counts.
     UnknownKey {
-        /// The name.
         key: String,
-        /// The names that there are.
+        /// The valid keys.
         known: &'static [&'static str],
     },
     /// It has the wrong form.
@@ -72,7 +68,7 @@ impl HooksConfig {
         Self { is_enabled: true, hooks: Vec::new() }
     }
 
-    /// Reads the value of the key `hooks`: what is understood, and what is not.
+    /// Reads the value of the key `hooks`; returns its hooks and its mistakes.
     #[must_use]
     pub fn read(value: &Value) -> (Self, Vec<Mistake>) {
         let mut reader = HookReader { config: Self::none(), mistakes: Vec::new() };
@@ -101,7 +97,7 @@ struct HookReader {
     mistakes: Vec<Mistake>,
 }
 
-/// An object with the place that it is at.
+/// An object, and its place in the configuration.
 struct HookFields<'a> {
     place: String,
     fields: &'a Map<String, Value>,
@@ -164,7 +160,7 @@ impl HookReader {
         });
     }
 
-    /// What both styles have in common.
+    /// The fields that both styles share.
     fn hook(&mut self, event: HookEvent, filter: HookFilter, entry: &HookFields<'_>) {
         let n_mistakes = self.mistakes.len();
         if entry.get("type").is_some_and(|kind| kind != "command") {
@@ -203,7 +199,7 @@ impl HookReader {
         }
     }
 
-    /// One glob, or an object of names to globs. None if it is not understood.
+    /// One glob, or an object of names to globs. None if it has a mistake.
     fn filter(&mut self, event: HookEvent, entry: &HookFields<'_>) -> Option<HookFilter> {
         let mut filter = HookFilter::default();
         let place = entry.at("filter");
@@ -264,7 +260,7 @@ impl HookReader {
         Some(HookFields { place: place.to_owned(), fields })
     }
 
-    /// A text that must be there.
+    /// A required text.
     fn text<'a>(&mut self, entry: &HookFields<'a>, key: &str) -> Option<&'a str> {
         match entry.get(key) {
             Some(Value::String(text)) if !text.trim().is_empty() => return Some(text),

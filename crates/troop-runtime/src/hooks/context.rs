@@ -1,4 +1,4 @@
-//! What a hook is told about what happened: as environment variables and as JSON.
+//! The context of a hook: what happened, as environment variables and as JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -7,30 +7,29 @@ use troop_model::{MemberName, TaskNumber, TeamName};
 
 use super::HookEvent;
 
-/// The longest value that a variable carries; what is cut off here is whole in the JSON. Systems limit a variable to
+/// The longest value of a variable; the JSON has the whole value. Systems limit a variable to
 /// 128 KiB, and all of them together.
 const MAX_VARIABLE: usize = 32 * 1024;
 
-/// What happened, and to whom.
+/// What happened, in which team.
 #[derive(Clone, Debug)]
 pub struct HookContext {
     pub team: TeamName,
-    /// In which session of its lead.
+    /// The lead's session.
     pub session: String,
     pub occasion: Occasion,
 }
 
-/// What happened, with all that belongs to it.
+/// What happened, with its details.
 #[derive(Clone, Debug)]
 pub enum Occasion {
-    /// A team was made.
+    /// A team was created.
     TeamCreated,
     /// A teammate's process started.
     TeammateSpawned {
         teammate: MemberName,
         /// The name of its agent definition.
         agent: String,
-        /// Its process id.
         pid: u32,
     },
     /// A teammate has nothing to do.
@@ -38,44 +37,30 @@ pub enum Occasion {
     /// A task was put on the board.
     TaskCreated {
         task: HookTask,
-        /// Who did it, if it was a member.
+        /// The member that did it, if a member did.
         teammate: Option<MemberName>,
     },
     /// A task was given to its owner.
     TaskAssigned { task: HookTask },
     /// A task is about to be completed by its owner.
-    TaskCompleted {
-        task: HookTask,
-        /// What came of it.
-        result: String,
-    },
+    TaskCompleted { task: HookTask, result: String },
     /// A team has ended.
-    TeamShutdown {
-        /// How many members it had.
-        n_members: usize,
-        /// How many of its tasks are completed.
-        n_completed: usize,
-        /// How many tasks it had.
-        n_tasks: usize,
-    },
+    TeamShutdown { n_members: usize, n_completed: usize, n_tasks: usize },
 }
 
-/// What a hook is told about a task.
+/// A task, as hooks see it.
 #[derive(Clone, Debug)]
 pub struct HookTask {
-    /// Its number.
     pub number: TaskNumber,
-    /// What is to be done, in one line.
     pub subject: String,
-    /// What is to be done.
     pub description: String,
-    /// Who holds it, or for whom it is reserved.
+    /// The member that holds it, or that it is reserved for.
     pub owner: Option<MemberName>,
-    /// Where it is worked on, if that is not the project's folder.
+    /// The folder in which it is worked on, if that is not the project's.
     pub folder: Option<PathBuf>,
 }
 
-/// One value: what it is called, what it is as text and what it is in JSON.
+/// One value, as text and as JSON.
 #[derive(Debug)]
 struct HookValue {
     name: &'static str,
@@ -84,7 +69,7 @@ struct HookValue {
 }
 
 impl HookContext {
-    /// The event that this is.
+    /// The event of the occasion.
     #[must_use]
     pub fn event(&self) -> HookEvent {
         match &self.occasion {
@@ -98,7 +83,7 @@ impl HookContext {
         }
     }
 
-    /// The value of that name, if there is one.
+    /// The value with this name, if there is one.
     pub(super) fn value(&self, name: &str) -> Option<String> {
         self.values().into_iter().find(|value| value.name == name).map(|value| value.text)
     }
@@ -115,7 +100,7 @@ impl HookContext {
         variables
     }
 
-    /// The values as the JSON that Claude Code gives its hooks: a task's id is its bare number there.
+    /// The values as JSON in Claude Code's form: a task's id is its bare number.
     pub(super) fn json(&self, folder: &Path) -> Value {
         let mut fields = Map::new();
         fields.insert("session_id".to_owned(), json!(self.session));
@@ -203,7 +188,7 @@ fn snake(name: &str) -> String {
     snake
 }
 
-/// A text as a variable can carry it: not too long, and without the character that ends it.
+/// A text that fits into a variable: not too long, and without NUL.
 fn as_variable(mut text: String) -> String {
     text.truncate(text.floor_char_boundary(MAX_VARIABLE));
     text.retain(|c| c != '\0');

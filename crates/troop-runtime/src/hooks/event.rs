@@ -1,11 +1,11 @@
-//! What hooks can be run on.
+//! The events that hooks run on.
 
 use std::fmt;
 
-/// Something that happens in a team and that hooks can be run on.
+/// An event of a team that hooks can run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookEvent {
-    /// A team was made.
+    /// A team was created.
     TeamCreated,
     /// A teammate's process started.
     TeammateSpawned,
@@ -22,7 +22,6 @@ pub enum HookEvent {
 }
 
 impl HookEvent {
-    /// All of them.
     pub const ALL: [Self; 7] = [
         Self::TeamCreated,
         Self::TeammateSpawned,
@@ -33,7 +32,7 @@ impl HookEvent {
         Self::TeamShutdown,
     ];
 
-    /// Both spellings, and the names of the values that come with it: the one table.
+    /// Both spellings, and the names of its values: the one table.
     const fn row(self) -> (&'static str, &'static str, &'static [&'static str]) {
         match self {
             Self::TeamCreated => ("TeamCreated", "team-created", &["teamName"]),
@@ -54,25 +53,25 @@ impl HookEvent {
         }
     }
 
-    /// `TaskCompleted`: as it stands in Claude style and in the JSON that a hook reads.
+    /// `TaskCompleted`: the spelling in Claude style and in the JSON for a hook.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// `task-completed`: as it stands in the flat style.
+    /// `task-completed`: the spelling in the flat style.
     #[must_use]
     pub const fn kebab(self) -> &'static str {
         self.row().1
     }
 
-    /// The names of the values that come with it.
+    /// The names of its values.
     #[must_use]
     pub const fn carries(self) -> &'static [&'static str] {
         self.row().2
     }
 
-    /// The event of that name, in either spelling.
+    /// The event with this name, in either spelling.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.name() == name || event.kebab() == name)

@@ -1,4 +1,4 @@
-//! Which occasions a hook is meant for.
+//! Filters: the occasions on which a hook runs.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::HookContext;
 
-/// What only stands in regular expressions; in a name it would never match.
+/// Parts of regular expressions, which no name contains.
 const NOT_A_GLOB: [&str; 7] = ["^", "$", "(", ")", "+", "\\", ".*"];
 
-/// Conditions that all must hold. Without any, every occasion is meant.
+/// Conditions that must all hold. Without any, the hook runs on every occasion.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HookFilter(Vec<HookCondition>);
 
 /// A value must match one of these globs.
 #[derive(Clone, Debug)]
 struct HookCondition {
-    /// Which value; none means whom it is about: the teammate, and where there is none in it, the team.
+    /// The value; none means the teammate, or the team if the event has no teammate.
     name: Option<&'static str>,
     pattern: String,
     globs: GlobSet,
 }
 
 impl HookFilter {
-    /// Adds a condition: globs with `|` between them. An empty one is none.
+    /// Adds a condition: globs with `|` between them. An empty one adds nothing.
     pub(super) fn add(&mut self, name: Option<&'static str>, pattern: &str) -> Result<(), String> {
         if matches!(pattern, "" | "*") {
             return Ok(());
@@ -39,7 +39,8 @@ impl HookFilter {
                 .map_err(|error| format!("`{glob}` is not a glob: {}", error.kind()))?;
             globs.add(glob);
         }
-        let globs = globs.build().map_err(|error| format!("it is too much: {}", error.kind()))?;
+        let globs =
+            globs.build().map_err(|error| format!("it is too complex: {}", error.kind()))?;
         self.0.push(HookCondition { name, pattern: pattern.to_owned(), globs });
         Ok(())
     }

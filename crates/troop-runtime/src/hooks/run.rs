@@ -1,4 +1,4 @@
-//! Runs one hook: a shell in the project's folder, fed and listened to, and ended when its time is up.
+//! Runs one hook: a shell in the project's folder, with its input and output, killed when its time is up.
 
 use std::{
     ffi::OsString,
@@ -24,11 +24,11 @@ use crate::Agreement;
 
 /// How much of each output is kept.
 const MAX_OUTPUT: usize = 64 * 1024;
-/// How much is read from a pipe after its process ended: all that fits into any pipe. Who still writes then was left
-/// behind by the hook and may write for ever.
+/// How much is read from a pipe after its process ended: all that fits into any pipe. A process that still writes then was
+/// left behind by the hook and may write for ever.
 const MAX_LEFT: usize = 1024 * 1024;
 
-/// What a hook is started with.
+/// The input of a hook.
 #[derive(Debug)]
 pub(super) struct HookCall {
     folder: PathBuf,
@@ -37,16 +37,16 @@ pub(super) struct HookCall {
     input: Vec<u8>,
 }
 
-/// How it went.
+/// How a hook ended.
 #[derive(Debug)]
 pub(super) enum HookOutcome {
-    /// It ran to its end, with this on its two outputs.
+    /// It ran to its end, with these outputs.
     Ended { status: ExitStatus, out: String, err: String },
     /// Its time was up.
     TimedOut,
     /// It could not be run.
     NotRun(io::Error),
-    /// There is a fault in troop.
+    /// A bug in troop.
     Fault(String),
 }
 
@@ -57,9 +57,9 @@ impl HookCall {
         let mut environment = options.environment.clone();
         // Hooks that were written for Claude Code find their scripts by it.
         environment.push(("CLAUDE_PROJECT_DIR".into(), folder.clone().into()));
-        // A hook runs for no member, also where the lead itself was started by one.
+        // A hook runs for no member, even if a member started the lead.
         environment.retain(|(name, _)| name != RUN);
-        // What a hook leaves behind is found by it.
+        // Processes that a hook leaves behind are found by it.
         environment.push(("TROOP_LEAD_SESSION".into(), context.session.clone().into()));
         let variables = context.variables().into_iter();
         environment.extend(variables.map(|(name, value)| (name.into(), value.into())));
@@ -74,7 +74,7 @@ impl HookOutcome {
     }
 }
 
-/// Runs a hook. If this is dropped, all that it started is killed.
+/// Runs a hook. If this is dropped, everything that it started is killed.
 pub(super) async fn run(hook: &Hook, call: &HookCall) -> HookOutcome {
     if let Err(error) = call.agreement.check(&hook.command, &call.folder) {
         return HookOutcome::NotRun(error);
@@ -96,7 +96,7 @@ pub(super) async fn run(hook: &Hook, call: &HookCall) -> HookOutcome {
     }
 }
 
-/// Feeds a child and listens to it until it ends. What it left running in the background is not waited for.
+/// Writes a child's input and reads its output until it ends. Its background processes are not waited for.
 async fn exchange(mut child: Child, input: &[u8]) -> io::Result<HookOutcome> {
     let group = Group::led_by(&child);
     let stdin = child.stdin.take();
@@ -109,7 +109,7 @@ async fn exchange(mut child: Child, input: &[u8]) -> io::Result<HookOutcome> {
     let mut err = OutputHead::default();
     let talk = async {
         let feed = async {
-            // A hook need not read what it is told.
+            // A hook need not read its input.
             drop(stdin.write_all(input).await);
             drop(stdin);
         };
@@ -136,7 +136,7 @@ impl OutputHead {
         self.0.extend(bytes.iter().take(room));
     }
 
-    /// Reads to the end, and keeps what there is room for.
+    /// Reads to the end, and keeps the beginning.
     async fn listen(&mut self, pipe: &mut (impl AsyncRead + Unpin)) {
         let mut buffer = vec![0; 8 * 1024];
         while let Ok(n_read @ 1..) = pipe.read(&mut buffer).await {
@@ -144,8 +144,8 @@ impl OutputHead {
         }
     }
 
-    /// Reads what is in the pipe at this moment: all that the ended process wrote, without a wait for others that
-    /// hold the pipe. The pipe is non-blocking already, as the runtime made it.
+    /// Reads what is in the pipe now: everything that the ended process wrote, without waiting for others that hold the
+    /// pipe. The runtime has made the pipe non-blocking.
     fn take_left(&mut self, pipe: &impl AsFd) {
         let mut buffer = vec![0; 8 * 1024];
         let mut n_left = 0;
@@ -157,7 +157,7 @@ impl OutputHead {
         }
     }
 
-    /// What was said, without the bytes that no text has.
+    /// The output as text, without NUL.
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.0).replace('\0', "").trim().to_owned()
     }

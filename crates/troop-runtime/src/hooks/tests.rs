@@ -1,4 +1,4 @@
-//! Hooks as they are written, and what they are told; without running any.
+//! The configuration and the context of hooks, without running any.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -55,7 +55,7 @@ fn mistakes(value: &Value) -> Vec<String> {
     HooksConfig::read(value).1.iter().map(ToString::to_string).collect()
 }
 
-/// Whether a flat hook with this filter is meant by an occasion.
+/// Whether a flat hook with this filter runs on an occasion.
 fn is_meant(filter: &Value, context: &HookContext) -> bool {
     let event = context.event().kebab();
     let config = read(&json!({"hooks": [{"event": event, "command": "true", "filter": filter}]}));
@@ -74,7 +74,7 @@ fn every_event_has_two_spellings() {
 }
 
 #[test]
-fn every_event_carries_what_its_table_says() {
+fn every_event_carries_the_values_of_its_table() {
     let occasions = occasions();
     let events: Vec<_> = occasions.iter().map(HookContext::event).collect();
     assert_eq!(events, HookEvent::ALL);
@@ -91,7 +91,7 @@ fn team_created_carries_the_team() {
 }
 
 #[test]
-fn teammate_spawned_carries_who_as_what_and_the_process() {
+fn teammate_spawned_carries_the_teammate_its_agent_and_its_process() {
     assert_eq!(
         variables(1),
         [
@@ -104,7 +104,7 @@ fn teammate_spawned_carries_who_as_what_and_the_process() {
 }
 
 #[test]
-fn teammate_idle_carries_who() {
+fn teammate_idle_carries_the_teammate() {
     assert_eq!(variables(2), ["HOOK_teamName=blue", "HOOK_teammateName=ann"]);
 }
 
@@ -160,7 +160,7 @@ fn every_value_is_a_variable_in_both_spellings() {
 }
 
 #[test]
-fn a_task_that_is_nobodys_has_no_owner_to_tell() {
+fn an_unowned_task_has_no_owner_variable() {
     let context = context(Occasion::TaskCreated { task: task(None), teammate: None });
     let names: Vec<_> = context.variables().into_iter().map(|(name, _)| name).collect();
     assert!(!names.contains(&"HOOK_teamTaskOwner".to_owned()), "{names:?}");
@@ -168,7 +168,7 @@ fn a_task_that_is_nobodys_has_no_owner_to_tell() {
 }
 
 #[test]
-fn the_json_is_what_claude_code_gives() {
+fn the_json_is_like_claude_codes() {
     assert_eq!(
         occasions()[5].json(Path::new("/project")),
         json!({
@@ -220,7 +220,7 @@ fn both_styles_are_read_from_one_object() {
 }
 
 #[test]
-fn a_part_of_a_second_is_a_timeout() {
+fn a_timeout_may_be_a_fraction_of_a_second() {
     let config = read(&json!({"hooks": [
         {"event": "task-completed", "command": "true", "timeout": 0.25},
     ]}));
@@ -302,7 +302,7 @@ fn an_entry_with_a_mistake_is_left_out_and_the_others_count() {
 }
 
 #[test]
-fn a_filter_is_of_globs_that_all_must_match() {
+fn all_globs_of_a_filter_must_match() {
     let completed = &occasions()[5];
     assert!(is_meant(&json!({"teammateName": "a*"}), completed));
     assert!(is_meant(&json!({"teammateName": "bob|ann"}), completed));
@@ -314,7 +314,7 @@ fn a_filter_is_of_globs_that_all_must_match() {
 }
 
 #[test]
-fn a_filter_of_one_glob_is_on_the_teammate_or_else_the_team() {
+fn a_single_glob_matches_the_teammate_or_else_the_team() {
     assert!(is_meant(&json!("a??"), &occasions()[2]));
     assert!(!is_meant(&json!("blue"), &occasions()[2]));
     assert!(is_meant(&json!("blue"), &occasions()[0]));

@@ -1,4 +1,4 @@
-//! What a hook's end means: go on, or not; and what there is to say about it.
+//! The verdict of a hook: continue or veto, and complaints about the hook itself.
 
 use std::{fmt, os::unix::process::ExitStatusExt as _};
 
@@ -7,45 +7,40 @@ use troop_model::preview;
 
 use super::{Hook, HookEvent, run::HookOutcome};
 
-/// The exit code that is a veto.
+/// The exit code for a veto.
 const VETO: i32 = 2;
-/// How much of a command or of what it said stands in a complaint.
+/// How much of a command or its output a complaint quotes.
 const MAX_QUOTE: usize = 200;
 
-/// Whether what a hook was told of may happen.
+/// Whether an occasion may happen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may.
     #[default]
     Continue,
-    /// It may not.
     Veto {
         /// Why, for the agent.
         feedback: String,
     },
 }
 
-/// What came of all hooks for one event.
+/// The result of all hooks for one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookReport {
     /// The first veto in the order of the configuration, if any.
     pub verdict: Verdict,
-    /// What went wrong with hooks, for the log. Nothing of it matters to the team.
+    /// What went wrong with hooks, for people. The team is not affected.
     pub complaints: Vec<Complaint>,
 }
 
-/// A hook that did not do its part.
+/// What is wrong with a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// On what it ran.
     pub event: HookEvent,
-    /// What ran.
     pub command: String,
-    /// What is wrong with it.
     pub what: String,
 }
 
-/// What one hook's end means.
+/// The result of one hook.
 #[derive(Debug, Default)]
 pub(super) struct HookJudgement {
     pub(super) verdict: Verdict,
@@ -84,7 +79,7 @@ pub(super) fn judge(event: HookEvent, hook: &Hook, outcome: HookOutcome) -> Hook
     }
 }
 
-/// Judges a hook that nobody waited for: its veto is only heard of.
+/// Judges an asynchronous hook: its veto is only a complaint.
 pub(super) fn judge_late(event: HookEvent, hook: &Hook, outcome: HookOutcome) -> HookJudgement {
     let judged = judge(event, hook, outcome);
     let Verdict::Veto { feedback } = judged.verdict else { return judged };
@@ -93,7 +88,7 @@ pub(super) fn judge_late(event: HookEvent, hook: &Hook, outcome: HookOutcome) ->
     HookJudgement { verdict: Verdict::Continue, complaint }
 }
 
-/// What a hook said, or what is wrong with it.
+/// The verdict of a hook, or what is wrong with it.
 fn read(hook: &Hook, outcome: HookOutcome) -> Result<Verdict, String> {
     let (status, out, err) = match outcome {
         HookOutcome::Ended { status, out, err } => (status, out, err),
@@ -112,7 +107,7 @@ fn read(hook: &Hook, outcome: HookOutcome) -> Result<Verdict, String> {
     }
 }
 
-/// Reads the output of a hook that went well. Only what begins like an object is meant as an answer.
+/// Reads the output of a hook that succeeded. Only an output that begins like an object is an answer.
 fn answer(out: &str, err: &str) -> Result<Verdict, String> {
     if !out.starts_with('{') {
         return Ok(Verdict::Continue);
@@ -132,7 +127,7 @@ fn answer(out: &str, err: &str) -> Result<Verdict, String> {
     Ok(veto([text("reason"), text("stopReason"), err.to_owned()]))
 }
 
-/// A veto for the first reason that says anything.
+/// A veto with the first reason that is not blank.
 fn veto(reasons: impl IntoIterator<Item = String>) -> Verdict {
     let feedback = reasons.into_iter().find(|reason| !reason.trim().is_empty());
     Verdict::Veto {

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::checks::tests::checks;
 
-/// A repository of somebody, and a team's folder beside it.
+/// A person's repository, and a team's folder beside it.
 struct Scene {
     folder: TempDir,
 }
@@ -68,7 +68,7 @@ impl Scene {
         write(&self.project(), file, text);
     }
 
-    /// What git says in the project.
+    /// Runs git in the project and returns its output.
     async fn git(&self, arguments: &[&str]) -> String {
         git(&self.project(), arguments).await
     }
@@ -87,7 +87,7 @@ impl Scene {
         Worktrees::open(self.options(&self.project())).await.unwrap()
     }
 
-    /// The team's folders and branches for a project that is elsewhere.
+    /// The team's folders and branches for a project at another path.
     async fn opened_at(&self, project: &Path) -> Worktrees {
         Worktrees::open(self.options(project)).await.unwrap().isolation.unwrap()
     }
@@ -96,7 +96,7 @@ impl Scene {
         self.opened().await.isolation.unwrap()
     }
 
-    /// A folder for a member that begins a task.
+    /// Begins a task for a member; returns its folder.
     async fn begin(
         &self,
         isolation: &Worktrees,
@@ -109,13 +109,13 @@ impl Scene {
         (work, place)
     }
 
-    /// A file as the team's branch has it.
+    /// A file on the team's branch.
     async fn in_team(&self, file: &str) -> String {
         self.git(&["show", &format!("troop/demo:{file}")]).await
     }
 }
 
-/// An environment in which nobody has told git anything.
+/// An environment without git settings.
 fn environment() -> Vec<(OsString, OsString)> {
     let path = std::env::var_os("PATH").unwrap();
     let mut environment: Vec<(OsString, OsString)> = vec![("PATH".into(), path)];

@@ -11,7 +11,7 @@ use troop_model::{
     Command, DelegationOutcome, DelegationStatus, MemberName, MessageKind, Origin, SYSTEM, State,
     TaskCommand, TaskNumber, Version,
 };
-use troop_protocol::{FromLead, MessageIn, Responder};
+use troop_protocol::{Failure, FromLead, MessageIn, Responder};
 use uuid::Uuid;
 
 use super::{
@@ -26,8 +26,7 @@ use super::{
     transcript::TranscriptLine,
 };
 use crate::{
-    BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder,
-    answers::{changed, failure},
+    BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder, answers::changed,
     workspace::Workspace,
 };
 
@@ -79,7 +78,7 @@ impl Office {
                     }
                     responder.answer(&answer)
                 }
-                Err(error) => responder.refuse(failure(&error)),
+                Err(error) => responder.refuse(Failure::from(&error)),
             };
             // The caller may have gone; then nobody needs this answer.
             drop(answered);

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::input::LeadInput;
 use crate::{
     Answers, Board,
-    answers::{Subscriptions, failure, signed},
+    answers::{Subscriptions, signed},
 };
 
 /// The longest path of a socket that every system supports.
@@ -163,7 +163,7 @@ async fn open(responder: Responder, host: &SocketHost) {
             drop(responder.answer(&opened));
         }
         Ok(None) => refuse(responder, Failure::new(FailureKind::NotFound, "no team")),
-        Err(error) => refuse(responder, failure(&error)),
+        Err(error) => refuse(responder, Failure::from(&error)),
     }
 }
 

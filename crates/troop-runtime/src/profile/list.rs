@@ -1,4 +1,4 @@
-//! Which files a repository has: what git says, or a walk where there is no git.
+//! The files of a repository: from git, or from a walk if there is no git.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -10,7 +10,7 @@ use ignore::WalkBuilder;
 
 use crate::git::Git;
 
-/// How many things are looked at where there is no git, and how deep.
+/// How many entries a walk reads, and how deep it goes.
 const MAX_WALKED: usize = 100_000;
 const MAX_DEPTH: usize = 20;
 
@@ -35,7 +35,7 @@ pub(super) async fn files(root: &Path, environment: &[(OsString, OsString)]) -> 
     }
 }
 
-/// What git tracks below the folder, in its order.
+/// The files that git tracks below the folder, in its order.
 async fn tracked(
     root: &Path,
     environment: &[(OsString, OsString)],
@@ -51,7 +51,7 @@ async fn tracked(
     Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
 }
 
-/// What lies in the folder, in the order of names, without what `.gitignore` leaves out.
+/// The files in the folder, in the order of names, without those that `.gitignore` excludes.
 fn walked(root: &Path) -> RepositoryFiles {
     let mut walk = WalkBuilder::new(root);
     walk.follow_links(false).require_git(false).max_depth(Some(MAX_DEPTH));

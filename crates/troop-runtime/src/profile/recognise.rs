@@ -1,4 +1,4 @@
-//! What names of files and what was found in them mean. Reads nothing.
+//! Interprets names of files and findings. Reads no file.
 
 use std::{
     ffi::OsStr,
@@ -7,7 +7,7 @@ use std::{
 
 use super::{Language, Severity, Signal, Structure, scan::Todos};
 
-/// Manifests and the languages that they are of, in the order in which they are told.
+/// Manifests and their languages, in the order in which languages are listed.
 const MANIFESTS: [(&str, &str); 9] = [
     ("package.json", "TypeScript"),
     ("tsconfig.json", "TypeScript"),
@@ -20,7 +20,7 @@ const MANIFESTS: [(&str, &str); 9] = [
     ("build.gradle", "Java"),
 ];
 
-/// Packages and the frameworks that they are.
+/// Packages and their frameworks.
 pub(super) const FRAMEWORKS: [(&str, &str); 11] = [
     ("react", "react"),
     ("vue", "vue"),
@@ -35,20 +35,20 @@ pub(super) const FRAMEWORKS: [(&str, &str); 11] = [
     ("jest", "jest"),
 ];
 
-/// What is read for signals.
+/// The extensions of files that are searched for signals.
 const SOURCES: [&str; 7] = ["ts", "tsx", "js", "jsx", "py", "rs", "go"];
-/// What other people wrote.
+/// Folders with foreign code.
 const FOREIGN: [&str; 4] = ["node_modules", "vendor", "third_party", "target"];
-/// How deep a manifest may lie: in the root, or in a package of it.
+/// How deep a manifest may be: in the root, or in one of its packages.
 const MANIFEST_DEPTH: usize = 3;
 /// How many `package.json` are read.
 const MAX_PACKAGES: usize = 10;
 
-/// Up to so many words are a little, and up to so many some.
+/// Up to this many words have low and medium severity.
 const FEW: usize = 5;
 const SOME: usize = 20;
 
-/// The manifests of a repository: files of such names that lie near the root, and are its own.
+/// The manifests of a repository: files near its root, outside foreign code.
 pub(super) fn manifests(paths: &[PathBuf]) -> Vec<PathBuf> {
     let is_manifest = |path: &&PathBuf| {
         let name = path.file_name();
@@ -61,7 +61,7 @@ pub(super) fn manifests(paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().filter(is_manifest).filter(is_own).cloned().collect()
 }
 
-/// The languages that manifests are of, each once, with the manifest that is nearest to the root.
+/// The languages of manifests, each once, with the manifest nearest to the root.
 pub(super) fn languages(manifests: &[PathBuf]) -> Vec<Language> {
     let mut languages: Vec<Language> = Vec::new();
     for (manifest, name) in MANIFESTS {
@@ -74,7 +74,7 @@ pub(super) fn languages(manifests: &[PathBuf]) -> Vec<Language> {
     languages
 }
 
-/// The manifests that say which frameworks there are.
+/// The manifests that name frameworks.
 pub(super) fn packages(manifests: &[PathBuf]) -> Vec<PathBuf> {
     named(manifests, "package.json").take(MAX_PACKAGES).cloned().collect()
 }
@@ -88,7 +88,7 @@ pub(super) fn is_source(path: &Path) -> bool {
     extension.is_some_and(|extension| SOURCES.contains(&extension))
 }
 
-/// What a repository has besides code, by what lies in its root.
+/// What a repository has besides code, judged by the folders in its root.
 pub(super) fn structure(root: &Path) -> Structure {
     let has = |name: &str| root.join(name).is_dir();
     Structure {

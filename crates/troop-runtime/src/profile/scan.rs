@@ -1,4 +1,4 @@
-//! What is in files. Each is read in part if it is long, and not at all if it is none of the repository's own.
+//! Reads files: only the beginning of long ones, and no links.
 
 use std::{
     collections::BTreeSet,
@@ -14,15 +14,15 @@ use super::{Location, MAX_LOCATIONS, recognise::FRAMEWORKS};
 
 /// How much of one file is read.
 const MAX_BYTES: u64 = 1024 * 1024;
-/// What has a zero in its beginning is no text.
+/// A file with a zero byte in its beginning is binary.
 const BEGINNING: usize = 8 * 1024;
 const WORDS: [&[u8]; 4] = [b"TODO", b"FIXME", b"HACK", b"XXX"];
 
-/// Words that say that something is still to be done.
+/// Words that mark unfinished work.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Todos {
     pub(super) count: usize,
-    /// How many files were looked into, and how many of them have such a word.
+    /// How many files were read, and how many of them have such a word.
     pub(super) n_files: usize,
     pub(super) n_with: usize,
     pub(super) locations: Vec<Location>,
@@ -31,7 +31,7 @@ pub(super) struct Todos {
 pub(super) fn todos<'a>(root: &Path, paths: impl Iterator<Item = &'a PathBuf>) -> Todos {
     let mut todos = Todos::default();
     for path in paths {
-        // One that is listed and cannot be read, because it is gone or a link, says nothing.
+        // A listed file may be gone, or a link.
         let Ok(bytes) = read(&root.join(path)) else { continue };
         todos.n_files += 1;
         let n_before = todos.count;
@@ -51,13 +51,13 @@ pub(super) fn todos<'a>(root: &Path, paths: impl Iterator<Item = &'a PathBuf>) -
     todos
 }
 
-/// How many of the words a line has. `TODOS` is none of them.
+/// How many of the words a line has. `TODOS` does not count.
 pub(super) fn n_words(line: &[u8]) -> usize {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     line.split(|byte| !is_part(byte)).filter(|word| WORDS.contains(word)).count()
 }
 
-/// The frameworks that packages depend on, and what is wrong with packages that cannot be read.
+/// The frameworks that packages depend on, and notes about packages that cannot be read.
 pub(super) fn frameworks(root: &Path, manifests: &[PathBuf]) -> (Vec<String>, Vec<String>) {
     let mut found = BTreeSet::new();
     let mut notes = Vec::new();
@@ -86,7 +86,7 @@ fn dependencies(package: &Value) -> impl Iterator<Item = String> {
     groups.flat_map(|group| group.keys().cloned())
 }
 
-/// The beginning of a file. A link is none, and a pipe keeps nobody waiting.
+/// The beginning of a file. Links are refused, and pipes do not block.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(CWD, path, flags, Mode::empty())?);

@@ -1,12 +1,12 @@
-//! Which team would suit a repository: by rules, so that the same repository always gets the same answer.
+//! Suggests a team for a repository: by rules, so that the same repository always gets the same answer.
 
 use super::{Language, Severity, Signal, Structure, Suggestion};
 
-/// As many as run at once in a new team.
+/// The number of members that run at once in a new team.
 const MAX_MEMBERS: usize = 5;
-/// How many languages get somebody of their own.
+/// How many languages get their own member.
 const MAX_LANGUAGES: usize = 2;
-/// Frameworks of what people see in a browser.
+/// Frameworks for user interfaces in a browser.
 const FRONTEND: [&str; 4] = ["react", "vue", "angular", "next"];
 
 pub(super) fn team(

@@ -36,7 +36,7 @@ fn write(folder: &Path, path: &str, text: &str) {
     fs::write(file, text).unwrap();
 }
 
-/// The same, and all of them tracked by git.
+/// The same, with all files tracked by git.
 async fn repository(files: &[(&str, &str)]) -> TempDir {
     let folder = folder(files);
     git(folder.path(), &["init", "--quiet"]);
@@ -53,7 +53,7 @@ fn names(profile: &Profile) -> Vec<&str> {
 }
 
 #[test]
-fn each_language_is_known_by_its_manifests_and_told_once() {
+fn each_language_is_recognised_by_its_manifests_and_listed_once() {
     let check = |files: &[&str], expected: &[&str]| {
         let paths: Vec<_> = files.iter().map(PathBuf::from).collect();
         let found: Vec<_> = languages(&manifests(&paths)).iter().map(|it| it.name).collect();
@@ -97,7 +97,7 @@ async fn frameworks_are_what_packages_depend_on() {
 }
 
 #[tokio::test]
-async fn a_package_that_makes_no_sense_is_a_note() {
+async fn a_malformed_package_is_noted() {
     for broken in ["{", "", "[1]", "\u{0}", r#"{"dependencies": 7}"#] {
         let folder = repository(&[("package.json", broken), ("Cargo.toml", "")]).await;
         let profile = profile_of(folder.path()).await;
@@ -110,7 +110,7 @@ async fn a_package_that_makes_no_sense_is_a_note() {
 }
 
 #[tokio::test]
-async fn structure_is_what_lies_in_the_root() {
+async fn structure_is_read_from_the_root() {
     let check = async |files: &[(&str, &str)], expected: (bool, bool, bool)| {
         let found = profile_of(folder(files).path()).await.structure;
         assert_eq!((found.docs, found.tests, found.ci), expected, "{files:?}");
@@ -145,7 +145,7 @@ fn words_count_and_parts_of_words_do_not() {
 }
 
 #[test]
-fn how_much_it_matters_goes_by_how_many_there_are() {
+fn severity_depends_on_the_count() {
     for (count, expected) in [
         (1, Severity::Low),
         (5, Severity::Low),
@@ -177,7 +177,7 @@ async fn the_todo_signal_counts_words_in_sources_and_says_where() {
 }
 
 #[tokio::test]
-async fn every_kind_of_source_is_looked_into_and_nothing_else() {
+async fn every_kind_of_source_is_searched_and_nothing_else() {
     let sources = ["ts", "tsx", "js", "jsx", "py", "rs", "go"].map(|kind| format!("a.{kind}"));
     let others = ["md", "txt", "java", "rsx", "json"].map(|kind| format!("b.{kind}"));
     let all = sources.iter().chain(&others).map(|name| (name.as_str(), "TODO"));
@@ -206,7 +206,7 @@ async fn missing_folders_are_signals_exactly_when_they_are_missing() {
 }
 
 #[tokio::test]
-async fn no_more_is_read_and_told_than_was_promised() {
+async fn reading_and_listing_stay_within_the_limits() {
     let files: Vec<_> = (0..300).map(|n| (format!("{n:03}.py"), "# TODO\n".to_owned())).collect();
     let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let profile = profile_of(repository(&files).await.path()).await;
@@ -217,7 +217,7 @@ async fn no_more_is_read_and_told_than_was_promised() {
 }
 
 #[tokio::test]
-async fn where_there_is_no_git_the_folder_is_walked() {
+async fn without_git_the_folder_is_walked() {
     let folder = folder(&[
         ("b.rs", "// TODO"),
         ("a.rs", "// XXX"),
@@ -235,7 +235,7 @@ async fn where_there_is_no_git_the_folder_is_walked() {
 }
 
 #[tokio::test]
-async fn whatever_lies_there_there_is_a_profile() {
+async fn any_folder_has_a_profile() {
     let outside = folder(&[("secret.rs", "// TODO secret")]);
     let folder = folder(&[("Cargo.toml", ""), ("huge.rs", &"// TODO\n".repeat(200_000))]);
     let root = folder.path();
@@ -253,14 +253,14 @@ async fn whatever_lies_there_there_is_a_profile() {
     fs::remove_file(root.join("gone.rs")).unwrap();
     let profile = profile_of(root).await;
     let todo = &profile.signals[0];
-    // A megabyte of the huge one, and one each of three others; nothing of the link, and nothing of what is no text.
+    // A megabyte of the huge file, and one word of each of three others; the link and the binary file do not count.
     assert_eq!(todo.count, 1024 * 1024 / 8 + 3);
     assert_eq!((profile.files, profile.scanned), (9, 5));
     assert!(serde_json::to_string(&profile).is_ok());
 }
 
 #[tokio::test]
-async fn a_repository_runs_nothing_when_it_is_looked_at() {
+async fn profiling_a_repository_runs_nothing_of_it() {
     let folder = repository(&[("a.rs", "")]).await;
     let config = folder.path().join(".git/config");
     let mut text = fs::read_to_string(&config).unwrap();
@@ -271,7 +271,7 @@ async fn a_repository_runs_nothing_when_it_is_looked_at() {
 }
 
 #[tokio::test]
-async fn the_team_suits_what_was_found_and_is_always_the_same() {
+async fn the_suggested_team_follows_the_findings_and_is_stable() {
     let todos = "// TODO\n".repeat(30);
     let files = [
         ("Cargo.toml", ""),

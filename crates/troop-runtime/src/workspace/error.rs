@@ -105,7 +105,7 @@ impl WorkspaceError {
             | Self::OverQuota { .. }
             | Self::TooMuch { .. } => FailureKind::Limit,
             Self::Unusable { .. } | Self::Io { .. } => FailureKind::Unavailable,
-            Self::Board(error) => crate::answers::failure(error).kind,
+            Self::Board(error) => Failure::from(error).kind,
         }
     }
 

@@ -15,7 +15,7 @@ use troop_model::WorkspaceFolder;
 
 use super::{FilePath, MAX_FILE, MAX_FILES, Workspace, WorkspaceError};
 
-/// A workspace in a folder of its own, and something outside that must stay as it is.
+/// A workspace in its own folder, and files outside that must stay unchanged.
 struct Stage {
     temp: TempDir,
     workspace: Workspace,
@@ -31,7 +31,7 @@ impl Stage {
         Self { temp, workspace, folder: WorkspaceFolder::default() }
     }
 
-    /// A path in the folder, for hands.
+    /// A path in the folder, for changes by hand.
     fn by_hand(&self, path: &str) -> PathBuf {
         self.workspace.path_of(&self.folder).join(path)
     }
@@ -64,7 +64,7 @@ impl Stage {
         (paths, listing.n_skipped)
     }
 
-    /// Nothing outside has changed.
+    /// Checks that nothing outside has changed.
     fn check_outside(&self) {
         let entries: Vec<_> = fs::read_dir(self.outside()).unwrap().collect();
         assert_eq!(entries.len(), 1, "{entries:?}");
@@ -100,7 +100,7 @@ fn files_are_written_read_listed_and_deleted() {
 }
 
 #[test]
-fn folders_are_made_on_demand_for_owner_and_group() {
+fn folders_are_created_on_demand_for_owner_and_group() {
     let stage = Stage::new();
     stage.write("notes/deep/plan.md", "one").unwrap();
     for folder in ["", "..", "../..", "notes", "notes/deep"] {
@@ -146,7 +146,7 @@ fn ten_megabytes_are_written_and_not_one_byte_more() {
     );
     assert!(error.hint().unwrap().to_string().contains("split it"));
     assert_eq!(stage.read("most").unwrap().len(), most.len(), "it is as it was");
-    // One that grew by hand is not read either.
+    // A file that grew by hand is not read either.
     fs::write(stage.by_hand("grown"), &more).unwrap();
     assert!(stage.read("grown").unwrap_err().contains("at most 10485760"));
 }
@@ -190,7 +190,7 @@ fn all_files_of_a_team_together_stay_within_the_quota() {
 }
 
 #[test]
-fn many_writers_at_once_do_not_pass_the_limits() {
+fn many_simultaneous_writers_stay_within_the_limits() {
     let stage = Arc::new(Stage::new());
     let start = Arc::new(Barrier::new(8));
     let writers: Vec<_> = (0..8)
@@ -261,7 +261,7 @@ fn writing_does_not_reach_a_file_through_another_of_its_names() {
 }
 
 #[test]
-fn pipes_folders_and_devices_are_no_files() {
+fn pipes_folders_and_devices_are_not_files() {
     let stage = Stage::new();
     stage.write("folder/a", "x").unwrap();
     mkfifoat(CWD, stage.by_hand("pipe"), Mode::from_raw_mode(0o600)).unwrap();
@@ -277,7 +277,7 @@ fn pipes_folders_and_devices_are_no_files() {
 }
 
 #[test]
-fn a_name_that_nobody_can_ask_for_is_counted_and_not_listed() {
+fn a_name_that_cannot_be_typed_is_counted_and_not_listed() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
     let stage = Stage::new();
     stage.write("a", "x").unwrap();
@@ -289,7 +289,7 @@ fn a_name_that_nobody_can_ask_for_is_counted_and_not_listed() {
 }
 
 #[test]
-fn what_a_killed_writer_left_behind_is_seen_by_nobody_and_goes() {
+fn leftovers_of_a_killed_writer_are_invisible_and_removed() {
     let stage = Stage::new();
     stage.write("a", "x").unwrap();
     let writing = stage.temp.path().join("team/workspace/.writing");

@@ -1,4 +1,4 @@
-//! One function answers a call, whoever asks.
+//! One function answers the calls of every surface.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::support::{LEAD, crew, name};
 
-/// A team that a process led, with a member at work.
+/// A team with a lead and a working member.
 struct Led {
     board: Board,
     folder: TempDir,
@@ -57,7 +57,7 @@ impl Led {
     }
 }
 
-/// Leaves the entry of a lead behind that nobody holds a lock on, as a killed lead does.
+/// Leaves an unlocked lead entry behind, as a killed lead does.
 fn leave_entry(folder: &Path, session: Uuid) {
     let entry = LeadEntry { session, pid: 1, socket: None, project: None, former: Vec::new() };
     let line = serde_json::to_string(&entry).unwrap() + "\n";
@@ -65,7 +65,7 @@ fn leave_entry(folder: &Path, session: Uuid) {
 }
 
 #[tokio::test]
-async fn after_a_lead_is_killed_every_surface_says_that_its_members_crashed() {
+async fn after_a_lead_is_killed_every_surface_shows_its_members_as_crashed() {
     let led = Led::new().await;
     for list in [Query::Members {}, Query::Team {}] {
         assert_eq!(led.state_of("bob", list).await["state"], "working");
@@ -85,7 +85,7 @@ async fn after_a_lead_is_killed_every_surface_says_that_its_members_crashed() {
 }
 
 #[tokio::test]
-async fn an_entry_of_an_earlier_lead_says_nothing_about_the_present_one() {
+async fn the_entry_of_an_earlier_lead_does_not_matter() {
     let led = Led::new().await;
     leave_entry(led.folder.path(), Uuid::now_v7());
     assert_eq!(led.state_of("bob", Query::Members {}).await["state"], "working");

@@ -1,4 +1,4 @@
-//! Finished tasks leave the live board, and are found all the same.
+//! Finished tasks leave the live board, and can still be found.
 
 use std::sync::{Arc, atomic::Ordering::SeqCst};
 
@@ -19,21 +19,21 @@ use crate::{
 };
 
 on_every_store! {
-    every_page_is_there_once,
+    every_task_is_on_one_page,
     archived_tasks_are_found_wherever_they_are,
     deleted_tasks_are_gone_wherever_they_were,
-    the_beginning_of_an_id_that_is_also_that_of_an_archived_task_is_ambiguous,
+    an_id_prefix_shared_with_an_archived_task_is_ambiguous,
 }
 
 /// How many finished tasks the boards here have. Rounds are small, so that they fit one queue.
 const N_FINISHED: u32 = Limits::SHIPPED.finished as u32 + 90;
 const N_ACTIVE: u32 = 40;
 
-/// How many events make a snapshot worth its price when a board is closed.
+/// How many events make a snapshot worth its cost when a board is closed.
 const LAST_SNAPSHOT: usize = 256;
 
-/// A board with more finished tasks than are live. Nothing is archived in the store, but a snapshot is on its way there, and
-/// has not come when all the rest has: on a machine with much to do that happens by itself.
+/// A board with more finished tasks than live ones. Nothing is archived in the store yet: a snapshot is being saved, and is
+/// held back. On a busy machine that happens by itself.
 async fn full_board(store: &TestStore) -> (Arc<Probe>, Board) {
     let probe = Probe::new(store.store());
     probe.is_full.store(true, SeqCst);
@@ -44,13 +44,13 @@ async fn full_board(store: &TestStore) -> (Arc<Probe>, Board) {
     add_tasks(&board, N_ACTIVE as usize).await;
     let n_before = probe.n_saves.load(SeqCst);
     probe.hold_saves();
-    // One that finds no snapshot makes one at once.
+    // A board without a snapshot saves one at once.
     let board = reopen(&probe, &board).await;
     let begun = async || {
         board.catch_up().await.unwrap();
         (probe.n_saves.load(SeqCst) > n_before).then_some(())
     };
-    wait_for("a snapshot is on its way", begun).await;
+    wait_for("a snapshot is being saved", begun).await;
     (probe, board)
 }
 
@@ -58,19 +58,19 @@ async fn n_in_store(store: &TestStore, board: &Board) -> usize {
     store.list_archived(board.team(), u32::MAX, usize::MAX).await.unwrap().len()
 }
 
-/// Opens the team as another process would, which has only what is stored.
+/// Opens the team like another process, which has only what is stored.
 async fn reopen(probe: &Arc<Probe>, board: &Board) -> Board {
     open(probe.clone(), board.team(), Following::WhenAsked).await
 }
 
-/// Lets much happen that changes nothing here.
+/// Appends many events that change nothing here.
 async fn chat(board: &Board, n_times: usize) {
     let active = (N_FINISHED + 1..=N_FINISHED + N_ACTIVE).cycle();
     let comments = active.take(n_times).map(|number| by(LEAD, comment(number, "hm")));
     submit_all(board, comments).await.into_iter().for_each(|done| drop(done.unwrap()));
 }
 
-/// Closes the board with a snapshot of all that there is, whatever else is on its way, and opens it again.
+/// Closes the board with a complete snapshot, and opens it again.
 async fn save(probe: &Arc<Probe>, board: Board) -> Board {
     chat(&board, LAST_SNAPSHOT).await;
     probe.let_save();
@@ -79,7 +79,7 @@ async fn save(probe: &Arc<Probe>, board: Board) -> Board {
     open(probe.clone(), team, Following::WhenAsked).await
 }
 
-/// Checks the pages that begin a list, those where live and archived tasks meet, and what lies behind the end.
+/// Checks the first pages of a list, those where live and archived tasks meet, and those after the end.
 async fn assert_lists(board: &Board, filter: TaskFilter, expected: &[u32]) {
     let n_pages = expected.len().div_ceil(PAGE);
     for page in (1..=2).chain(n_pages.saturating_sub(4).max(3)..=n_pages + 1) {
@@ -91,7 +91,7 @@ async fn assert_lists(board: &Board, filter: TaskFilter, expected: &[u32]) {
     }
 }
 
-/// Everything that can be asked gives the same answer, wherever the tasks are.
+/// Checks that every query gives the same answer, wherever the tasks are.
 async fn assert_complete(board: &Board, gone: &[u32]) {
     let all = |range: std::ops::RangeInclusive<u32>| -> Vec<u32> {
         range.rev().filter(|number| !gone.contains(number)).collect()
@@ -119,9 +119,7 @@ async fn assert_complete(board: &Board, gone: &[u32]) {
     assert_eq!((found.n_tasks, found.pages), (numbers.len(), 1));
 }
 
-async fn the_beginning_of_an_id_that_is_also_that_of_an_archived_task_is_ambiguous(
-    store: TestStore,
-) {
+async fn an_id_prefix_shared_with_an_archived_task_is_ambiguous(store: TestStore) {
     let (_probe, board) = full_board(&store).await;
     let old = board.task(numbered(1)).await.unwrap().id;
     let id = Uuid::from_u128(old.as_u128() ^ 1);
@@ -137,7 +135,7 @@ async fn the_beginning_of_an_id_that_is_also_that_of_an_archived_task_is_ambiguo
     }
 }
 
-async fn every_page_is_there_once(store: TestStore) {
+async fn every_task_is_on_one_page(store: TestStore) {
     let board = crew(store.store()).await;
     let mut numbers = Vec::new();
     finish_tasks(&board, 100).await;
@@ -154,13 +152,13 @@ async fn archived_tasks_are_found_wherever_they_are(store: TestStore) {
     let (probe, board) = full_board(&store).await;
     let live = board.look(|state| state.tasks().len()).await.unwrap();
     assert_eq!(live, Limits::SHIPPED.finished + N_ACTIVE as usize);
-    // They left the board, but are nowhere else.
+    // They left the board, and are not in the archive yet.
     assert_eq!(n_in_store(&store, &board).await, 0);
     assert_complete(&board, &[]).await;
     // The process ends without saving anything.
     let board = reopen(&probe, &board).await;
     assert_complete(&board, &[]).await;
-    // A snapshot takes them to the archive, where another process finds them, and one that was open before too.
+    // A snapshot moves them to the archive, where new and old processes find them.
     probe.is_full.store(false, SeqCst);
     let elder = reopen(&probe, &board).await;
     let board = save(&probe, board).await;

@@ -39,7 +39,7 @@ async fn time_in_a_log_never_runs_backwards() {
 }
 
 #[tokio::test]
-async fn a_slow_clock_takes_no_lease_early() {
+async fn a_slow_clock_ends_no_lease_early() {
     let store = memory_store().await;
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
@@ -54,12 +54,12 @@ async fn a_slow_clock_takes_no_lease_early() {
     }
     slow.set(noon() + HOUR + lease);
     behind.submit(by("cyd", claim(1))).await.unwrap();
-    // The first holder's clock has not come that far, and it is refused all the same.
+    // By the first holder's clock the lease still holds, but it is refused.
     refusal(ahead.submit(by("bob", complete(1))).await);
 }
 
 #[tokio::test]
-async fn a_fast_clock_takes_a_lease_early_and_the_holder_is_refused() {
+async fn a_fast_clock_ends_a_lease_early_and_the_holder_is_refused() {
     let store = memory_store().await;
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;

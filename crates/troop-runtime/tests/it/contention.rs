@@ -1,4 +1,4 @@
-//! Many who want the same: one gets it, and the others are told so.
+//! Contention: of many that want the same, one gets it and the others learn so.
 
 use std::{collections::BTreeSet, sync::atomic::Ordering::SeqCst};
 
@@ -17,10 +17,10 @@ use crate::{
 
 on_every_store! {
     of_many_claims_one_wins,
-    of_two_boards_that_claim_each_task_one_wins,
+    each_task_is_claimed_by_one_of_two_boards,
     boards_that_create_at_once_never_share_a_number,
-    of_two_that_complete_a_pending_task_one_does,
-    who_waited_for_the_lock_sees_the_claim_and_moves_on,
+    of_two_members_that_complete_a_pending_task_one_wins,
+    a_claim_that_waited_for_the_lock_sees_the_other_claim,
     boards_that_change_different_settings_at_once_lose_none,
 }
 
@@ -50,7 +50,7 @@ async fn two_boards(store: &TestStore) -> [Board; 2] {
     [here, there]
 }
 
-async fn of_two_boards_that_claim_each_task_one_wins(store: TestStore) {
+async fn each_task_is_claimed_by_one_of_two_boards(store: TestStore) {
     let [here, there] = two_boards(&store).await;
     let numbers = add_tasks(&here, 40).await;
     let (mut n_won, mut n_lost) = (0, 0);
@@ -90,7 +90,7 @@ async fn boards_that_create_at_once_never_share_a_number(store: TestStore) {
     }
 }
 
-async fn of_two_that_complete_a_pending_task_one_does(store: TestStore) {
+async fn of_two_members_that_complete_a_pending_task_one_wins(store: TestStore) {
     let [here, there] = two_boards(&store).await;
     for number in add_tasks(&here, 10).await {
         // Across boards, and within one.
@@ -108,7 +108,7 @@ async fn of_two_that_complete_a_pending_task_one_does(store: TestStore) {
 }
 
 /// The read, the check and the write of a claim are one step under the store's lock.
-async fn who_waited_for_the_lock_sees_the_claim_and_moves_on(store: TestStore) {
+async fn a_claim_that_waited_for_the_lock_sees_the_other_claim(store: TestStore) {
     let board = crew(store.store()).await;
     add_tasks(&board, 2).await;
     let made = board.submit(by("bob", claim(1))).await.unwrap().events[0].clone();
@@ -118,7 +118,7 @@ async fn who_waited_for_the_lock_sees_the_claim_and_moves_on(store: TestStore) {
     };
     board.submit(by("bob", Command::Task(release))).await.unwrap();
 
-    // Somebody else has the lock: an append that was decided on too little gets the turn.
+    // Another writer holds the lock: an append that was behind gets the slot.
     let other = store.reopen().await;
     let stale = Batch {
         operation: troop_model::OperationId(uuid()),
@@ -148,7 +148,7 @@ async fn who_waited_for_the_lock_sees_the_claim_and_moves_on(store: TestStore) {
     assert!(matches!(refusal(waits.0), Refusal::TaskHeld { .. }));
     let moved_on = waiting.submit(by("cyd", claim_next())).await.unwrap();
     assert_eq!(moved_on.task(), Some(TaskNumber(2)));
-    // Nothing that the board knew before was lost on the way.
+    // The board has lost nothing that it knew before.
     board.submit(by(LEAD, create("more"))).await.unwrap();
     assert_is_the_log(&board, &*store).await;
 }

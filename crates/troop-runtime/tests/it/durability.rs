@@ -1,4 +1,4 @@
-//! What is answered is durable, and nobody sees what is not.
+//! Answers are durable, and nothing else is visible.
 
 use std::sync::{Arc, atomic::Ordering::SeqCst};
 
@@ -16,15 +16,15 @@ use crate::{
 };
 
 on_every_store! {
-    what_is_answered_is_durable,
+    an_answered_command_is_durable,
     a_refused_command_changes_nothing,
-    a_look_waits_for_what_is_being_made_durable,
-    what_is_looked_at_with_an_answer_waits_for_nobody_else,
+    a_look_waits_for_appends_in_progress,
+    a_look_with_an_answer_waits_for_no_later_command,
     more_submitters_than_places_all_get_answers,
-    what_is_so_already_makes_no_events,
+    a_command_that_changes_nothing_makes_no_events,
 }
 
-async fn what_is_answered_is_durable(store: TestStore) {
+async fn an_answered_command_is_durable(store: TestStore) {
     let board = crew(store.store()).await;
     let done = board.submit(by(LEAD, create("write"))).await.unwrap();
     let other = store.reopen().await;
@@ -45,7 +45,7 @@ async fn a_refused_command_changes_nothing(store: TestStore) {
     assert_eq!(events(&*store, board.team()).await.last().unwrap().version, before.version());
 }
 
-async fn a_look_waits_for_what_is_being_made_durable(store: TestStore) {
+async fn a_look_waits_for_appends_in_progress(store: TestStore) {
     let probe = Probe::new(store.store());
     let board = crew(probe.clone()).await;
     let before = state_of(&board).await.version();
@@ -65,7 +65,7 @@ async fn a_look_waits_for_what_is_being_made_durable(store: TestStore) {
     tasks.join_all().await;
 }
 
-async fn what_is_looked_at_with_an_answer_waits_for_nobody_else(store: TestStore) {
+async fn a_look_with_an_answer_waits_for_no_later_command(store: TestStore) {
     let probe = Probe::new(store.store());
     let board = crew(probe.clone()).await;
     probe.hold_appends();
@@ -86,7 +86,7 @@ async fn what_is_looked_at_with_an_answer_waits_for_nobody_else(store: TestStore
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_could_not_be_stored_is_never_seen() {
+async fn events_that_could_not_be_stored_are_never_seen() {
     let probe = Probe::new(Arc::new(MemoryStore::default()));
     let board = crew(probe.clone()).await;
     add_tasks(&board, 3).await;
@@ -115,7 +115,7 @@ async fn a_board_outlives_a_store_that_is_down() {
     let request = by(LEAD, create("write"));
     let error = board.submit(request.clone()).await.unwrap_err();
     assert_eq!(error.to_string(), "the store is down on purpose");
-    // Not even a refusal is certain while nobody knows what others wrote.
+    // Not even a refusal is certain while the store cannot be read.
     let error = board.submit(by("bob", claim(9))).await.unwrap_err();
     assert_eq!(error.to_string(), "the store is down on purpose");
     assert_eq!(board.look(|state| state.tasks().len()).await.unwrap(), 0);
@@ -143,7 +143,7 @@ async fn a_look_that_panics_leaves_the_board_alive() {
 }
 
 #[tokio::test]
-async fn a_board_that_dies_tells_all_who_wait() {
+async fn a_board_that_panics_answers_all_waiting_callers() {
     let store = memory_store().await;
     let probe = Probe::new(store.store());
     let board = crew(probe.clone()).await;
@@ -160,7 +160,7 @@ async fn a_board_that_dies_tells_all_who_wait() {
     told(board.look(|_| ()).await.unwrap_err());
     told(board.submit(by(LEAD, create("more"))).await.unwrap_err());
     told(board.catch_up().await.unwrap_err());
-    // What is stored can still be read, and the team opened again.
+    // Stored events can still be read, and the team can be opened again.
     assert!(board.subscribe(Version::ZERO).next().await.unwrap().is_some());
     assert!(board.subscribe(start).next().await.unwrap().is_none());
     let (team, _) = (board.team(), board.close().await);
@@ -181,11 +181,11 @@ async fn closing_one_handle_leaves_the_others_at_work() {
     assert_eq!(subscription.version(), events(&*store, team).await.last().unwrap().version);
 }
 
-async fn what_is_so_already_makes_no_events(store: TestStore) {
+async fn a_command_that_changes_nothing_makes_no_events(store: TestStore) {
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
     let first = board.submit(by("bob", claim(1))).await.unwrap();
-    // Given together, so that the log has moved on when the first of them is answered.
+    // Given together, so that the log has grown when the first is answered.
     let [again, more] = [by("bob", claim(1)), by(LEAD, create("more"))];
     let (again, more) = tokio::join!(board.submit(again), board.submit(more));
     let (again, more) = (again.unwrap(), more.unwrap());

@@ -1,4 +1,4 @@
-//! A team's log as a file, from every store into every store, and teams as they once were.
+//! A team's log as a file, from every store into every store, and teams at earlier moments.
 
 use troop_model::{Actor, Command, MemberState, State, StateCause, Time, Version, decode, encode};
 use troop_runtime::{
@@ -12,10 +12,10 @@ use uuid::Uuid;
 use crate::support::{LEAD, add_tasks, by, claim, complete, crew, events, name, state_of};
 
 on_every_store! {
-    what_is_exported_is_imported_elsewhere_as_it_was,
-    a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it,
-    a_team_is_shown_as_it_once_was,
-    a_long_log_goes_page_by_page,
+    an_exported_team_is_imported_unchanged,
+    a_copy_of_a_running_team_has_no_lead_and_no_running_members,
+    a_team_can_be_shown_at_an_earlier_moment,
+    a_long_log_is_exported_page_by_page,
 }
 
 async fn exported(board: &Board, store: &dyn Store) -> (ExportHeader, String) {
@@ -29,7 +29,7 @@ async fn exported(board: &Board, store: &dyn Store) -> (ExportHeader, String) {
     (header, file)
 }
 
-async fn what_is_exported_is_imported_elsewhere_as_it_was(store: TestStore) {
+async fn an_exported_team_is_imported_unchanged(store: TestStore) {
     let board = crew(store.store()).await;
     add_tasks(&board, 3).await;
     board.submit(by(LEAD, complete(1))).await.unwrap();
@@ -45,12 +45,12 @@ async fn what_is_exported_is_imported_elsewhere_as_it_was(store: TestStore) {
         let (here, there) = (state_of(&board).await, state_of(copy).await);
         assert_eq!(tasks(&here), tasks(&there));
         assert_eq!(here.version(), there.version());
-        assert_eq!(add_tasks(copy, 1).await, [4], "the copy goes on by itself");
+        assert_eq!(add_tasks(copy, 1).await, [4], "the copy is independent");
     }
-    assert_eq!(events(&*store, board.team()).await, log, "the first is as it was");
+    assert_eq!(events(&*store, board.team()).await, log, "the original is unchanged");
 }
 
-async fn a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it(store: TestStore) {
+async fn a_copy_of_a_running_team_has_no_lead_and_no_running_members(store: TestStore) {
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
     let system = |command| CommandRequest::new(Actor::system(), command);
@@ -72,7 +72,7 @@ async fn a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it(store: Te
     assert!(copy.members().all(|it| !it.is_running() && it.pid.is_none()));
     assert_eq!(tasks(&copy)[0].2, "pending");
     let lead = copy.lead().unwrap();
-    assert_eq!(lead.state_cause, Some(StateCause::LeftOpen), "what it was at is not done");
+    assert_eq!(lead.state_cause, Some(StateCause::LeftOpen), "its work is not done");
     assert!(state_of(&board).await.member(&name("bob")).unwrap().is_running());
 }
 
@@ -82,7 +82,7 @@ fn tasks(state: &State) -> Vec<(u32, String, String)> {
     state.tasks().iter().map(row).collect()
 }
 
-async fn a_team_is_shown_as_it_once_was(store: TestStore) {
+async fn a_team_can_be_shown_at_an_earlier_moment(store: TestStore) {
     let board = crew(store.store()).await;
     let made = board.look(State::version).await.unwrap();
     add_tasks(&board, 2).await;
@@ -104,7 +104,7 @@ async fn a_team_is_shown_as_it_once_was(store: TestStore) {
     assert_eq!(events(&*store, board.team()).await, log, "looking changes nothing");
 }
 
-async fn a_long_log_goes_page_by_page(store: TestStore) {
+async fn a_long_log_is_exported_page_by_page(store: TestStore) {
     let board = crew(store.store()).await;
     add_tasks(&board, 2_100).await;
     let (header, file) = exported(&board, &*store).await;
@@ -116,7 +116,7 @@ async fn a_long_log_goes_page_by_page(store: TestStore) {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_whole_is_refused() {
+async fn an_incomplete_export_is_refused() {
     let store = troop_testkit::memory_store().await;
     let board = crew(store.store()).await;
     add_tasks(&board, 2).await;
@@ -128,7 +128,7 @@ async fn a_file_that_is_not_whole_is_refused() {
         let error = refused(&joined(&lines[..n_lines]));
         assert!(matches!(error, ExportError::Incomplete { .. }), "{error}");
     }
-    // Cut anywhere, also within a line.
+    // Cut it anywhere, also within a line.
     for cut in (joined(&lines[..1]).len()..file.len() - 1).step_by(97) {
         let error = refused(file.get(..cut).unwrap());
         assert!(matches!(error, ExportError::Incomplete { .. }), "{cut}: {error}");
@@ -163,13 +163,13 @@ fn fuzz_export() {
     let (_, log) = read_export(file.as_bytes()).unwrap();
     let lines: Vec<_> = file.lines().map(|line| line.as_bytes().to_vec()).collect();
     troop_testkit::fuzz(&["\"version\":", "\"kind\":\"task.created\""], &lines, 300, |bytes| {
-        // What can be read can be written, and is the same then.
+        // An export that can be read is written back the same.
         if let Ok(event) = decode(&String::from_utf8_lossy(bytes)) {
             assert_eq!(decode(&encode(&event)).unwrap(), event);
         }
     });
     troop_testkit::fuzz(&[], &[file.into_bytes()], 300, |bytes| {
-        // It is whole and as it was, or refused.
+        // It is whole and unchanged, or refused.
         if let Ok((_, events)) = read_export(bytes) {
             assert_eq!(events, log);
         }

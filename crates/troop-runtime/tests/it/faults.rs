@@ -1,4 +1,4 @@
-//! Every call to the store goes wrong once: nothing is lost, nothing happens twice.
+//! Each call to the store fails once: nothing is lost, and nothing happens twice.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,11 +13,11 @@ use crate::support::{
 };
 
 on_every_store! {
-    whatever_goes_wrong_once_nothing_is_lost_or_done_twice,
-    a_catch_up_that_fails_halfway_goes_on_from_there,
+    any_single_fault_loses_nothing_and_repeats_nothing,
+    a_catch_up_that_fails_halfway_continues_from_there,
 }
 
-async fn a_catch_up_that_fails_halfway_goes_on_from_there(store: TestStore) {
+async fn a_catch_up_that_fails_halfway_continues_from_there(store: TestStore) {
     let other = crew(store.store()).await;
     // Opening loads a snapshot and reads once; then the second read of the first catch-up fails.
     let faulty = FaultyStore::new(store.reopen().await, Fault::FailsBefore, 4);
@@ -37,7 +37,7 @@ async fn a_catch_up_that_fails_halfway_goes_on_from_there(store: TestStore) {
     }
 }
 
-async fn whatever_goes_wrong_once_nothing_is_lost_or_done_twice(store: TestStore) {
+async fn any_single_fault_loses_nothing_and_repeats_nothing(store: TestStore) {
     for fault in [Fault::LosesAnswer, Fault::FailsBefore] {
         for nth in 1.. {
             let name = format!("crew-{fault:?}-{nth}").to_lowercase();
@@ -60,7 +60,7 @@ async fn run_with_fault(store: Arc<dyn Store>, fault: Fault, nth: usize, name: &
     faulty.has_fired()
 }
 
-/// Does as a caller should: what may or may not have happened is tried again, as the same request.
+/// Does what a caller should: repeats the same request if it may or may not have happened.
 async fn insist<T>(mut attempt: impl AsyncFnMut() -> BoardResult<T>) -> BoardResult<T> {
     loop {
         match attempt().await {
@@ -70,7 +70,7 @@ async fn insist<T>(mut attempt: impl AsyncFnMut() -> BoardResult<T>) -> BoardRes
     }
 }
 
-/// Work on a board whose store has a fault, while another board writes in between.
+/// Works on a board with a faulty store, while another board writes in between.
 async fn run_scenario(
     faulty: &FaultyStore,
     store: &Arc<dyn Store>,
@@ -108,12 +108,16 @@ async fn run_scenario(
     (board, accepted)
 }
 
-/// Nothing lost, nothing twice.
+/// Checks that nothing is lost and nothing happened twice.
 async fn check(store: &dyn Store, team: TeamId, accepted: &[CommandEffect]) {
     let log = events(store, team).await;
     let mut by_operation: BTreeMap<_, Vec<&Event>> = BTreeMap::new();
     log.iter().for_each(|event| by_operation.entry(event.operation).or_default().push(event));
-    assert_eq!(by_operation.len(), accepted.len() + 1, "each request, and making the team");
+    assert_eq!(
+        by_operation.len(),
+        accepted.len() + 1,
+        "each request, and the creation of the team"
+    );
     for done in accepted {
         let stored = &by_operation[&done.events[0].operation];
         assert!(stored.iter().copied().eq(done.events.iter()), "{stored:?} {done:?}");

@@ -1,4 +1,4 @@
-//! What other processes write is seen: by itself, or before a board says no.
+//! A board sees what other processes write: by following, or before it refuses.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -13,11 +13,11 @@ use crate::{
 
 on_every_store! {
     a_board_looks_again_before_it_refuses,
-    a_board_looks_again_before_it_says_that_things_are_so_already,
-    a_board_looks_again_before_it_knows_no_such_task,
+    a_board_looks_again_before_it_answers_that_nothing_had_to_change,
+    a_board_looks_again_before_a_task_is_unknown,
     a_following_board_sees_what_others_write,
-    a_board_that_is_asked_sees_what_others_wrote,
-    a_follower_that_is_asked_sees_at_once_what_others_were_answered,
+    catching_up_takes_in_what_others_wrote,
+    a_follower_sees_acknowledged_appends_of_others_at_once,
 }
 
 async fn a_board_looks_again_before_it_refuses(store: TestStore) {
@@ -32,7 +32,7 @@ async fn a_board_looks_again_before_it_refuses(store: TestStore) {
     refusal(board.submit(by("bob", claim_next())).await);
 }
 
-async fn a_board_looks_again_before_it_says_that_things_are_so_already(store: TestStore) {
+async fn a_board_looks_again_before_it_answers_that_nothing_had_to_change(store: TestStore) {
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
     board.submit(by("bob", claim(1))).await.unwrap();
@@ -44,7 +44,7 @@ async fn a_board_looks_again_before_it_says_that_things_are_so_already(store: Te
     assert!(matches!(refusal, Refusal::TaskHeld { owner, .. } if owner.as_str() == "cyd"));
 }
 
-async fn a_board_looks_again_before_it_knows_no_such_task(store: TestStore) {
+async fn a_board_looks_again_before_a_task_is_unknown(store: TestStore) {
     let board = crew(store.store()).await;
     let other = open(store.reopen().await, board.team(), Following::WhenAsked).await;
     add_tasks(&other, 1).await;
@@ -66,7 +66,7 @@ async fn a_following_board_sees_what_others_write(store: TestStore) {
     }
 }
 
-async fn a_board_that_is_asked_sees_what_others_wrote(store: TestStore) {
+async fn catching_up_takes_in_what_others_wrote(store: TestStore) {
     let board = crew(store.store()).await;
     let other = open(store.reopen().await, board.team(), Following::WhenAsked).await;
     add_tasks(&board, 1).await;
@@ -76,7 +76,7 @@ async fn a_board_that_is_asked_sees_what_others_wrote(store: TestStore) {
     assert_eq!(other.look(|state| state.tasks().len()).await.unwrap(), 1);
 }
 
-async fn a_follower_that_is_asked_sees_at_once_what_others_were_answered(store: TestStore) {
+async fn a_follower_sees_acknowledged_appends_of_others_at_once(store: TestStore) {
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
     let follower = open(store.reopen().await, board.team(), Following::Always).await;

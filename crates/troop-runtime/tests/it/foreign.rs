@@ -1,4 +1,4 @@
-//! A log that holds what this program does not understand.
+//! A log with entries that this program does not understand.
 
 use troop_model::{Version, encode, with_causes};
 use troop_runtime::{Board, BoardError, BoardResult, Clock, Following};
@@ -10,8 +10,8 @@ on_every_store! {
     an_event_of_a_newer_program_is_named_and_refused,
     garbage_in_a_log_is_refused,
     an_event_in_the_wrong_place_is_refused,
-    a_subscriber_gets_what_comes_before_garbage,
-    a_subscriber_that_waits_is_told_what_cannot_be_read,
+    a_subscriber_gets_the_events_before_garbage,
+    a_waiting_subscriber_learns_of_an_unreadable_event,
 }
 
 async fn reopen(store: &TestStore, board: &Board) -> BoardResult<Board> {
@@ -19,14 +19,14 @@ async fn reopen(store: &TestStore, board: &Board) -> BoardResult<Board> {
     Board::open(store.reopen().await, clock, following, board.team()).await
 }
 
-/// The last event of the log, as JSON, at the place where the next one belongs.
+/// The last event of the log as JSON, with the version of the next one.
 async fn next_body(store: &TestStore, board: &Board) -> String {
     let mut event = events(&**store, board.team()).await.pop().unwrap();
     event.version = event.version.next();
     encode(&event)
 }
 
-/// Neither opening nor writing goes on past an entry; what is known stays known.
+/// Checks that neither opening nor writing gets past an entry, and that the board keeps what it knows.
 async fn assert_stops_at(store: &TestStore, board: &Board, text: &str) {
     let before = state_of(board).await;
     let errors = [
@@ -69,7 +69,7 @@ async fn an_event_in_the_wrong_place_is_refused(store: TestStore) {
     assert_stops_at(&store, &board, &told).await;
 }
 
-async fn a_subscriber_gets_what_comes_before_garbage(store: TestStore) {
+async fn a_subscriber_gets_the_events_before_garbage(store: TestStore) {
     let board = crew(store.store()).await;
     let last = state_of(&board).await.version();
     let bad = append_raw(&*store, board.team(), "{}".to_owned()).await;
@@ -83,7 +83,7 @@ async fn a_subscriber_gets_what_comes_before_garbage(store: TestStore) {
     }
 }
 
-async fn a_subscriber_that_waits_is_told_what_cannot_be_read(store: TestStore) {
+async fn a_waiting_subscriber_learns_of_an_unreadable_event(store: TestStore) {
     let team = crew(store.store()).await.team();
     let following = Board::open(store.reopen().await, Clock::system(), Following::Always, team);
     let board = following.await.unwrap();

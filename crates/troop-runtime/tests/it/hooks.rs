@@ -1,4 +1,4 @@
-//! Hooks that really run: whatever they do, the team goes on.
+//! Hooks that really run: whatever they do, the team continues.
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use troop_testkit::{wait_for, wait_until_gone};
 /// More than any pipe holds.
 const MUCH: usize = 1_000_000;
 
-/// Hooks in a project folder of their own.
+/// Hooks in a separate project folder.
 struct Project {
     folder: TempDir,
     tracker: TaskTracker,
@@ -26,7 +26,7 @@ struct Project {
 }
 
 impl Project {
-    /// A project with these hooks, as they stand in a configuration.
+    /// A project with these hooks, in the form of a configuration.
     fn new(config: &Value) -> Self {
         let folder = TempDir::new().unwrap();
         let path = folder.path().canonicalize().unwrap();
@@ -60,7 +60,7 @@ impl Project {
         Self::new(&json!({"TaskCompleted": [{"hooks": hooks}]}))
     }
 
-    /// A project whose completed tasks run a command that nobody waits for.
+    /// A project whose completed tasks run an asynchronous command.
     fn later(command: &str) -> Self {
         Self::new(&json!({"hooks": [
             {"event": "task-completed", "command": command, "async": true},
@@ -94,13 +94,13 @@ impl Project {
     }
 }
 
-/// What people agreed to: nothing in which something has changed.
+/// An agreement that refuses commands about changed files.
 fn agreed(command: &str, _: &Path) -> Result<(), String> {
     if command.contains("changed") { Err("`a.sh` is another".to_owned()) } else { Ok(()) }
 }
 
 #[tokio::test]
-async fn a_hook_that_is_not_what_was_agreed_to_does_not_run_and_that_is_told() {
+async fn a_hook_without_agreement_does_not_run_and_is_reported() {
     let project = Project::on_completion(&["touch changed; exit 2", "touch same"]);
     let fired = project.complete().await;
     assert_eq!(fired.verdict, Verdict::Continue, "the team goes on");
@@ -136,7 +136,7 @@ fn veto(feedback: &str) -> HookReport {
     HookReport { verdict, complaints: Vec::new() }
 }
 
-/// That the team goes on, and what is said about the hook.
+/// Checks that the team continues, and returns the complaint about the hook.
 #[track_caller]
 fn complaint(fired: &HookReport) -> String {
     assert_eq!(fired.verdict, Verdict::Continue);
@@ -150,7 +150,7 @@ fn waiting_for(file: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_hook_that_goes_well_lets_things_go_on() {
+async fn a_hook_that_succeeds_lets_things_continue() {
     let project = Project::on_completion(&["true", "echo fine", "echo '[1, 2'", "echo '{}'"]);
     assert_eq!(project.complete().await, HookReport::default());
 }
@@ -170,7 +170,7 @@ async fn a_veto_without_errors_takes_its_output_as_feedback() {
 }
 
 #[tokio::test]
-async fn json_that_says_no_is_a_veto() {
+async fn a_json_answer_can_veto() {
     for (answer, feedback) in [
         (r#"{"continue": false, "reason": "why"}"#, "why"),
         (r#"{"continue": false, "stopReason": "why not"}"#, "why not"),
@@ -230,7 +230,7 @@ async fn a_veto_counts_only_where_something_can_be_prevented() {
 }
 
 #[tokio::test]
-async fn any_other_end_is_only_told() {
+async fn any_other_end_is_only_reported() {
     for (command, what) in [
         ("echo oh >&2; exit 1", "ended with exit code 1: oh"),
         ("exit 3", "ended with exit code 3"),
@@ -256,14 +256,14 @@ async fn any_other_end_is_only_told() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_do_no_harm() {
+async fn invalid_utf8_from_a_hook_does_no_harm() {
     let project = Project::on_completion(&["printf '\\377\\376\\000'; exit 2"]);
     let fired = project.complete().await;
     assert_eq!(fired, veto("\u{fffd}\u{fffd}"));
 }
 
 #[tokio::test]
-async fn a_hook_that_cannot_be_started_is_only_told() {
+async fn a_hook_that_cannot_be_started_is_only_reported() {
     let folder = TempDir::new().unwrap();
     let missing = folder.path().join("missing");
     let config = json!({"TaskCompleted": [{"hooks": [{"command": "true"}]}]});
@@ -273,7 +273,7 @@ async fn a_hook_that_cannot_be_started_is_only_told() {
 }
 
 #[tokio::test]
-async fn a_hook_that_hangs_is_killed_with_all_that_it_started() {
+async fn a_hanging_hook_is_killed_with_everything_it_started() {
     let project = Project::on_completion(&["sleep 600 & echo $! > child; wait"]);
     let hooks = Arc::clone(&project.hooks);
     let firing = project.tracker.spawn(async move { hooks.fire(&completed("done")).await });
@@ -287,7 +287,7 @@ async fn a_hook_that_hangs_is_killed_with_all_that_it_started() {
 }
 
 #[tokio::test]
-async fn a_hook_has_the_time_that_it_was_given() {
+async fn a_hook_has_its_configured_time() {
     let config = json!({"TaskCompleted": [{"hooks": [{"command": "sleep 600", "timeout": 0.05}]}]});
     let project = Project::new(&config);
     let said = complaint(&project.complete().await);
@@ -295,7 +295,7 @@ async fn a_hook_has_the_time_that_it_was_given() {
 }
 
 #[tokio::test]
-async fn a_hook_that_nobody_waits_for_any_more_is_killed() {
+async fn a_hook_is_killed_when_its_caller_stops_waiting() {
     let project = Project::on_completion(&["sleep 600 & echo $! > child; wait"]);
     let hooks = Arc::clone(&project.hooks);
     let firing = project.tracker.spawn(async move { hooks.fire(&completed("done")).await });
@@ -306,7 +306,7 @@ async fn a_hook_that_nobody_waits_for_any_more_is_killed() {
 }
 
 #[tokio::test]
-async fn of_much_output_the_beginning_is_kept_and_the_rest_is_taken() {
+async fn the_beginning_of_a_long_output_is_kept_and_the_rest_is_read() {
     let much = "python3 -c \"import sys; sys.stdout.write('o' * 10000000); \
         sys.stderr.write('e' * 10000000); sys.exit(2)\"";
     let project = Project::on_completion(&[much]);
@@ -314,7 +314,7 @@ async fn of_much_output_the_beginning_is_kept_and_the_rest_is_taken() {
 }
 
 #[tokio::test]
-async fn a_hook_need_not_read_what_it_is_told() {
+async fn a_hook_need_not_read_its_input() {
     let much = "x".repeat(MUCH);
     let project = Project::on_completion(&["echo 'not read' >&2; exit 2"]);
     for _ in 0..20 {
@@ -325,7 +325,7 @@ async fn a_hook_need_not_read_what_it_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_for_a_variable_is_whole_in_the_json() {
+async fn a_value_too_long_for_a_variable_is_whole_in_the_json() {
     let much = format!("a\0{}", "é".repeat(MUCH));
     let project = Project::on_completion(&[
         "printf %s \"$HOOK_teamTaskResult\" > variable; cat > input.json",
@@ -338,22 +338,22 @@ async fn what_is_too_long_for_a_variable_is_whole_in_the_json() {
 }
 
 #[tokio::test]
-async fn what_a_hook_leaves_in_the_background_is_not_waited_for() {
+async fn background_processes_of_a_hook_are_not_waited_for() {
     let project =
         Project::on_completion(&["echo $$ > group; sleep 600 & echo 'said before' >&2; exit 2"]);
     for _ in 0..20 {
         assert_eq!(project.complete().await, veto("said before"));
         let group = project.read("group").trim().parse().unwrap();
-        // It was left alone, and is in the way of nobody.
+        // It was left alone, and blocks nobody.
         kill_group(group, Signal::KILL).unwrap();
     }
 }
 
 #[tokio::test]
-async fn who_writes_for_ever_in_the_background_is_not_listened_to() {
+async fn endless_background_output_is_not_read() {
     let project = Project::on_completion(&["echo $$ > group; yes & exit 0"]);
     assert_eq!(project.complete().await, HookReport::default());
-    // Nobody reads any more, so that it ends.
+    // Nobody reads its output any more, so it ends.
     let group = project.read("group").trim().to_owned();
     wait_for("`yes` is gone", async || {
         let is_in_it = |entry: &fs::DirEntry| {
@@ -369,7 +369,7 @@ async fn who_writes_for_ever_in_the_background_is_not_listened_to() {
 }
 
 #[tokio::test]
-async fn an_async_hook_does_not_delay_who_fires_it() {
+async fn an_async_hook_does_not_delay_its_caller() {
     let project = Project::later(&format!("{}; touch ended", waiting_for("fired")));
     assert_eq!(project.complete().await, HookReport::default());
     assert!(!project.folder.path().join("ended").exists());
@@ -379,7 +379,7 @@ async fn an_async_hook_does_not_delay_who_fires_it() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_async_hook_is_told_later() {
+async fn a_failure_of_an_async_hook_is_reported_later() {
     let mut project = Project::later("exit 1");
     project.complete().await;
     let said = project.late.recv().await.unwrap();
@@ -392,7 +392,7 @@ async fn what_is_wrong_with_an_async_hook_is_told_later() {
 }
 
 #[tokio::test]
-async fn hooks_run_side_by_side() {
+async fn hooks_run_in_parallel() {
     let one = format!("touch one; {}", waiting_for("two"));
     let two = format!("touch two; {}", waiting_for("one"));
     let project = Project::on_completion(&[&one, &two]);
@@ -409,7 +409,7 @@ async fn the_first_veto_in_the_order_of_the_configuration_wins() {
 }
 
 #[tokio::test]
-async fn what_is_configured_twice_runs_once() {
+async fn a_hook_configured_twice_runs_once() {
     let entry = json!({"event": "task-completed", "command": "echo ran >> log"});
     let project = Project::new(&json!({
         "TaskCompleted": [{"hooks": [{"command": "echo ran >> log"}]}, {"hooks": [{"command": "echo ran >> log"}]}],
@@ -420,7 +420,7 @@ async fn what_is_configured_twice_runs_once() {
 }
 
 #[tokio::test]
-async fn a_hook_is_told_by_variables_and_by_json() {
+async fn a_hook_gets_its_context_as_variables_and_as_json() {
     let project = Project::on_completion(&["env > variables; cat > input.json; pwd > folder"]);
     assert_eq!(project.complete().await, HookReport::default());
     let folder = project.folder.path().canonicalize().unwrap().display().to_string();
@@ -445,7 +445,7 @@ async fn a_hook_is_told_by_variables_and_by_json() {
 }
 
 #[tokio::test]
-async fn only_what_a_filter_means_runs() {
+async fn only_hooks_whose_filter_matches_run() {
     let entry = |name: &str| json!({"event": "task-completed", "command": format!("touch {name}"), "filter": {"teammateName": format!("{name}*")}});
     let project = Project::new(&json!({
         "hooks": [entry("an"), entry("bo")],
@@ -460,7 +460,7 @@ async fn only_what_a_filter_means_runs() {
 }
 
 #[tokio::test]
-async fn hooks_that_are_switched_off_do_not_run() {
+async fn disabled_hooks_do_not_run() {
     let project = Project::new(&json!({
         "enabled": false,
         "hooks": [{"event": "task-completed", "command": "exit 2"}],
@@ -471,7 +471,7 @@ async fn hooks_that_are_switched_off_do_not_run() {
 }
 
 #[tokio::test]
-async fn it_is_known_what_has_hooks() {
+async fn hooks_know_which_events_have_any() {
     let project = Project::on_completion(&["true"]);
     let has: Vec<_> =
         HookEvent::ALL.into_iter().filter(|event| project.hooks.has(*event)).collect();
@@ -481,7 +481,7 @@ async fn it_is_known_what_has_hooks() {
 }
 
 #[tokio::test]
-async fn the_scripts_of_the_page_about_hooks_do_what_they_say() {
+async fn the_scripts_in_the_hooks_page_work() {
     let page = include_str!("../../../../docs/hooks.md");
     for (language, program, feedback) in [
         (
@@ -506,7 +506,7 @@ async fn the_scripts_of_the_page_about_hooks_do_what_they_say() {
 }
 
 #[test]
-fn the_page_about_hooks_knows_every_event_and_value() {
+fn the_hooks_page_lists_every_event_and_value() {
     let page = include_str!("../../../../docs/hooks.md");
     for event in HookEvent::ALL {
         let values: Vec<_> = event.carries().iter().map(|name| format!("`{name}`")).collect();

@@ -1,4 +1,4 @@
-//! The same request again is one effect.
+//! A repeated request has one effect.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -15,18 +15,18 @@ use crate::{
 };
 
 on_every_store! {
-    the_same_request_again_is_one_effect,
-    the_same_request_at_once_is_one_effect,
-    a_request_whose_caller_went_away_is_one_effect,
-    making_a_team_again_is_one_effect,
-    a_request_that_is_older_than_what_is_remembered_is_not_done_again,
+    a_repeated_request_has_one_effect,
+    simultaneous_copies_of_a_request_have_one_effect,
+    a_request_whose_caller_went_away_has_one_effect,
+    creating_a_team_again_has_one_effect,
+    a_forgotten_request_is_refused_and_not_done_again,
 }
 
 fn assert_same(first: &CommandEffect, again: &CommandEffect) {
     assert_eq!((first.version, &first.events), (again.version, &again.events));
 }
 
-async fn the_same_request_again_is_one_effect(store: TestStore) {
+async fn a_repeated_request_has_one_effect(store: TestStore) {
     let board = crew(store.store()).await;
     let stale = open(store.reopen().await, board.team(), Following::WhenAsked).await;
     add_tasks(&board, 1).await;
@@ -40,7 +40,7 @@ async fn the_same_request_again_is_one_effect(store: TestStore) {
         assert_same(&first, &reopened.submit(request).await.unwrap());
         assert_eq!(events(&*store, board.team()).await.len(), n_events);
     }
-    // A snapshot remembers too.
+    // Snapshots remember requests too.
     let request = by("bob", say(LEAD, "done"));
     let first = board.submit(request.clone()).await.unwrap();
     finish_tasks(&board, 100).await;
@@ -51,7 +51,7 @@ async fn the_same_request_again_is_one_effect(store: TestStore) {
     assert_same(&first, &reopened.submit(request).await.unwrap());
 }
 
-async fn the_same_request_at_once_is_one_effect(store: TestStore) {
+async fn simultaneous_copies_of_a_request_have_one_effect(store: TestStore) {
     let board = crew(store.store()).await;
     let other = open(store.reopen().await, board.team(), Following::WhenAsked).await;
     let request = by(LEAD, create("write"));
@@ -67,7 +67,7 @@ async fn the_same_request_at_once_is_one_effect(store: TestStore) {
     assert_is_the_log(&other, &*store).await;
 }
 
-async fn a_request_whose_caller_went_away_is_one_effect(store: TestStore) {
+async fn a_request_whose_caller_went_away_has_one_effect(store: TestStore) {
     let probe = Probe::new(store.store());
     let board = crew(probe.clone()).await;
     let request = by(LEAD, create("write"));
@@ -85,7 +85,7 @@ async fn a_request_whose_caller_went_away_is_one_effect(store: TestStore) {
     assert_is_the_log(&board, &*store).await;
 }
 
-async fn a_request_that_is_older_than_what_is_remembered_is_not_done_again(store: TestStore) {
+async fn a_forgotten_request_is_refused_and_not_done_again(store: TestStore) {
     let board = crew(store.store()).await;
     let clock = Clock::manual("2200-01-01T12:00:00Z".parse().unwrap());
     let open = async || {
@@ -95,7 +95,7 @@ async fn a_request_that_is_older_than_what_is_remembered_is_not_done_again(store
     let later = open().await;
     let request = by(LEAD, create("write"));
     board.submit(request.clone()).await.unwrap();
-    // Long after, so many others have come that this one is forgotten.
+    // Later, so many others have come that this one is forgotten.
     add_tasks(&later, 1_024).await;
     clock.set("2200-01-01T13:00:00Z".parse().unwrap());
     let fresh = by(LEAD, create("fresh"));
@@ -110,7 +110,7 @@ async fn a_request_that_is_older_than_what_is_remembered_is_not_done_again(store
     assert_eq!(events(&*store, board.team()).await.len(), n_events);
 }
 
-async fn making_a_team_again_is_one_effect(store: TestStore) {
+async fn creating_a_team_again_has_one_effect(store: TestStore) {
     let (signature, new) = (Signature::new(Actor::human("zoe")), new_team("crew"));
     let create = async |store| {
         let (clock, following) = (Clock::system(), Following::WhenAsked);

@@ -1,4 +1,4 @@
-//! Holds the board to its promises on every backend. A case is written once; one that is not listed is dead code.
+//! Holds the board to its promises on every backend. A case is written once; an unlisted case is dead code.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -14,7 +14,7 @@ macro_rules! on_every_store {
     };
 }
 
-/// Stamps cases on every backend that several processes, or openers that share nothing, can have open.
+/// Stamps cases on every backend that several processes can open.
 macro_rules! on_shared_stores {
     ($($case:ident),* $(,)?) => {
         stamp!(files, files_store, $($case),*);

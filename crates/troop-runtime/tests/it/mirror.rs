@@ -1,4 +1,4 @@
-//! Files that others write: programs that know nothing but the files work in the team, and nothing is lost.
+//! The mirror: programs that know only the files work in the team, and nothing is lost.
 
 mod bad_input;
 mod interleaved;
@@ -21,7 +21,7 @@ use troop_runtime::{Layout, MirrorNotice};
 use crate::support::{add_tasks, by, claim, complete, create, name, numbered, say};
 
 #[tokio::test]
-async fn a_team_is_there_in_files() {
+async fn a_team_is_mirrored_in_files() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     stage.submit("ann", say("pat", "hello")).await;
@@ -64,7 +64,7 @@ async fn a_team_is_there_in_files() {
 }
 
 #[tokio::test]
-async fn the_same_is_there_after_a_restart() {
+async fn a_restart_changes_no_file() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     stage.mirror().await.pass().await.unwrap();
@@ -76,7 +76,7 @@ async fn the_same_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_claim_and_its_end_in_a_file_are_on_the_board() {
+async fn a_claim_and_a_completion_in_a_file_reach_the_board() {
     for (layout, file, claimed, done) in [
         (
             Layout::Seeds,
@@ -114,7 +114,7 @@ async fn a_claim_and_its_end_in_a_file_are_on_the_board() {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_put_back_and_told() {
+async fn a_refused_change_is_put_back_and_reported() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     let blocked = troop_model::NewTask {
@@ -139,7 +139,7 @@ async fn what_is_refused_is_put_back_and_told() {
     assert!(reason.contains("blocked by task-1"), "{reason}");
     let told = stage.inbox("pat");
     assert!(told[0]["content"].as_str().unwrap().contains("blocked by task-1"), "{told:?}");
-    // Somebody else's claim, a finished task, a member that is none.
+    // Another member's claim, an unknown member, an unknown status, impossible dependencies.
     stage.submit("bob", claim(1)).await;
     mirror.pass().await.unwrap();
     for (number, change, why) in [
@@ -163,13 +163,13 @@ async fn what_is_refused_is_put_back_and_told() {
 }
 
 #[tokio::test]
-async fn a_new_file_is_a_new_task_under_the_id_that_it_has() {
+async fn a_new_file_is_a_new_task_with_its_own_id() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("first")).await;
         let mut mirror = stage.mirror().await;
         mirror.pass().await.unwrap();
-        // One waits for the other, whichever is seen first; ids may be numbers.
+        // One waits for the other, in either order; ids may be numbers.
         let (waits, own) = match layout {
             Layout::Seeds => ("dependsOn", "note"),
             Layout::Claude => ("blockedBy", "note"),
@@ -185,7 +185,7 @@ async fn a_new_file_is_a_new_task_under_the_id_that_it_has() {
         let numbers = stage.with_subject(&["second", "third"]).await;
         let waits_for = stage.waits_for(numbers[0]).await;
         assert_eq!(waits_for, [1, numbers[1]].into_iter().collect(), "{layout}");
-        // The id stays, also for who comes later.
+        // The id stays the same for a later mirror.
         let mut again = stage.mirror().await;
         stage.change(
             "tasks/crew/b.json",
@@ -202,7 +202,7 @@ async fn two_tasks_under_one_id_are_two_tasks() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
-    // Both count on the same number, at the same time.
+    // Both use the same number at the same time.
     stage.write("tasks/crew/1.json", &json!({"id": "1", "subject": "theirs", "status": "pending"}));
     stage.submit("ann", create("ours")).await;
     mirror.pass().await.unwrap();
@@ -217,7 +217,7 @@ async fn two_tasks_under_one_id_are_two_tasks() {
 }
 
 #[tokio::test]
-async fn a_task_that_somebody_makes_while_we_wait_to_make_one_is_kept() {
+async fn a_task_that_appears_while_ours_waits_is_kept() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -238,7 +238,7 @@ async fn a_task_that_somebody_makes_while_we_wait_to_make_one_is_kept() {
 }
 
 #[tokio::test]
-async fn the_client_finds_in_its_files_what_it_writes_there_itself() {
+async fn the_client_finds_its_own_fields_in_its_files() {
     let stage = Stage::new(Layout::Claude).await;
     let rob = NewMember { model: Some("opus".into()), ..external("rob") };
     stage.submit("ann", Command::AddMember(rob)).await;
@@ -265,7 +265,7 @@ async fn the_client_finds_in_its_files_what_it_writes_there_itself() {
         assert!(entry["joinedAt"].is_u64());
     }
     assert_eq!(config["members"][4]["model"], "opus");
-    // A client that leads has its own session there.
+    // A leading client has its own session there.
     config["leadSessionId"] = json!("its own");
     stage.write("teams/crew/config.json", &config);
     stage.submit("ann", Command::AddMember(external("sue"))).await;
@@ -276,7 +276,7 @@ async fn the_client_finds_in_its_files_what_it_writes_there_itself() {
 }
 
 #[tokio::test]
-async fn no_client_claims_what_has_failed_and_one_can_have_it_tried_again() {
+async fn no_client_claims_a_failed_task_but_one_can_retry_it() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     stage.submit("bob", claim(1)).await;
@@ -292,7 +292,7 @@ async fn no_client_claims_what_has_failed_and_one_can_have_it_tried_again() {
     assert_eq!(stage.task(1).await.0, Status::Failed);
     let file = stage.read("tasks/crew/1.json");
     assert_eq!((&file["status"], &file["owner"]), (&json!("in_progress"), &json!("team-lead")));
-    // Who starts later does not take the lead for its holder.
+    // A later mirror does not take the lead for its holder.
     let mut again = stage.mirror().await;
     again.pass().await.unwrap();
     assert_eq!((stage.task(1).await.0, again.n_written()), (Status::Failed, 0));
@@ -322,7 +322,7 @@ async fn the_mark_of_the_highest_id_never_falls() {
 }
 
 #[tokio::test]
-async fn what_was_done_while_nobody_looked_is_taken_up() {
+async fn changes_made_without_a_mirror_are_taken_up_later() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -335,7 +335,7 @@ async fn what_was_done_while_nobody_looked_is_taken_up() {
         };
         let claimed = json!({"status": "in_progress", "owner": "pat", "claimedBy": "pat"});
         stage.change(first, &claimed.clone());
-        // The board moved on after the file did.
+        // The board changed after the file.
         stage.change(second, &claimed);
         stage.submit("bob", claim(2)).await;
         stage.take_letters("pat");
@@ -347,7 +347,7 @@ async fn what_was_done_while_nobody_looked_is_taken_up() {
 }
 
 #[tokio::test]
-async fn who_is_written_into_the_config_joins_and_who_is_taken_out_leaves() {
+async fn members_join_and_leave_through_the_config() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
@@ -366,7 +366,7 @@ async fn who_is_written_into_the_config_joins_and_who_is_taken_out_leaves() {
         let roster = stage.roster().await;
         assert!(roster.contains(&("rae".to_owned(), "external".to_owned())), "{roster:?}");
         assert!(!roster.iter().any(|(name, _)| name == "pat"), "{roster:?}");
-        // Whom troop runs is not let go through a file.
+        // A member that troop runs cannot be removed through a file.
         assert!(roster.iter().any(|(name, _)| name == "bob"), "{roster:?}");
         let config = stage.read("teams/crew/config.json");
         assert_eq!(config["mood"], "good");
@@ -377,8 +377,8 @@ async fn who_is_written_into_the_config_joins_and_who_is_taken_out_leaves() {
         assert!(!members.iter().any(|it| it["name"] == "Not A Name" || it["name"] == "pat"));
         let refused = std::iter::from_fn(|| notices.try_recv().ok())
             .filter(|it| matches!(it, MirrorNotice::Refused { .. }));
-        assert_eq!(refused.count(), 2, "a name that is none, and bob");
-        // Whom the board let go does not come back from a file.
+        assert_eq!(refused.count(), 2, "an invalid name, and bob");
+        // A member removed on the board does not come back from a file.
         let rae: MemberName = name("rae");
         stage.submit("ann", Command::RemoveMember { member: rae, reason: None }).await;
         stage.mirror().await.pass().await.unwrap();
@@ -389,7 +389,7 @@ async fn who_is_written_into_the_config_joins_and_who_is_taken_out_leaves() {
 #[tokio::test]
 async fn a_change_writes_only_the_files_that_it_touches() {
     let stage = Stage::new(Layout::Seeds).await;
-    // As many as show it: a file costs the same however many there are.
+    // Enough to show it: a file costs the same however many there are.
     add_tasks(&stage.board, 100).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -402,7 +402,7 @@ async fn a_change_writes_only_the_files_that_it_touches() {
 }
 
 #[tokio::test]
-async fn mail_of_who_runs_goes_another_way() {
+async fn mail_of_running_members_is_not_in_files() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     stage.submit("ann", say("bob", "hello")).await;
@@ -435,7 +435,7 @@ async fn a_broadcast_reaches_every_inbox_and_a_message_one() {
 }
 
 #[tokio::test]
-async fn what_is_read_on_the_board_leaves_the_inbox() {
+async fn messages_read_on_the_board_leave_the_inbox() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", say("pat", "hello")).await;
@@ -482,7 +482,7 @@ async fn a_request_to_stop_is_answered_through_files() {
 }
 
 #[tokio::test]
-async fn what_no_notice_told_of_is_found_by_looking() {
+async fn a_change_without_a_notice_is_found_by_polling() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;
@@ -491,8 +491,8 @@ async fn what_no_notice_told_of_is_found_by_looking() {
     let kept = tokio_util::task::TaskTracker::new().spawn(mirror.run(stop.clone()));
     stage.change("tasks/crew/task-1.json", &json!({"status": "claimed", "claimed_by": "pat"}));
     let is_held = async || (stage.task(1).await.0 == Status::InProgress).then_some(());
-    troop_testkit::wait_for("a claim that is told of", is_held).await;
-    // Who watches a folder watches that one, and not another that takes its place.
+    troop_testkit::wait_for("a claim with a notice", is_held).await;
+    // A watch stays with its folder, not with another that replaces it.
     let [folder, other] = ["tasks/crew", "tasks/other"].map(|it| stage.path(it));
     std::fs::create_dir(&other).unwrap();
     for entry in std::fs::read_dir(&folder).unwrap() {
@@ -503,7 +503,7 @@ async fn what_no_notice_told_of_is_found_by_looking() {
     std::fs::rename(&other, &folder).unwrap();
     stage.change("tasks/crew/task-1.json", &json!({"status": "done", "result": "written"}));
     let is_done = async || (stage.task(1).await.0 == Status::Completed).then_some(());
-    troop_testkit::wait_for("an end that nobody is told of", is_done).await;
+    troop_testkit::wait_for("a completion without a notice", is_done).await;
     stop.cancel();
     kept.await.unwrap().unwrap();
 }
@@ -538,7 +538,7 @@ async fn a_request_keeps_the_id_that_its_writer_gave_it() {
     let [answer] = stage.inbox("ann").try_into().unwrap();
     let answer: serde_json::Value = serde_json::from_str(answer["text"].as_str().unwrap()).unwrap();
     assert_eq!((&answer["type"], &answer["requestId"]), (&json!("shutdown_rejected"), &json!(id)));
-    // Both live in files: the answer is to what was asked there.
+    // Both members work in files: the answer belongs to the request there.
     stage.put_letter("pat", text(asked));
     mirror.pass().await.unwrap();
     assert_eq!(stage.n_requests().await, 1);
@@ -546,7 +546,7 @@ async fn a_request_keeps_the_id_that_its_writer_gave_it() {
     stage.put_letter("ann", text(agreed));
     mirror.pass().await.unwrap();
     assert_eq!(stage.n_requests().await, 0);
-    // An answer to what nobody asked here is told as it stands.
+    // An answer to an unknown request is passed on unchanged.
     let stray = json!({"type": "shutdown_approved", "requestId": "shutdown-1@eve", "from": "pat"});
     stage.put_letter("ann", text(stray));
     mirror.pass().await.unwrap();

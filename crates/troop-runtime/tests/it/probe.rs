@@ -1,4 +1,4 @@
-//! A store that counts what it is asked, and that can be stopped, shut down, and kept from saving.
+//! A store that counts calls, and that can be held, shut down, and kept from saving.
 
 use std::sync::{
     Arc,
@@ -8,8 +8,8 @@ use std::sync::{
 use tokio::sync::watch;
 use troop_model::{TeamId, Version};
 use troop_store::{
-    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreError, StoreResult,
-    TeamEntry, Watch,
+    Appended, Archived, Batch, Entry, NewTeam, Snapshot, Store, StoreError, StoreFuture,
+    StoreResult, TeamEntry, Watch,
 };
 
 /// Passes calls on to a real store.
@@ -20,11 +20,11 @@ pub(crate) struct Probe {
     pub(crate) n_entries: AtomicUsize,
     /// How many appends were begun.
     pub(crate) n_appends: AtomicUsize,
-    /// How many snapshots were to be saved.
+    /// How many snapshots were tried.
     pub(crate) n_saves: AtomicUsize,
-    /// Whether nothing can be read or appended.
+    /// Whether reading and appending fail.
     pub(crate) is_down: AtomicBool,
-    /// Whether snapshots cannot be saved.
+    /// Whether saving snapshots fails.
     pub(crate) is_full: AtomicBool,
     /// Whether snapshots are damaged.
     pub(crate) is_damaged: AtomicBool,
@@ -85,26 +85,26 @@ async fn pass(gate: &watch::Sender<bool>) {
 }
 
 impl Store for Probe {
-    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>> {
+    fn create(&self, team: NewTeam, first: Batch) -> StoreFuture<'_, Version> {
         self.inner.create(team, first)
     }
 
-    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>> {
+    fn teams(&self) -> StoreFuture<'_, Vec<TeamEntry>> {
         self.inner.teams()
     }
 
-    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+    fn retire(&self, team: TeamId) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.check(&self.is_down)?;
             self.inner.retire(team).await
         })
     }
 
-    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+    fn purge(&self, team: TeamId) -> StoreFuture<'_, ()> {
         self.inner.purge(team)
     }
 
-    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended> {
         Box::pin(async move {
             self.n_appends.fetch_add(1, SeqCst);
             pass(&self.lets_append).await;
@@ -114,12 +114,7 @@ impl Store for Probe {
         })
     }
 
-    fn read(
-        &self,
-        team: TeamId,
-        after: Version,
-        limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>> {
+    fn read(&self, team: TeamId, after: Version, limit: usize) -> StoreFuture<'_, Vec<Entry>> {
         Box::pin(async move {
             self.check(&self.is_down)?;
             let entries = self.inner.read(team, after, limit).await?;
@@ -128,13 +123,13 @@ impl Store for Probe {
         })
     }
 
-    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>> {
+    fn watch(&self, team: TeamId) -> StoreFuture<'_, Watch> {
         self.inner.watch(team)
     }
 
-    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
+    fn load_snapshot(&self, team: TeamId) -> StoreFuture<'_, Option<Snapshot>> {
         if self.is_damaged.load(SeqCst) {
-            let (what, hint) = ("a byte is not what it was".to_owned(), "wait".to_owned());
+            let (what, hint) = ("a byte has changed".to_owned(), "wait".to_owned());
             return Box::pin(async { Err(StoreError::Corrupt { what, hint: hint.into() }) });
         }
         self.inner.load_snapshot(team)
@@ -145,7 +140,7 @@ impl Store for Probe {
         team: TeamId,
         snapshot: Snapshot,
         archived: Vec<Archived>,
-    ) -> BoxFuture<'_, StoreResult<()>> {
+    ) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.n_saves.fetch_add(1, SeqCst);
             pass(&self.lets_save).await;
@@ -154,11 +149,7 @@ impl Store for Probe {
         })
     }
 
-    fn read_archived(
-        &self,
-        team: TeamId,
-        number: u32,
-    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>> {
+    fn read_archived(&self, team: TeamId, number: u32) -> StoreFuture<'_, Option<Vec<u8>>> {
         self.inner.read_archived(team, number)
     }
 
@@ -167,7 +158,7 @@ impl Store for Probe {
         team: TeamId,
         below: u32,
         limit: usize,
-    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>> {
+    ) -> StoreFuture<'_, Vec<(u32, Vec<u8>)>> {
         self.inner.list_archived(team, below, limit)
     }
 }

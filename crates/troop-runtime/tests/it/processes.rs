@@ -1,4 +1,4 @@
-//! Several processes on one store. The test binary runs itself again, as the other processes.
+//! Several processes on one store. The test binary starts itself again for each of them.
 
 use std::{
     collections::BTreeSet,
@@ -18,19 +18,19 @@ use crate::support::{
 
 on_shared_stores! {
     of_many_claims_by_processes_each_task_is_claimed_once,
-    who_dies_with_the_lock_lets_go_of_it,
-    who_is_killed_at_work_leaves_a_whole_log,
+    a_process_that_dies_releases_the_lock,
+    a_process_killed_at_work_leaves_a_whole_log,
 }
 
-/// What another process is to do: `role`, store, team, member or file.
+/// The errand of another process: `role`, store, team, member or file.
 const ERRAND: &str = "TROOP_TEST_ERRAND";
-/// How many tasks there are at a time, and how many each process must get while all want them.
+/// How many tasks a round has, and how many each process must get while all compete.
 const N_TASKS: usize = 60;
 const SHARE: usize = 5;
-/// What the lead says at the end.
+/// The lead's last message.
 const OVER: &str = "it is over";
 
-/// Runs this test binary again, with something to do for [`an_errand_of_another_process`].
+/// Starts this test binary again, with an errand for [`an_errand_of_another_process`].
 fn send(role: &str, store: &TestStore, team: TeamId, whom: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "processes::an_errand_of_another_process", "--nocapture"])
@@ -40,10 +40,10 @@ fn send(role: &str, store: &TestStore, team: TeamId, whom: &str) -> Child {
         .unwrap()
 }
 
-/// Not a case of its own: what the other processes of the cases below do.
+/// Not a test: the other processes of the cases below run this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_errand_of_another_process() {
-    #[expect(clippy::disallowed_methods, reason = "this is how a test tells another process")]
+    #[expect(clippy::disallowed_methods, reason = "a test sets this variable for another process")]
     let Ok(errand) = std::env::var(ERRAND) else { return };
     let [role, url, team, whom] = errand.split('|').collect::<Vec<_>>()[..] else {
         panic!("{errand}");
@@ -73,7 +73,7 @@ async fn an_errand_of_another_process() {
     }
 }
 
-/// Claims all that there is, until the lead says that it is over.
+/// Claims every task, until the lead says that it is over.
 async fn claim_all(board: Board, member: &str) {
     let more = async || {
         let look = |state: &State| {
@@ -100,8 +100,8 @@ async fn of_many_claims_by_processes_each_task_is_claimed_once(store: TestStore)
     let board = crew(store.store()).await;
     let children = MEMBERS.map(|member| send("claim", &store, board.team(), member));
     let mut n_tasks = 0;
-    // Who comes late to one round is there in the next. Who starves never gets its share.
-    let claims = wait_for("everybody has had its share", async || {
+    // A process that is late for one round is in time for the next. One that starves never gets its share.
+    let claims = wait_for("every process has had its share", async || {
         n_tasks += add_tasks(&board, N_TASKS).await.len();
         wait_for("all tasks are claimed", async || {
             board.catch_up().await.unwrap();
@@ -124,7 +124,7 @@ async fn of_many_claims_by_processes_each_task_is_claimed_once(store: TestStore)
     assert_is_the_log(&board, &*store).await;
 }
 
-async fn who_dies_with_the_lock_lets_go_of_it(store: TestStore) {
+async fn a_process_that_dies_releases_the_lock(store: TestStore) {
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
     let folder = tempfile::tempdir().unwrap();
@@ -132,7 +132,7 @@ async fn who_dies_with_the_lock_lets_go_of_it(store: TestStore) {
     let mut child = send("hold", &store, board.team(), sign.to_str().unwrap());
     wait_for("the other process to have the lock", async || Path::exists(&sign).then_some(()))
         .await;
-    // The claim waits for as long as the other lives, then goes on at once.
+    // The claim waits as long as the other lives, then continues at once.
     let (claimed, ()) = tokio::join!(board.submit(by("bob", claim_next())), async {
         child.kill().unwrap();
         child.wait().unwrap();
@@ -141,7 +141,7 @@ async fn who_dies_with_the_lock_lets_go_of_it(store: TestStore) {
     assert_is_the_log(&board, &*store).await;
 }
 
-async fn who_is_killed_at_work_leaves_a_whole_log(store: TestStore) {
+async fn a_process_killed_at_work_leaves_a_whole_log(store: TestStore) {
     let board = crew(store.store()).await;
     let mut n_seen = 0;
     for _ in 0..3 {

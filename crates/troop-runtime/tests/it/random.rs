@@ -1,4 +1,4 @@
-//! Random requests over several boards of one store: all of them end up with what the log says.
+//! Random requests over several boards of one store: all boards end up with the state of the log.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -20,12 +20,12 @@ const N_BOARDS: usize = 3;
 /// One thing that happens.
 #[derive(Clone, Debug)]
 enum Step {
-    /// These are given to their boards at the same time.
+    /// Gives these to their boards at the same time.
     Submit(Vec<(usize, CommandRequest)>),
-    /// The request that was given that long ago is given again.
+    /// Repeats the request from that many steps ago.
     Repeat(usize, usize),
     CatchUp(usize),
-    /// The board is closed and opened again.
+    /// Closes the board and opens it again.
     Reopen(usize),
 }
 
@@ -127,20 +127,20 @@ impl Run {
         let log = replayed(&*self.store, team).await;
         for board in &self.boards {
             board.catch_up().await.unwrap();
-            assert!(state_of(board).await == log, "every board is the log");
+            assert!(state_of(board).await == log, "every board agrees with the log");
         }
         let mut stored: BTreeMap<OperationId, Vec<Event>> = BTreeMap::new();
         for event in events(&*self.store, team).await.into_iter().skip_while(is_beginning) {
             stored.entry(event.operation).or_default().push(event);
         }
-        assert!(stored.keys().eq(self.accepted.keys()), "what was accepted, and nothing else");
+        assert!(stored.keys().eq(self.accepted.keys()), "accepted commands, and nothing else");
         for (operation, done) in &self.accepted {
             assert_eq!(stored[operation], done.events[..]);
         }
     }
 }
 
-/// Whether an event belongs to the making of the team.
+/// Whether an event belongs to the creation of the team.
 fn is_beginning(event: &Event) -> bool {
     event.fact.task().is_none() && event.actor == Actor::human("zoe")
 }
@@ -154,7 +154,7 @@ proptest! {
     })]
 
     #[test]
-    fn whoever_writes_when_every_board_ends_up_with_the_log(
+    fn every_board_ends_up_with_the_log(
         steps in prop::collection::vec(steps(), 1..40)
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

@@ -18,16 +18,16 @@ use crate::{
 
 on_every_store! {
     a_session_has_at_most_one_team,
-    without_a_team_nothing_goes,
+    without_a_team_every_command_fails,
     a_deleted_team_frees_its_name_and_stays_readable,
-    deleting_goes_on_where_it_was_interrupted,
+    an_interrupted_deletion_can_be_repeated,
     a_team_with_busy_teammates_is_not_deleted,
-    an_unknown_team_is_answered_with_the_known,
+    an_unknown_team_lists_the_known_ones,
     a_purged_team_is_gone,
-    a_team_reads_back_as_it_was_made,
-    a_message_reaches_the_one_it_names,
-    an_imported_team_is_a_team_of_its_own,
-    what_is_no_log_is_not_imported,
+    a_team_reads_back_as_it_was_created,
+    a_message_reaches_its_recipient,
+    an_imported_team_is_independent,
+    events_that_are_not_a_log_are_not_imported,
 }
 
 fn zoe() -> Signature {
@@ -59,7 +59,7 @@ async fn a_session_has_at_most_one_team(store: TestStore) {
     session.close().await;
     let board = session.open("crew").await.unwrap();
     assert_eq!(add_tasks(board, 1).await, [1]);
-    // Another session's team is no hindrance, but its name is taken.
+    // A team of another session does not matter, but its name is taken.
     let mut other = self::session(store.reopen().await);
     let taken = other.create(&zoe(), new_team("crew")).await.unwrap_err();
     assert!(
@@ -68,7 +68,7 @@ async fn a_session_has_at_most_one_team(store: TestStore) {
     other.open("second").await.unwrap();
 }
 
-async fn without_a_team_nothing_goes(store: TestStore) {
+async fn without_a_team_every_command_fails(store: TestStore) {
     let mut session = session(store.store());
     assert!(matches!(session.team().unwrap_err(), BoardError::NoActiveTeam));
     let error = session.delete(zoe()).await.unwrap_err();
@@ -103,7 +103,7 @@ async fn a_deleted_team_frees_its_name_and_stays_readable(store: TestStore) {
     assert!(matches!(refusal(refused), Refusal::TeamDeleted));
 }
 
-async fn deleting_goes_on_where_it_was_interrupted(store: TestStore) {
+async fn an_interrupted_deletion_can_be_repeated(store: TestStore) {
     let probe = Probe::new(store.store());
     let mut session = session(probe.clone());
     session.create(&zoe(), new_team("crew")).await.unwrap();
@@ -137,7 +137,7 @@ async fn a_team_with_busy_teammates_is_not_deleted(store: TestStore) {
     session.delete(zoe()).await.unwrap();
 }
 
-async fn an_unknown_team_is_answered_with_the_known(store: TestStore) {
+async fn an_unknown_team_lists_the_known_ones(store: TestStore) {
     let mut session = with_team(&store).await;
     session.close().await;
     let error = session.open("crow").await.unwrap_err();
@@ -157,7 +157,7 @@ async fn a_purged_team_is_gone(store: TestStore) {
     assert!(store.read(team, Version::ZERO, 1).await.is_err());
 }
 
-async fn a_team_reads_back_as_it_was_made(store: TestStore) {
+async fn a_team_reads_back_as_it_was_created(store: TestStore) {
     let mut first = session(store.store());
     let mut new = new_team("crew");
     new.settings =
@@ -173,7 +173,7 @@ async fn a_team_reads_back_as_it_was_made(store: TestStore) {
     assert_eq!(read.members().filter(|member| member.role == Role::Member).count(), MEMBERS.len());
 }
 
-async fn a_message_reaches_the_one_it_names(store: TestStore) {
+async fn a_message_reaches_its_recipient(store: TestStore) {
     let session = with_team(&store).await;
     let board = session.team().unwrap();
     board.submit(by("cyd", say("bob", "hello"))).await.unwrap();
@@ -187,7 +187,7 @@ async fn a_message_reaches_the_one_it_names(store: TestStore) {
     ));
 }
 
-async fn an_imported_team_is_a_team_of_its_own(store: TestStore) {
+async fn an_imported_team_is_independent(store: TestStore) {
     let mut session = with_team(&store).await;
     let team = session.team().unwrap().team();
     add_tasks(session.team().unwrap(), 3).await;
@@ -205,7 +205,7 @@ async fn an_imported_team_is_a_team_of_its_own(store: TestStore) {
     assert_eq!(events(&*store, team).await, log);
 }
 
-async fn what_is_no_log_is_not_imported(store: TestStore) {
+async fn events_that_are_not_a_log_are_not_imported(store: TestStore) {
     let mut session = with_team(&store).await;
     let log = events(&*store, session.team().unwrap().team()).await;
     let name = || Some("copy".parse().unwrap());

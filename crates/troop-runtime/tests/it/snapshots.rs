@@ -20,7 +20,7 @@ on_every_store! {
     a_snapshot_and_the_rest_of_the_log_are_the_whole_log,
     opening_costs_the_same_however_long_the_log_is,
     a_snapshot_of_another_format_is_ignored,
-    a_snapshot_that_is_damaged_is_as_good_as_none,
+    a_damaged_snapshot_is_ignored,
     a_snapshot_that_cannot_be_saved_does_no_harm,
     closing_waits_for_a_snapshot_that_is_being_saved,
     a_short_visit_leaves_no_snapshot,
@@ -29,7 +29,7 @@ on_every_store! {
 /// How many events a snapshot may be behind.
 const MAX_TAIL: usize = 256;
 
-/// Opens a team and says how many entries that took.
+/// Opens a team and returns how many entries that read.
 async fn cost_of_opening(store: &Arc<Probe>, team: TeamId) -> (Board, usize) {
     store.n_entries.store(0, SeqCst);
     let board = open(store.clone(), team, Following::WhenAsked).await;
@@ -55,7 +55,7 @@ async fn a_snapshot_and_the_rest_of_the_log_are_the_whole_log(store: TestStore) 
     finish_tasks(&board, 150).await;
     board.close().await;
     let snapshot = saved(&*store, team).await.unwrap();
-    // Whoever comes next leaves no snapshot behind, so there is a rest to read.
+    // The next process leaves no snapshot behind, so some events remain to be read.
     let probe = Probe::new(store.reopen().await);
     probe.is_full.store(true, SeqCst);
     let board = open(probe, team, Following::WhenAsked).await;
@@ -66,7 +66,7 @@ async fn a_snapshot_and_the_rest_of_the_log_are_the_whole_log(store: TestStore) 
     assert_eq!(state.version(), snapshot.plus(cost));
     assert!(state == replayed(&*store, team).await);
     assert!(state == state_of(&board).await);
-    // Also when it is packed once more, having been looked at only in part.
+    // Also when it is packed again after only a part of it was unpacked.
     finish_tasks(&reopened, 100).await;
     reopened.close().await;
     assert!(saved(&*store, team).await.unwrap() > snapshot);
@@ -128,7 +128,7 @@ async fn a_snapshot_of_another_format_is_ignored(store: TestStore) {
     }
 }
 
-async fn a_snapshot_that_is_damaged_is_as_good_as_none(store: TestStore) {
+async fn a_damaged_snapshot_is_ignored(store: TestStore) {
     let board = crew(store.store()).await;
     let team = board.team();
     finish_tasks(&board, 200).await;
@@ -140,7 +140,7 @@ async fn a_snapshot_that_is_damaged_is_as_good_as_none(store: TestStore) {
     assert_is_the_log(&board, &*store).await;
     finish_tasks(&board, 150).await;
     board.close().await;
-    // The next one is newer and takes its place.
+    // The next one is newer and replaces it.
     assert!(saved(&*store, team).await.unwrap() > before);
 }
 
@@ -156,7 +156,7 @@ async fn a_snapshot_that_cannot_be_saved_does_no_harm(store: TestStore) {
     let n_saves = probe.n_saves.load(SeqCst);
     assert!((1..=4).contains(&n_saves), "it was tried {n_saves} times");
     assert_is_the_log(&board, &*store).await;
-    // Only the last chance works; what was not saved before is saved then.
+    // Only the last attempt works; it saves what the earlier ones could not.
     probe.is_full.store(false, SeqCst);
     board.close().await;
     let (reopened, cost) = cost_of_opening(&probe, team).await;
@@ -171,7 +171,7 @@ async fn closing_waits_for_a_snapshot_that_is_being_saved(store: TestStore) {
     let team = board.team();
     add_tasks(&board, 300).await;
     wait_for("saving to begin", async || (probe.n_saves.load(SeqCst) == 1).then_some(())).await;
-    // The state moves on meanwhile, and is durable without waiting.
+    // The state changes meanwhile, and is durable without waiting.
     finish_tasks(&board, 200).await;
     tokio::join!(board.close(), async { probe.let_save() });
     let (reopened, cost) = cost_of_opening(&probe, team).await;

@@ -1,4 +1,4 @@
-//! What the cases have in common: a team, the commands that they give, and what its log amounts to.
+//! Helpers of the cases: a team, its commands, and the state of its log.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) fn new_team(team: &str) -> NewTeamCommand {
     }
 }
 
-/// Makes a team and opens it.
+/// Creates a team and opens it.
 pub(crate) async fn crew(store: Arc<dyn Store>) -> Board {
     let signature = Signature::new(Actor::human("zoe"));
     let (clock, following) = (Clock::system(), Following::WhenAsked);
@@ -104,7 +104,7 @@ pub(crate) fn say(to: &str, content: &str) -> Command {
     Command::Send(Outgoing::message(to, content))
 }
 
-/// Gives commands in order but without waiting in between, so that they go into few appends, and waits for all of them.
+/// Gives commands in order without waiting in between, so that they need few appends, and then waits for all of them.
 pub(crate) async fn submit_all(
     board: &Board,
     requests: impl IntoIterator<Item = CommandRequest>,
@@ -123,7 +123,7 @@ pub(crate) async fn submit_all(
     answers
 }
 
-/// Puts tasks on the board and gives their numbers.
+/// Puts tasks on the board and returns their numbers.
 pub(crate) async fn add_tasks(board: &Board, n_tasks: usize) -> Vec<u32> {
     let requests = (0..n_tasks).map(|nth| by(LEAD, create(&format!("subject {nth}"))));
     let made = submit_all(board, requests).await;
@@ -148,7 +148,7 @@ pub(crate) async fn events(store: &dyn Store, team: TeamId) -> Vec<Event> {
     events
 }
 
-/// What a log amounts to, without any snapshot.
+/// The state of a log, without any snapshot.
 pub(crate) async fn replayed(store: &dyn Store, team: TeamId) -> State {
     let mut state = State::default();
     events(store, team).await.iter().for_each(|event| state.apply(event));
@@ -159,13 +159,16 @@ pub(crate) async fn state_of(board: &Board) -> State {
     board.look(State::clone).await.unwrap()
 }
 
-/// Everything that a board and its log must agree on.
+/// Checks that a board agrees with its log.
 pub(crate) async fn assert_is_the_log(board: &Board, store: &dyn Store) {
     board.catch_up().await.unwrap();
-    assert!(state_of(board).await == replayed(store, board.team()).await, "state is the log");
+    assert!(
+        state_of(board).await == replayed(store, board.team()).await,
+        "the state agrees with the log"
+    );
 }
 
-/// Who claimed which task, in order.
+/// The claims in the log, in order.
 pub(crate) fn claims(events: &[Event]) -> Vec<(u32, String)> {
     let claim = |event: &Event| {
         let Fact::TaskClaimed { task, owner, .. } = &event.fact else { return None };
@@ -183,7 +186,7 @@ pub(crate) fn refusal<T>(answer: BoardResult<T>) -> Refusal {
     }
 }
 
-/// Appends behind a board's back, as a program of another version would.
+/// Appends behind a board's back, like a program of another version.
 pub(crate) async fn append_raw(store: &dyn Store, team: TeamId, body: String) -> Version {
     let after = store.read(team, Version::ZERO, usize::MAX).await.unwrap().last().unwrap().version;
     let operation = troop_model::OperationId(Uuid::now_v7());

@@ -203,7 +203,7 @@ impl Journal for FilesJournal {
 
     fn leave(&mut self) {
         if !std::mem::take(&mut self.is_inside) {
-            // Closing the files lets go as well, whatever went wrong on the way in.
+            // Closing the files releases the locks as well, whatever went wrong on the way in.
             self.open = None;
         } else if let Some(open) = &mut self.open {
             // If the file cannot be truncated now, the next writer repairs it.

@@ -16,7 +16,7 @@ use super::{
     read::{as_sql, missed},
 };
 use crate::{
-    AppendSlot, Appended, Archived, Batch, BoxFuture, NewTeam, SlotWriter, Snapshot, StoreResult,
+    AppendSlot, Appended, Archived, Batch, NewTeam, SlotWriter, Snapshot, StoreFuture, StoreResult,
     bell::Bells,
     failure::{bug, id_taken, missed_ignored, name_taken, unknown_team},
     hold::SlotHold,
@@ -136,7 +136,7 @@ struct PostgresSlot {
 }
 
 impl SlotWriter for PostgresSlot {
-    fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>> {
+    fn append(self: Box<Self>, batch: Batch) -> StoreFuture<'static, Version> {
         Box::pin(async move {
             let record = Record::new(self.team, &batch)?;
             let mut connection = self.hold.take()?;

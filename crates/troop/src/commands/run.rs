@@ -15,7 +15,7 @@ use troop_model::{
     quoted,
 };
 use troop_protocol::TeamStanding;
-use troop_runtime::{Board, LeadEnd, LeadThinks, TeamSummary};
+use troop_runtime::{Board, LeadEnd, LeadThinks, TeamEntry};
 use uuid::Uuid;
 
 use super::given;
@@ -264,8 +264,8 @@ async fn name_for(desk: &TeamDesk) -> Result<TeamName> {
 }
 
 /// Refuses the name of a team that is there, with what can be done instead.
-async fn taken(team: &TeamSummary, free: &str, desk: &TeamDesk) -> Result<Refused> {
-    let TeamSummary { id, name, .. } = team;
+async fn taken(team: &TeamEntry, free: &str, desk: &TeamDesk) -> Result<Refused> {
+    let TeamEntry { id, name, .. } = team;
     let other = format!("or use another name: `--team {free}`");
     let standing = desk.standing_of(*id).await?;
     Ok(match desk.holder_of(*id).await?.filter(|_| standing == TeamStanding::Running) {

@@ -119,14 +119,14 @@ async fn list(all: bool, desk: &TeamDesk, printer: &Printer) -> Result<()> {
         rows.push((team, standing.as_str()));
     }
     if printer.json {
-        let row = |(team, state): &(&troop_runtime::TeamSummary, &str)| json!({"id": team.id, "name": team.name, "state": state, "deleted": team.is_retired});
+        let row = |(team, state): &(&troop_runtime::TeamEntry, &str)| json!({"id": team.id, "name": team.name, "state": state, "deleted": team.is_retired});
         let teams: Vec<_> = rows.iter().map(row).collect();
         return printer.json(&json!({ "teams": teams }));
     }
     if teams.is_empty() {
         return printer.text("no teams\n");
     }
-    let row = |(team, state): (&troop_runtime::TeamSummary, &str)| {
+    let row = |(team, state): (&troop_runtime::TeamEntry, &str)| {
         vec![team.name.clone(), state.to_owned(), team.id.to_string()]
     };
     let rows: Vec<_> = rows.into_iter().map(row).collect();

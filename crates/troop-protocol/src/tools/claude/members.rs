@@ -17,7 +17,7 @@ const ANY_AGENT: &str = "general-purpose";
 /// Read-only agents of other programs: here the default agent in plan mode, unless a mode is given.
 const LOOKERS: [&str; 2] = ["Explore", "Plan"];
 
-/// A teammate that is to be started.
+/// A teammate to start.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewTeammate {

@@ -1,4 +1,4 @@
-//! Pages from either end, over the moment at which a transcript begins anew.
+//! Pages from either end, across a rotation.
 
 use std::{fs, io::Write as _, path::Path};
 
@@ -24,7 +24,7 @@ impl Stage {
         append(&self.reader.path, texts);
     }
 
-    fn begin_anew(&self) {
+    fn rotate(&self) {
         fs::rename(&self.reader.path, &self.reader.former).unwrap();
     }
 
@@ -70,22 +70,22 @@ fn a_transcript_is_paged_from_either_end() {
 }
 
 #[test]
-fn pages_go_on_in_the_file_before() {
+fn pages_continue_in_the_former_file() {
     let stage = Stage::new();
     stage.write(0..4);
-    stage.begin_anew();
+    stage.rotate();
     stage.write(4..6);
     assert_eq!(stage.all(TranscriptEdge::End, 4), [vec![2, 3, 4, 5], vec![0, 1]]);
     assert_eq!(stage.all(TranscriptEdge::Beginning, 3), [vec![0, 1, 2], vec![3, 4, 5]]);
 }
 
 #[test]
-fn a_position_stays_right_when_the_transcript_begins_anew() {
+fn a_position_stays_valid_when_the_transcript_is_rotated() {
     let stage = Stage::new();
     stage.write(0..4);
     let newest = stage.page(TranscriptEdge::End, None, 2);
     stage.write(4..6);
-    stage.begin_anew();
+    stage.rotate();
     stage.write(6..9);
     let earlier = stage.page(TranscriptEdge::End, newest.next.as_deref(), 10);
     assert_eq!(numbers(&earlier), [0, 1]);
@@ -94,7 +94,7 @@ fn a_position_stays_right_when_the_transcript_begins_anew() {
 }
 
 #[test]
-fn a_line_that_is_being_written_waits() {
+fn an_unfinished_line_is_not_read_yet() {
     let stage = Stage::new();
     stage.write(0..1);
     let mut file = fs::OpenOptions::new().append(true).open(&stage.reader.path).unwrap();
@@ -144,7 +144,7 @@ async fn a_follower_gets_every_entry_once() {
     stage.write(0..2);
     assert_eq!(numbers(&feed.next().await.unwrap()), [0, 1]);
     stage.write(2..3);
-    stage.begin_anew();
+    stage.rotate();
     stage.write(3..4);
     assert_eq!(numbers(&feed.next().await.unwrap()), [2, 3]);
 }

@@ -1,4 +1,4 @@
-//! What isolation decides, case by case.
+//! The decisions of isolation, case by case.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn waits(why: &str, first: Option<&str>) -> WaitReason {
 }
 
 #[test]
-fn a_teams_work_comes_home_only_to_the_branch_that_it_began_on() {
+fn a_teams_work_lands_only_on_the_branch_it_began_on() {
     let team = "troop/crew";
     let go_back = Some("go back: `git switch main`");
     let itself = waits("the project is on that branch itself", go_back);
@@ -56,7 +56,7 @@ fn a_teams_work_comes_home_only_to_the_branch_that_it_began_on() {
 }
 
 #[test]
-fn files_are_put_back_only_where_git_began_to_write_and_nothing_was_in_the_way() {
+fn files_are_put_back_only_if_git_had_begun_to_write() {
     let untracked = "error: The following untracked working tree files would be overwritten by merge:; \ta.txt; \tb.txt; Please move";
     let changed = "error: Your local changes to the following files would be overwritten by merge:; \ta.txt; Please commit";
     let locked = "fatal: Unable to create '/p/.git/index.lock': File exists.";
@@ -122,7 +122,7 @@ fn files_are_put_back_only_where_git_began_to_write_and_nothing_was_in_the_way()
 }
 
 #[test]
-fn a_merge_commit_is_made_only_where_both_sides_moved() {
+fn a_merge_commit_is_made_only_if_both_sides_moved() {
     let fork = |team: &str, base: &str| ForkPoint { team: team.to_owned(), base: base.to_owned() };
     assert_eq!(join_case(&fork("t", "t"), "o"), JoinCase::Own);
     assert_eq!(join_case(&fork("t", "o"), "o"), JoinCase::Team);
@@ -131,7 +131,7 @@ fn a_merge_commit_is_made_only_where_both_sides_moved() {
 }
 
 #[test]
-fn the_fork_of_two_commits_is_read_from_what_git_says() {
+fn the_merge_base_is_read_from_gits_output() {
     let lines = |said| {
         let ForkLines { team, base } = ForkLines::read(said);
         (team, base)
@@ -142,7 +142,7 @@ fn the_fork_of_two_commits_is_read_from_what_git_says() {
 }
 
 #[test]
-fn the_status_of_a_folder_is_read_from_what_git_says() {
+fn the_status_of_a_folder_is_read_from_gits_output() {
     let head = "# branch.oid c1\0# branch.head work\0";
     let read = |rest: &str, is_merging| FolderStatus::read(&format!("{head}{rest}"), is_merging);
     let clean = read("", false).unwrap();
@@ -156,7 +156,7 @@ fn the_status_of_a_folder_is_read_from_what_git_says() {
 }
 
 #[test]
-fn a_merge_is_at_its_end_when_no_file_is_marked_or_undecided() {
+fn a_merge_is_finished_when_no_file_is_marked_or_undecided() {
     let entry = |sides: &str, submodule: &str, file: &str| {
         format!("u {sides} {submodule} 1 2 3 4 h1 h2 h3 {file}\0")
     };
@@ -183,7 +183,7 @@ fn a_merge_is_at_its_end_when_no_file_is_marked_or_undecided() {
 }
 
 #[test]
-fn a_branch_of_somebody_else_is_left_alone() {
+fn a_foreign_branch_is_left_alone() {
     let found = || Some("c1".to_owned());
     assert_eq!(start_case(None, BranchOwner::IsOthers), StartCase::Make);
     assert_eq!(start_case(None, BranchOwner::IsOurs), StartCase::Make);
@@ -193,7 +193,7 @@ fn a_branch_of_somebody_else_is_left_alone() {
 }
 
 #[test]
-fn the_teams_branch_is_put_back_wherever_somebody_else_moved_it() {
+fn the_teams_branch_is_put_back_if_others_moved_it() {
     let mut known = BranchPosition::at("c1".to_owned());
     let right = |commit: &str| PositionCase::Right(commit.to_owned());
     let moved = PositionCase::Moved { back_to: "c1".to_owned() };
@@ -206,7 +206,7 @@ fn the_teams_branch_is_put_back_wherever_somebody_else_moved_it() {
 }
 
 #[test]
-fn what_a_team_left_is_committed_moved_or_refused() {
+fn leftovers_are_committed_moved_or_refused() {
     let lost = LeftoverState::Lost { says: "x".to_owned() };
     for (state, is_strange, expect) in [
         (LeftoverState::Away, false, RescueCase::Refused),

@@ -1,4 +1,4 @@
-//! Repositories of all kinds, and disks that are full.
+//! Unusual repositories, and full disks.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -11,7 +11,7 @@ async fn notices(scene: &Scene, project: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn where_teammates_cannot_have_folders_of_their_own_one_notice_says_why() {
+async fn one_notice_says_why_teammates_cannot_have_their_own_folders() {
     let scene = Scene::empty().await;
     let no_commit =
         "teammates share this folder: this repository has no commit yet (`git commit` first)";
@@ -30,7 +30,7 @@ async fn where_teammates_cannot_have_folders_of_their_own_one_notice_says_why() 
 }
 
 #[tokio::test]
-async fn changes_that_are_not_committed_are_not_seen_and_that_is_said() {
+async fn a_notice_says_that_teammates_do_not_see_uncommitted_changes() {
     let scene = Scene::new().await;
     scene.write("README.md", "not committed");
     scene.write("new.txt", "new");
@@ -42,7 +42,7 @@ async fn changes_that_are_not_committed_are_not_seen_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn a_project_without_a_branch_is_used_and_left_where_it_is() {
+async fn a_project_with_a_detached_head_is_used_and_left_there() {
     let scene = Scene::new().await;
     scene.git(&["checkout", "-q", "--detach"]).await;
     let isolation = scene.open().await;
@@ -58,7 +58,7 @@ async fn a_project_without_a_branch_is_used_and_left_where_it_is() {
 }
 
 #[tokio::test]
-async fn a_project_in_a_folder_of_its_repository_stays_in_that_folder() {
+async fn a_project_in_a_subfolder_of_its_repository_stays_there() {
     let scene = Scene::new().await;
     scene.write("part/a.txt", "a");
     scene.git(&["add", "--all"]).await;
@@ -76,7 +76,7 @@ async fn a_project_in_a_folder_of_its_repository_stays_in_that_folder() {
 }
 
 #[tokio::test]
-async fn a_project_that_is_a_worktree_itself_is_used_like_any_other() {
+async fn a_project_that_is_a_worktree_is_used_like_any_other() {
     let scene = Scene::new().await;
     let linked = scene.folder.path().join("linked");
     scene.git(&["worktree", "add", "-q", "-b", "feature", &linked.to_string_lossy()]).await;
@@ -112,7 +112,7 @@ async fn a_shallow_clone_is_used_like_any_other() {
 }
 
 #[tokio::test]
-async fn submodules_are_left_as_they_are_and_that_is_said() {
+async fn a_notice_says_that_submodules_are_left_empty() {
     let scene = Scene::new().await;
     let inner = Scene::new().await;
     let from = inner.project().to_string_lossy().into_owned();
@@ -162,7 +162,7 @@ async fn a_full_disk_during_a_merge_loses_nothing() {
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     let before = scene.git(&["rev-parse", "troop/demo"]).await;
     write(&ann, "one.txt", "1");
-    // A file where git wants a folder for its temporary objects stands in for a disk that takes no more, whoever asks.
+    // A file where git wants a folder for its temporary objects stands in for a full disk.
     let objects = scene.project().join(".git/objects");
     let aside = scene.project().join(".git/aside");
     fs::rename(&objects, &aside).unwrap();
@@ -180,7 +180,7 @@ async fn a_full_disk_during_a_merge_loses_nothing() {
     assert_eq!(scene.in_team("one.txt").await, "1");
 }
 
-/// Leaves no room for any object, even for root: where its folder would be, there is a file.
+/// Prevents git from writing any object, even as root: a file takes the place of each folder.
 fn fill(objects: &Path) {
     for first in 0..=255 {
         fs::write(objects.join(format!("{first:02x}")), "").unwrap();
@@ -188,7 +188,7 @@ fn fill(objects: &Path) {
 }
 
 #[tokio::test]
-async fn a_branch_in_the_way_is_named_before_anything_is_made() {
+async fn a_conflicting_branch_is_named_before_anything_is_created() {
     for name in ["troop", "troop-work"] {
         let scene = Scene::new().await;
         scene.git(&["branch", name]).await;
@@ -200,7 +200,7 @@ async fn a_branch_in_the_way_is_named_before_anything_is_made() {
 }
 
 #[tokio::test]
-async fn a_team_whose_name_is_in_the_way_of_others_branches_takes_another() {
+async fn a_team_whose_branch_name_is_taken_gets_another() {
     for name in ["troop/demo/mine", "troop-work/demo"] {
         let scene = Scene::new().await;
         scene.git(&["branch", name]).await;
@@ -213,7 +213,7 @@ async fn a_team_whose_name_is_in_the_way_of_others_branches_takes_another() {
 }
 
 #[tokio::test]
-async fn a_filter_that_is_required_and_does_not_work_is_named_before_anything_is_made() {
+async fn a_broken_required_filter_is_named_before_anything_is_created() {
     let scene = Scene::new().await;
     let open = async || Worktrees::open(scene.options(&scene.project())).await;
     scene.write("a.bin", "1");
@@ -234,7 +234,7 @@ async fn a_filter_that_is_required_and_does_not_work_is_named_before_anything_is
 }
 
 #[tokio::test]
-async fn another_git_command_in_the_folder_is_waited_for_and_then_named() {
+async fn another_git_command_in_the_folder_is_awaited_and_then_named() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -247,7 +247,7 @@ async fn another_git_command_in_the_folder_is_waited_for_and_then_named() {
 }
 
 #[tokio::test]
-async fn what_a_person_does_not_want_to_see_is_merged_and_not_removed() {
+async fn a_persons_git_settings_do_not_hide_work() {
     let scene = Scene::new().await;
     let home = tempfile::tempdir().unwrap();
     let told = "[status]\n\tshowUntrackedFiles = no\n[merge]\n\tverifySignatures = true\n\tautoStash = true\n[log]\n\tshowSignature = true\n";

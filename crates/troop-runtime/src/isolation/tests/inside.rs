@@ -1,4 +1,4 @@
-//! Submodules that members fill: what is done in them is neither lost nor mixed up.
+//! Submodules that members fill: work in them is neither lost nor mixed up.
 
 use super::*;
 use crate::isolation::{Landing, LeftoverState, leftovers, rescue};
@@ -19,24 +19,24 @@ impl Nested {
         Self { scene, inner }
     }
 
-    /// A member that begins a task, and fills the submodule in its folder.
+    /// Begins a task for a member that fills the submodule in its folder.
     async fn begin(&self, isolation: &Worktrees, name: &str, task: u32) -> (TaskAttempt, PathBuf) {
         let (work, place) = self.scene.begin(isolation, name, task).await;
         git(&place, &[&ALLOW[..], &["submodule", "update", "--init", "-q"]].concat()).await;
         (work, place)
     }
 
-    /// The project's submodule as the project is now.
+    /// Updates the project's submodule to the project's commit.
     async fn update(&self) {
         let update = ["submodule", "update", "--init", "-q"];
         self.scene.git(&[&ALLOW[..], &update].concat()).await;
     }
 }
 
-/// Git takes submodules from folders of the same machine only if it is told to.
+/// Git takes submodules from folders of the same machine only with this option.
 const ALLOW: [&str; 2] = ["-c", "protocol.file.allow=always"];
 
-/// Commits a file in the submodule of a folder. The commit.
+/// Commits a file in the submodule of a folder; returns the commit.
 async fn commit_inside(place: &Path, file: &str, text: &str) -> String {
     let sub = place.join("sub");
     write(&sub, file, text);
@@ -46,7 +46,7 @@ async fn commit_inside(place: &Path, file: &str, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_committed_in_a_submodule_comes_home_with_the_work() {
+async fn commits_in_a_submodule_are_merged_with_the_work() {
     let nested = Nested::new().await;
     let project = nested.scene.project();
     for is_filled in [true, false] {
@@ -66,7 +66,7 @@ async fn what_is_committed_in_a_submodule_comes_home_with_the_work() {
         nested.update().await;
         assert_eq!(fs::read_to_string(project.join("sub").join(file)).unwrap(), "made");
         assert_eq!(nested.scene.git(&["status", "--porcelain"]).await, "");
-        // What is in the second round comes from where the submodule does.
+        // In the second round the commit comes from the submodule's origin.
         let push = ["push", "-q", "origin", "HEAD:refs/heads/main"];
         git(&nested.inner.project(), &["config", "receive.denyCurrentBranch", "ignore"]).await;
         git(&project.join("sub"), &push).await;
@@ -74,7 +74,7 @@ async fn what_is_committed_in_a_submodule_comes_home_with_the_work() {
 }
 
 #[tokio::test]
-async fn what_is_not_committed_in_a_submodule_refuses_the_completion() {
+async fn uncommitted_changes_in_a_submodule_refuse_the_completion() {
     let nested = Nested::new().await;
     let isolation = nested.scene.open().await;
     let (one, ann) = nested.begin(&isolation, "ann", 1).await;
@@ -88,7 +88,7 @@ async fn what_is_not_committed_in_a_submodule_refuses_the_completion() {
 }
 
 #[tokio::test]
-async fn what_was_done_in_a_submodule_for_one_task_does_not_come_in_with_the_next() {
+async fn work_in_a_submodule_stays_with_its_task() {
     let nested = Nested::new().await;
     let isolation = nested.scene.open().await;
     let (_, ann) = nested.begin(&isolation, "ann", 1).await;
@@ -101,14 +101,14 @@ async fn what_was_done_in_a_submodule_for_one_task_does_not_come_in_with_the_nex
     write(&ann, "two.txt", "two");
     merge(&isolation, &two).await;
     assert_eq!(nested.scene.git(&["rev-parse", "troop/demo:sub"]).await, before);
-    // The first is as it was left, for whoever tries it again.
+    // The first task is as it was left, for the next attempt.
     let left = nested.scene.git(&["rev-parse", "troop-work/demo/ann/task-1:sub"]).await;
     let files = git(&nested.scene.project().join("sub"), &["ls-tree", "--name-only", &left]).await;
     assert!(files.contains("one.txt") && files.contains("half.txt"), "{files}");
 }
 
 #[tokio::test]
-async fn a_submodule_whose_commit_others_made_is_there_with_the_next_task() {
+async fn the_next_task_has_submodule_commits_of_others() {
     let nested = Nested::new().await;
     let isolation = nested.scene.open().await;
     let (one, ann) = nested.begin(&isolation, "ann", 1).await;
@@ -117,10 +117,10 @@ async fn a_submodule_whose_commit_others_made_is_there_with_the_next_task() {
     merge(&isolation, &one).await;
     isolation.begin(&work("bob", 3)).await.unwrap();
     assert_eq!(fs::read_to_string(bob.join("sub/one.txt")).unwrap(), "of ann");
-    // Who fills it only now finds it, too, though nobody has pushed it.
+    // A member that fills it only now finds the commit, too, although nobody has pushed it.
     let (_, cyd) = nested.begin(&isolation, "cyd", 4).await;
     assert_eq!(fs::read_to_string(cyd.join("sub/one.txt")).unwrap(), "of ann");
-    // One that nobody here has is emptied, and what was in its place is kept.
+    // With an unknown commit the submodule is emptied, and its files are kept.
     git(&bob, &["update-index", "--cacheinfo", &format!("160000,{},sub", "1".repeat(40))]).await;
     write(&bob, "sub/x.log", "ignored");
     let left = isolation.follow(&member("bob"), &isolation.git_of(&member("bob")).unwrap()).await;
@@ -130,7 +130,7 @@ async fn a_submodule_whose_commit_others_made_is_there_with_the_next_task() {
 }
 
 #[tokio::test]
-async fn a_folder_with_filled_submodules_is_rescued_with_all_that_is_in_them() {
+async fn a_folder_is_rescued_with_its_filled_submodules() {
     let nested = Nested::new().await;
     let isolation = nested.scene.open().await;
     let (_, ann) = nested.begin(&isolation, "ann", 1).await;
@@ -139,7 +139,7 @@ async fn a_folder_with_filled_submodules_is_rescued_with_all_that_is_in_them() {
     write(&ann, "sub/out.log", "ignored");
     git(&ann.join("sub"), &["init", "-q", "own"]).await;
     write(&ann, "sub/own/own.txt", "own");
-    // Somebody who commits elsewhere in the submodule, and goes back.
+    // A member that commits on another branch of the submodule, and goes back.
     git(&bob.join("sub"), &["checkout", "-q", "-b", "side"]).await;
     let side = commit_inside(&bob, "side.txt", "side").await;
     git(&bob.join("sub"), &["checkout", "-q", "--detach", "HEAD~"]).await;

@@ -1,11 +1,11 @@
-//! Merging finished work, and what does not fit.
+//! Merging finished work, and conflicts.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
 
 #[tokio::test]
-async fn finished_work_is_committed_and_merged_with_what_others_did() {
+async fn finished_work_is_committed_and_merged_with_others_work() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -27,13 +27,13 @@ async fn finished_work_is_committed_and_merged_with_what_others_did() {
 }
 
 #[tokio::test]
-async fn what_is_merged_already_is_merged() {
+async fn merging_again_is_harmless() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "one.txt", "1");
     let first = merge(&isolation, &one).await;
-    // As after a lead that was killed between the merge and the word about it.
+    // As after a lead that was killed between the merge and its record.
     let again = scene.open().await;
     again.place(&one.member).await.unwrap();
     again.begin(&TaskAttempt { attempt: 2, ..one.clone() }).await.unwrap();
@@ -42,7 +42,7 @@ async fn what_is_merged_already_is_merged() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_changes_nothing_and_is_repaired_by_who_made_it() {
+async fn conflicting_work_changes_nothing_and_is_repaired_by_its_member() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -56,7 +56,7 @@ async fn what_does_not_fit_changes_nothing_and_is_repaired_by_who_made_it() {
     );
     assert_eq!(scene.git(&["rev-parse", "troop/demo"]).await, merged.commit);
     assert_eq!(git(&bob, &["log", "-1", "--format=%s"]).await, "task-2: subject of 2");
-    // It does as it is told, and says too early that it is done.
+    // It follows the advice, and completes the task too early.
     let mut own = Git::new(&bob, &environment());
     own.find_identity().await.unwrap();
     assert_eq!(own.ask(&["merge", "troop/demo"]).await.unwrap(), None, "there is a conflict");
@@ -67,7 +67,7 @@ async fn what_does_not_fit_changes_nothing_and_is_repaired_by_who_made_it() {
     assert!(scene.in_team("README.md").await.contains("ANN and BOB"));
 }
 
-/// What two members do to a repository, and the file in which it does not fit.
+/// Merges the changes of two members; returns the files that conflict.
 async fn clash(ann: impl FnOnce(&Path), bob: impl FnOnce(&Path)) -> Option<Vec<String>> {
     let scene = Scene::new().await;
     write(&scene.project(), "bytes", "a\0b");
@@ -87,7 +87,7 @@ async fn clash(ann: impl FnOnce(&Path), bob: impl FnOnce(&Path)) -> Option<Vec<S
 }
 
 #[tokio::test]
-async fn a_rename_and_an_edit_go_together() {
+async fn a_rename_and_an_edit_merge() {
     let rename =
         |folder: &Path| fs::rename(folder.join("README.md"), folder.join("README")).unwrap();
     let edit = |folder: &Path| write(folder, "README.md", "one\ntwo\nthree\nfour\nfive\nsix\n");
@@ -95,21 +95,21 @@ async fn a_rename_and_an_edit_go_together() {
 }
 
 #[tokio::test]
-async fn a_deletion_and_an_edit_do_not_go_together() {
+async fn a_deletion_and_an_edit_conflict() {
     let delete = |folder: &Path| fs::remove_file(folder.join("README.md")).unwrap();
     let edit = |folder: &Path| write(folder, "README.md", "one\ntwo\nthree\nfour\nfive\nsix\n");
     assert_eq!(clash(delete, edit).await.unwrap(), ["README.md"]);
 }
 
 #[tokio::test]
-async fn two_edits_of_a_binary_file_do_not_go_together() {
+async fn two_edits_of_a_binary_file_conflict() {
     let edit = |folder: &Path| write(folder, "bytes", "a\0c");
     let other = |folder: &Path| write(folder, "bytes", "a\0d");
     assert_eq!(clash(edit, other).await.unwrap(), ["bytes"]);
 }
 
 #[tokio::test]
-async fn a_file_that_became_a_link_and_an_edit_do_not_go_together() {
+async fn a_file_that_became_a_link_and_an_edit_conflict() {
     let link = |folder: &Path| {
         fs::remove_file(folder.join("README.md")).unwrap();
         symlink("bytes", folder.join("README.md")).unwrap();
@@ -119,7 +119,7 @@ async fn a_file_that_became_a_link_and_an_edit_do_not_go_together() {
 }
 
 #[tokio::test]
-async fn a_change_of_mode_and_an_edit_go_together() {
+async fn a_change_of_mode_and_an_edit_merge() {
     let mode = |folder: &Path| {
         let permissions = fs::Permissions::from_mode(0o755);
         fs::set_permissions(folder.join("README.md"), permissions).unwrap();
@@ -129,7 +129,7 @@ async fn a_change_of_mode_and_an_edit_go_together() {
 }
 
 #[tokio::test]
-async fn checks_run_on_the_merged_result_and_one_that_fails_keeps_it_out() {
+async fn checks_run_on_the_merged_result_and_a_failing_one_keeps_it_out() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -151,7 +151,7 @@ async fn checks_run_on_the_merged_result_and_one_that_fails_keeps_it_out() {
 }
 
 #[tokio::test]
-async fn what_is_handed_in_waits_on_its_branch_until_it_is_approved() {
+async fn work_in_review_waits_on_its_branch_until_it_is_approved() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -171,7 +171,7 @@ async fn what_is_handed_in_waits_on_its_branch_until_it_is_approved() {
 }
 
 #[tokio::test]
-async fn what_a_member_committed_itself_on_a_branch_of_its_own_is_merged() {
+async fn commits_on_a_members_own_branch_are_merged() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -188,7 +188,7 @@ async fn what_a_member_committed_itself_on_a_branch_of_its_own_is_merged() {
 }
 
 #[tokio::test]
-async fn merges_at_once_are_merged_one_after_the_other() {
+async fn simultaneous_merges_happen_one_after_the_other() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let mut works = Vec::new();
@@ -223,7 +223,7 @@ async fn a_huge_file_is_merged() {
 }
 
 #[tokio::test]
-async fn a_repository_in_a_folder_is_not_merged_as_a_mere_name() {
+async fn a_nested_repository_refuses_the_completion() {
     for has_commit in [true, false] {
         let scene = Scene::new().await;
         let isolation = scene.open().await;
@@ -238,7 +238,7 @@ async fn a_repository_in_a_folder_is_not_merged_as_a_mere_name() {
         let why = refusal(&isolation, &one).await;
         assert!(why.starts_with("the contents of `below/dep` would be lost"), "{why}");
         assert!(why.contains("rm -rf below/dep/.git"), "{why}");
-        // Nor does it keep the member from its next task.
+        // It does not keep the member from its next task.
         let begun = isolation.begin(&work("ann", 2)).await.unwrap();
         isolation.go_back(&one).await.unwrap();
         fs::create_dir_all(inside.parent().unwrap()).unwrap();
@@ -250,7 +250,7 @@ async fn a_repository_in_a_folder_is_not_merged_as_a_mere_name() {
 }
 
 #[tokio::test]
-async fn a_repository_that_a_member_committed_itself_is_refused_as_well() {
+async fn a_nested_repository_that_a_member_committed_is_refused_as_well() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -269,7 +269,7 @@ async fn a_repository_that_a_member_committed_itself_is_refused_as_well() {
 }
 
 #[tokio::test]
-async fn a_folder_for_checks_that_was_half_removed_is_no_obstacle() {
+async fn a_half_removed_folder_for_checks_does_not_matter() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -282,7 +282,7 @@ async fn a_folder_for_checks_that_was_half_removed_is_no_obstacle() {
 }
 
 #[tokio::test]
-async fn the_folder_for_checks_is_removed_also_where_the_merge_cannot_even_be_tried() {
+async fn the_folder_for_checks_is_removed_even_if_the_merge_fails() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -292,7 +292,7 @@ async fn the_folder_for_checks_is_removed_also_where_the_merge_cannot_even_be_tr
     isolation.finish(&one, Aim::HandIn, &check).await.unwrap();
     write(&bob, "README.md", "1\ntwo\nthree\nfour\nfive\n");
     merge(&isolation, &two).await;
-    // Git cannot put two files together of which one cannot be read.
+    // Git cannot merge two files if it cannot read one of them.
     let theirs = scene.git(&["rev-parse", "troop/demo:README.md"]).await;
     let (folder, file) = theirs.split_at(2);
     let object = scene.project().join(".git/objects").join(folder).join(file);
@@ -308,7 +308,7 @@ async fn the_folder_for_checks_is_removed_also_where_the_merge_cannot_even_be_tr
 }
 
 #[tokio::test]
-async fn what_nobody_wants_any_more_is_neither_checked_to_the_end_nor_merged() {
+async fn unwanted_work_is_neither_checked_to_the_end_nor_merged() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -331,7 +331,7 @@ async fn what_nobody_wants_any_more_is_neither_checked_to_the_end_nor_merged() {
 }
 
 #[tokio::test]
-async fn what_was_handed_in_and_is_not_wanted_leaves_no_name_behind() {
+async fn unwanted_work_in_review_leaves_no_ref_behind() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

@@ -1,4 +1,4 @@
-//! What members do with git that nobody expects: nothing of it is dropped without a word.
+//! Unexpected uses of git by members: no work is dropped silently.
 
 use super::*;
 use crate::isolation::{Landing, StrayWork};
@@ -9,7 +9,7 @@ async fn commit(folder: &Path, more: &[&str]) {
 }
 
 #[tokio::test]
-async fn an_amended_first_commit_is_merged_with_what_others_did() {
+async fn an_amended_first_commit_is_merged_with_others_work() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -30,7 +30,7 @@ async fn an_amended_first_commit_is_merged_with_what_others_did() {
 }
 
 #[tokio::test]
-async fn a_branch_that_begins_anew_is_refused_with_what_to_do() {
+async fn an_unrelated_branch_is_refused_with_advice() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -44,7 +44,7 @@ async fn a_branch_that_begins_anew_is_refused_with_what_to_do() {
     );
     assert_eq!(refusal(&isolation, &one).await, says);
     assert_eq!(scene.in_team("README.md").await, "one\ntwo\nthree\nfour\nfive");
-    // What it says works.
+    // The advice works.
     git(&ann, &["checkout", "--quiet", "-b", "again", "troop/demo"]).await;
     git(&ann, &["checkout", &commit, "--", "index.html"]).await;
     merge(&isolation, &one).await;
@@ -54,7 +54,7 @@ async fn a_branch_that_begins_anew_is_refused_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn what_git_was_told_not_to_look_at_is_work_all_the_same() {
+async fn files_hidden_from_git_are_still_work() {
     let scene = Scene::new().await;
     for how in ["--skip-worktree", "--assume-unchanged"] {
         for has_more in [true, false] {
@@ -75,7 +75,7 @@ async fn what_git_was_told_not_to_look_at_is_work_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_folder_with_a_change_that_git_does_not_look_at_stays() {
+async fn a_folder_with_a_hidden_change_stays() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -87,7 +87,7 @@ async fn a_folder_with_a_change_that_git_does_not_look_at_stays() {
 }
 
 #[tokio::test]
-async fn files_that_a_sparse_checkout_leaves_out_are_not_taken_for_deleted() {
+async fn files_outside_a_sparse_checkout_are_not_deleted() {
     let scene = Scene::new().await;
     scene.write("docs/a.md", "a");
     commit(&scene.project(), &[]).await;
@@ -102,12 +102,12 @@ async fn files_that_a_sparse_checkout_leaves_out_are_not_taken_for_deleted() {
 }
 
 #[tokio::test]
-async fn what_is_on_branches_of_members_or_in_the_stash_is_told_at_the_end() {
+async fn work_on_other_branches_or_in_the_stash_is_reported_at_the_end() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     let (two, bob) = scene.begin(&isolation, "bob", 2).await;
-    // A person's own branch, at which a member only looks.
+    // A person's own branch, which a member only checks out.
     scene.git(&["branch", "persons"]).await;
     scene.git(&["checkout", "--quiet", "persons"]).await;
     scene.write("person.txt", "p");
@@ -129,7 +129,7 @@ async fn what_is_on_branches_of_members_or_in_the_stash_is_told_at_the_end() {
         StrayWork::Stash { member: member("bob"), name },
     ];
     assert_eq!((kept, elsewhere.as_slice()), (Vec::new(), expected.as_slice()));
-    // Whoever looks later is told the same, although the folders are gone, and until it is merged or dropped.
+    // A later look reports the same, although the folders are gone, until it is merged or dropped.
     let look = async || crate::isolation::elsewhere(&scene.team(), &environment()).await.unwrap();
     assert_eq!(look().await, (scene.project().canonicalize().unwrap(), expected.to_vec()));
     drop(scene.open().await.land().await.unwrap());
@@ -144,7 +144,7 @@ async fn what_is_on_branches_of_members_or_in_the_stash_is_told_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_project_that_was_moved_goes_on_with_what_its_team_made() {
+async fn a_moved_project_keeps_the_work_of_its_team() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -163,7 +163,7 @@ async fn a_project_that_was_moved_goes_on_with_what_its_team_made() {
     assert!(matches!(landed, Landing::Merged { .. }), "{landed:?}");
     assert_eq!(kept, []);
     assert!(moved.join("one.txt").exists() && moved.join("two.txt").exists());
-    // A repository that is still there is another's, whatever its branches are called.
+    // A repository that still exists at the old path belongs to others, whatever its branches are called.
     let (other, isolation) = (Scene::new().await, scene.opened_at(&moved).await);
     other.git(&["branch", "troop/demo"]).await;
     drop(isolation);

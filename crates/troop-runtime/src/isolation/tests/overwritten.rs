@@ -1,4 +1,4 @@
-//! Files that git ignores are somebody's, too: nothing is written over them.
+//! Ignored files matter, too: they are never overwritten.
 
 use super::*;
 use crate::isolation::Landing;
@@ -11,7 +11,7 @@ async fn add_by_force(isolation: &Worktrees, work: &TaskAttempt, folder: &Path) 
 }
 
 #[tokio::test]
-async fn a_file_that_git_ignores_in_the_project_is_not_written_over() {
+async fn an_ignored_file_in_the_project_is_not_overwritten() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -25,7 +25,7 @@ async fn a_file_that_git_ignores_in_the_project_is_not_written_over() {
 }
 
 #[tokio::test]
-async fn a_file_that_git_ignores_in_a_folder_is_moved_aside_before_another_takes_its_place() {
+async fn an_ignored_file_in_a_folder_is_moved_aside_before_it_is_replaced() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -39,7 +39,7 @@ async fn a_file_that_git_ignores_in_a_folder_is_moved_aside_before_another_takes
 }
 
 #[tokio::test]
-async fn a_file_that_git_ignores_is_moved_aside_before_a_result_is_checked() {
+async fn an_ignored_file_is_moved_aside_before_a_result_is_checked() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -55,7 +55,7 @@ async fn a_file_that_git_ignores_is_moved_aside_before_a_result_is_checked() {
 }
 
 #[tokio::test]
-async fn what_git_cannot_write_to_the_end_leaves_the_project_as_it_was() {
+async fn a_landing_that_git_cannot_finish_leaves_the_project_unchanged() {
     let scene = Scene::new().await;
     scene.write("old.txt", "old\n");
     scene.git(&["add", "--all"]).await;
@@ -67,7 +67,7 @@ async fn what_git_cannot_write_to_the_end_leaves_the_project_as_it_was() {
     write(&ann, "z.bin", "the last that git writes");
     fs::remove_file(ann.join("old.txt")).unwrap();
     merge(&isolation, &one).await;
-    // A filter that does not work stands in for a full disk: git stops when it has written some of the files.
+    // A broken filter stands in for a full disk: git stops after it has written some of the files.
     scene.git(&["config", "filter.full.smudge", "false"]).await;
     scene.git(&["config", "filter.full.required", "true"]).await;
     fs::write(scene.project().join(".git/info/attributes"), "*.bin filter=full\n").unwrap();

@@ -1,8 +1,8 @@
-//! Work in a folder in which a git command is not at its end.
+//! Completions in a folder with an unfinished git command.
 
 use super::*;
 
-/// Two commits of ann and one of bob, which bob's is merged, and of which the first of ann's does not fit.
+/// Two commits of ann, of which the first conflicts with bob's merged work.
 async fn parted(scene: &Scene, isolation: &Worktrees) -> (TaskAttempt, PathBuf) {
     let (one, ann) = scene.begin(isolation, "ann", 1).await;
     let (two, bob) = scene.begin(isolation, "bob", 2).await;
@@ -17,7 +17,7 @@ async fn parted(scene: &Scene, isolation: &Worktrees) -> (TaskAttempt, PathBuf) 
 }
 
 #[tokio::test]
-async fn work_is_not_done_in_the_middle_of_a_rebase() {
+async fn work_is_not_done_during_a_rebase() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = parted(&scene, &isolation).await;
@@ -37,7 +37,7 @@ async fn work_is_not_done_in_the_middle_of_a_rebase() {
 }
 
 #[tokio::test]
-async fn work_is_not_done_in_the_middle_of_a_series_of_picks() {
+async fn work_is_not_done_during_a_cherry_pick() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = parted(&scene, &isolation).await;
@@ -55,7 +55,7 @@ async fn work_is_not_done_in_the_middle_of_a_series_of_picks() {
 }
 
 #[tokio::test]
-async fn a_rebase_that_was_left_is_not_in_the_way_of_the_next_task() {
+async fn an_abandoned_rebase_does_not_block_the_next_task() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = parted(&scene, &isolation).await;
@@ -68,11 +68,11 @@ async fn a_rebase_that_was_left_is_not_in_the_way_of_the_next_task() {
     merge(&isolation, &three).await;
     assert_eq!(scene.in_team("three.txt").await, "3");
     let earlier = scene.git(&["show", "troop-work/demo/ann/task-1:second.txt"]).await;
-    assert_eq!(earlier, "2", "what was not applied yet is where it was");
+    assert_eq!(earlier, "2", "the commit that was not applied yet is still there");
 }
 
 #[tokio::test]
-async fn a_conflict_that_leaves_no_marks_is_resolved_by_saying_so() {
+async fn a_conflict_without_markers_is_resolved_with_git_add_or_rm() {
     let scene = Scene::new().await;
     scene.write("picture", "\0one");
     scene.write("gone.txt", "one\n");

@@ -1,10 +1,10 @@
-//! Seeing early what does not fit.
+//! Finding conflicts early.
 
 use super::*;
 use crate::isolation::Watcher;
 
 #[tokio::test]
-async fn both_hear_once_that_what_they_are_doing_does_not_fit() {
+async fn both_members_hear_of_a_conflict_once() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -23,11 +23,15 @@ async fn both_hear_once_that_what_they_are_doing_does_not_fit() {
     assert!(told[0].starts_with("your changes and bob's conflict in `README.md`; agree with bob"));
     assert!(told[1].starts_with("your changes and ann's conflict in `README.md`; agree with ann"));
     assert_eq!(git(&bob, &["status", "--porcelain"]).await, before, "nobody's index is touched");
-    assert_eq!(watcher.look(&isolation, &members).await.unwrap().clashes, [], "it is told once");
+    assert_eq!(
+        watcher.look(&isolation, &members).await.unwrap().clashes,
+        [],
+        "it is reported once"
+    );
 }
 
 #[tokio::test]
-async fn a_member_hears_that_its_work_does_not_fit_what_was_merged_meanwhile() {
+async fn a_member_hears_of_a_conflict_with_merged_work() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -44,7 +48,7 @@ async fn a_member_hears_that_its_work_does_not_fit_what_was_merged_meanwhile() {
 }
 
 #[tokio::test]
-async fn changes_of_the_same_file_that_fit_are_not_worth_a_word() {
+async fn mergeable_changes_of_the_same_file_are_not_reported() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -56,7 +60,7 @@ async fn changes_of_the_same_file_that_fit_are_not_worth_a_word() {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_looked_at_hides_nothing_but_itself() {
+async fn an_unreadable_folder_hides_only_itself() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -66,7 +70,7 @@ async fn a_folder_that_cannot_be_looked_at_hides_nothing_but_itself() {
     write(&bob, "README.md", "bob's\n");
     // Left by a git that was killed.
     write(&scene.team(), "worktrees/.index-bob.lock", "");
-    // A repository without a commit, of which git takes nothing.
+    // A repository without a commit, which git cannot add.
     fs::create_dir(ann.join("inside")).unwrap();
     git(&ann.join("inside"), &["init", "--quiet"]).await;
     fs::write(cyd.join(".git"), "gitdir: /nonexistent\n").unwrap();

@@ -1,4 +1,4 @@
-//! What changes of a file mean.
+//! The meaning of changes of a file.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ fn claude(value: &Value) -> TaskFile {
     read_task(Layout::Claude, value.as_object().unwrap(), None).unwrap()
 }
 
-/// The steps, as who wants what.
+/// The steps in words, each with its actor.
 fn steps(before: &TaskFile, now: &TaskFile, reading: DiffReading) -> Vec<String> {
     let show = |WantedStep { by, step }: WantedStep| {
         format!("{} by {}", step, by.unwrap_or_else(|| "the lead".to_owned()))
@@ -60,7 +60,7 @@ fn a_change_of_hands_or_status_is_one_step() {
 }
 
 #[test]
-fn who_a_client_puts_beside_a_pending_task_is_whom_it_is_reserved_for() {
+fn the_owner_of_a_pending_task_in_a_file_is_its_assignee() {
     let free = claude(&json!({"status": "pending"}));
     let reserved = claude(&json!({"status": "pending", "owner": "pat"}));
     let held = claude(&json!({"status": "in_progress", "owner": "pat"}));
@@ -77,7 +77,7 @@ fn who_a_client_puts_beside_a_pending_task_is_whom_it_is_reserved_for() {
 }
 
 #[test]
-fn what_a_file_does_not_say_has_not_changed() {
+fn a_missing_field_has_not_changed() {
     let before = seeds(&json!({
         "subject": "write", "description": "all of it", "status": "pending", "claimedBy": "",
         "assignedTo": "pat", "dependsOn": ["task-1"], "metadata": {"mood": "good"},
@@ -116,8 +116,8 @@ fn a_file_that_is_older_than_the_board_only_goes_forward() {
 }
 
 #[test]
-fn no_two_files_differ_without_end() {
-    // Whatever a file says: once the board has done it, there is no difference left.
+fn applying_a_difference_leaves_none() {
+    // Whatever a file says: once the board has applied it, no difference is left.
     let statuses = ["pending", "claimed", "in_review", "done", "failed", "cancelled", "deleted"];
     let owners = [Value::Null, json!(""), json!("pat"), json!("quin")];
     for status in statuses {

@@ -1,4 +1,4 @@
-//! What files say.
+//! Reading files.
 
 use serde_json::{Value, json};
 use troop_model::MessageKind;
@@ -31,7 +31,7 @@ fn every_word_for_a_status_is_understood() {
 }
 
 #[test]
-fn what_a_message_is_for_is_understood() {
+fn the_kind_of_a_message_is_understood() {
     let seeds = |kind: &str| json!({"from": "pat", "type": kind, "content": "hi"});
     let claude = |body: Value| json!({"from": "pat", "text": body.to_string()});
     let id = "019a0000-0000-7000-8000-000000000001";
@@ -86,7 +86,7 @@ fn what_a_message_is_for_is_understood() {
 }
 
 #[test]
-fn what_may_be_half_a_file_is_told_from_what_is_none() {
+fn a_half_written_file_is_distinguished_from_a_malformed_one() {
     assert!(matches!(read_object(b"{\"id\":"), Err(Unreadable::NotJson(_))));
     assert!(matches!(read_object(b""), Err(Unreadable::NotJson(_))));
     assert!(matches!(read_object(b"[]"), Err(Unreadable::Shape(_))));
@@ -96,7 +96,7 @@ fn what_may_be_half_a_file_is_told_from_what_is_none() {
     assert!(matches!(read_array(deep.as_bytes()), Err(Unreadable::NotJson(_))));
 }
 
-/// What files say, whatever it is: understood or not, and a file that did not change says nothing new.
+/// Reads any bytes in any layout: they are understood or not, and an unchanged file yields no change.
 fn read_any(bytes: &[u8]) {
     for layout in [Layout::Seeds, Layout::Claude] {
         for entry in read_array(bytes).iter().flatten().filter_map(Value::as_object) {
@@ -137,7 +137,7 @@ fn fuzz_files() {
 }
 
 #[test]
-fn a_mark_at_the_beginning_of_a_file_says_nothing() {
+fn a_byte_order_mark_is_ignored() {
     assert_eq!(read_object(b"\xef\xbb\xbf{}").unwrap().len(), 0);
     assert_eq!(read_array(b"\xef\xbb\xbf[]").unwrap().len(), 0);
 }

@@ -16,7 +16,7 @@ fn take(layout: Layout, path: &Path, seconds_later: i64) -> Option<FileLock> {
 }
 
 #[test]
-fn a_folder_whose_maker_is_dead_holds_nobody_up() {
+fn a_lock_folder_of_a_dead_process_blocks_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.json");
     fs::create_dir(folder.path().join("7.json.lock")).unwrap();
@@ -29,7 +29,7 @@ fn a_folder_whose_maker_is_dead_holds_nobody_up() {
 }
 
 #[test]
-fn who_was_so_slow_that_its_lock_is_anothers_leaves_it_alone() {
+fn a_slow_holder_leaves_a_lock_alone_that_is_now_anothers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.json");
     let slow = take(Layout::Claude, &path, 0).unwrap();
@@ -42,13 +42,13 @@ fn who_was_so_slow_that_its_lock_is_anothers_leaves_it_alone() {
 }
 
 #[test]
-fn of_two_who_find_a_lock_stale_none_takes_the_others() {
+fn of_two_that_find_a_lock_stale_neither_removes_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.json");
     let lock = folder.path().join("7.json.lock");
     fs::create_dir(&lock).unwrap();
     let seen = Stamp::of(&lock).unwrap().unwrap();
-    // The first one takes it away and has it; then the second one, who saw the same.
+    // The first removes it and takes the lock; then the second, which saw the same.
     remove(&lock, seen).unwrap();
     let first = take(Layout::Claude, &path, 0).unwrap();
     remove(&lock, seen).unwrap();
@@ -58,7 +58,7 @@ fn of_two_who_find_a_lock_stale_none_takes_the_others() {
 }
 
 #[test]
-fn a_lock_of_the_other_layout_holds_up_nobody_for_ever() {
+fn a_lock_of_the_other_layout_blocks_nobody_for_ever() {
     for (layout, other) in [(Layout::Claude, Layout::Seeds), (Layout::Seeds, Layout::Claude)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.json");
@@ -73,7 +73,7 @@ fn a_lock_of_the_other_layout_holds_up_nobody_for_ever() {
 }
 
 #[test]
-fn who_dies_with_the_lock_of_a_task_lets_go_of_it() {
+fn a_process_that_dies_releases_the_lock_of_a_task() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("task-7.json");
     for name in ["task-7.lock", "task-7.json.lock"] {
@@ -94,7 +94,7 @@ fn who_dies_with_the_lock_of_a_task_lets_go_of_it() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_lock_holds_nobody_up() {
+fn a_pipe_in_place_of_a_lock_blocks_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let lock = folder.path().join("task-7.lock");
     rustix::fs::mkfifoat(rustix::fs::CWD, &lock, rustix::fs::Mode::RWXU).unwrap();

@@ -1,4 +1,4 @@
-//! What the mirror decides, case by case: a board in memory, what was written last, and what somebody put there.
+//! The decisions of the mirror, case by case: a board in memory, our last write, and the file that a program left.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -121,7 +121,7 @@ impl Bench {
         BoardTask::new(&self.state, Layout::Seeds, &ids, number, None, at(self.second))
     }
 
-    /// The file of a task as the board has it.
+    /// The file of a task in its current state.
     fn file(&self, number: u32) -> Map<String, Value> {
         let BoardTask::Live(ours) = self.ours(number) else { panic!("{number} is not live") };
         ours.raw
@@ -152,7 +152,7 @@ fn shown(steps: Vec<WantedStep>) -> Vec<String> {
 }
 
 #[test]
-fn a_file_is_at_rest_while_the_board_says_what_it_says() {
+fn a_file_is_at_rest_while_it_agrees_with_the_board() {
     let mut bench = Bench::new();
     bench.create("one");
     let file = known(&bench.file(1), 1);
@@ -184,7 +184,7 @@ fn a_new_mirror_recognises_what_an_earlier_one_wrote() {
 }
 
 #[test]
-fn a_file_is_its_tasks_own_another_task_or_to_go() {
+fn a_file_belongs_to_its_task_is_another_task_or_is_deleted() {
     let mut bench = Bench::new();
     bench.create("one");
     bench.create("two");
@@ -210,7 +210,7 @@ fn a_file_is_its_tasks_own_another_task_or_to_go() {
     }
 }
 
-/// What is wanted of task 1, where `written` was written last and `theirs` lies there.
+/// The changes of task 1, if `written` was our last write and the file now has `theirs`.
 fn wanted(
     bench: &Bench,
     written: Option<&KnownFile>,
@@ -231,7 +231,7 @@ fn wanted(
 }
 
 #[test]
-fn whichever_of_board_and_program_is_first_only_the_programs_changes_are_wanted() {
+fn only_the_programs_changes_count_in_any_order() {
     let mut free = Bench::new();
     free.create("one");
     let written = free.file(1);
@@ -271,7 +271,7 @@ fn whichever_of_board_and_program_is_first_only_the_programs_changes_are_wanted(
 }
 
 #[test]
-fn a_file_that_no_mirror_wrote_goes_only_forward_where_the_board_is_newer() {
+fn an_unknown_file_older_than_the_board_only_goes_forward() {
     let mut bench = Bench::new();
     bench.create("one");
     bench.claim("pat", 1);
@@ -292,7 +292,7 @@ fn a_file_that_no_mirror_wrote_goes_only_forward_where_the_board_is_newer() {
 }
 
 #[test]
-fn a_touched_file_renews_the_lease_of_a_program_whose_time_is_half_over() {
+fn a_touched_file_renews_a_programs_lease_after_half_its_time() {
     let mut bench = Bench::new();
     bench.create("one");
     bench.claim("pat", 1);
@@ -359,7 +359,7 @@ fn a_mark_is_raised_and_never_lowered_or_overwritten() {
 }
 
 #[test]
-fn in_the_end_a_file_says_what_the_board_says() {
+fn in_the_end_a_file_agrees_with_the_board() {
     let mut bench = Bench::new();
     bench.create("one");
     let ours = bench.file(1);
@@ -373,7 +373,7 @@ fn in_the_end_a_file_says_what_the_board_says() {
 }
 
 #[test]
-fn a_task_that_the_board_does_not_know_is_looked_for_in_its_file() {
+fn an_unknown_task_is_looked_for_in_its_file() {
     let mut bench = Bench::new();
     bench.create("one");
     let after = NewTask {
@@ -432,7 +432,7 @@ fn an_entry_of_an_inbox_is_ours_theirs_or_read() {
 }
 
 #[test]
-fn a_message_counts_as_read_only_if_it_lay_in_the_inbox() {
+fn a_message_counts_as_read_only_if_it_was_in_the_inbox() {
     let mut bench = Bench::new();
     let lay = bench.send("ann", "pat", MessageKind::Message);
     let noted = bench.send("ann", "pat", MessageKind::Message);
@@ -462,7 +462,7 @@ fn a_message_counts_as_read_only_if_it_lay_in_the_inbox() {
 }
 
 #[test]
-fn a_quiet_inbox_holds_exactly_what_waits() {
+fn a_quiet_inbox_holds_exactly_the_unread_messages() {
     let mut bench = Bench::new();
     let waits = bench.send("ann", "pat", MessageKind::Message);
     let inbox = KnownInbox { letters: BTreeMap::from([("a".to_owned(), waits)]), stamp: None };
@@ -491,7 +491,7 @@ fn a_file_in_an_inbox_is_ours_only_by_its_name_and_its_mark() {
 }
 
 #[test]
-fn who_is_written_into_the_config_joins_and_who_is_taken_out_leaves() {
+fn a_new_config_entry_joins_and_a_removed_one_leaves() {
     let bench = Bench::new();
     let entry = |name: &str| json!({"name": name});
     let listed = |names: &[&str]| {
@@ -519,7 +519,7 @@ fn who_is_written_into_the_config_joins_and_who_is_taken_out_leaves() {
 }
 
 #[test]
-fn an_answer_finds_the_request_that_it_means() {
+fn an_answer_finds_its_request() {
     let mut bench = Bench::new();
     let asked = bench.send("ann", "pat", MessageKind::ShutdownRequest);
     let answer = |request_id: Option<&str>| InboxLetter {
@@ -547,7 +547,7 @@ fn an_answer_finds_the_request_that_it_means() {
 }
 
 #[test]
-fn a_refusal_is_told_to_its_writer_or_to_the_lead() {
+fn a_refusal_is_sent_to_its_writer_or_to_the_lead() {
     let names = Bench::new().names();
     for (who, expect) in [(Some("pat"), "pat"), (Some("gone"), "ann"), (None, "ann")] {
         let Some(Command::Send(told)) = refusal(&names, who, "tasks/crew/1.json", "no") else {
@@ -560,7 +560,7 @@ fn a_refusal_is_told_to_its_writer_or_to_the_lead() {
 }
 
 #[test]
-fn an_event_touches_the_files_that_tell_of_it() {
+fn an_event_touches_the_files_that_show_it() {
     let ann = name("ann");
     let inbox = |owner: &str| Item::Inbox(owner.to_owned());
     let state = |member: &str| Fact::MemberStateChanged {

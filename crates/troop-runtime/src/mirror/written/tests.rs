@@ -32,7 +32,7 @@ impl Desk {
         self.noted().under_lock().unwrap().map(|it| it.raw)
     }
 
-    /// Begins to write, as who is killed before the file is in its place.
+    /// Begins to write, like a mirror that is killed before the file is in its place.
     fn begin(&self, word: &str) -> PathBuf {
         let raw = says(word);
         let (half, stamp) = disk::write_beside(&self.path, &disk::pretty(&raw).unwrap()).unwrap();
@@ -43,12 +43,12 @@ impl Desk {
 }
 
 #[test]
-fn what_was_written_last_is_known_to_who_comes_later() {
+fn a_later_mirror_knows_the_last_write() {
     let desk = desk();
     assert_eq!(desk.last(), None);
     desk.noted().write(&says("pending"), TargetPlace::Empty).unwrap().unwrap();
     desk.noted().write(&says("in_progress"), TargetPlace::Any).unwrap().unwrap();
-    // Whatever becomes of the file.
+    // Whatever happens to the file.
     fs::write(&desk.path, "{}").unwrap();
     assert_eq!(desk.last(), Some(says("in_progress")));
     desk.noted().forget().unwrap();
@@ -56,7 +56,7 @@ fn what_was_written_last_is_known_to_who_comes_later() {
 }
 
 #[test]
-fn a_file_that_is_there_is_not_written_over_and_nothing_is_noted() {
+fn an_existing_file_is_not_overwritten_and_nothing_is_noted() {
     let desk = desk();
     fs::write(&desk.path, "theirs").unwrap();
     assert_eq!(desk.noted().write(&says("pending"), TargetPlace::Empty).unwrap(), None);
@@ -66,7 +66,7 @@ fn a_file_that_is_there_is_not_written_over_and_nothing_is_noted() {
 }
 
 #[test]
-fn who_is_killed_before_the_file_is_in_its_place_has_not_written_it() {
+fn a_mirror_killed_before_the_rename_has_not_written() {
     let desk = desk();
     desk.noted().write(&says("pending"), TargetPlace::Any).unwrap();
     desk.begin("in_progress");
@@ -77,7 +77,7 @@ fn who_is_killed_before_the_file_is_in_its_place_has_not_written_it() {
 }
 
 #[test]
-fn who_is_killed_after_that_has() {
+fn a_mirror_killed_after_the_rename_has_written() {
     for place in [TargetPlace::Any, TargetPlace::Empty] {
         let desk = desk();
         let half = desk.begin("in_progress");

@@ -1,4 +1,4 @@
-//! Names that are taken, and names that are not.
+//! Accepted and refused names.
 
 use super::FilePath;
 
@@ -7,7 +7,7 @@ fn why_not(path: &str) -> String {
 }
 
 #[test]
-fn ordinary_names_are_taken_as_they_are() {
+fn ordinary_names_are_accepted_as_they_are() {
     let long = "x".repeat(255);
     let deep = ["d"; 15].join("/") + "/f";
     for path in [
@@ -32,12 +32,12 @@ fn ordinary_names_are_taken_as_they_are() {
 }
 
 #[test]
-fn two_ways_to_write_the_same_name_mean_one_file() {
+fn two_spellings_of_a_name_mean_one_file() {
     assert_eq!(FilePath::new("e\u{301}.txt").unwrap(), FilePath::new("\u{e9}.txt").unwrap());
 }
 
 #[test]
-fn a_path_that_leads_out_is_no_path() {
+fn a_path_that_leads_out_is_refused() {
     for path in ["..", "../a", "a/../b", "a/..", ".", "./a", "a/./b"] {
         assert!(why_not(path).ends_with("`.` and `..` are not allowed"), "{path}");
     }
@@ -49,7 +49,7 @@ fn a_path_that_leads_out_is_no_path() {
 }
 
 #[test]
-fn what_looks_like_a_separator_is_none() {
+fn characters_that_look_like_separators_are_refused() {
     for path in [
         "a\\b",
         "..\\a",
@@ -68,7 +68,7 @@ fn what_looks_like_a_separator_is_none() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_in_no_name() {
+fn invisible_characters_are_refused() {
     for path in [
         "a\nb",
         "a\rb",
@@ -88,12 +88,12 @@ fn what_cannot_be_seen_is_in_no_name() {
     for path in [" a", "a ", "a /b", "a/\u{a0}b"] {
         assert!(why_not(path).contains("begins or ends with a space"), "{path:?}");
     }
-    // What is shown of it moves no cursor.
+    // The error shows it escaped, so that it moves no cursor.
     assert!(!why_not("a\nb").contains('\n'));
 }
 
 #[test]
-fn names_are_not_endless_and_some_are_reserved() {
+fn long_and_reserved_names_are_refused() {
     assert!(why_not(&"x".repeat(256)).contains("longer than 255 bytes"));
     assert!(
         why_not(&format!("{}/{}/{}", "x".repeat(200), "y".repeat(200), "z".repeat(200)))

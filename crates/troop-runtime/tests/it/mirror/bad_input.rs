@@ -1,4 +1,4 @@
-//! Files that nobody should have written.
+//! Invalid files.
 
 use std::{fs, time::Duration};
 
@@ -10,7 +10,7 @@ use troop_runtime::{Layout, MirrorNotice};
 use super::stage::Stage;
 use crate::support::{create, name, say};
 
-/// Makes a file so old that nobody can be still writing it.
+/// Makes a file so old that it cannot be half written.
 pub(super) fn age(stage: &Stage, path: &str) {
     let file = fs::File::options().write(true).open(stage.path(path)).unwrap();
     let then = file.metadata().unwrap().modified().unwrap() - Duration::from_secs(60);
@@ -32,13 +32,13 @@ async fn half_a_file_is_waited_for() {
         assert_eq!(stage.bytes(path), &whole[..whole.len() / 2], "it is left alone");
         age(&stage, path);
         mirror.pass().await.unwrap();
-        assert_eq!(stage.read(path)["subject"], "write", "nobody comes back to it");
+        assert_eq!(stage.read(path)["subject"], "write", "it was put back");
         assert!(stage.path(&format!("{path}.refused")).exists());
     }
 }
 
 #[tokio::test]
-async fn what_is_too_large_or_no_json_is_refused_clearly() {
+async fn a_file_that_is_too_large_or_malformed_is_refused_clearly() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;
@@ -74,7 +74,7 @@ async fn what_is_too_large_or_no_json_is_refused_clearly() {
         panic!("not refused")
     };
     assert!(reason.contains("16 MiB") && reason.contains("104857600 bytes"), "{reason}");
-    // It is told once.
+    // It is reported once.
     mirror.pass().await.unwrap();
     assert!(notices.try_recv().is_err());
     assert_eq!(stage.n_tasks().await, 1);
@@ -103,7 +103,7 @@ async fn ids_may_be_anything() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_moved_away_and_holds_nobody_up() {
+async fn pipes_links_and_folders_are_moved_away_and_block_nothing() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let secret = stage.path("secret");
@@ -129,7 +129,7 @@ async fn what_is_no_file_is_moved_away_and_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn a_file_of_nobodys_inbox_is_refused() {
+async fn a_file_in_the_inbox_of_an_unknown_member_is_refused() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
@@ -145,12 +145,12 @@ async fn a_file_of_nobodys_inbox_is_refused() {
             panic!("not refused")
         };
         assert!(reason.contains("no member of that name"), "{reason}");
-        assert_eq!(stage.n_unread("pat").await, 1, "it is told, {layout}");
+        assert_eq!(stage.n_unread("pat").await, 1, "pat learns of it, {layout}");
     }
 }
 
-/// Any bytes, in any file: the mirror goes on, and the board is what it was or has what a file said. Nobody leaves, and nothing
-/// is read, unless they say so.
+/// Writes these bytes to every kind of file. The mirror goes on, and the board changes only as valid files demand: otherwise
+/// no member leaves, and no message counts as read.
 async fn write_any(bytes: Vec<u8>, layout: Layout) {
     let stage = Stage::new(layout).await;
     stage.submit("ann", create("write")).await;
@@ -190,11 +190,11 @@ async fn write_any(bytes: Vec<u8>, layout: Layout) {
         (state.member(&name("pat")).is_some(), unread.any(|it| it.content == "hello"))
     };
     let (is_member, is_unread) = stage.board.look(look).await.unwrap();
-    assert!(is_member || is_config, "pat was let go");
+    assert!(is_member || is_config, "pat was removed");
     assert!(is_unread || is_config || is_inbox, "nobody read it");
 }
 
-/// Pieces of what files say, and of what they do not.
+/// Pieces of valid and invalid files.
 fn any_file() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         Just("pending"),
@@ -303,7 +303,7 @@ async fn tasks_that_wait_for_each_other_are_refused_and_put_back() {
     mirror.pass().await.unwrap();
     assert_eq!(stage.read("tasks/crew/task-1.json")["dependsOn"], json!(["task-2"]));
     assert_eq!(stage.read("tasks/crew/task-2.json")["dependsOn"], json!([]));
-    // New ones, of which each waits for the other: no order of taking them works.
+    // New ones that wait for each other: no order works.
     stage.write("tasks/crew/a.json", &json!({"id": "a", "subject": "a", "dependsOn": ["b"]}));
     stage.write("tasks/crew/b.json", &json!({"id": "b", "subject": "b", "dependsOn": ["a"]}));
     mirror.pass().await.unwrap();

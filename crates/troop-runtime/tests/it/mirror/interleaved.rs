@@ -1,4 +1,4 @@
-//! Any order of what we write and what others write, under the locks: all of it is on the board or was refused, once.
+//! Any order of our writes and theirs, under the locks: every change is on the board or was refused, once.
 
 use std::{collections::BTreeMap, fs};
 
@@ -14,13 +14,13 @@ use troop_runtime::{Layout, Mirror, MirrorNotice};
 use super::stage::Stage;
 use crate::support::{by, claim, complete, create, name, numbered, say};
 
-/// One thing that somebody does.
+/// One step of us or of another program.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     WeCreate,
     WeClaim(u32),
     WeComplete(u32),
-    /// In the name of a program that could have done so through a file.
+    /// A command in the name of a program that could have used a file.
     WeClaimFor(u32, &'static str),
     WeLetGo(u32),
     WeCancel(u32),
@@ -61,10 +61,10 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// What others did, and is not yet known to have come to the board.
+/// What others did through files.
 #[derive(Default)]
 struct Theirs {
-    /// By the file's path: what was done there since it was looked at.
+    /// By task: the claims in files.
     claims: Vec<(u32, &'static str)>,
     notes: Vec<(u32, String)>,
     ends: Vec<u32>,
@@ -77,10 +77,10 @@ struct Play {
     mirror: Mirror,
     notices: UnboundedReceiver<MirrorNotice>,
     theirs: Theirs,
-    /// What the mirror refused, by path.
+    /// The reasons of refusals, by path.
     refused: BTreeMap<String, Vec<String>>,
     n_deeds: usize,
-    /// What was claimed on the board, and not through files.
+    /// Claims on the board, not through files.
     claimed: Vec<(u32, &'static str)>,
 }
 
@@ -100,7 +100,7 @@ impl Play {
         }
     }
 
-    /// Changes a file as others do: under its lock, read, change, write. Nothing happens where there is no file yet.
+    /// Changes a file as others do: under its lock, read, change, write. Does nothing if there is no file yet.
     fn under_lock(&self, number: u32, change: impl FnOnce(&mut Value) -> bool) -> bool {
         let path = self.stage.path(&self.path(number));
         if !path.exists() {
@@ -132,7 +132,7 @@ impl Play {
     }
 
     async fn ours(&self, member: &str, command: Command) -> bool {
-        // What the rules are against is not done, and that is all.
+        // A refusal by the rules is fine.
         self.stage.board.submit(by(member, command)).await.is_ok()
     }
 
@@ -280,7 +280,7 @@ impl Play {
         }
     }
 
-    /// All that others did is on the board once, or was refused; the files say what the board says.
+    /// Checks that each change of others is on the board once, or was refused, and that the files agree with the board.
     async fn check(&mut self) {
         self.pass().await;
         self.pass().await;
@@ -327,7 +327,7 @@ impl Play {
         self.check_files().await;
     }
 
-    /// Nobody is said to have done, or is refused, what nobody did: what troop wrote itself says nothing.
+    /// Checks that nothing is recorded or refused that no program did: troop's own writes mean nothing.
     fn check_phantoms(&self, facts: &[Fact]) {
         let theirs = &self.theirs;
         for number in 1..5 {
@@ -337,7 +337,7 @@ impl Play {
                         if task.0 == number && *owner == name(who))
                 });
                 let done = theirs.claims.iter().chain(&self.claimed);
-                // Who ends what nobody holds takes it, too.
+                // Completing an unclaimed task claims it, too.
                 let n_ends = theirs.ends.iter().filter(|it| **it == number).count();
                 let n_done = done.filter(|it| **it == (number, who)).count() + n_ends;
                 assert!(claims.count() <= n_done, "{who} claimed {number} only {n_done} times");

@@ -1,4 +1,4 @@
-//! Members that leave: what they did before counts, whichever file is looked at first.
+//! Members that leave: their earlier changes count, whichever file is read first.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn first_task(layout: Layout) -> &'static str {
     }
 }
 
-/// A task's end, as a program of either layout writes it.
+/// A completion, as a program of either layout writes it.
 fn completed_by(member: &str) -> Value {
     json!({"status": "completed", "claimed_by": member, "owner": member})
 }
@@ -45,7 +45,7 @@ async fn is_member(stage: &Stage, member: &str) -> bool {
 }
 
 #[tokio::test]
-async fn who_ends_its_task_says_so_and_leaves_has_done_all_of_it() {
+async fn a_member_can_complete_its_task_send_a_message_and_leave_at_once() {
     for layout in LAYOUTS {
         for is_restarted in [false, true] {
             let stage = Stage::new(layout).await;
@@ -72,7 +72,7 @@ async fn who_ends_its_task_says_so_and_leaves_has_done_all_of_it() {
 }
 
 #[tokio::test]
-async fn nobody_leaves_before_its_task_can_be_read() {
+async fn a_member_leaves_only_after_its_task_was_read() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;
@@ -82,7 +82,7 @@ async fn nobody_leaves_before_its_task_can_be_read() {
     let lock = stage.path("tasks/crew/1.json.lock");
     fs::create_dir(&lock).unwrap();
     mirror.pass().await.unwrap();
-    assert!(is_member(&stage, "pat").await, "what it did was not read yet");
+    assert!(is_member(&stage, "pat").await, "its change was not read yet");
     fs::remove_dir(&lock).unwrap();
     mirror.pass().await.unwrap();
     assert_eq!(stage.task(1).await.0, Status::Completed);
@@ -90,7 +90,7 @@ async fn nobody_leaves_before_its_task_can_be_read() {
 }
 
 #[tokio::test]
-async fn a_lock_that_is_kept_does_not_keep_a_member() {
+async fn a_held_lock_does_not_keep_a_member_for_ever() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;
@@ -104,7 +104,7 @@ async fn a_lock_that_is_kept_does_not_keep_a_member() {
 }
 
 #[tokio::test]
-async fn what_somebody_ended_who_left_long_ago_stays_ended() {
+async fn a_completion_by_a_former_member_counts() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         for folder in ["teams/crew", "tasks/crew"] {
@@ -127,7 +127,7 @@ async fn what_somebody_ended_who_left_long_ago_stays_ended() {
 }
 
 #[tokio::test]
-async fn what_another_holds_is_not_ended_by_somebody_unknown() {
+async fn an_unknown_program_cannot_complete_anothers_task() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     stage.submit("bob", crate::support::claim(1)).await;

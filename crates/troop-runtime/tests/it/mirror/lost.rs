@@ -1,4 +1,4 @@
-//! Files that are lost, or lie in several folders: nobody leaves, and no message counts as read that nobody saw.
+//! Lost files, and several folders: no member leaves, and no unseen message counts as read.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ async fn a_second_folder_gets_the_mail_that_the_first_one_has() {
         kept.pass().await.unwrap();
         mirror.pass().await.unwrap();
         assert_eq!((said(&first, "pat").len(), first.n_unread("pat").await), (1, 1));
-        // Whoever reads it in one has read it.
+        // Reading it in one folder is enough.
         second.take_letters("pat");
         mirror.pass().await.unwrap();
         kept.pass().await.unwrap();
@@ -44,7 +44,7 @@ async fn a_second_folder_gets_the_mail_that_the_first_one_has() {
 }
 
 #[tokio::test]
-async fn what_was_taken_while_nobody_looked_is_read_in_any_folder() {
+async fn messages_removed_without_a_mirror_count_as_read_in_every_folder() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", say("pat", "hello")).await;
@@ -58,7 +58,7 @@ async fn what_was_taken_while_nobody_looked_is_read_in_any_folder() {
 }
 
 #[tokio::test]
-async fn an_inbox_that_is_gone_is_put_back_with_what_waits() {
+async fn a_missing_inbox_is_restored_with_its_unread_messages() {
     for layout in LAYOUTS {
         for is_restarted in [false, true] {
             let stage = Stage::new(layout).await;
@@ -77,7 +77,7 @@ async fn an_inbox_that_is_gone_is_put_back_with_what_waits() {
 }
 
 #[tokio::test]
-async fn an_inbox_that_nobody_can_read_is_written_anew_with_what_waits() {
+async fn a_malformed_inbox_is_rewritten_with_its_unread_messages() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", say("pat", "first")).await;
     stage.submit("ann", say("pat", "second")).await;
@@ -95,7 +95,7 @@ async fn an_inbox_that_nobody_can_read_is_written_anew_with_what_waits() {
 async fn an_inbox_never_gets_too_large_to_be_read() {
     const N_MESSAGES: usize = 70;
     let stage = Stage::new(Layout::Claude).await;
-    // Clients of a while ago keep what they have read.
+    // Older clients keep read messages.
     let old = json!({"from": "ann", "text": "x".repeat(1 << 20), "read": true});
     let mut mirror = passed(&stage).await;
     stage.put_letter("pat", old);
@@ -105,7 +105,7 @@ async fn an_inbox_never_gets_too_large_to_be_read() {
     }
     let mut seen = Vec::new();
     while seen.len() < N_MESSAGES {
-        // What it takes out is read, and then there is room for more.
+        // Messages that it removes are read, and make room for more.
         mirror.pass().await.unwrap();
         assert_eq!(stage.n_unread("pat").await, N_MESSAGES - seen.len());
         assert!(stage.bytes("teams/crew/inboxes/pat.json").len() <= 16 << 20, "who would read it?");
@@ -122,7 +122,7 @@ async fn an_inbox_never_gets_too_large_to_be_read() {
 }
 
 #[tokio::test]
-async fn nobody_leaves_with_a_config_that_is_lost() {
+async fn no_member_leaves_with_a_lost_config() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -155,7 +155,7 @@ async fn nobody_leaves_with_a_config_that_is_lost() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_named_as_ours_are_is_taken_all_the_same() {
+async fn a_foreign_message_with_a_name_like_ours_is_taken() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = passed(&stage).await;
     let id = uuid::Uuid::now_v7();
@@ -165,13 +165,13 @@ async fn a_message_that_is_named_as_ours_are_is_taken_all_the_same() {
     mirror.pass().await.unwrap();
     assert_eq!(said(&stage, "ann"), ["hi"]);
     assert_eq!(stage.n_unread("ann").await, 1);
-    // It stays the same one for who comes later.
+    // It stays the same message for a later mirror.
     passed(&stage).await;
     assert_eq!((said(&stage, "ann").len(), stage.n_unread("ann").await), (1, 1));
 }
 
 #[tokio::test]
-async fn a_copy_of_a_message_for_somebody_else_is_a_message() {
+async fn a_copy_of_a_message_for_another_member_is_a_message() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", say("pat", "hello")).await;
     let mut mirror = passed(&stage).await;
@@ -190,7 +190,7 @@ async fn a_copy_of_a_message_for_somebody_else_is_a_message() {
 }
 
 #[tokio::test]
-async fn what_was_read_elsewhere_leaves_the_inbox_however_long_ago() {
+async fn messages_read_elsewhere_long_ago_leave_the_inbox() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", say("pat", "hello")).await;
@@ -203,7 +203,7 @@ async fn what_was_read_elsewhere_leaves_the_inbox_however_long_ago() {
 }
 
 #[tokio::test]
-async fn folders_that_are_taken_away_under_a_running_mirror_come_back() {
+async fn folders_deleted_under_a_running_mirror_come_back() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -247,7 +247,7 @@ async fn a_copy_of_a_task_is_a_new_task_and_the_file_of_a_deleted_one_goes() {
         assert_eq!(stage.with_subject(&["write more"]).await, [3], "{layout}");
         assert_eq!(stage.read(&copy)["subject"], "write more");
         assert_ne!(stage.read(&copy)["uuid"], stage.read(&own)["uuid"].as_str().unwrap_or("x"));
-        // It is that task's for who comes later, and goes with it.
+        // For a later mirror the file still belongs to that task, and goes with it.
         let mut again = passed(&stage).await;
         assert_eq!((stage.n_tasks().await, again.n_written()), (3, 0));
         stage.submit("ann", cancel(1)).await;

@@ -1,4 +1,4 @@
-//! What troop wrote itself is nobody's wish, whoever looks at it and whenever.
+//! A mirror never mistakes troop's own writes for changes by a program.
 
 use serde_json::json;
 use troop_model::{Command, RejectMode, Status, TaskCommand};
@@ -42,8 +42,8 @@ fn retry(number: u32) -> Command {
     Command::Task(TaskCommand::Retry { task: numbered(number) })
 }
 
-/// What a new mirror makes of the files.
-async fn look_anew(stage: &Stage) -> Vec<MirrorNotice> {
+/// Lets a new mirror read the files.
+async fn start_again(stage: &Stage) -> Vec<MirrorNotice> {
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
     mirror.pass().await.unwrap();
@@ -51,7 +51,7 @@ async fn look_anew(stage: &Stage) -> Vec<MirrorNotice> {
 }
 
 #[tokio::test]
-async fn a_board_that_moves_on_while_nobody_mirrors_is_not_taken_back_by_its_own_files() {
+async fn a_board_that_changed_without_a_mirror_is_not_reverted_by_its_own_files() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         for nth in 1..=6 {
@@ -60,7 +60,7 @@ async fn a_board_that_moves_on_while_nobody_mirrors_is_not_taken_back_by_its_own
         }
         stage.submit("pat", fail(4)).await;
         stage.submit("pat", review(5)).await;
-        assert_eq!(look_anew(&stage).await, []);
+        assert_eq!(start_again(&stage).await, []);
         stage.submit("pat", release(1)).await;
         stage.submit("pat", complete(2)).await;
         stage.submit("ann", cancel(3)).await;
@@ -68,7 +68,7 @@ async fn a_board_that_moves_on_while_nobody_mirrors_is_not_taken_back_by_its_own
         stage.submit("ann", reject(5)).await;
         stage.submit("pat", release(6)).await;
         stage.submit("bob", claim(6)).await;
-        assert_eq!(look_anew(&stage).await, [], "{layout}");
+        assert_eq!(start_again(&stage).await, [], "{layout}");
         let expected = [
             (Status::Pending, None),
             (Status::Completed, None),
@@ -88,12 +88,12 @@ async fn a_board_that_moves_on_while_nobody_mirrors_is_not_taken_back_by_its_own
 }
 
 #[tokio::test]
-async fn a_lock_that_outlasts_a_look_does_not_make_a_wish_of_what_stands_there() {
+async fn a_locked_file_of_ours_is_not_taken_for_a_change() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
         stage.submit("pat", claim(1)).await;
-        look_anew(&stage).await;
+        start_again(&stage).await;
         let lock = stage.path(&task_file(layout, 1)).with_extension("json.lock");
         let held = match layout {
             Layout::Seeds => {
@@ -107,30 +107,30 @@ async fn a_lock_that_outlasts_a_look_does_not_make_a_wish_of_what_stands_there()
             }
         };
         stage.submit("pat", release(1)).await;
-        look_anew(&stage).await;
+        start_again(&stage).await;
         let owner = if layout == Layout::Seeds { "claimed_by" } else { "owner" };
         assert_eq!(stage.read(&task_file(layout, 1))[owner], "pat", "it is locked");
         if held.is_none() {
             std::fs::remove_dir(&lock).unwrap();
         }
         drop(held);
-        assert_eq!(look_anew(&stage).await, [], "{layout}");
+        assert_eq!(start_again(&stage).await, [], "{layout}");
         assert_eq!(stage.task(1).await, (Status::Pending, None), "{layout}");
         assert_eq!(stage.read(&task_file(layout, 1))["status"], "pending");
     }
 }
 
 #[tokio::test]
-async fn what_somebody_wants_is_the_difference_to_what_was_written_last() {
+async fn a_change_is_the_difference_to_our_last_write() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
         stage.submit("pat", claim(1)).await;
-        look_anew(&stage).await;
-        // One notes something, and the board moves on: the note is new, the claim is not.
+        start_again(&stage).await;
+        // A program notes something, and the board changes: the note is new, the claim is not.
         stage.change(&task_file(layout, 1), &json!({"description": "with care"}));
         stage.submit("pat", release(1)).await;
-        let notices = look_anew(&stage).await;
+        let notices = start_again(&stage).await;
         let [MirrorNotice::Taken { what, .. }] = &notices[..] else { panic!("{notices:?}") };
         assert_eq!(what, "task-1 was changed by the lead");
         assert_eq!(stage.task(1).await, (Status::Pending, None), "{layout}");
@@ -139,7 +139,7 @@ async fn what_somebody_wants_is_the_difference_to_what_was_written_last() {
 }
 
 #[tokio::test]
-async fn two_mirrors_of_one_folder_do_not_take_each_others_words_for_wishes() {
+async fn two_mirrors_of_one_folder_do_not_mistake_each_others_writes() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -157,24 +157,24 @@ async fn two_mirrors_of_one_folder_do_not_take_each_others_words_for_wishes() {
 }
 
 #[tokio::test]
-async fn who_was_taken_out_of_the_config_while_nobody_looked_leaves() {
+async fn a_member_removed_from_the_config_without_a_mirror_leaves() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
-        look_anew(&stage).await;
+        start_again(&stage).await;
         let mut config = stage.read("teams/crew/config.json");
         let members = config["members"].as_array_mut().unwrap();
         members.retain(|it| it["name"] != "pat" && it["name"] != "bob");
         stage.write("teams/crew/config.json", &config);
-        let notices = look_anew(&stage).await;
+        let notices = start_again(&stage).await;
         let roster: Vec<_> = stage.roster().await.into_iter().map(|it| it.0).collect();
         assert_eq!(roster, ["ann", "bob", "quin"], "{layout}");
-        // Whom troop runs is not let go through a file, and somebody hears that.
+        // A member that troop runs cannot be removed through a file, and that is reported.
         let is_told = |it: &MirrorNotice| matches!(it, MirrorNotice::Refused { reason, .. } if reason.contains("bob"));
         assert_eq!(notices.iter().filter(|it| is_told(it)).count(), 1, "{notices:?}");
-        assert_eq!(look_anew(&stage).await, [], "{layout}: once");
-        // Who joins on the board is not in the file yet, and stays.
+        assert_eq!(start_again(&stage).await, [], "{layout}: once");
+        // A member that joins on the board is not in the file yet, and stays.
         stage.submit("ann", Command::AddMember(super::external("rob"))).await;
-        look_anew(&stage).await;
+        start_again(&stage).await;
         assert!(stage.roster().await.iter().any(|it| it.0 == "rob"), "{layout}");
     }
 }

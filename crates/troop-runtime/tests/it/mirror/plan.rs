@@ -1,4 +1,4 @@
-//! New tasks and messages that belong together: they are written one after the other, in any order.
+//! New tasks and messages that belong together, written one after the other in any order.
 
 use std::{
     fs,
@@ -57,9 +57,9 @@ fn refused(notices: &mut tokio::sync::mpsc::UnboundedReceiver<MirrorNotice>) -> 
 }
 
 #[tokio::test]
-async fn a_plan_that_is_written_goal_first_is_taken_as_one() {
+async fn a_plan_written_goal_first_is_taken_whole() {
     for layout in [Layout::Seeds, Layout::Claude] {
-        // However old it is, and however deep.
+        // Whatever its age and depth.
         for age in [Duration::ZERO, Duration::from_secs(3_600)] {
             let stage = Stage::new(layout).await;
             let mut mirror = stage.mirror().await;
@@ -77,7 +77,7 @@ async fn a_plan_that_is_written_goal_first_is_taken_as_one() {
 }
 
 #[tokio::test]
-async fn what_a_new_task_waits_for_may_come_a_moment_later() {
+async fn a_dependency_may_be_written_a_moment_later() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
@@ -95,13 +95,13 @@ async fn what_a_new_task_waits_for_may_come_a_moment_later() {
 }
 
 #[tokio::test]
-async fn what_never_comes_is_not_waited_for_long() {
+async fn a_missing_dependency_is_not_waited_for_long() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("first")).await;
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
     mirror.pass().await.unwrap();
-    // One waits for nothing that there is; two wait for each other.
+    // One waits for an unknown task; two wait for each other.
     for (id, other) in [("a", "nothing"), ("b", "c"), ("c", "b")] {
         let path = format!("tasks/crew/{id}.json");
         let file = json!({"id": id, "subject": id, "dependsOn": [other]});
@@ -117,7 +117,7 @@ async fn what_never_comes_is_not_waited_for_long() {
 }
 
 #[tokio::test]
-async fn whoever_may_not_create_tasks_is_told_so_itself() {
+async fn a_program_that_may_not_create_tasks_learns_so() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -131,7 +131,7 @@ async fn whoever_may_not_create_tasks_is_told_so_itself() {
 }
 
 #[tokio::test]
-async fn messages_arrive_in_the_order_in_which_they_were_said() {
+async fn messages_arrive_in_the_order_of_their_times() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -139,13 +139,13 @@ async fn messages_arrive_in_the_order_in_which_they_were_said() {
     let times = [
         ("z", json!("2026-01-01T00:00:00.100Z")),
         ("y", json!("2026-01-01T00:00:00.2+00:00")),
-        // A number of milliseconds, as others have it.
+        // Milliseconds, as other programs write them.
         ("x", json!(1_767_225_600_300_i64)),
     ];
     for (nth, (name, at)) in (1..).zip(times) {
         stage.write(&format!("teams/crew/inbox/pat/{name}.json"), &letter(nth, at));
     }
-    // Those that do not say when have the times of their files.
+    // Messages without a time get that of their file.
     for (nth, name) in [(4, "w"), (5, "v")] {
         let path = format!("teams/crew/inbox/pat/{name}.json");
         stage.write(&path, &letter(nth, Value::Null));
@@ -163,7 +163,7 @@ async fn messages_arrive_in_the_order_in_which_they_were_said() {
 }
 
 #[tokio::test]
-async fn the_client_is_told_what_its_task_is_about() {
+async fn the_client_sees_what_its_task_is_about() {
     let stage = Stage::new(Layout::Claude).await;
     let task = troop_model::NewTask {
         subject: "write".to_owned(),

@@ -1,4 +1,4 @@
-//! Programs in another language, which know nothing but the files.
+//! Programs in another language that know only the files.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +23,7 @@ struct Running {
 }
 
 impl Running {
-    /// Nothing is found by looking: what is heard of is heard of by notices.
+    /// Starts it without polling: it learns of changes only by notices.
     fn start(mut mirror: Mirror) -> Self {
         mirror.poll_every(Duration::from_secs(3_600));
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
@@ -50,7 +50,7 @@ fn program_with(words: &str, stage: &Stage, member: &str, act: &[&str]) -> Child
     python.args(act).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// What a program said when it ended.
+/// The output of a program that has ended.
 async fn said(child: Child) -> Vec<String> {
     let output = tokio::task::spawn_blocking(|| child.wait_with_output().unwrap()).await.unwrap();
     assert!(output.status.success());
@@ -109,11 +109,11 @@ async fn of_many_programs_each_task_is_claimed_by_one_under_locks_that_are_folde
     of_many_programs_each_task_is_claimed_by_one(Layout::Claude, "claude").await;
 }
 
-async fn nothing_that_many_say_to_one_is_lost(layout: Layout) {
+async fn no_message_of_many_senders_is_lost(layout: Layout) {
     const N_MESSAGES: usize = 25;
     let stage = Stage::new(layout).await;
     let mut mirror = stage.mirror().await;
-    // What was said before anybody listened is heard, too.
+    // Messages from before the mirror started arrive, too.
     stage.submit("ann", say("quin", "ann says 0")).await;
     mirror.pass().await.unwrap();
     let early = serde_json::json!({
@@ -131,7 +131,7 @@ async fn nothing_that_many_say_to_one_is_lost(layout: Layout) {
     for sender in senders {
         said(sender).await;
     }
-    wait_for("all that was said is on the board", async || {
+    wait_for("all messages are on the board", async || {
         (stage.n_unread("bob").await == 2 * N_MESSAGES).then_some(())
     })
     .await;
@@ -140,29 +140,31 @@ async fn nothing_that_many_say_to_one_is_lost(layout: Layout) {
         state.mailbox().unread_of(&bob).map(|it| it.content.clone()).collect()
     };
     assert_eq!(stage.board.look(contents).await.unwrap().len(), 2 * N_MESSAGES);
-    // Who takes a message from its inbox has read it.
+    // A program that removes a message from its inbox has read it.
     let taken = said(program(&stage, "quin", &["receive", &(N_MESSAGES + 1).to_string()])).await;
     let mut expected: Vec<_> = (0..N_MESSAGES).map(|nth| format!("ann says {nth}")).collect();
     expected.push("pat says early".to_owned());
     expected.sort();
     assert_eq!(taken, expected);
-    wait_for("what was taken is read", async || (stage.n_unread("quin").await == 0).then_some(()))
-        .await;
+    wait_for("removed messages are read", async || {
+        (stage.n_unread("quin").await == 0).then_some(())
+    })
+    .await;
     running.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_that_many_say_to_one_is_lost_in_folders() {
-    nothing_that_many_say_to_one_is_lost(Layout::Seeds).await;
+async fn no_message_of_many_senders_is_lost_in_folders() {
+    no_message_of_many_senders_is_lost(Layout::Seeds).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_that_many_say_to_one_is_lost_in_one_file() {
-    nothing_that_many_say_to_one_is_lost(Layout::Claude).await;
+async fn no_message_of_many_senders_is_lost_in_one_file() {
+    no_message_of_many_senders_is_lost(Layout::Claude).await;
 }
 
 #[tokio::test]
-async fn what_is_written_to_a_folder_whose_path_is_not_whole_is_heard_of() {
+async fn a_folder_with_a_relative_path_is_watched() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     let here = std::env::current_dir().unwrap();
@@ -178,7 +180,7 @@ async fn what_is_written_to_a_folder_whose_path_is_not_whole_is_heard_of() {
 }
 
 #[tokio::test]
-async fn locks_that_others_keep_hold_up_only_their_own_files() {
+async fn locks_of_others_block_only_their_own_files() {
     const N_LOCKED: u32 = 40;
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;

@@ -1,4 +1,4 @@
-//! Whoever begins opens the files that changed, and misses nothing.
+//! A new mirror opens only the files that changed, and misses nothing.
 
 use std::{fs, io::Write as _, time::SystemTime};
 
@@ -12,22 +12,22 @@ use crate::support::{claim, create, name, numbered};
 const N_TASKS: u32 = 50;
 
 /// How many files of tasks a new mirror opens, and how many it writes.
-async fn look_anew(stage: &Stage) -> (u64, u64) {
+async fn start_again(stage: &Stage) -> (u64, u64) {
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
     (mirror.n_read(), mirror.n_written())
 }
 
-/// A team whose files are known to be in step.
+/// A team whose files are in step with its board.
 async fn in_step(layout: Layout) -> Stage {
     let stage = Stage::new(layout).await;
     for nth in 0..N_TASKS {
         stage.submit("ann", create(&format!("task {nth}"))).await;
     }
-    look_anew(&stage).await;
-    // Until the clock of the disk has moved on.
+    start_again(&stage).await;
+    // Wait until the clock of the disk has advanced.
     troop_testkit::wait_for("files that need not be opened", async || {
-        (look_anew(&stage).await == (0, 0)).then_some(())
+        (start_again(&stage).await == (0, 0)).then_some(())
     })
     .await;
     stage
@@ -41,28 +41,28 @@ fn task_file(layout: Layout, number: u32) -> String {
 }
 
 #[tokio::test]
-async fn whoever_begins_opens_only_what_changed() {
+async fn a_new_mirror_opens_only_changed_files() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = in_step(layout).await;
         // By others, in a file.
         let claimed = json!({"status": "in_progress", "owner": "pat", "claimedBy": "pat"});
         stage.change(&task_file(layout, 7), &claimed);
-        let (n_read, n_written) = look_anew(&stage).await;
+        let (n_read, n_written) = start_again(&stage).await;
         assert!(n_read <= 3 && n_written <= 1, "{layout}: {n_read} {n_written}");
         assert_eq!(stage.task(7).await, (Status::InProgress, Some(name("pat"))), "{layout}");
         // By us, on the board.
         stage.submit("bob", claim(8)).await;
-        let (n_read, n_written) = look_anew(&stage).await;
+        let (n_read, n_written) = start_again(&stage).await;
         assert!(n_read <= 4 && n_written == 1, "{layout}: {n_read} {n_written}");
         let owner = if layout == Layout::Seeds { "claimed_by" } else { "owner" };
         assert_eq!(stage.read(&task_file(layout, 8))[owner], "bob");
-        // What is lost is written again, what the client takes away is deleted, and what is gone is gone.
+        // A lost file is written again, a task that the client removes is deleted, and a deleted task stays deleted.
         fs::remove_file(stage.path(&task_file(layout, 9))).unwrap();
         let delete = |number| Command::Task(TaskCommand::Delete { task: numbered(number) });
         let (task, reason) = (numbered(10), "no".to_owned());
         stage.submit("ann", Command::Task(TaskCommand::Cancel { task, reason })).await;
         stage.submit("ann", delete(10)).await;
-        look_anew(&stage).await;
+        start_again(&stage).await;
         let n_deleted = if layout == Layout::Seeds { 1 } else { 2 };
         assert_eq!(stage.path(&task_file(layout, 9)).exists(), layout == Layout::Seeds);
         assert!(!stage.path(&task_file(layout, 10)).exists());
@@ -71,12 +71,12 @@ async fn whoever_begins_opens_only_what_changed() {
 }
 
 #[tokio::test]
-async fn what_is_written_in_the_moment_of_our_own_writing_is_not_missed() {
+async fn a_write_at_the_moment_of_our_own_is_not_missed() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("one word")).await;
-        look_anew(&stage).await;
-        // In place, of the same size, and with the same time: a clock that stands still for a moment cannot tell.
+        start_again(&stage).await;
+        // In place, with the same size and the same time: a coarse clock cannot tell them apart.
         let path = stage.path(&task_file(layout, 1));
         let written_at = fs::metadata(&path).unwrap().modified().unwrap();
         let text = fs::read_to_string(&path).unwrap().replace("one word", "two word");
@@ -84,13 +84,13 @@ async fn what_is_written_in_the_moment_of_our_own_writing_is_not_missed() {
         file.write_all(text.as_bytes()).unwrap();
         file.set_modified(written_at).unwrap();
         drop(file);
-        look_anew(&stage).await;
+        start_again(&stage).await;
         assert_eq!(stage.with_subject(&["two word"]).await, [1], "{layout}");
     }
 }
 
 #[tokio::test]
-async fn what_is_known_of_another_log_is_not_believed() {
+async fn notes_about_another_log_are_ignored() {
     let stage = in_step(Layout::Seeds).await;
     let path = stage.path("teams/crew/.written/in-step.json");
     let known = fs::read_to_string(&path).unwrap();
@@ -98,11 +98,11 @@ async fn what_is_known_of_another_log_is_not_believed() {
     other["operation"] = json!(uuid::Uuid::nil());
     for text in [other.to_string(), "{".to_owned(), known.replace("\"format\":1", "\"format\":0")] {
         fs::write(&path, text).unwrap();
-        let (n_read, _) = look_anew(&stage).await;
+        let (n_read, _) = start_again(&stage).await;
         assert_eq!(n_read, u64::from(N_TASKS));
     }
-    // A file that was touched is looked at.
+    // A touched file is read.
     let file = fs::File::options().append(true).open(stage.path(&task_file(Layout::Seeds, 3)));
     file.unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
-    assert_eq!(look_anew(&stage).await.0, 1);
+    assert_eq!(start_again(&stage).await.0, 1);
 }

@@ -1,4 +1,4 @@
-//! What programs ask for by a file: in one of two files, in another form than troop writes, or of a task that is not over.
+//! Changes that programs make in files: in either of two files, in other forms than troop writes, or of an open task.
 
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -18,13 +18,13 @@ fn refused(notices: &mut UnboundedReceiver<MirrorNotice>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_waits_for_a_task_may_be_said_in_either_file() {
+async fn a_dependency_may_be_in_either_file() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
     stage.submit("ann", create("second")).await;
     mirror.pass().await.unwrap();
-    // In a new file; and in both, whichever is taken first.
+    // In a new file; and in both, in either order.
     let first = json!({"id": "90", "subject": "first", "blocks": ["1", "91"]});
     stage.write("tasks/crew/90.json", &first);
     let third = json!({"id": "91", "subject": "third", "blockedBy": ["90"]});
@@ -36,7 +36,7 @@ async fn what_waits_for_a_task_may_be_said_in_either_file() {
     assert_eq!(stage.waits_for(third).await, [first].into_iter().collect());
     assert_eq!(stage.read("tasks/crew/90.json")["blocks"], json!(["1", "91"]));
     assert_eq!(stage.read("tasks/crew/1.json")["blockedBy"], json!(["90"]));
-    // In one that was there.
+    // In an existing file.
     stage.change("tasks/crew/1.json", &json!({"blocks": ["91"]}));
     mirror.pass().await.unwrap();
     assert_eq!(refused(&mut notices), [""; 0]);
@@ -45,7 +45,7 @@ async fn what_waits_for_a_task_may_be_said_in_either_file() {
 }
 
 #[tokio::test]
-async fn what_cannot_wait_for_a_task_is_told() {
+async fn an_invalid_blocks_field_is_reported() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
@@ -70,7 +70,7 @@ async fn what_cannot_wait_for_a_task_is_told() {
 }
 
 #[tokio::test]
-async fn one_id_is_a_list_of_one_and_what_makes_no_sense_is_refused() {
+async fn a_single_id_is_a_list_of_one_and_other_types_are_refused() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
@@ -97,7 +97,7 @@ async fn one_id_is_a_list_of_one_and_what_makes_no_sense_is_refused() {
         assert_eq!(stage.read("tasks/crew/task-1.json")["subject"], "first", "it is put back");
     }
     assert_eq!(stage.n_tasks().await, 2);
-    // What came of a task may have any form.
+    // A result may have any form.
     stage.submit("bob", claim(1)).await;
     mirror.pass().await.unwrap();
     let done = json!({"status": "completed", "result": {"lines": [7]}});
@@ -107,7 +107,7 @@ async fn one_id_is_a_list_of_one_and_what_makes_no_sense_is_refused() {
 }
 
 #[tokio::test]
-async fn a_task_that_is_not_over_is_deleted_by_its_file() {
+async fn an_open_task_can_be_deleted_through_its_file() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
@@ -134,7 +134,7 @@ async fn a_task_that_is_not_over_is_deleted_by_its_file() {
         let left = stage.board.look(|state| state.tasks().numbers().collect::<Vec<_>>());
         assert_eq!(left.await.unwrap(), [TaskNumber(3), TaskNumber(4)], "{layout}");
         assert!(!stage.path(&path(1)).exists() && !stage.path(&path(2)).exists(), "{layout}");
-        // As with the tools: what others wait for is called off, and stays.
+        // As with the tools: a task that others wait for is cancelled, and stays.
         assert_eq!(stage.task(3).await.0, Status::Cancelled, "{layout}");
         let told = refused(&mut notices);
         assert!(matches!(&*told, [one] if one.contains("task-4")), "{layout}: {told:?}");
@@ -142,7 +142,7 @@ async fn a_task_that_is_not_over_is_deleted_by_its_file() {
 }
 
 #[tokio::test]
-async fn what_the_client_notes_for_itself_is_left_alone() {
+async fn the_clients_own_notes_are_left_alone() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("ours")).await;
     let mut mirror = stage.mirror().await;
