@@ -7,10 +7,10 @@ mod merging;
 mod moved;
 mod odd;
 mod overwritten;
-mod own_branch;
 mod place;
+mod team_branch;
 mod torn;
-mod unended;
+mod unfinished;
 mod watching;
 
 use std::{

@@ -1,7 +1,7 @@
 //! Submodules that members fill: what is done in them is neither lost nor mixed up.
 
 use super::*;
-use crate::isolation::{Landing, LeftoverState, leftovers, rescue};
+use crate::isolation::{Landing, LeftoverState, effect::FolderEffect, leftovers, rescue};
 
 /// A repository with a submodule `sub`, which is filled in the project.
 struct Nested {
@@ -123,7 +123,8 @@ async fn a_submodule_whose_commit_others_made_is_there_with_the_next_task() {
     // One that nobody here has is emptied, and what was in its place is kept.
     git(&bob, &["update-index", "--cacheinfo", &format!("160000,{},sub", "1".repeat(40))]).await;
     write(&bob, "sub/x.log", "ignored");
-    let left = isolation.follow(&member("bob"), &isolation.git_of(&member("bob")).unwrap()).await;
+    let owner = member("bob");
+    let left = isolation.folder(&owner).run(&[FolderEffect::FollowSubmodules]).await;
     assert_eq!(left.unwrap(), [nested.scene.aside().join("demo-bob-sub")]);
     assert!(nested.scene.aside().join("demo-bob-sub/x.log").exists());
     assert_eq!(fs::read_dir(bob.join("sub")).unwrap().count(), 0);
