@@ -53,7 +53,8 @@ use self::{
     lock::FileLock,
     mail::InboxVisit,
     memory::MirrorMemory,
-    roster::{ConfigVisit, Leavers},
+    roster::ConfigVisit,
+    rules::Leavers,
     tasks::TaskVisit,
     worklist::Worklist,
 };

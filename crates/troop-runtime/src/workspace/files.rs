@@ -55,7 +55,8 @@ impl WorkspaceFiles {
     /// All files.
     pub async fn list(&self, request: FileRequest) -> Result<FileList, WorkspaceError> {
         let WorkspacePlace { folder, .. } = self.place(request).await?;
-        let (workspace, meant) = (self.workspace.clone(), folder.clone());
+        let workspace = self.workspace.clone();
+        let meant = folder.clone();
         let (listing, path) =
             blocking(move || Ok((workspace.list(&meant)?, workspace.path_of(&meant)))).await?;
         let meant = folder.clone();
@@ -91,8 +92,7 @@ impl WorkspaceFiles {
         bytes: Vec<u8>,
     ) -> Result<FileRecord, WorkspaceError> {
         let path = FilePath::new(path)?;
-        let place = self.place(request.clone()).await?;
-        let (folder, task) = (place.folder, place.task);
+        let WorkspacePlace { folder, task, quota } = self.place(request.clone()).await?;
         let record = |folder: WorkspaceFolder, size: u64| Command::RecordFile {
             folder,
             path: path.to_string(),
@@ -100,9 +100,10 @@ impl WorkspaceFiles {
             task: task.map(Into::into),
         };
         self.check(request.asker, record(folder.clone(), bytes.len() as u64)).await?;
-        let (workspace, meant) = (self.workspace.clone(), (folder.clone(), path.clone()));
-        let stat =
-            blocking(move || workspace.write(&meant.0, &meant.1, &bytes, place.quota)).await?;
+        let workspace = self.workspace.clone();
+        let into = folder.clone();
+        let file = path.clone();
+        let stat = blocking(move || workspace.write(&into, &file, &bytes, quota)).await?;
         let changed = FileChanged { path: path.to_string(), size: stat.size, task };
         Ok(FileRecord { changed, command: record(folder, stat.size) })
     }
@@ -117,7 +118,8 @@ impl WorkspaceFiles {
         let WorkspacePlace { folder, .. } = self.place(request.clone()).await?;
         let command = Command::ForgetFile { folder: folder.clone(), path: path.to_string() };
         self.check(request.asker, command.clone()).await?;
-        let (workspace, meant) = (self.workspace.clone(), path.clone());
+        let workspace = self.workspace.clone();
+        let meant = path.clone();
         let known = folder.clone();
         let size = blocking(move || workspace.delete(&folder, &meant)).await?;
         let name = path.to_string();

@@ -20,7 +20,7 @@ on_every_store! {
 
 async fn exported(board: &Board, store: &dyn Store) -> (ExportHeader, String) {
     let mut file = String::new();
-    let header = export(store, (board.team(), "crew".to_owned()), |lines| {
+    let header = export(store, board.team(), "crew", |lines| {
         file.push_str(lines);
         Ok::<_, BoardError>(())
     })

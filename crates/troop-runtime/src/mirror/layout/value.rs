@@ -64,17 +64,19 @@ pub(super) fn text(value: &Value) -> Option<String> {
 pub(super) fn read_text(key: &str, value: &Value) -> Result<Option<String>, Unreadable> {
     match value {
         Value::Null | Value::String(_) | Value::Number(_) => Ok(text(value)),
-        Value::Bool(_) | Value::Array(_) | Value::Object(_) => Err(is_no(key, value, "a text")),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            Err(wrong_kind(key, value, "a text"))
+        }
     }
 }
 
 /// Several of them, where nothing else may be. One is a list of one.
 pub(super) fn read_texts(key: &str, value: &Value) -> Result<Vec<String>, Unreadable> {
     let Value::Array(all) = value else {
-        let one = read_text(key, value).map_err(|_| is_no(key, value, "a list of texts"))?;
+        let one = read_text(key, value).map_err(|_| wrong_kind(key, value, "a list of texts"))?;
         return Ok(one.into_iter().collect());
     };
-    let texts = all.iter().map(|it| text(it).ok_or_else(|| is_no(key, it, "a text")));
+    let texts = all.iter().map(|it| text(it).ok_or_else(|| wrong_kind(key, it, "a text")));
     texts.collect()
 }
 
@@ -86,7 +88,7 @@ pub(super) fn read_data(
     match file.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(data)) => Ok(Some(data.clone())),
-        Some(other) => Err(is_no(key, other, "an object")),
+        Some(other) => Err(wrong_kind(key, other, "an object")),
     }
 }
 
@@ -101,7 +103,7 @@ pub(super) fn read_words(
     }
 }
 
-fn is_no(key: &str, value: &Value, wanted: &str) -> Unreadable {
+fn wrong_kind(key: &str, value: &Value, wanted: &str) -> Unreadable {
     Unreadable::Shape(format!("`{key}` has {}, and should have {wanted}", kind(value)))
 }
 

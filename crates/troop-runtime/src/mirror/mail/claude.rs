@@ -9,7 +9,7 @@ use crate::mirror::{
     disk::{self, DiskFile, Stamp},
     layout::{self, Unreadable},
     operation,
-    rules::{self, ClaimedId, EntryCase, KnownInbox, SortedInbox, WaitingMail},
+    rules::{self, ClaimedId, EntryCase, KnownInbox, OwnerMail, SortedInbox},
     unusable,
 };
 
@@ -17,7 +17,7 @@ impl InboxVisit<'_> {
     pub(super) async fn settle_file(
         &mut self,
         before: KnownInbox,
-        mail: Option<WaitingMail>,
+        mail: Option<OwnerMail>,
     ) -> Result<Settlement, MirrorError> {
         let stamp = Stamp::of(&self.path).map_err(unusable(&self.path))?;
         let is_quiet = mail.as_ref().is_none_or(|mail| mail.is_in(&before));
@@ -36,15 +36,8 @@ impl InboxVisit<'_> {
         let mut sorted = self.sort(&there, &before, &mail, found.as_ref()).await?;
         let names = self.mirror.names().await?;
         sorted.add_missing(&mail, &self.noted(&mail), &names, &self.mirror.memory.ids);
-        let SortedInbox { entries, mut inbox, delivered, read } = sorted;
-        inbox.stamp = match found {
-            Some(found) if there == entries => Some(found.stamp),
-            None if entries.is_empty() => None,
-            _ => Some(self.mirror.write(&self.path, &Value::Array(entries))?),
-        };
-        self.note(&before.ids(), &inbox)?;
-        self.remember(inbox);
-        self.record(&mail.member, delivered, read).await?;
+        let stamp = found.map(|it| it.stamp);
+        self.run(sorted.effects(&there, stamp, &before.ids()), &mail.member).await?;
         Ok(Settlement::Done)
     }
 
@@ -53,7 +46,7 @@ impl InboxVisit<'_> {
         &mut self,
         there: &[Value],
         before: &KnownInbox,
-        mail: &WaitingMail,
+        mail: &OwnerMail,
         found: Option<&DiskFile>,
     ) -> Result<SortedInbox, MirrorError> {
         let written_at = found.map_or(self.mirror.clock.now(), |found| found.stamp.at);
@@ -87,7 +80,7 @@ impl InboxVisit<'_> {
     async fn take_entry(
         &mut self,
         entry: &Map<String, Value>,
-        mail: &WaitingMail,
+        mail: &OwnerMail,
         operation: OperationId,
         sorted: &mut SortedInbox,
     ) -> Result<(), MirrorError> {

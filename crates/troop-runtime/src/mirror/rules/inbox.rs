@@ -21,11 +21,45 @@ use crate::{
     },
 };
 
+/// A change at the end of a visit to an inbox. A message is put there before that is noted, and noted before the board hears of
+/// it: a mirror that is killed in between puts it there again, at worst.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::mirror) enum InboxEffect {
+    /// Forgets that a message lay there.
+    ForgetNote(Uuid),
+    RemoveLetter(String),
+    MakeFolder,
+    WriteLetter(MissingLetter),
+    /// Writes an inbox that is one file.
+    WriteFile(Vec<Value>),
+    /// Notes which messages lie there.
+    Note(Vec<Uuid>),
+    Remember(KnownInbox),
+    MarkDelivered(Vec<Uuid>),
+    MarkRead(Vec<Uuid>),
+}
+
+/// Notes, remembers and reports what lies in an inbox, in this order.
+fn closing(
+    inbox: KnownInbox,
+    before: &BTreeSet<Uuid>,
+    delivered: Vec<Uuid>,
+    read: Vec<Uuid>,
+) -> Vec<InboxEffect> {
+    let new = inbox.letters.values().filter(|it| !before.contains(it)).copied().collect();
+    let mut effects = vec![InboxEffect::Note(new), InboxEffect::Remember(inbox)];
+    effects.extend((!delivered.is_empty()).then_some(InboxEffect::MarkDelivered(delivered)));
+    effects.extend((!read.is_empty()).then(|| InboxEffect::MarkRead(read.clone())));
+    // Messages that were read need no note any more.
+    effects.extend(read.into_iter().map(InboxEffect::ForgetNote));
+    effects
+}
+
 /// The field that names a message where an inbox is one file.
 const ID: &str = "msg_id";
 
 /// What lies in an inbox, as far as it is known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::mirror) struct KnownInbox {
     /// The messages, by the name of the file or of the entry.
     pub(in crate::mirror) letters: BTreeMap<String, Uuid>,
@@ -41,7 +75,7 @@ impl KnownInbox {
 
 /// What the board knows about somebody's mail.
 #[derive(Clone, Debug)]
-pub(in crate::mirror) struct WaitingMail {
+pub(in crate::mirror) struct OwnerMail {
     pub(in crate::mirror) member: MemberName,
     /// Whether it gets its mail in another way, because troop runs it.
     pub(in crate::mirror) is_running: bool,
@@ -51,11 +85,11 @@ pub(in crate::mirror) struct WaitingMail {
 }
 
 /// What waits for somebody, of which `known` lies in its inbox; none if the board does not know the owner.
-pub(in crate::mirror) fn waiting_mail(
+pub(in crate::mirror) fn owner_mail(
     state: &State,
     owner: &str,
     known: &BTreeSet<Uuid>,
-) -> Option<WaitingMail> {
+) -> Option<OwnerMail> {
     let member = state.find_member(owner).ok()?;
     let reader = Party::member(&member.name);
     let mut unread = BTreeSet::new();
@@ -69,10 +103,10 @@ pub(in crate::mirror) fn waiting_mail(
         }
     }
     let is_running = member.is_running();
-    Some(WaitingMail { is_running, member: member.name.clone(), unread, missing })
+    Some(OwnerMail { is_running, member: member.name.clone(), unread, missing })
 }
 
-impl WaitingMail {
+impl OwnerMail {
     /// Whether nothing is to be done about an inbox that is as it was seen last.
     pub(in crate::mirror) fn is_in(&self, inbox: &KnownInbox) -> bool {
         let stays = |id| self.unread.contains(id) && !self.is_running;
@@ -92,7 +126,7 @@ pub(in crate::mirror) enum ClaimedId {
 pub(in crate::mirror) fn claimed_id(
     entry: &Map<String, Value>,
     before: &KnownInbox,
-    mail: &WaitingMail,
+    mail: &OwnerMail,
 ) -> ClaimedId {
     let Some(name) = entry.get(ID).and_then(Value::as_str) else { return ClaimedId::Nothing };
     if let Some(id) = before.letters.get(name) {
@@ -126,7 +160,7 @@ pub(in crate::mirror) enum EntryCase {
 pub(in crate::mirror) fn entry_case(
     entry: &Map<String, Value>,
     known: Option<Uuid>,
-    mail: &WaitingMail,
+    mail: &OwnerMail,
     names: &Names,
 ) -> EntryCase {
     match known {
@@ -181,7 +215,7 @@ impl SortedInbox {
     }
 
     /// Counts as read what lay there before, and is gone.
-    pub(in crate::mirror) fn add_gone(&mut self, before: &KnownInbox, mail: &WaitingMail) {
+    pub(in crate::mirror) fn add_gone(&mut self, before: &KnownInbox, mail: &OwnerMail) {
         let still = self.inbox.ids();
         let is_gone =
             |id: &&Uuid| !still.contains(*id) && mail.unread.contains(*id) && !mail.is_running;
@@ -191,7 +225,7 @@ impl SortedInbox {
     /// Adds what waits for the owner, as far as there is room. Of that, `noted` lay there before nobody looked: it was read.
     pub(in crate::mirror) fn add_missing(
         &mut self,
-        mail: &WaitingMail,
+        mail: &OwnerMail,
         noted: &BTreeSet<Uuid>,
         names: &Names,
         ids: &Ids,
@@ -227,6 +261,22 @@ impl SortedInbox {
             self.delivered.push(id);
         }
     }
+
+    /// Writes the inbox if it differs from what lies there: `there` in a file with this stamp, if there is one. `before` are the
+    /// messages that lay there when it was seen last.
+    pub(in crate::mirror) fn effects(
+        self,
+        there: &[Value],
+        stamp: Option<Stamp>,
+        before: &BTreeSet<Uuid>,
+    ) -> Vec<InboxEffect> {
+        let Self { entries, inbox, delivered, read } = self;
+        let is_same = if stamp.is_some() { *there == *entries } else { entries.is_empty() };
+        let mut effects = Vec::new();
+        effects.extend((!is_same).then_some(InboxEffect::WriteFile(entries)));
+        effects.extend(closing(KnownInbox { stamp, ..inbox }, before, delivered, read));
+        effects
+    }
 }
 
 pub(in crate::mirror) fn is_read(entry: &Value) -> bool {
@@ -258,7 +308,7 @@ pub(in crate::mirror) enum LetterCase {
 pub(in crate::mirror) fn letter_case(
     path: &Path,
     raw: &Map<String, Value>,
-    mail: &WaitingMail,
+    mail: &OwnerMail,
 ) -> LetterCase {
     match own_id(path, raw) {
         None => LetterCase::New,
@@ -286,7 +336,7 @@ pub(in crate::mirror) struct FolderInbox {
 }
 
 /// A file that is to be put into an inbox.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::mirror) struct MissingLetter {
     pub(in crate::mirror) name: String,
     pub(in crate::mirror) id: Uuid,
@@ -299,7 +349,7 @@ impl FolderInbox {
         known: KnownInbox,
         there: &BTreeSet<String>,
         arrived: &[Uuid],
-        mail: &WaitingMail,
+        mail: &OwnerMail,
     ) -> Self {
         let mut sorted = Self::default();
         for (name, id) in known.letters {
@@ -315,10 +365,38 @@ impl FolderInbox {
         sorted
     }
 
-    /// What waits for the owner and is to be put there. Of what waits, `noted` lay there before nobody looked: it was read.
+    /// Takes away what was read, puts there what waits, and reports it. `before` are the messages that lay there when it was
+    /// seen last, `arrived` those that others put there since. Of what waits, `noted` lay there before nobody looked: it was
+    /// read.
+    pub(in crate::mirror) fn effects(
+        mut self,
+        mail: &OwnerMail,
+        noted: &BTreeSet<Uuid>,
+        before: &BTreeSet<Uuid>,
+        arrived: Vec<Uuid>,
+        ids: &Ids,
+    ) -> Vec<InboxEffect> {
+        let missing = self.missing(mail, noted, ids);
+        let Self { mut inbox, withdrawn, read } = self;
+        let mut effects = Vec::new();
+        for (name, id) in withdrawn {
+            effects.extend([InboxEffect::ForgetNote(id), InboxEffect::RemoveLetter(name)]);
+        }
+        effects.push(InboxEffect::MakeFolder);
+        let mut delivered = if mail.is_running { Vec::new() } else { arrived };
+        for letter in missing {
+            inbox.letters.insert(letter.name.clone(), letter.id);
+            delivered.push(letter.id);
+            effects.push(InboxEffect::WriteLetter(letter));
+        }
+        effects.extend(closing(inbox, before, delivered, read));
+        effects
+    }
+
+    /// What waits for the owner and is not there.
     pub(in crate::mirror) fn missing(
         &mut self,
-        mail: &WaitingMail,
+        mail: &OwnerMail,
         noted: &BTreeSet<Uuid>,
         ids: &Ids,
     ) -> Vec<MissingLetter> {

@@ -29,7 +29,7 @@ pub(in crate::mirror) struct KnownFile {
 
 /// What the board says of the task that a file is about.
 #[derive(Debug)]
-pub(in crate::mirror) enum BoardTask {
+pub(in crate::mirror) enum TaskOnBoard {
     Live(Box<LiveTask>),
     /// It is over and archived: nothing about it changes.
     Over,
@@ -46,7 +46,7 @@ pub(in crate::mirror) struct LiveTask {
     pub(in crate::mirror) wants_renewal: bool,
 }
 
-impl BoardTask {
+impl TaskOnBoard {
     /// `kept` is what lies there: other programs may keep more in the file than the board knows.
     pub(in crate::mirror) fn new(
         state: &State,
@@ -71,11 +71,11 @@ impl BoardTask {
 }
 
 /// Whether nothing is to be done about a file that is as it was seen last: the board still says the same.
-pub(in crate::mirror) fn is_at_rest(known: &KnownFile, ours: &BoardTask) -> bool {
+pub(in crate::mirror) fn is_at_rest(known: &KnownFile, ours: &TaskOnBoard) -> bool {
     match ours {
-        BoardTask::Live(ours) => ours.raw == known.raw,
-        BoardTask::Over => true,
-        BoardTask::Nothing => false,
+        TaskOnBoard::Live(ours) => ours.raw == known.raw,
+        TaskOnBoard::Over => true,
+        TaskOnBoard::Nothing => false,
     }
 }
 
@@ -83,13 +83,13 @@ pub(in crate::mirror) fn is_at_rest(known: &KnownFile, ours: &BoardTask) -> bool
 pub(in crate::mirror) fn is_unchanged(
     found: &DiskFile,
     written: &WrittenNote,
-    ours: &BoardTask,
+    ours: &TaskOnBoard,
 ) -> bool {
     let is_ours = read_file(found).is_ok_and(|raw| raw == written.raw);
     let is_touched = found.stamp != written.stamp;
     let is_so = match ours {
-        BoardTask::Live(ours) => ours.raw == written.raw && !(is_touched && ours.wants_renewal),
-        BoardTask::Over | BoardTask::Nothing => false,
+        TaskOnBoard::Live(ours) => ours.raw == written.raw && !(is_touched && ours.wants_renewal),
+        TaskOnBoard::Over | TaskOnBoard::Nothing => false,
     };
     is_ours && is_so
 }
@@ -115,18 +115,18 @@ pub(in crate::mirror) fn task_case(
     layout: Layout,
     raw: &Map<String, Value>,
     is_known: bool,
-    ours: BoardTask,
+    ours: TaskOnBoard,
 ) -> TaskCase {
     match ours {
-        BoardTask::Live(ours) if is_known || layout::is_of(layout, raw, &ours.task) => {
+        TaskOnBoard::Live(ours) if is_known || layout::is_of(layout, raw, &ours.task) => {
             TaskCase::Change(ours)
         }
-        BoardTask::Live(ours) => TaskCase::Displaces(ours.task.number),
-        BoardTask::Over => TaskCase::Over,
-        BoardTask::Nothing if is_known => TaskCase::Deleted,
+        TaskOnBoard::Live(ours) => TaskCase::Displaces(ours.task.number),
+        TaskOnBoard::Over => TaskCase::Over,
+        TaskOnBoard::Nothing if is_known => TaskCase::Deleted,
         // A copy of the file of a task that the board has is how people make a new one. The file of a task that it never had
         // is somebody else's.
-        BoardTask::Nothing => match layout::own_id(layout, raw) {
+        TaskOnBoard::Nothing => match layout::own_id(layout, raw) {
             Some(id) if state.tasks().with_id_prefix(&id.to_string()).count() == 0 => {
                 TaskCase::DeletedIfLogged(id)
             }
@@ -309,13 +309,13 @@ pub(in crate::mirror) enum FilePut {
 }
 
 /// `theirs` is what lies there; none if there is no file.
-pub(in crate::mirror) fn put(ours: BoardTask, theirs: Option<&Map<String, Value>>) -> FilePut {
+pub(in crate::mirror) fn put(ours: TaskOnBoard, theirs: Option<&Map<String, Value>>) -> FilePut {
     match (ours, theirs) {
-        (BoardTask::Live(ours), Some(theirs)) if *theirs == ours.raw => FilePut::Agree(ours.raw),
-        (BoardTask::Live(ours), Some(_)) => FilePut::Write(ours.raw),
-        (BoardTask::Live(ours), None) => FilePut::Make(ours.raw),
-        (BoardTask::Over, _) => FilePut::Leave,
-        (BoardTask::Nothing, _) => FilePut::Remove,
+        (TaskOnBoard::Live(ours), Some(theirs)) if *theirs == ours.raw => FilePut::Agree(ours.raw),
+        (TaskOnBoard::Live(ours), Some(_)) => FilePut::Write(ours.raw),
+        (TaskOnBoard::Live(ours), None) => FilePut::Make(ours.raw),
+        (TaskOnBoard::Over, _) => FilePut::Leave,
+        (TaskOnBoard::Nothing, _) => FilePut::Remove,
     }
 }
 

@@ -13,7 +13,10 @@ use troop_model::{
 };
 use uuid::Uuid;
 
-use super::{task::WantedChange, *};
+use super::{
+    task::{FilePut, WantedChange},
+    *,
+};
 use crate::{
     disk::{DiskFile, Stamp},
     mirror::{
@@ -115,15 +118,15 @@ impl Bench {
         Ids::new(layout, &self.state)
     }
 
-    fn ours(&self, number: u32) -> BoardTask {
+    fn ours(&self, number: u32) -> TaskOnBoard {
         let ids = self.ids(Layout::Seeds);
         let number = TaskNumber(number);
-        BoardTask::new(&self.state, Layout::Seeds, &ids, number, None, at(self.second))
+        TaskOnBoard::new(&self.state, Layout::Seeds, &ids, number, None, at(self.second))
     }
 
     /// The file of a task as the board has it.
     fn file(&self, number: u32) -> Map<String, Value> {
-        let BoardTask::Live(ours) = self.ours(number) else { panic!("{number} is not live") };
+        let TaskOnBoard::Live(ours) = self.ours(number) else { panic!("{number} is not live") };
         ours.raw
     }
 
@@ -131,8 +134,8 @@ impl Bench {
         Names::new(&self.state)
     }
 
-    fn mail(&self, owner: &str, known: &[Uuid]) -> WaitingMail {
-        waiting_mail(&self.state, owner, &known.iter().copied().collect()).unwrap()
+    fn mail(&self, owner: &str, known: &[Uuid]) -> OwnerMail {
+        owner_mail(&self.state, owner, &known.iter().copied().collect()).unwrap()
     }
 }
 
@@ -159,8 +162,8 @@ fn a_file_is_at_rest_while_the_board_says_what_it_says() {
     assert!(is_at_rest(&file, &bench.ours(1)));
     bench.claim("bob", 1);
     assert!(!is_at_rest(&file, &bench.ours(1)), "the board has moved on");
-    assert!(is_at_rest(&file, &BoardTask::Over));
-    assert!(!is_at_rest(&file, &BoardTask::Nothing), "the file is to go");
+    assert!(is_at_rest(&file, &TaskOnBoard::Over));
+    assert!(!is_at_rest(&file, &TaskOnBoard::Nothing), "the file is to go");
 }
 
 #[test]
@@ -178,7 +181,7 @@ fn a_new_mirror_recognises_what_an_earlier_one_wrote() {
     assert!(is_unchanged(&on_disk(&raw, stamp), &written, &bench.ours(1)));
     assert!(!is_unchanged(&on_disk(&theirs, stamp), &written, &bench.ours(1)));
     assert!(!is_unchanged(&DiskFile { stamp, bytes: None }, &written, &bench.ours(1)));
-    assert!(!is_unchanged(&on_disk(&raw, stamp), &written, &BoardTask::Over));
+    assert!(!is_unchanged(&on_disk(&raw, stamp), &written, &TaskOnBoard::Over));
     bench.claim("bob", 1);
     assert!(!is_unchanged(&on_disk(&raw, stamp), &written, &bench.ours(1)));
 }
@@ -200,11 +203,11 @@ fn a_file_is_its_tasks_own_another_task_or_to_go() {
         (&own, true, bench.ours(1), "Change"),
         (&other, true, bench.ours(1), "Change"),
         (&other, false, bench.ours(1), "Displaces"),
-        (&own, true, BoardTask::Over, "Over"),
-        (&own, true, BoardTask::Nothing, "Deleted"),
-        (&own, false, BoardTask::Nothing, "New"),
-        (&foreign, false, BoardTask::Nothing, "DeletedIfLogged"),
-        (&other, false, BoardTask::Nothing, "New"),
+        (&own, true, TaskOnBoard::Over, "Over"),
+        (&own, true, TaskOnBoard::Nothing, "Deleted"),
+        (&own, false, TaskOnBoard::Nothing, "New"),
+        (&foreign, false, TaskOnBoard::Nothing, "DeletedIfLogged"),
+        (&other, false, TaskOnBoard::Nothing, "New"),
     ] {
         assert_eq!(case(raw, is_known, ours), expect, "{raw:?}, {is_known}");
     }
@@ -217,7 +220,7 @@ fn wanted(
     stamp: Stamp,
     theirs: &Map<String, Value>,
 ) -> WantedChange {
-    let BoardTask::Live(ours) = bench.ours(1) else { panic!("task 1 is not live") };
+    let TaskOnBoard::Live(ours) = bench.ours(1) else { panic!("task 1 is not live") };
     let names = bench.names();
     let facts = ChangeFacts {
         layout: Layout::Seeds,
@@ -367,9 +370,9 @@ fn in_the_end_a_file_says_what_the_board_says() {
     assert_eq!(put(bench.ours(1), Some(&ours)), FilePut::Agree(ours.clone()));
     assert_eq!(put(bench.ours(1), Some(&theirs)), FilePut::Write(ours.clone()));
     assert_eq!(put(bench.ours(1), None), FilePut::Make(ours));
-    assert_eq!(put(BoardTask::Over, Some(&theirs)), FilePut::Leave);
-    assert_eq!(put(BoardTask::Nothing, Some(&theirs)), FilePut::Remove);
-    assert_eq!(put(BoardTask::Nothing, None), FilePut::Remove);
+    assert_eq!(put(TaskOnBoard::Over, Some(&theirs)), FilePut::Leave);
+    assert_eq!(put(TaskOnBoard::Nothing, Some(&theirs)), FilePut::Remove);
+    assert_eq!(put(TaskOnBoard::Nothing, None), FilePut::Remove);
 }
 
 #[test]
@@ -453,12 +456,57 @@ fn a_message_counts_as_read_only_if_it_lay_in_the_inbox() {
     assert_eq!(folder.read, [lay, noted]);
     assert_eq!(missing.iter().map(|it| it.id).collect::<Vec<_>>(), [fresh]);
 
-    let running = WaitingMail { is_running: true, ..mail };
+    let running = OwnerMail { is_running: true, ..mail };
     let there = BTreeSet::from(["a".to_owned()]);
     let mut folder = FolderInbox::new(before, &there, &[], &running);
     assert_eq!(folder.withdrawn, [("a".to_owned(), lay)]);
     assert!(folder.missing(&running, &seen, &bench.ids(Layout::Seeds)).is_empty());
     assert!(folder.read.is_empty(), "what comes in another way was not read here");
+}
+
+#[test]
+fn a_message_lies_in_its_inbox_before_that_is_noted_and_the_board_hears_of_it() {
+    let mut bench = Bench::new();
+    let lay = bench.send("ann", "pat", MessageKind::Message);
+    let fresh = bench.send("ann", "pat", MessageKind::Message);
+    let before = KnownInbox { letters: BTreeMap::from([("a".to_owned(), lay)]), stamp: None };
+    let mail = bench.mail("pat", &[lay]);
+    let nothing = BTreeSet::new();
+    let closing = |inbox: KnownInbox| {
+        [
+            InboxEffect::Note(vec![fresh]),
+            InboxEffect::Remember(inbox),
+            InboxEffect::MarkDelivered(vec![fresh]),
+            InboxEffect::MarkRead(vec![lay]),
+            InboxEffect::ForgetNote(lay),
+        ]
+    };
+
+    let mut file = SortedInbox::default();
+    file.add_gone(&before, &mail);
+    file.add_missing(&mail, &nothing, &bench.names(), &bench.ids(Layout::Claude));
+    let written = InboxEffect::WriteFile(file.entries.clone());
+    let inbox = file.inbox.clone();
+    let effects = file.effects(&[], None, &before.ids());
+    assert_eq!(effects, [vec![written], closing(inbox).to_vec()].concat());
+    let quiet = SortedInbox::default().effects(&[], None, &nothing);
+    let remember = InboxEffect::Remember(KnownInbox::default());
+    assert_eq!(quiet, [InboxEffect::Note(Vec::new()), remember], "no empty file is made");
+
+    let ids = bench.ids(Layout::Seeds);
+    let old = ("b".to_owned(), Uuid::from_u128(9));
+    let letters = before.letters.clone().into_iter().chain([old.clone()]).collect();
+    let known = KnownInbox { letters, stamp: None };
+    let there = BTreeSet::from(["b".to_owned()]);
+    let folder = FolderInbox::new(known.clone(), &there, &[], &mail);
+    let effects = folder.effects(&mail, &nothing, &known.ids(), Vec::new(), &ids);
+    let (begin, end) = effects.split_at(3);
+    let withdrawn = [InboxEffect::ForgetNote(old.1), InboxEffect::RemoveLetter(old.0)];
+    assert_eq!(begin, [withdrawn.to_vec(), vec![InboxEffect::MakeFolder]].concat());
+    let name = format!("msg-{fresh}.json");
+    assert!(matches!(&end[0], InboxEffect::WriteLetter(it) if it.name == name));
+    let letters = BTreeMap::from([(name, fresh)]);
+    assert_eq!(end[1..], closing(KnownInbox { letters, stamp: None }));
 }
 
 #[test]
@@ -468,7 +516,7 @@ fn a_quiet_inbox_holds_exactly_what_waits() {
     let inbox = KnownInbox { letters: BTreeMap::from([("a".to_owned(), waits)]), stamp: None };
     assert!(bench.mail("pat", &[waits]).is_in(&inbox));
     assert!(!bench.mail("pat", &[]).is_in(&KnownInbox::default()), "one is missing");
-    let running = WaitingMail { is_running: true, ..bench.mail("pat", &[waits]) };
+    let running = OwnerMail { is_running: true, ..bench.mail("pat", &[waits]) };
     assert!(!running.is_in(&inbox), "it is to be taken away");
     assert!(running.is_in(&KnownInbox::default()));
 }
@@ -481,7 +529,7 @@ fn a_file_in_an_inbox_is_ours_only_by_its_name_and_its_mark() {
     let mut mail = bench.mail("pat", &[]);
     let stored = object(json!({"stored": true}));
     let copied = object(json!({"content": "x"}));
-    let case = |mail: &WaitingMail, file: String, raw| letter_case(Path::new(&file), raw, mail);
+    let case = |mail: &OwnerMail, file: String, raw| letter_case(Path::new(&file), raw, mail);
     assert_eq!(case(&mail, format!("msg-{waits}.json"), &stored), LetterCase::Lies(waits));
     assert_eq!(case(&mail, format!("msg-{waits}.json"), &copied), LetterCase::New);
     assert_eq!(case(&mail, format!("{waits}.json"), &stored), LetterCase::New);

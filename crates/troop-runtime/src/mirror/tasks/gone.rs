@@ -11,7 +11,7 @@ use crate::mirror::{
     difference::{DiffReading, difference},
     ids::FileId,
     layout::{FileStatus, TaskFile},
-    rules::{self, BoardTask, GoneCase, GoneFacts, LiveTask},
+    rules::{self, GoneCase, GoneFacts, Intake, LiveTask, TaskOnBoard},
     unusable,
     written::{self, NotedFile, WrittenNote},
 };
@@ -24,14 +24,14 @@ const LOST: &str =
     r#"it was gone, and was written again; to delete a task, write `"status": "deleted"`"#;
 
 impl TaskVisit<'_> {
-    /// Deletes the task whose file somebody took away, or writes the file again.
-    pub(super) async fn settle_gone(&mut self) -> Result<Settlement, MirrorError> {
+    /// Deletes the task whose file somebody took away, or has the file written again.
+    pub(super) async fn settle_gone(&mut self) -> Result<Intake, MirrorError> {
         let note = self.note();
         let written = written::read(&note).map_err(unusable(&note))?;
         let ours = self.ours(None).await?;
-        let (Some(written), BoardTask::Live(ours)) = (written, ours) else {
-            // It was never there, or is to be gone.
-            return self.put(None).await;
+        let (Some(written), TaskOnBoard::Live(ours)) = (written, ours) else {
+            // It was never there, or has to go.
+            return Ok(Intake::Renew);
         };
         let noted = self.mirror.noted_tasks()?;
         let present = self.present(&noted);
@@ -59,14 +59,14 @@ impl TaskVisit<'_> {
                 if self.mirror.work.has_unread_tasks()
                     || self.mirror.ages.seen_for(&self.path, written.stamp, Instant::now()) <= GONE
                 {
-                    return Ok(Settlement::Later);
+                    return Ok(Intake::Settled(Settlement::Later));
                 }
                 if self.delete(written, &ours).await? == Settlement::Waits {
-                    return Ok(Settlement::Waits);
+                    return Ok(Intake::Settled(Settlement::Waits));
                 }
             }
         }
-        self.put(None).await
+        Ok(Intake::Renew)
     }
 
     fn forget_written(&self, id: &FileId) -> Result<(), MirrorError> {
@@ -88,8 +88,9 @@ impl TaskVisit<'_> {
         };
         let now = TaskFile { status: FileStatus::Deleted, ..before.clone() };
         let steps = difference(&before, &now, DiffReading::Whole);
-        let settled = self.carry_out(steps, ours.task.number, &theirs, &names).await?;
-        // They tell of it no more.
+        let wishes = rules::steps(steps).collect();
+        let settled = self.fulfil(wishes, ours.task.number, &theirs, &names).await?;
+        // Their files must no longer name it.
         let others = before.waits_for.iter().chain(&before.blocks).flatten();
         let others: Vec<_> = others.filter_map(|it| FileId::new(it)).map(Item::Task).collect();
         self.mirror.work.mark_all(others);

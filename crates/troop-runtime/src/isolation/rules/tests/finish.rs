@@ -237,7 +237,14 @@ impl ModelRepository {
                 }
                 FinishStep::Merge(trial) => return self.merge(trial),
                 FinishStep::End(report) => return Some(report),
-                step => panic!("{step:?}"),
+                step @ (FinishStep::AskWanted
+                | FinishStep::Tie
+                | FinishStep::Restore
+                | FinishStep::FindTaskBranch
+                | FinishStep::StepOff(_)
+                | FinishStep::Root(_)
+                | FinishStep::Check(_)
+                | FinishStep::HandIn(_)) => panic!("{step:?}"),
             }
         }
     }

@@ -32,10 +32,9 @@ fn now() -> String {
 
 /// What became of the work, once everything else is done.
 fn landing(facts: LandFacts) -> Landing {
-    match land_step(&LandFacts { tidy: TidyState::BranchGone, ..facts }) {
-        LandStep::End(landing) => landing,
-        step => panic!("{step:?}"),
-    }
+    let step = land_step(&LandFacts { tidy: TidyState::BranchGone, ..facts });
+    let LandStep::End(landing) = step else { panic!("{step:?}") };
+    landing
 }
 
 fn why(landing: Landing) -> String {
