@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_wait_for_each_other_wait_in_vain() {
+    fn files_that_wait_for_each_other_stop_waiting() {
         let mut awaited = Awaited::default();
         check(&mut awaited, "a", &["b"], Awaits::Files, &["b"]);
         check(&mut awaited, "b", &["c"], Awaits::Files, &["c"]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_on_once_when_what_it_waited_for_was_refused() {
+    fn a_file_is_taken_once_when_the_file_it_waited_for_was_refused() {
         let mut awaited = Awaited::default();
         check(&mut awaited, "a", &["b"], Awaits::Files, &["b"]);
         assert_eq!(awaited.refuse(&id("b")), BTreeSet::from([id("a")]));

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_postponed_item_is_looked_at_again_on_time_and_counts_as_locked() {
+    async fn a_postponed_item_is_visited_again_on_time_and_counts_as_locked() {
         let mut work = Worklist::default();
         work.mark_all([task("1"), Item::Leaving, Item::Config]);
         assert_eq!(work.next(), Some(Item::Config));

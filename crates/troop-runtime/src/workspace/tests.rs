@@ -112,7 +112,7 @@ fn folders_are_made_on_demand_for_owner_and_group() {
 }
 
 #[test]
-fn chats_have_their_own_files_and_none_is_the_shared_one() {
+fn each_chat_has_its_own_files() {
     let stage = Stage::new();
     let chat = |name: &str| WorkspaceFolder::of_chat(Some(name.into()));
     let folders = [
@@ -207,7 +207,7 @@ fn many_writers_at_once_do_not_pass_the_limits() {
 }
 
 #[test]
-fn a_link_leads_nowhere() {
+fn a_symlink_is_not_followed() {
     let stage = Stage::new();
     stage.write("real/a", "x").unwrap();
     symlink(stage.outside(), stage.by_hand("out")).unwrap();
@@ -235,7 +235,7 @@ fn a_link_leads_nowhere() {
 }
 
 #[test]
-fn a_workspace_that_is_a_link_is_not_used() {
+fn a_workspace_that_is_a_symlink_is_not_used() {
     let stage = Stage::new();
     let team = stage.temp.path().join("team");
     fs::create_dir(&team).unwrap();
@@ -261,7 +261,7 @@ fn writing_does_not_reach_a_file_through_another_of_its_names() {
 }
 
 #[test]
-fn pipes_folders_and_devices_are_no_files() {
+fn pipes_folders_and_devices_are_refused() {
     let stage = Stage::new();
     stage.write("folder/a", "x").unwrap();
     mkfifoat(CWD, stage.by_hand("pipe"), Mode::from_raw_mode(0o600)).unwrap();
@@ -277,7 +277,7 @@ fn pipes_folders_and_devices_are_no_files() {
 }
 
 #[test]
-fn a_name_that_nobody_can_ask_for_is_counted_and_not_listed() {
+fn a_file_with_an_invalid_name_is_counted_but_not_listed() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
     let stage = Stage::new();
     stage.write("a", "x").unwrap();
@@ -289,7 +289,7 @@ fn a_name_that_nobody_can_ask_for_is_counted_and_not_listed() {
 }
 
 #[test]
-fn what_a_killed_writer_left_behind_is_seen_by_nobody_and_goes() {
+fn temporary_files_of_a_killed_writer_are_hidden_and_removed() {
     let stage = Stage::new();
     stage.write("a", "x").unwrap();
     let writing = stage.temp.path().join("team/workspace/.writing");

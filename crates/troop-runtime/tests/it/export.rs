@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::support::{LEAD, add_tasks, by, claim, complete, crew, events, name, state_of};
 
 on_every_store! {
-    what_is_exported_is_imported_elsewhere_as_it_was,
+    an_exported_team_is_imported_unchanged,
     a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it,
     a_team_is_shown_as_it_once_was,
     a_long_log_goes_page_by_page,
@@ -29,7 +29,7 @@ async fn exported(board: &Board, store: &dyn Store) -> (ExportHeader, String) {
     (header, file)
 }
 
-async fn what_is_exported_is_imported_elsewhere_as_it_was(store: TestStore) {
+async fn an_exported_team_is_imported_unchanged(store: TestStore) {
     let board = crew(store.store()).await;
     add_tasks(&board, 3).await;
     board.submit(by(LEAD, complete(1))).await.unwrap();

@@ -21,7 +21,7 @@ use troop_runtime::{Layout, MirrorNotice};
 use crate::support::{add_tasks, by, claim, complete, create, name, numbered, say};
 
 #[tokio::test]
-async fn a_team_is_there_in_files() {
+async fn the_files_show_the_whole_team() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     stage.submit("ann", say("pat", "hello")).await;
@@ -64,7 +64,7 @@ async fn a_team_is_there_in_files() {
 }
 
 #[tokio::test]
-async fn the_same_is_there_after_a_restart() {
+async fn a_restart_changes_no_files() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     stage.mirror().await.pass().await.unwrap();
@@ -114,7 +114,7 @@ async fn a_claim_and_its_end_in_a_file_are_on_the_board() {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_put_back_and_told() {
+async fn a_refused_change_is_put_back_and_reported() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     let blocked = troop_model::NewTask {
@@ -163,7 +163,7 @@ async fn what_is_refused_is_put_back_and_told() {
 }
 
 #[tokio::test]
-async fn a_new_file_is_a_new_task_under_the_id_that_it_has() {
+async fn a_new_file_is_a_new_task_with_the_files_id() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("first")).await;
@@ -217,7 +217,7 @@ async fn two_tasks_under_one_id_are_two_tasks() {
 }
 
 #[tokio::test]
-async fn a_task_that_somebody_makes_while_we_wait_to_make_one_is_kept() {
+async fn a_task_made_by_another_program_at_the_same_time_is_kept() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -238,7 +238,7 @@ async fn a_task_that_somebody_makes_while_we_wait_to_make_one_is_kept() {
 }
 
 #[tokio::test]
-async fn the_client_finds_in_its_files_what_it_writes_there_itself() {
+async fn the_client_finds_the_fields_that_it_writes_itself() {
     let stage = Stage::new(Layout::Claude).await;
     let rob = NewMember { model: Some("opus".into()), ..external("rob") };
     stage.submit("ann", Command::AddMember(rob)).await;
@@ -276,7 +276,7 @@ async fn the_client_finds_in_its_files_what_it_writes_there_itself() {
 }
 
 #[tokio::test]
-async fn no_client_claims_what_has_failed_and_one_can_have_it_tried_again() {
+async fn no_client_claims_a_failed_task_and_one_can_retry_it() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     stage.submit("bob", claim(1)).await;
@@ -322,7 +322,7 @@ async fn the_mark_of_the_highest_id_never_falls() {
 }
 
 #[tokio::test]
-async fn what_was_done_while_nobody_looked_is_taken_up() {
+async fn changes_made_without_a_mirror_are_taken() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -347,7 +347,7 @@ async fn what_was_done_while_nobody_looked_is_taken_up() {
 }
 
 #[tokio::test]
-async fn who_is_written_into_the_config_joins_and_who_is_taken_out_leaves() {
+async fn members_join_and_leave_through_the_config() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
@@ -402,7 +402,7 @@ async fn a_change_writes_only_the_files_that_it_touches() {
 }
 
 #[tokio::test]
-async fn mail_of_who_runs_goes_another_way() {
+async fn mail_to_a_running_member_stays_out_of_its_inbox() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     stage.submit("ann", say("bob", "hello")).await;
@@ -435,7 +435,7 @@ async fn a_broadcast_reaches_every_inbox_and_a_message_one() {
 }
 
 #[tokio::test]
-async fn what_is_read_on_the_board_leaves_the_inbox() {
+async fn a_message_read_on_the_board_leaves_the_inbox() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", say("pat", "hello")).await;
@@ -482,7 +482,7 @@ async fn a_request_to_stop_is_answered_through_files() {
 }
 
 #[tokio::test]
-async fn what_no_notice_told_of_is_found_by_looking() {
+async fn unannounced_changes_are_found_by_polling() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;

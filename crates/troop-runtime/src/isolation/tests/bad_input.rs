@@ -11,7 +11,7 @@ async fn notices(scene: &Scene, project: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn where_teammates_cannot_have_folders_of_their_own_one_notice_says_why() {
+async fn a_notice_explains_why_teammates_share_a_folder() {
     let scene = Scene::empty().await;
     let no_commit =
         "teammates share this folder: this repository has no commit yet (`git commit` first)";
@@ -30,7 +30,7 @@ async fn where_teammates_cannot_have_folders_of_their_own_one_notice_says_why() 
 }
 
 #[tokio::test]
-async fn changes_that_are_not_committed_are_not_seen_and_that_is_said() {
+async fn uncommitted_changes_of_the_project_are_announced() {
     let scene = Scene::new().await;
     scene.write("README.md", "not committed");
     scene.write("new.txt", "new");
@@ -91,7 +91,7 @@ async fn a_project_that_is_a_worktree_itself_is_used_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_shallow_clone_is_used_like_any_other() {
+async fn a_shallow_clone_works() {
     let scene = Scene::new().await;
     for nth in 0..3 {
         scene.write("README.md", &format!("{nth}\n"));
@@ -112,7 +112,7 @@ async fn a_shallow_clone_is_used_like_any_other() {
 }
 
 #[tokio::test]
-async fn submodules_are_left_as_they_are_and_that_is_said() {
+async fn submodules_stay_empty_in_worktrees_with_a_notice() {
     let scene = Scene::new().await;
     let inner = Scene::new().await;
     let from = inner.project().to_string_lossy().into_owned();
@@ -200,7 +200,7 @@ async fn a_branch_in_the_way_is_named_before_anything_is_made() {
 }
 
 #[tokio::test]
-async fn a_team_whose_name_is_in_the_way_of_others_branches_takes_another() {
+async fn a_team_whose_branch_name_is_blocked_takes_another() {
     for name in ["troop/demo/mine", "troop-work/demo"] {
         let scene = Scene::new().await;
         scene.git(&["branch", name]).await;
@@ -213,7 +213,7 @@ async fn a_team_whose_name_is_in_the_way_of_others_branches_takes_another() {
 }
 
 #[tokio::test]
-async fn a_filter_that_is_required_and_does_not_work_is_named_before_anything_is_made() {
+async fn a_broken_required_filter_is_named_before_anything_is_made() {
     let scene = Scene::new().await;
     let open = async || Worktrees::open(scene.options(&scene.project())).await;
     scene.write("a.bin", "1");
@@ -234,7 +234,7 @@ async fn a_filter_that_is_required_and_does_not_work_is_named_before_anything_is
 }
 
 #[tokio::test]
-async fn another_git_command_in_the_folder_is_waited_for_and_then_named() {
+async fn a_git_lock_is_waited_for_and_then_named() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -247,7 +247,7 @@ async fn another_git_command_in_the_folder_is_waited_for_and_then_named() {
 }
 
 #[tokio::test]
-async fn what_a_person_does_not_want_to_see_is_merged_and_not_removed() {
+async fn files_hidden_by_a_persons_git_settings_are_merged() {
     let scene = Scene::new().await;
     let home = tempfile::tempdir().unwrap();
     let told = "[status]\n\tshowUntrackedFiles = no\n[merge]\n\tverifySignatures = true\n\tautoStash = true\n[log]\n\tshowSignature = true\n";

@@ -4,7 +4,7 @@ use super::*;
 use crate::isolation::{Landing, LeftoverState, leftovers, orphans, rescue};
 
 #[tokio::test]
-async fn what_a_team_made_lands_in_the_project_and_nothing_else_is_left() {
+async fn a_teams_work_lands_in_the_project_and_nothing_is_left_over() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -21,7 +21,7 @@ async fn what_a_team_made_lands_in_the_project_and_nothing_else_is_left() {
 }
 
 #[tokio::test]
-async fn work_that_is_not_merged_is_never_deleted_and_can_be_rescued() {
+async fn unmerged_work_is_never_deleted_and_can_be_rescued() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -75,7 +75,7 @@ async fn a_project_that_moved_meanwhile_is_left_alone() {
 }
 
 #[tokio::test]
-async fn local_changes_that_would_be_overwritten_are_not() {
+async fn local_changes_are_not_overwritten() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -105,7 +105,7 @@ async fn a_project_on_another_branch_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_team_that_goes_on_finds_what_it_left() {
+async fn a_team_that_continues_finds_what_it_left() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -134,7 +134,7 @@ async fn a_folder_whose_repository_is_gone_is_reported_and_kept() {
 }
 
 #[tokio::test]
-async fn a_person_who_looks_at_what_the_team_made_does_not_lose_it() {
+async fn checking_out_the_teams_branch_does_not_lose_its_work() {
     for look in [
         &["checkout", "-q", "--ignore-other-worktrees", "troop/demo"][..],
         &["checkout", "-q", "--detach", "troop/demo"],
@@ -158,7 +158,7 @@ async fn a_person_who_looks_at_what_the_team_made_does_not_lose_it() {
 }
 
 #[tokio::test]
-async fn what_was_found_is_told_even_if_the_project_has_nothing_to_compare_it_with() {
+async fn leftovers_are_found_even_without_a_branch_to_compare_with() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -171,7 +171,7 @@ async fn what_was_found_is_told_even_if_the_project_has_nothing_to_compare_it_wi
 }
 
 #[tokio::test]
-async fn what_is_rescued_for_one_team_stays_when_another_is_rescued() {
+async fn rescuing_one_team_keeps_what_was_rescued_for_another() {
     let scene = Scene::new().await;
     let (red, blue) = (scene.folder.path().join("red"), scene.folder.path().join("blue"));
     for folder in [&red, &blue] {
@@ -247,7 +247,7 @@ async fn results_that_wait_are_found_until_they_are_in_the_project() {
 }
 
 #[tokio::test]
-async fn small_things_that_git_ignores_are_kept_with_the_team_and_large_ones_are_named() {
+async fn small_ignored_files_are_kept_and_large_ones_are_named() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -280,7 +280,7 @@ async fn small_things_that_git_ignores_are_kept_with_the_team_and_large_ones_are
 }
 
 #[tokio::test]
-async fn what_is_small_in_a_large_folder_is_kept_after_all_that_fits_as_a_whole() {
+async fn small_files_of_large_ignored_folders_are_kept_last() {
     let scene = Scene::new().await;
     scene.write(".gitignore", "build/\n*.pdf\n");
     scene.git(&["commit", "-a", "-m", "ignore"]).await;
@@ -303,7 +303,7 @@ async fn what_is_small_in_a_large_folder_is_kept_after_all_that_fits_as_a_whole(
 }
 
 #[tokio::test]
-async fn what_git_ignores_is_still_there_if_its_folder_cannot_be_removed() {
+async fn ignored_files_stay_if_their_folder_cannot_be_removed() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

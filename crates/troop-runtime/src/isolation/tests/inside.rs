@@ -46,7 +46,7 @@ async fn commit_inside(place: &Path, file: &str, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_committed_in_a_submodule_comes_home_with_the_work() {
+async fn submodule_commits_come_home_with_the_work() {
     let nested = Nested::new().await;
     let project = nested.scene.project();
     for is_filled in [true, false] {
@@ -74,7 +74,7 @@ async fn what_is_committed_in_a_submodule_comes_home_with_the_work() {
 }
 
 #[tokio::test]
-async fn what_is_not_committed_in_a_submodule_refuses_the_completion() {
+async fn uncommitted_changes_in_a_submodule_refuse_the_completion() {
     let nested = Nested::new().await;
     let isolation = nested.scene.open().await;
     let (one, ann) = nested.begin(&isolation, "ann", 1).await;
@@ -88,7 +88,7 @@ async fn what_is_not_committed_in_a_submodule_refuses_the_completion() {
 }
 
 #[tokio::test]
-async fn what_was_done_in_a_submodule_for_one_task_does_not_come_in_with_the_next() {
+async fn submodule_changes_of_one_task_stay_out_of_the_next() {
     let nested = Nested::new().await;
     let isolation = nested.scene.open().await;
     let (_, ann) = nested.begin(&isolation, "ann", 1).await;
@@ -108,7 +108,7 @@ async fn what_was_done_in_a_submodule_for_one_task_does_not_come_in_with_the_nex
 }
 
 #[tokio::test]
-async fn a_submodule_whose_commit_others_made_is_there_with_the_next_task() {
+async fn a_submodule_commit_of_another_member_is_there_for_the_next_task() {
     let nested = Nested::new().await;
     let isolation = nested.scene.open().await;
     let (one, ann) = nested.begin(&isolation, "ann", 1).await;
@@ -131,7 +131,7 @@ async fn a_submodule_whose_commit_others_made_is_there_with_the_next_task() {
 }
 
 #[tokio::test]
-async fn a_folder_with_filled_submodules_is_rescued_with_all_that_is_in_them() {
+async fn a_folder_is_rescued_with_everything_in_its_submodules() {
     let nested = Nested::new().await;
     let isolation = nested.scene.open().await;
     let (_, ann) = nested.begin(&isolation, "ann", 1).await;

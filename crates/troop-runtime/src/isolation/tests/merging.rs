@@ -27,7 +27,7 @@ async fn finished_work_is_committed_and_merged_with_what_others_did() {
 }
 
 #[tokio::test]
-async fn what_is_merged_already_is_merged() {
+async fn merging_twice_is_harmless() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -42,7 +42,7 @@ async fn what_is_merged_already_is_merged() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_changes_nothing_and_is_repaired_by_who_made_it() {
+async fn a_conflict_changes_nothing_and_its_member_repairs_it() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -87,7 +87,7 @@ async fn clash(ann: impl FnOnce(&Path), bob: impl FnOnce(&Path)) -> Option<Vec<S
 }
 
 #[tokio::test]
-async fn a_rename_and_an_edit_go_together() {
+async fn a_rename_and_an_edit_merge() {
     let rename =
         |folder: &Path| fs::rename(folder.join("README.md"), folder.join("README")).unwrap();
     let edit = |folder: &Path| write(folder, "README.md", "one\ntwo\nthree\nfour\nfive\nsix\n");
@@ -95,21 +95,21 @@ async fn a_rename_and_an_edit_go_together() {
 }
 
 #[tokio::test]
-async fn a_deletion_and_an_edit_do_not_go_together() {
+async fn a_deletion_and_an_edit_conflict() {
     let delete = |folder: &Path| fs::remove_file(folder.join("README.md")).unwrap();
     let edit = |folder: &Path| write(folder, "README.md", "one\ntwo\nthree\nfour\nfive\nsix\n");
     assert_eq!(clash(delete, edit).await.unwrap(), ["README.md"]);
 }
 
 #[tokio::test]
-async fn two_edits_of_a_binary_file_do_not_go_together() {
+async fn two_edits_of_a_binary_file_conflict() {
     let edit = |folder: &Path| write(folder, "bytes", "a\0c");
     let other = |folder: &Path| write(folder, "bytes", "a\0d");
     assert_eq!(clash(edit, other).await.unwrap(), ["bytes"]);
 }
 
 #[tokio::test]
-async fn a_file_that_became_a_link_and_an_edit_do_not_go_together() {
+async fn a_file_that_became_a_symlink_and_an_edit_conflict() {
     let link = |folder: &Path| {
         fs::remove_file(folder.join("README.md")).unwrap();
         symlink("bytes", folder.join("README.md")).unwrap();
@@ -119,7 +119,7 @@ async fn a_file_that_became_a_link_and_an_edit_do_not_go_together() {
 }
 
 #[tokio::test]
-async fn a_change_of_mode_and_an_edit_go_together() {
+async fn a_mode_change_and_an_edit_merge() {
     let mode = |folder: &Path| {
         let permissions = fs::Permissions::from_mode(0o755);
         fs::set_permissions(folder.join("README.md"), permissions).unwrap();
@@ -129,7 +129,7 @@ async fn a_change_of_mode_and_an_edit_go_together() {
 }
 
 #[tokio::test]
-async fn checks_run_on_the_merged_result_and_one_that_fails_keeps_it_out() {
+async fn checks_run_on_the_merged_result_and_a_failure_prevents_the_merge() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -151,7 +151,7 @@ async fn checks_run_on_the_merged_result_and_one_that_fails_keeps_it_out() {
 }
 
 #[tokio::test]
-async fn what_is_handed_in_waits_on_its_branch_until_it_is_approved() {
+async fn handed_in_work_waits_on_its_branch_for_approval() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -171,7 +171,7 @@ async fn what_is_handed_in_waits_on_its_branch_until_it_is_approved() {
 }
 
 #[tokio::test]
-async fn what_a_member_committed_itself_on_a_branch_of_its_own_is_merged() {
+async fn commits_on_a_members_own_branch_are_merged() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -188,7 +188,7 @@ async fn what_a_member_committed_itself_on_a_branch_of_its_own_is_merged() {
 }
 
 #[tokio::test]
-async fn merges_at_once_are_merged_one_after_the_other() {
+async fn concurrent_merges_happen_one_after_the_other() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let mut works = Vec::new();
@@ -223,7 +223,7 @@ async fn a_huge_file_is_merged() {
 }
 
 #[tokio::test]
-async fn a_repository_in_a_folder_is_not_merged_as_a_mere_name() {
+async fn a_nested_repository_is_not_merged_as_a_mere_reference() {
     for has_commit in [true, false] {
         let scene = Scene::new().await;
         let isolation = scene.open().await;
@@ -250,7 +250,7 @@ async fn a_repository_in_a_folder_is_not_merged_as_a_mere_name() {
 }
 
 #[tokio::test]
-async fn a_repository_that_a_member_committed_itself_is_refused_as_well() {
+async fn a_nested_repository_that_a_member_committed_is_refused() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -282,7 +282,7 @@ async fn a_folder_for_checks_that_was_half_removed_is_no_obstacle() {
 }
 
 #[tokio::test]
-async fn the_folder_for_checks_is_removed_also_where_the_merge_cannot_even_be_tried() {
+async fn the_check_folder_is_removed_even_if_the_merge_cannot_be_tried() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -308,7 +308,7 @@ async fn the_folder_for_checks_is_removed_also_where_the_merge_cannot_even_be_tr
 }
 
 #[tokio::test]
-async fn what_nobody_wants_any_more_is_neither_checked_to_the_end_nor_merged() {
+async fn unwanted_work_is_neither_fully_checked_nor_merged() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -331,7 +331,7 @@ async fn what_nobody_wants_any_more_is_neither_checked_to_the_end_nor_merged() {
 }
 
 #[tokio::test]
-async fn what_was_handed_in_and_is_not_wanted_leaves_no_name_behind() {
+async fn unwanted_handed_in_work_leaves_no_reference_behind() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

@@ -17,7 +17,7 @@ async fn move_project(scene: &Scene) -> (PathBuf, IsolationStart) {
 }
 
 #[tokio::test]
-async fn a_team_whose_project_was_moved_goes_on_with_its_branch_and_its_folders() {
+async fn a_team_whose_project_was_moved_keeps_its_branch_and_folders() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -46,7 +46,7 @@ async fn a_team_whose_project_was_moved_goes_on_with_its_branch_and_its_folders(
 }
 
 #[tokio::test]
-async fn what_a_team_left_in_a_project_that_was_moved_is_neither_lost_nor_an_orphan() {
+async fn leftovers_in_a_moved_project_are_neither_lost_nor_orphans() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -66,7 +66,7 @@ async fn what_a_team_left_in_a_project_that_was_moved_is_neither_lost_nor_an_orp
 }
 
 #[tokio::test]
-async fn a_team_in_another_repository_is_told_that_its_results_are_not_there() {
+async fn a_team_in_another_repository_hears_where_its_results_are() {
     let scene = Scene::new().await;
     drop(scene.open().await);
     let other = Scene::new().await;
@@ -90,7 +90,7 @@ async fn a_team_in_another_repository_is_told_that_its_results_are_not_there() {
 }
 
 #[tokio::test]
-async fn a_repository_that_is_gone_or_made_anew_keeps_nothing_from_being_found_and_rescued() {
+async fn leftovers_are_rescued_after_their_repository_is_gone_or_remade() {
     for is_made_anew in [false, true] {
         let scene = Scene::new().await;
         let isolation = scene.open().await;
@@ -110,7 +110,7 @@ async fn a_repository_that_is_gone_or_made_anew_keeps_nothing_from_being_found_a
 }
 
 #[tokio::test]
-async fn what_is_made_outside_of_a_sparse_checkout_is_merged_and_rescued() {
+async fn files_outside_of_a_sparse_checkout_are_merged_and_rescued() {
     let scene = Scene::new().await;
     scene.write("a/one.txt", "1");
     scene.write("b/two.txt", "2");

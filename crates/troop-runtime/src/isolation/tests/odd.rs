@@ -30,7 +30,7 @@ async fn an_amended_first_commit_is_merged_with_what_others_did() {
 }
 
 #[tokio::test]
-async fn a_branch_that_begins_anew_is_refused_with_what_to_do() {
+async fn an_orphan_branch_is_refused_with_instructions() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -54,7 +54,7 @@ async fn a_branch_that_begins_anew_is_refused_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn what_git_was_told_not_to_look_at_is_work_all_the_same() {
+async fn changes_hidden_from_git_are_merged() {
     let scene = Scene::new().await;
     for how in ["--skip-worktree", "--assume-unchanged"] {
         for has_more in [true, false] {
@@ -75,7 +75,7 @@ async fn what_git_was_told_not_to_look_at_is_work_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_folder_with_a_change_that_git_does_not_look_at_stays() {
+async fn a_folder_with_a_change_hidden_from_git_stays() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -102,7 +102,7 @@ async fn files_that_a_sparse_checkout_leaves_out_are_not_taken_for_deleted() {
 }
 
 #[tokio::test]
-async fn what_is_on_branches_of_members_or_in_the_stash_is_told_at_the_end() {
+async fn other_branches_and_stashes_of_members_are_reported_at_the_end() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -144,7 +144,7 @@ async fn what_is_on_branches_of_members_or_in_the_stash_is_told_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_project_that_was_moved_goes_on_with_what_its_team_made() {
+async fn a_team_continues_in_a_project_that_was_moved() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

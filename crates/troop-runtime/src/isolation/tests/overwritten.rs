@@ -55,7 +55,7 @@ async fn a_file_that_git_ignores_is_moved_aside_before_a_result_is_checked() {
 }
 
 #[tokio::test]
-async fn what_git_cannot_write_to_the_end_leaves_the_project_as_it_was() {
+async fn a_failed_write_leaves_the_project_as_it_was() {
     let scene = Scene::new().await;
     scene.write("old.txt", "old\n");
     scene.git(&["add", "--all"]).await;

@@ -6,7 +6,7 @@ use super::*;
 const ALL_THE_SAME: [&str; 4] = ["checkout", "--quiet", "--ignore-other-worktrees", "troop/demo"];
 
 #[tokio::test]
-async fn git_lets_nobody_check_out_or_move_the_branch_of_a_team_that_runs() {
+async fn git_refuses_to_check_out_or_move_a_running_teams_branch() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -40,7 +40,7 @@ async fn the_next_lead_takes_the_branch_from_one_that_was_killed() {
 }
 
 #[tokio::test]
-async fn who_went_to_the_teams_branch_all_the_same_undoes_nothing_of_others() {
+async fn a_member_on_the_teams_branch_undoes_no_work_of_others() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -59,7 +59,7 @@ async fn who_went_to_the_teams_branch_all_the_same_undoes_nothing_of_others() {
 }
 
 #[tokio::test]
-async fn what_is_committed_to_the_teams_branch_is_checked_like_all_else() {
+async fn commits_on_the_teams_branch_are_checked_too() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -79,7 +79,7 @@ async fn what_is_committed_to_the_teams_branch_is_checked_like_all_else() {
 }
 
 #[tokio::test]
-async fn what_somebody_put_on_the_teams_branch_is_kept_on_another() {
+async fn foreign_commits_on_the_teams_branch_are_kept_on_another() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

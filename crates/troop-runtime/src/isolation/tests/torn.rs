@@ -12,7 +12,7 @@ async fn replace(place: &Path) {
 }
 
 #[tokio::test]
-async fn work_in_a_folder_that_lost_its_git_file_is_merged_all_the_same() {
+async fn work_in_a_folder_without_its_git_file_is_merged() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -33,7 +33,7 @@ async fn work_in_a_folder_that_lost_its_git_file_is_merged_all_the_same() {
 }
 
 #[tokio::test]
-async fn who_copies_the_folder_of_somebody_else_keeps_its_own_branch() {
+async fn copying_another_members_folder_keeps_ones_own_branch() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -46,7 +46,7 @@ async fn who_copies_the_folder_of_somebody_else_keeps_its_own_branch() {
 }
 
 #[tokio::test]
-async fn a_folder_that_was_moved_with_all_that_troop_keeps_is_used_as_it_is() {
+async fn a_folder_that_moved_with_troops_data_is_used_as_it_is() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -87,7 +87,7 @@ async fn a_folder_without_its_git_file_is_left_behind_like_any_other() {
 }
 
 #[tokio::test]
-async fn who_deleted_its_folder_hears_so_and_has_it_again_as_it_was_committed() {
+async fn a_deleted_folder_is_restored_and_its_member_hears_of_it() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -104,7 +104,7 @@ async fn who_deleted_its_folder_hears_so_and_has_it_again_as_it_was_committed() 
 }
 
 #[tokio::test]
-async fn who_makes_its_folder_a_repository_of_its_own_hears_what_to_do() {
+async fn a_member_that_replaces_its_repository_hears_what_to_do() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -118,7 +118,7 @@ async fn who_makes_its_folder_a_repository_of_its_own_hears_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_repository_in_place_of_ours_is_moved_away_before_the_next_task() {
+async fn a_replaced_repository_is_moved_aside_before_the_next_task() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -133,7 +133,7 @@ async fn a_repository_in_place_of_ours_is_moved_away_before_the_next_task() {
 }
 
 #[tokio::test]
-async fn a_repository_that_was_left_in_a_folder_is_moved_away_before_the_next_task() {
+async fn a_nested_repository_is_moved_aside_before_the_next_task() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -153,7 +153,7 @@ async fn a_repository_that_was_left_in_a_folder_is_moved_away_before_the_next_ta
 }
 
 #[tokio::test]
-async fn a_folder_that_the_repository_forgot_is_moved_away_whole() {
+async fn a_folder_that_the_repository_forgot_is_moved_aside_whole() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -174,7 +174,7 @@ async fn a_folder_that_the_repository_forgot_is_moved_away_whole() {
 }
 
 #[tokio::test]
-async fn a_repository_in_place_of_ours_is_rescued_beside_the_files() {
+async fn a_replaced_repository_is_rescued_beside_the_files() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -220,7 +220,7 @@ async fn repositories_inside_a_folder_are_rescued_beside_it() {
 }
 
 #[tokio::test]
-async fn a_team_branch_that_somebody_deleted_is_made_again_with_all_that_was_merged() {
+async fn a_deleted_team_branch_is_restored_with_all_merged_work() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let delete = ["update-ref", "-d", "refs/heads/troop/demo"];

@@ -17,7 +17,7 @@ async fn parted(scene: &Scene, isolation: &Worktrees) -> (TaskAttempt, PathBuf) 
 }
 
 #[tokio::test]
-async fn work_is_not_done_in_the_middle_of_a_rebase() {
+async fn work_is_not_done_during_a_rebase() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = parted(&scene, &isolation).await;
@@ -37,7 +37,7 @@ async fn work_is_not_done_in_the_middle_of_a_rebase() {
 }
 
 #[tokio::test]
-async fn work_is_not_done_in_the_middle_of_a_series_of_picks() {
+async fn work_is_not_done_during_a_cherry_pick() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = parted(&scene, &isolation).await;
@@ -55,7 +55,7 @@ async fn work_is_not_done_in_the_middle_of_a_series_of_picks() {
 }
 
 #[tokio::test]
-async fn a_rebase_that_was_left_is_not_in_the_way_of_the_next_task() {
+async fn an_abandoned_rebase_does_not_block_the_next_task() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = parted(&scene, &isolation).await;
@@ -72,7 +72,7 @@ async fn a_rebase_that_was_left_is_not_in_the_way_of_the_next_task() {
 }
 
 #[tokio::test]
-async fn a_conflict_that_leaves_no_marks_is_resolved_by_saying_so() {
+async fn a_conflict_without_markers_is_resolved_with_git_add_or_rm() {
     let scene = Scene::new().await;
     scene.write("picture", "\0one");
     scene.write("gone.txt", "one\n");

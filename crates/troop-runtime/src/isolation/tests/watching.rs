@@ -4,7 +4,7 @@ use super::*;
 use crate::isolation::Watcher;
 
 #[tokio::test]
-async fn both_hear_once_that_what_they_are_doing_does_not_fit() {
+async fn two_members_hear_once_that_their_work_conflicts() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -27,7 +27,7 @@ async fn both_hear_once_that_what_they_are_doing_does_not_fit() {
 }
 
 #[tokio::test]
-async fn a_member_hears_that_its_work_does_not_fit_what_was_merged_meanwhile() {
+async fn a_member_hears_that_its_work_conflicts_with_merged_work() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -44,7 +44,7 @@ async fn a_member_hears_that_its_work_does_not_fit_what_was_merged_meanwhile() {
 }
 
 #[tokio::test]
-async fn changes_of_the_same_file_that_fit_are_not_worth_a_word() {
+async fn changes_of_one_file_that_merge_are_not_reported() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -56,7 +56,7 @@ async fn changes_of_the_same_file_that_fit_are_not_worth_a_word() {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_looked_at_hides_nothing_but_itself() {
+async fn an_unreadable_folder_does_not_hide_conflicts_of_others() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

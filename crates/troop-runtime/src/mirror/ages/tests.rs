@@ -10,7 +10,7 @@ use super::{Ages, Stamp};
 const LIMIT: Duration = Duration::from_secs(2);
 
 #[tokio::test(start_paused = true)]
-async fn what_is_from_tomorrow_grows_old_too() {
+async fn a_file_from_the_future_grows_old_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.json");
     fs::write(&path, "{").unwrap();
@@ -33,7 +33,7 @@ async fn what_is_from_tomorrow_grows_old_too() {
 }
 
 #[tokio::test]
-async fn what_is_old_by_its_own_time_is_old() {
+async fn a_file_is_as_old_as_its_timestamp() {
     let folder = tempfile::tempdir().unwrap();
     let stamp = Stamp::of(folder.path()).unwrap().unwrap();
     let later = Time::from_micros(stamp.at.as_micros() + 3_000_000);

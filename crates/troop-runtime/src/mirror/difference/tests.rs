@@ -60,7 +60,7 @@ fn a_change_of_hands_or_status_is_one_step() {
 }
 
 #[test]
-fn who_a_client_puts_beside_a_pending_task_is_whom_it_is_reserved_for() {
+fn an_owner_beside_a_pending_task_is_its_assignee() {
     let free = claude(&json!({"status": "pending"}));
     let reserved = claude(&json!({"status": "pending", "owner": "pat"}));
     let held = claude(&json!({"status": "in_progress", "owner": "pat"}));
@@ -77,7 +77,7 @@ fn who_a_client_puts_beside_a_pending_task_is_whom_it_is_reserved_for() {
 }
 
 #[test]
-fn what_a_file_does_not_say_has_not_changed() {
+fn a_missing_field_leaves_the_task_unchanged() {
     let before = seeds(&json!({
         "subject": "write", "description": "all of it", "status": "pending", "claimedBy": "",
         "assignedTo": "pat", "dependsOn": ["task-1"], "metadata": {"mood": "good"},
@@ -108,7 +108,7 @@ fn of_two_spellings_the_one_that_changed_counts() {
 }
 
 #[test]
-fn a_file_that_is_older_than_the_board_only_goes_forward() {
+fn a_file_older_than_the_board_only_moves_its_task_forward() {
     let held = seeds(&json!({"status": "in_progress", "claimed_by": "pat"}));
     let free = seeds(&json!({"status": "pending", "claimed_by": "", "subject": "another"}));
     assert_eq!(steps(&held, &free, DiffReading::Forward), [""; 0]);

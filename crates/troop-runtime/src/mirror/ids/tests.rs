@@ -18,7 +18,7 @@ fn an_id_is_a_name_and_never_a_path() {
 }
 
 #[test]
-fn nobody_loses_its_file_to_who_takes_its_id() {
+fn a_task_keeps_its_file_when_another_takes_its_id() {
     let mut ids = Ids {
         layout: Layout::Claude,
         given: std::collections::BTreeMap::new(),
@@ -39,7 +39,7 @@ fn nobody_loses_its_file_to_who_takes_its_id() {
 }
 
 #[test]
-fn where_a_task_is_from_stands_outside_its_free_data() {
+fn the_origin_of_a_task_file_is_internal() {
     let origin = FileId::new("docs").unwrap().origin();
     assert!(origin.is_internal(), "no access list is about it");
     assert_ne!(origin, Origin::default());

@@ -31,7 +31,7 @@ fn every_word_for_a_status_is_understood() {
 }
 
 #[test]
-fn what_a_message_is_for_is_understood() {
+fn the_kind_of_a_message_is_understood() {
     let seeds = |kind: &str| json!({"from": "pat", "type": kind, "content": "hi"});
     let claude = |body: Value| json!({"from": "pat", "text": body.to_string()});
     let id = "019a0000-0000-7000-8000-000000000001";
@@ -86,7 +86,7 @@ fn what_a_message_is_for_is_understood() {
 }
 
 #[test]
-fn what_may_be_half_a_file_is_told_from_what_is_none() {
+fn half_a_file_is_distinguished_from_a_wrong_one() {
     assert!(matches!(read_object(b"{\"id\":"), Err(Unreadable::NotJson(_))));
     assert!(matches!(read_object(b""), Err(Unreadable::NotJson(_))));
     assert!(matches!(read_object(b"[]"), Err(Unreadable::Shape(_))));
@@ -137,7 +137,7 @@ fn fuzz_files() {
 }
 
 #[test]
-fn a_mark_at_the_beginning_of_a_file_says_nothing() {
+fn a_byte_order_mark_is_ignored() {
     assert_eq!(read_object(b"\xef\xbb\xbf{}").unwrap().len(), 0);
     assert_eq!(read_array(b"\xef\xbb\xbf[]").unwrap().len(), 0);
 }

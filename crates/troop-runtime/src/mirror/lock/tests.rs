@@ -16,7 +16,7 @@ fn take(layout: Layout, path: &Path, seconds_later: i64) -> Option<FileLock> {
 }
 
 #[test]
-fn a_folder_whose_maker_is_dead_holds_nobody_up() {
+fn a_lock_folder_of_a_dead_program_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.json");
     fs::create_dir(folder.path().join("7.json.lock")).unwrap();
@@ -29,7 +29,7 @@ fn a_folder_whose_maker_is_dead_holds_nobody_up() {
 }
 
 #[test]
-fn who_was_so_slow_that_its_lock_is_anothers_leaves_it_alone() {
+fn a_slow_program_leaves_the_lock_of_another_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.json");
     let slow = take(Layout::Claude, &path, 0).unwrap();
@@ -42,7 +42,7 @@ fn who_was_so_slow_that_its_lock_is_anothers_leaves_it_alone() {
 }
 
 #[test]
-fn of_two_who_find_a_lock_stale_none_takes_the_others() {
+fn two_that_find_a_lock_stale_do_not_take_each_others() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.json");
     let lock = folder.path().join("7.json.lock");
@@ -58,7 +58,7 @@ fn of_two_who_find_a_lock_stale_none_takes_the_others() {
 }
 
 #[test]
-fn a_lock_of_the_other_layout_holds_up_nobody_for_ever() {
+fn a_stale_lock_of_the_other_layout_is_removed() {
     for (layout, other) in [(Layout::Claude, Layout::Seeds), (Layout::Seeds, Layout::Claude)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.json");
@@ -73,7 +73,7 @@ fn a_lock_of_the_other_layout_holds_up_nobody_for_ever() {
 }
 
 #[test]
-fn who_dies_with_the_lock_of_a_task_lets_go_of_it() {
+fn a_dead_program_releases_its_lock() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("task-7.json");
     for name in ["task-7.lock", "task-7.json.lock"] {
@@ -94,7 +94,7 @@ fn who_dies_with_the_lock_of_a_task_lets_go_of_it() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_lock_holds_nobody_up() {
+fn a_pipe_in_the_place_of_a_lock_does_not_block() {
     let folder = tempfile::tempdir().unwrap();
     let lock = folder.path().join("task-7.lock");
     rustix::fs::mkfifoat(rustix::fs::CWD, &lock, rustix::fs::Mode::RWXU).unwrap();

@@ -155,7 +155,7 @@ fn shown(steps: Vec<WantedStep>) -> Vec<String> {
 }
 
 #[test]
-fn a_file_is_at_rest_while_the_board_says_what_it_says() {
+fn a_file_is_at_rest_while_the_board_agrees_with_it() {
     let mut bench = Bench::new();
     bench.create("one");
     let file = known(&bench.file(1), 1);
@@ -187,7 +187,7 @@ fn a_new_mirror_recognises_what_an_earlier_one_wrote() {
 }
 
 #[test]
-fn a_file_is_its_tasks_own_another_task_or_to_go() {
+fn a_file_is_its_tasks_another_tasks_or_deleted() {
     let mut bench = Bench::new();
     bench.create("one");
     bench.create("two");
@@ -234,7 +234,7 @@ fn wanted(
 }
 
 #[test]
-fn whichever_of_board_and_program_is_first_only_the_programs_changes_are_wanted() {
+fn only_a_programs_changes_are_wanted_whoever_is_first() {
     let mut free = Bench::new();
     free.create("one");
     let written = free.file(1);
@@ -274,7 +274,7 @@ fn whichever_of_board_and_program_is_first_only_the_programs_changes_are_wanted(
 }
 
 #[test]
-fn a_file_that_no_mirror_wrote_goes_only_forward_where_the_board_is_newer() {
+fn a_foreign_file_only_moves_its_task_forward_if_the_board_is_newer() {
     let mut bench = Bench::new();
     bench.create("one");
     bench.claim("pat", 1);
@@ -362,7 +362,7 @@ fn a_mark_is_raised_and_never_lowered_or_overwritten() {
 }
 
 #[test]
-fn in_the_end_a_file_says_what_the_board_says() {
+fn a_visit_leaves_the_boards_content_in_the_file() {
     let mut bench = Bench::new();
     bench.create("one");
     let ours = bench.file(1);
@@ -539,7 +539,7 @@ fn a_file_in_an_inbox_is_ours_only_by_its_name_and_its_mark() {
 }
 
 #[test]
-fn who_is_written_into_the_config_joins_and_who_is_taken_out_leaves() {
+fn members_join_and_leave_through_the_config() {
     let bench = Bench::new();
     let entry = |name: &str| json!({"name": name});
     let listed = |names: &[&str]| {
@@ -595,7 +595,7 @@ fn an_answer_finds_the_request_that_it_means() {
 }
 
 #[test]
-fn a_refusal_is_told_to_its_writer_or_to_the_lead() {
+fn a_refusal_is_sent_to_the_writer_or_the_lead() {
     let names = Bench::new().names();
     for (who, expect) in [(Some("pat"), "pat"), (Some("gone"), "ann"), (None, "ann")] {
         let Some(Command::Send(told)) = refusal(&names, who, "tasks/crew/1.json", "no") else {
@@ -608,7 +608,7 @@ fn a_refusal_is_told_to_its_writer_or_to_the_lead() {
 }
 
 #[test]
-fn an_event_touches_the_files_that_tell_of_it() {
+fn an_event_touches_the_files_that_show_it() {
     let ann = name("ann");
     let inbox = |owner: &str| Item::Inbox(owner.to_owned());
     let state = |member: &str| Fact::MemberStateChanged {

@@ -61,7 +61,7 @@ fn a_later_mirror_knows_what_was_written_last() {
 }
 
 #[test]
-fn a_file_that_is_there_is_not_written_over_and_nothing_is_noted() {
+fn an_existing_file_is_not_overwritten_and_nothing_is_noted() {
     let desk = desk();
     fs::write(&desk.path, "theirs").unwrap();
     assert_eq!(desk.noted().write(&says("pending"), TargetPlace::Empty).unwrap(), None);

@@ -37,7 +37,7 @@ fn two_ways_to_write_the_same_name_mean_one_file() {
 }
 
 #[test]
-fn a_path_that_leads_out_is_no_path() {
+fn a_path_out_of_the_workspace_is_refused() {
     for path in ["..", "../a", "a/../b", "a/..", ".", "./a", "a/./b"] {
         assert!(why_not(path).ends_with("`.` and `..` are not allowed"), "{path}");
     }
@@ -49,7 +49,7 @@ fn a_path_that_leads_out_is_no_path() {
 }
 
 #[test]
-fn what_looks_like_a_separator_is_none() {
+fn lookalike_separators_are_no_separators() {
     for path in [
         "a\\b",
         "..\\a",
@@ -68,7 +68,7 @@ fn what_looks_like_a_separator_is_none() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_in_no_name() {
+fn invisible_characters_in_names_are_refused() {
     for path in [
         "a\nb",
         "a\rb",

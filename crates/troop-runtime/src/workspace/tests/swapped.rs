@@ -72,7 +72,7 @@ fn until_met(is_enough: impl Fn(u32) -> bool, mut gets_in: impl FnMut(u32) -> bo
 }
 
 #[test]
-fn a_folder_that_is_swapped_for_a_link_under_way_leads_nobody_out() {
+fn a_folder_swapped_for_a_symlink_leads_nobody_outside() {
     for nth in 0..folders(&Stage::new()).len() {
         let stage = Stage::new();
         stage.write("d/a", "x").unwrap();
@@ -106,7 +106,7 @@ fn a_folder_that_is_swapped_for_a_link_under_way_leads_nobody_out() {
 }
 
 #[test]
-fn what_is_written_under_way_stays_inside() {
+fn a_write_during_a_folder_swap_stays_inside() {
     for nth in 0..folders(&Stage::new()).len() {
         let stage = Stage::new();
         stage.write("d/a", "x").unwrap();

@@ -18,7 +18,7 @@ pub(super) fn age(stage: &Stage, path: &str) {
 }
 
 #[tokio::test]
-async fn half_a_file_is_waited_for() {
+async fn a_half_written_file_is_waited_for() {
     for (layout, path) in
         [(Layout::Seeds, "tasks/crew/task-1.json"), (Layout::Claude, "tasks/crew/1.json")]
     {
@@ -38,7 +38,7 @@ async fn half_a_file_is_waited_for() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_or_no_json_is_refused_clearly() {
+async fn oversized_and_invalid_json_files_are_refused() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;
@@ -103,7 +103,7 @@ async fn ids_may_be_anything() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_moved_away_and_holds_nobody_up() {
+async fn pipes_symlinks_and_folders_are_set_aside_and_block_nothing() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let secret = stage.path("secret");
@@ -129,7 +129,7 @@ async fn what_is_no_file_is_moved_away_and_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn a_file_of_nobodys_inbox_is_refused() {
+async fn a_letter_to_an_unknown_member_is_refused() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;

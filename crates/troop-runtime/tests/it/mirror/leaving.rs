@@ -45,7 +45,7 @@ async fn is_member(stage: &Stage, member: &str) -> bool {
 }
 
 #[tokio::test]
-async fn who_ends_its_task_says_so_and_leaves_has_done_all_of_it() {
+async fn a_member_can_end_its_task_report_and_leave_at_once() {
     for layout in LAYOUTS {
         for is_restarted in [false, true] {
             let stage = Stage::new(layout).await;
@@ -72,7 +72,7 @@ async fn who_ends_its_task_says_so_and_leaves_has_done_all_of_it() {
 }
 
 #[tokio::test]
-async fn nobody_leaves_before_its_task_can_be_read() {
+async fn a_member_leaves_only_after_its_task_file_was_read() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;
@@ -90,7 +90,7 @@ async fn nobody_leaves_before_its_task_can_be_read() {
 }
 
 #[tokio::test]
-async fn a_lock_that_is_kept_does_not_keep_a_member() {
+async fn a_held_lock_does_not_keep_a_member_from_leaving() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;
@@ -104,7 +104,7 @@ async fn a_lock_that_is_kept_does_not_keep_a_member() {
 }
 
 #[tokio::test]
-async fn what_somebody_ended_who_left_long_ago_stays_ended() {
+async fn a_task_completed_by_a_former_member_stays_completed() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         for folder in ["teams/crew", "tasks/crew"] {
@@ -127,7 +127,7 @@ async fn what_somebody_ended_who_left_long_ago_stays_ended() {
 }
 
 #[tokio::test]
-async fn what_another_holds_is_not_ended_by_somebody_unknown() {
+async fn an_unknown_writer_cannot_end_a_task_that_another_holds() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     stage.submit("bob", crate::support::claim(1)).await;

@@ -44,7 +44,7 @@ async fn a_second_folder_gets_the_mail_that_the_first_one_has() {
 }
 
 #[tokio::test]
-async fn what_was_taken_while_nobody_looked_is_read_in_any_folder() {
+async fn a_message_taken_without_a_mirror_counts_as_read() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", say("pat", "hello")).await;
@@ -58,7 +58,7 @@ async fn what_was_taken_while_nobody_looked_is_read_in_any_folder() {
 }
 
 #[tokio::test]
-async fn an_inbox_that_is_gone_is_put_back_with_what_waits() {
+async fn a_deleted_inbox_comes_back_with_the_waiting_messages() {
     for layout in LAYOUTS {
         for is_restarted in [false, true] {
             let stage = Stage::new(layout).await;
@@ -77,7 +77,7 @@ async fn an_inbox_that_is_gone_is_put_back_with_what_waits() {
 }
 
 #[tokio::test]
-async fn an_inbox_that_nobody_can_read_is_written_anew_with_what_waits() {
+async fn an_unreadable_inbox_is_replaced_with_the_waiting_messages() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", say("pat", "first")).await;
     stage.submit("ann", say("pat", "second")).await;
@@ -122,7 +122,7 @@ async fn an_inbox_never_gets_too_large_to_be_read() {
 }
 
 #[tokio::test]
-async fn nobody_leaves_with_a_config_that_is_lost() {
+async fn a_lost_config_removes_no_members() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -155,7 +155,7 @@ async fn nobody_leaves_with_a_config_that_is_lost() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_named_as_ours_are_is_taken_all_the_same() {
+async fn a_foreign_message_with_a_name_like_troops_is_taken() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = passed(&stage).await;
     let id = uuid::Uuid::now_v7();
@@ -190,7 +190,7 @@ async fn a_copy_of_a_message_for_somebody_else_is_a_message() {
 }
 
 #[tokio::test]
-async fn what_was_read_elsewhere_leaves_the_inbox_however_long_ago() {
+async fn a_message_read_elsewhere_leaves_the_inbox_however_old() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", say("pat", "hello")).await;
@@ -274,7 +274,7 @@ async fn a_task_of_another_board_is_a_new_task_here() {
 }
 
 #[tokio::test]
-async fn a_folder_is_one_teams_in_one_layout() {
+async fn a_folder_holds_one_team_in_one_layout() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;

@@ -95,7 +95,7 @@ async fn no_free_data_and_no_origin_of_a_task_leads_out_of_its_folder() {
 }
 
 #[tokio::test]
-async fn nothing_that_a_task_waits_for_leads_out_of_its_folder() {
+async fn a_dependency_never_leads_out_of_its_folder() {
     for (layout, key) in [(Layout::Seeds, "dependsOn"), (Layout::Claude, "blockedBy")] {
         let stage = Stage::new(layout).await;
         let victims = Victims::new(&stage);
@@ -135,7 +135,7 @@ async fn no_message_and_no_member_leads_out_of_its_folder() {
 }
 
 #[tokio::test]
-async fn an_inbox_that_is_a_link_leads_nowhere() {
+async fn an_inbox_that_is_a_symlink_is_not_followed() {
     let stage = Stage::new(Layout::Seeds).await;
     let victims = Victims::new(&stage);
     let mut mirror = stage.mirror().await;

@@ -51,7 +51,7 @@ async fn look_anew(stage: &Stage) -> Vec<MirrorNotice> {
 }
 
 #[tokio::test]
-async fn a_board_that_moves_on_while_nobody_mirrors_is_not_taken_back_by_its_own_files() {
+async fn stale_files_do_not_undo_what_the_board_did_without_a_mirror() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         for nth in 1..=6 {
@@ -88,7 +88,7 @@ async fn a_board_that_moves_on_while_nobody_mirrors_is_not_taken_back_by_its_own
 }
 
 #[tokio::test]
-async fn a_lock_that_outlasts_a_look_does_not_make_a_wish_of_what_stands_there() {
+async fn a_file_that_was_locked_during_a_change_is_not_taken_for_a_wish() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -121,7 +121,7 @@ async fn a_lock_that_outlasts_a_look_does_not_make_a_wish_of_what_stands_there()
 }
 
 #[tokio::test]
-async fn what_somebody_wants_is_the_difference_to_what_was_written_last() {
+async fn a_change_is_the_difference_from_what_was_written_last() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -139,7 +139,7 @@ async fn what_somebody_wants_is_the_difference_to_what_was_written_last() {
 }
 
 #[tokio::test]
-async fn two_mirrors_of_one_folder_do_not_take_each_others_words_for_wishes() {
+async fn two_mirrors_do_not_take_each_others_writes_for_changes() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -157,7 +157,7 @@ async fn two_mirrors_of_one_folder_do_not_take_each_others_words_for_wishes() {
 }
 
 #[tokio::test]
-async fn who_was_taken_out_of_the_config_while_nobody_looked_leaves() {
+async fn a_member_taken_out_of_the_config_without_a_mirror_leaves() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         look_anew(&stage).await;

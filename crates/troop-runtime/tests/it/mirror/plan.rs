@@ -77,7 +77,7 @@ async fn a_plan_that_is_written_goal_first_is_taken_as_one() {
 }
 
 #[tokio::test]
-async fn what_a_new_task_waits_for_may_come_a_moment_later() {
+async fn a_dependency_of_a_new_task_may_come_a_moment_later() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
@@ -95,7 +95,7 @@ async fn what_a_new_task_waits_for_may_come_a_moment_later() {
 }
 
 #[tokio::test]
-async fn what_never_comes_is_not_waited_for_long() {
+async fn a_dependency_that_never_comes_is_not_waited_for_long() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("first")).await;
     let mut mirror = stage.mirror().await;
@@ -117,7 +117,7 @@ async fn what_never_comes_is_not_waited_for_long() {
 }
 
 #[tokio::test]
-async fn whoever_may_not_create_tasks_is_told_so_itself() {
+async fn a_member_that_may_not_create_tasks_hears_so() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -131,7 +131,7 @@ async fn whoever_may_not_create_tasks_is_told_so_itself() {
 }
 
 #[tokio::test]
-async fn messages_arrive_in_the_order_in_which_they_were_said() {
+async fn messages_arrive_in_the_order_of_their_timestamps() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -163,7 +163,7 @@ async fn messages_arrive_in_the_order_in_which_they_were_said() {
 }
 
 #[tokio::test]
-async fn the_client_is_told_what_its_task_is_about() {
+async fn a_task_assignment_tells_the_client_about_its_task() {
     let stage = Stage::new(Layout::Claude).await;
     let task = troop_model::NewTask {
         subject: "write".to_owned(),

@@ -152,17 +152,17 @@ async fn nothing_that_many_say_to_one_is_lost(layout: Layout) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_that_many_say_to_one_is_lost_in_folders() {
+async fn no_message_of_many_senders_is_lost_in_folders() {
     nothing_that_many_say_to_one_is_lost(Layout::Seeds).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_that_many_say_to_one_is_lost_in_one_file() {
+async fn no_message_of_many_senders_is_lost_in_one_file() {
     nothing_that_many_say_to_one_is_lost(Layout::Claude).await;
 }
 
 #[tokio::test]
-async fn what_is_written_to_a_folder_whose_path_is_not_whole_is_heard_of() {
+async fn writes_below_a_relative_path_are_noticed() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     let here = std::env::current_dir().unwrap();

@@ -41,7 +41,7 @@ fn task_file(layout: Layout, number: u32) -> String {
 }
 
 #[tokio::test]
-async fn whoever_begins_opens_only_what_changed() {
+async fn a_new_mirror_opens_only_changed_files() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = in_step(layout).await;
         // By others, in a file.
@@ -71,7 +71,7 @@ async fn whoever_begins_opens_only_what_changed() {
 }
 
 #[tokio::test]
-async fn what_is_written_in_the_moment_of_our_own_writing_is_not_missed() {
+async fn a_write_in_the_same_clock_tick_as_ours_is_not_missed() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("one word")).await;
@@ -90,7 +90,7 @@ async fn what_is_written_in_the_moment_of_our_own_writing_is_not_missed() {
 }
 
 #[tokio::test]
-async fn what_is_known_of_another_log_is_not_believed() {
+async fn notes_about_another_log_are_ignored() {
     let stage = in_step(Layout::Seeds).await;
     let path = stage.path("teams/crew/.written/in-step.json");
     let known = fs::read_to_string(&path).unwrap();

@@ -77,7 +77,7 @@ async fn a_task_that_the_client_deletes_is_deleted() {
 }
 
 #[tokio::test]
-async fn what_others_still_wait_for_is_called_off_and_stays() {
+async fn deleting_the_file_of_a_needed_task_only_cancels_it() {
     let (stage, mut mirror) = three(Layout::Claude).await;
     fs::remove_file(stage.path("tasks/crew/2.json")).unwrap();
     mirror.pass().await.unwrap();
@@ -87,7 +87,7 @@ async fn what_others_still_wait_for_is_called_off_and_stays() {
 }
 
 #[tokio::test]
-async fn files_that_are_all_gone_come_back() {
+async fn files_that_were_all_deleted_come_back() {
     const N_TASKS: usize = 12;
     for layout in [Layout::Seeds, Layout::Claude] {
         for is_restarted in [false, true] {
@@ -119,7 +119,7 @@ async fn files_that_are_all_gone_come_back() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_the_clients_doing_comes_back_and_that_is_told() {
+async fn a_file_that_the_client_cannot_have_deleted_comes_back_with_a_notice() {
     for (layout, file) in [(Layout::Seeds, "task-2.json"), (Layout::Claude, "2.json")] {
         let (stage, mut mirror) = three(layout).await;
         let mut notices = mirror.notices();

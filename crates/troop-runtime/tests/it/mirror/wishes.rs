@@ -18,7 +18,7 @@ fn refused(notices: &mut UnboundedReceiver<MirrorNotice>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_waits_for_a_task_may_be_said_in_either_file() {
+async fn a_dependency_may_be_written_in_either_file() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
@@ -45,7 +45,7 @@ async fn what_waits_for_a_task_may_be_said_in_either_file() {
 }
 
 #[tokio::test]
-async fn what_cannot_wait_for_a_task_is_told() {
+async fn an_impossible_dependency_is_reported() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
@@ -70,7 +70,7 @@ async fn what_cannot_wait_for_a_task_is_told() {
 }
 
 #[tokio::test]
-async fn one_id_is_a_list_of_one_and_what_makes_no_sense_is_refused() {
+async fn one_id_is_a_list_of_one_and_nonsense_is_refused() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
@@ -107,7 +107,7 @@ async fn one_id_is_a_list_of_one_and_what_makes_no_sense_is_refused() {
 }
 
 #[tokio::test]
-async fn a_task_that_is_not_over_is_deleted_by_its_file() {
+async fn unfinished_tasks_are_deleted_through_their_files() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
@@ -142,7 +142,7 @@ async fn a_task_that_is_not_over_is_deleted_by_its_file() {
 }
 
 #[tokio::test]
-async fn what_the_client_notes_for_itself_is_left_alone() {
+async fn the_clients_own_notes_are_left_alone() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("ours")).await;
     let mut mirror = stage.mirror().await;

@@ -65,7 +65,7 @@ fn a_visit_ends_where_nothing_is_to_be_done_or_somebody_is_at_the_file() {
 }
 
 #[test]
-fn what_lies_there_is_taken_in_before_the_boards_file_is_written() {
+fn a_file_is_taken_in_before_it_is_written() {
     for (reading, expect) in [
         (FileReading::Gone, VisitStep::SettleGone),
         (FileReading::Unreadable("no".to_owned()), VisitStep::SetAside("no".to_owned())),
