@@ -34,7 +34,7 @@ pub(super) struct InboxVisit<'a> {
     path: PathBuf,
 }
 
-/// What came of a message that somebody put into an inbox.
+/// The result of sending a message that somebody put into an inbox.
 enum LetterOutcome {
     /// It is on the board.
     Sent(Uuid),
@@ -54,7 +54,7 @@ impl<'a> InboxVisit<'a> {
             self.mirror.notice_refused(&self.path, "it is a link, which may lead anywhere");
         }
         if !self.path.exists() {
-            // A reader takes messages out of an inbox. An inbox that is gone is lost.
+            // A reader takes messages out of an inbox, but leaves the inbox. One that is gone is lost.
             self.forget_notes()?;
         }
         let known = self.mirror.memory.inboxes.get(self.owner).cloned();
@@ -77,7 +77,7 @@ impl<'a> InboxVisit<'a> {
         Ok(self.mirror.board.look(look).await?)
     }
 
-    /// Says on the board what somebody put into the inbox.
+    /// Sends what somebody put into the inbox through the board.
     async fn say(
         &self,
         to: &MemberName,
@@ -117,7 +117,7 @@ impl<'a> InboxVisit<'a> {
         }
     }
 
-    /// A member that has agreed to stop has stopped, if nobody runs it who would see that.
+    /// Marks an external member that has agreed to stop as stopped: nobody runs it who would see it stop.
     async fn let_stop(&self, done: &CommandEffect) -> Result<(), MirrorError> {
         let Some(member) = rules::stopping(&done.events).cloned() else { return Ok(()) };
         let asked = member.clone();
@@ -157,7 +157,7 @@ impl<'a> InboxVisit<'a> {
         Ok(None)
     }
 
-    /// Whether a message of the board was sent to somebody, however long ago.
+    /// Whether a message of the board was sent to a member, however long ago.
     async fn was_sent(&self, id: Uuid, to: &MemberName) -> Result<bool, MirrorError> {
         let reader = Party::member(to);
         let mut log = self.mirror.board.subscribe(Version::ZERO);

@@ -138,7 +138,7 @@ impl<'a> ConfigVisit<'a> {
         self.mirror.refuse(&self.path, None, operation, reason).await
     }
 
-    /// Writes what the board says, and what others keep there besides.
+    /// Writes what the board says, with other fields that programs keep there.
     async fn put(&mut self, kept: &Map<String, Value>) -> Result<(), MirrorError> {
         let raw = self.now(kept).await?;
         let stamp = self.noted().write(&raw, TargetPlace::Any).map_err(unusable(&self.path))?;
@@ -225,7 +225,7 @@ impl<'a> ConfigVisit<'a> {
         Ok(self.mirror.board.look(look).await?)
     }
 
-    /// Lets those go who came through the config; others leave in another way.
+    /// Removes external members who were taken out of the config; others cannot leave like that.
     async fn let_go(&mut self, gone: Vec<Leaver>) -> Result<(), MirrorError> {
         for Leaver { member, is_external } in gone {
             let operation = OperationId(Uuid::now_v7());
@@ -249,7 +249,7 @@ impl<'a> ConfigVisit<'a> {
         Ok(())
     }
 
-    /// The config as the board has it, with what others keep there.
+    /// The config as the board has it, with other fields that programs keep there.
     async fn now(&self, kept: &Map<String, Value>) -> Result<Map<String, Value>, MirrorError> {
         let layout = self.mirror.places.layout;
         let kept = kept.clone();

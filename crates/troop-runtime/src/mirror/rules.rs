@@ -1,6 +1,6 @@
-//! The deciding half of the mirror: from what the board says, what was written last and what the files say, to what is to be
-//! done about it. Nothing here touches a file, a clock or a board, so that every case is a table, and a simulator can run
-//! any number of mirrors against each other.
+//! The deciding half of the mirror: from what the board says, what was written last and what the files say, to the next step or
+//! a list of effects. Nothing here touches a file, a clock or a board, so that every case is a table, and a simulator can run
+//! any number of mirrors against each other and stop them between any two steps.
 
 mod config;
 mod inbox;

@@ -38,15 +38,15 @@ pub(super) struct TaskVisit<'a> {
     path: PathBuf,
 }
 
-/// What somebody wrote, while its lock is held.
+/// A file that somebody wrote, while its lock is held.
 struct ForeignFile {
     stamp: Stamp,
-    /// All of it; empty where it is gone.
+    /// The whole content; empty if the file is gone.
     bytes: Vec<u8>,
     raw: Map<String, Value>,
 }
 
-/// What came of one wish.
+/// The answer to one wish.
 enum WishAnswer {
     Done,
     Refused,
@@ -140,7 +140,7 @@ impl<'a> TaskVisit<'a> {
         disk::read(&self.path).map_err(unusable(&self.path))
     }
 
-    /// What the board says of the task, where the file has `kept`.
+    /// What the board says about the task, if the file has `kept`.
     async fn ours(&self, kept: Option<&Map<String, Value>>) -> Result<TaskOnBoard, MirrorError> {
         let ids = Arc::clone(&self.mirror.memory.ids);
         let Some(number) = ids.number(self.id.as_str()) else { return Ok(TaskOnBoard::Nothing) };
@@ -152,8 +152,7 @@ impl<'a> TaskVisit<'a> {
         Ok(self.mirror.board.look(look).await?)
     }
 
-    /// Recognises a file that is new here and says what troop wrote there, and what the board still says: nothing is to be done
-    /// about it.
+    /// Recognises a file that is new to this mirror and has the content that troop wrote, with which the board still agrees.
     async fn recognise(&mut self) -> Result<bool, MirrorError> {
         if self.known().is_some() {
             return Ok(false);
@@ -319,7 +318,7 @@ impl<'a> TaskVisit<'a> {
         }
     }
 
-    /// What a file waits for that is still to come.
+    /// What a file waits for that is not there yet.
     async fn awaits(&mut self, file: &TaskFile) -> Result<Awaits, MirrorError> {
         let ids = Arc::clone(&self.mirror.memory.ids);
         let waits_for = file.waits_for.clone().unwrap_or_default();
@@ -340,7 +339,7 @@ impl<'a> TaskVisit<'a> {
         Ok(awaits)
     }
 
-    /// Those of some files that are there.
+    /// Those of some files that exist.
     fn present(&self, ids: &[FileId]) -> BTreeSet<FileId> {
         let is_there = |id: &&FileId| self.mirror.places.task(id).exists();
         ids.iter().filter(is_there).cloned().collect()
@@ -422,7 +421,7 @@ impl<'a> TaskVisit<'a> {
     ) -> Result<(), MirrorError> {
         let renew = TaskCommand::Renew { task: number.into(), attempt: None };
         let operation = self.operation(theirs, &[0]);
-        // If it lost the task meanwhile, the file says so next.
+        // If it lost the task meanwhile, the file will say so.
         drop(self.mirror.submit(by.as_deref(), operation, Command::Task(renew)).await?);
         Ok(())
     }
@@ -443,7 +442,7 @@ impl<'a> TaskVisit<'a> {
         Ok(self.mirror.gate.give(item, request, anew).await?)
     }
 
-    /// What is done because of the file: `which` of all that it stands for.
+    /// The operation for `which` of the things that a file stands for.
     fn operation(&self, theirs: &ForeignFile, which: &[u8]) -> OperationId {
         let path = self.mirror.places.shown(&self.path);
         let parts = [path.as_bytes(), &theirs.bytes, which];
@@ -541,7 +540,7 @@ impl<'a> TaskVisit<'a> {
         Ok(())
     }
 
-    /// The highest id that was ever used, as it is noted.
+    /// The noted highest id that was ever used.
     fn mark(&self) -> Result<Option<String>, MirrorError> {
         let mark = self.mirror.places.mark();
         let found = disk::read(&mark).map_err(unusable(&mark))?;

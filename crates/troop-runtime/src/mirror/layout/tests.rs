@@ -96,7 +96,7 @@ fn half_a_file_is_distinguished_from_a_wrong_one() {
     assert!(matches!(read_array(deep.as_bytes()), Err(Unreadable::NotJson(_))));
 }
 
-/// What files say, whatever it is: understood or not, and a file that did not change says nothing new.
+/// Any bytes are understood or refused, and a file that did not change wants nothing.
 fn read_any(bytes: &[u8]) {
     for layout in [Layout::Seeds, Layout::Claude] {
         for entry in read_array(bytes).iter().flatten().filter_map(Value::as_object) {

@@ -1,4 +1,4 @@
-//! An inbox that is one file: an array of messages, which are marked as read or taken out when they were.
+//! An inbox that is one file: an array of messages. Read messages are marked or removed.
 
 use serde_json::{Map, Value};
 use troop_model::{OperationId, Time};
@@ -41,7 +41,7 @@ impl InboxVisit<'_> {
         Ok(Settlement::Done)
     }
 
-    /// Goes through what lies there: ours, theirs, and what was read.
+    /// Sorts the entries: those of the board, those of others, and those that were read.
     async fn sort(
         &mut self,
         there: &[Value],
@@ -101,7 +101,7 @@ impl InboxVisit<'_> {
         Ok(())
     }
 
-    /// Moves an inbox away that nobody can read. What waits for its owner is put into a new one.
+    /// Moves an unreadable inbox aside. The messages that wait for its owner are put into a new one.
     async fn refuse_inbox(
         &mut self,
         found: Option<DiskFile>,
@@ -123,7 +123,7 @@ impl InboxVisit<'_> {
         Ok(Settlement::Later)
     }
 
-    /// Nobody has this inbox.
+    /// Refuses every message in an inbox that belongs to no member.
     async fn refuse_all(&mut self, there: &[Value]) -> Result<Settlement, MirrorError> {
         let is_new = |it: &&Value| !rules::is_read(it);
         if !there.iter().any(|it| is_new(&it)) {
@@ -139,7 +139,7 @@ impl InboxVisit<'_> {
         Ok(Settlement::Done)
     }
 
-    /// What is done because of an entry, which is the nth that says the same.
+    /// The operation for an entry, which is the nth of equal ones.
     fn entry_operation(
         &self,
         entry: &Map<String, Value>,

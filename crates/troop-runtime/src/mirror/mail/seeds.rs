@@ -16,7 +16,7 @@ use crate::mirror::{
     unusable,
 };
 
-/// What became of a file that nobody knew.
+/// What became of an unknown file.
 enum LetterFate {
     Known(Uuid),
     Gone,
@@ -66,7 +66,7 @@ impl InboxVisit<'_> {
         }
     }
 
-    /// Takes a file that nobody knew: one of ours from before, or what somebody put there.
+    /// Takes an unknown file: one that an earlier mirror wrote, or a message from somebody.
     async fn take_letter(
         &mut self,
         path: &Path,
@@ -135,7 +135,7 @@ impl InboxVisit<'_> {
     }
 }
 
-/// Files in the order in which they were written, as far as they say or the system knows: a second message builds on the first.
+/// Files in the order of their messages' timestamps, or else of their own: a second message builds on the first.
 fn in_order<'a>(
     folder: &Path,
     names: impl Iterator<Item = &'a String>,

@@ -1,4 +1,4 @@
-//! What the mirror decides, case by case: a board in memory, what was written last, and what somebody put there.
+//! What the mirror decides, case by case: from a board in memory, what was written last, and what somebody wrote.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -213,7 +213,7 @@ fn a_file_is_its_tasks_another_tasks_or_deleted() {
     }
 }
 
-/// What is wanted of task 1, where `written` was written last and `theirs` lies there.
+/// The changes that are wanted for task 1, if `written` was written last and `theirs` lies there.
 fn wanted(
     bench: &Bench,
     written: Option<&KnownFile>,

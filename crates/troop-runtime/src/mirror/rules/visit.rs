@@ -66,7 +66,7 @@ pub(in crate::mirror) enum VisitStep {
     /// Reads the note about what was written last, and mends it if a mirror was killed while it wrote.
     Recall,
     Read,
-    /// Deletes the task whose file somebody took away, or has the file written again.
+    /// Deletes the task whose file somebody deleted, or has the file written again.
     SettleGone,
     SetAside(String),
     /// Gives the board the commands that the file stands for.

@@ -49,7 +49,7 @@ impl TaskVisit<'_> {
         theirs: &ForeignFile,
     ) -> Result<(), MirrorError> {
         if FileId::new(other).is_some_and(|it| !self.mirror.places.task(&it).exists()) {
-            // A program that deletes a task takes it out of what others say.
+            // A program that deletes a task removes its id from other files.
             return Ok(());
         }
         let reason = format!("`blocks` no longer has `{other}`; remove it from `blockedBy` there");

@@ -1,5 +1,5 @@
-//! Files of tasks that are gone. Claude Code deletes a task by taking its file away; other missing files were lost, and are
-//! written again.
+//! Missing files of tasks. Claude Code deletes a task by deleting its file; other missing files were lost, and are written
+//! again.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::mirror::{
     written::{self, NotedFile, WrittenNote},
 };
 
-/// How long a file must be gone for its task to count as deleted: a program that takes all files away begins with one of them.
+/// How long a file must be gone for its task to count as deleted: a program that deletes all files begins with one of them.
 const GONE: Duration = Duration::from_millis(50);
 
 const ALL_LOST: &str = "its files were gone, and were written again";
@@ -24,7 +24,7 @@ const LOST: &str =
     r#"it was gone, and was written again; to delete a task, write `"status": "deleted"`"#;
 
 impl TaskVisit<'_> {
-    /// Deletes the task whose file somebody took away, or has the file written again.
+    /// Deletes the task whose file somebody deleted, or has the file written again.
     pub(super) async fn settle_gone(&mut self) -> Result<Intake, MirrorError> {
         let note = self.note();
         let written = written::read(&note).map_err(unusable(&note))?;
@@ -55,7 +55,7 @@ impl TaskVisit<'_> {
                 self.mirror.notice_refused(&self.path, LOST);
             }
             GoneCase::Deleted => {
-                // A program that deletes a task takes it out of what others say; those files are read first.
+                // A program that deletes a task removes its id from other files; those are read first.
                 if self.mirror.work.has_unread_tasks()
                     || self.mirror.ages.seen_for(&self.path, written.stamp, Instant::now()) <= GONE
                 {
