@@ -45,7 +45,7 @@ pub(super) fn loose_branch(team_branch: &str, member: &MemberName) -> String {
     format!("{}/{}/without-task", work_branches(team_branch), written(member.as_str()))
 }
 
-/// The branch for what was found in a member's folder on no branch.
+/// The branch for work that was found in a member's folder on no branch.
 pub(super) fn rescued(team_branch: &str, member: Option<&MemberName>) -> String {
     let member = member.map_or("somebody", MemberName::as_str);
     format!("{}/{}/rescued", work_branches(team_branch), written(member))
@@ -70,7 +70,7 @@ pub(super) fn task_of(branch: &str) -> Option<TaskNumber> {
     digits.parse().ok().map(TaskNumber)
 }
 
-/// Which attempt at its task a branch is for.
+/// The attempt that a branch is for.
 pub(super) fn attempt_of(branch: &str) -> u32 {
     let last = branch.rsplit('/').next().and_then(|it| it.strip_prefix("task-"));
     let name = last.and_then(|it| it.split('+').next());

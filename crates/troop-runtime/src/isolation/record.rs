@@ -111,7 +111,7 @@ impl BranchRecord {
                 Some(format!("what the team made in `{was}` stays on `{branch}` there"))
             }
             None => Some(format!(
-                "the team was in `{was}` before, and `{branch}` is not here: it begins where this project is"
+                "the team was in `{was}` before, and `{branch}` is not here: it starts from this project's commit"
             )),
         };
         Ok((Self::new(git, repository, folder, team).await?, notice))

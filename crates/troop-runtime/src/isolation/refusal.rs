@@ -69,9 +69,9 @@ impl MergeRefusal {
                 )
             }
             Self::Undecided(files) => {
-                format!("a merge in the folder is not at its end: {} is not decided", named(files))
+                format!("a merge in the folder is unfinished: {} is not resolved", named(files))
             }
-            Self::Unfinished(command) => format!("`git {command}` in the folder is not at its end"),
+            Self::Unfinished(command) => format!("`git {command}` in the folder is unfinished"),
             Self::Repositories(folders) => {
                 format!("it contains repositories that are not submodules: {}", named(folders))
             }
@@ -100,12 +100,12 @@ impl fmt::Display for MergeRefusal {
             ),
             Self::Undecided(files) => write!(
                 f,
-                "the merge in your folder is not at its end: git cannot tell whether {} is as you want it; make it so, say it (`git add FILE`, or `git rm FILE`), and complete the task again",
+                "the merge in your folder is unfinished: git cannot tell whether {} is as you want it; edit it, mark it as resolved (`git add FILE`, or `git rm FILE`), and complete the task again",
                 named(files)
             ),
             Self::Unfinished(command) => write!(
                 f,
-                "`git {command}` in your folder is not at its end; go on with it (`git {command} --continue`), or take it back (`git {command} --abort`), and complete the task again"
+                "`git {command}` in your folder is unfinished; continue it (`git {command} --continue`), or abort it (`git {command} --abort`), and complete the task again"
             ),
             Self::Repositories(folders) => {
                 let first = quoted(folders.first().map_or("", String::as_str));
@@ -125,7 +125,7 @@ impl fmt::Display for MergeRefusal {
             }
             Self::Unrelated { with, own } => write!(
                 f,
-                "your work has no commit in common with `{with}`, so git cannot merge it; begin from there (`git checkout -b NAME {with}`), bring what is to stay (`git checkout {own} -- FILE`), and complete the task again"
+                "your work has no commit in common with `{with}`, so git cannot merge it; begin from there (`git checkout -b NAME {with}`), take over what you want to keep (`git checkout {own} -- FILE`), and complete the task again"
             ),
             Self::Replaced => f.write_str(
                 "your folder is now a separate repository, so nothing in it can be merged; remove its `.git` (`rm -rf .git` at its top) and complete the task again: what is in the folder then counts as your work",

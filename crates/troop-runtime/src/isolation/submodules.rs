@@ -25,9 +25,9 @@ const FETCH: [&str; 5] =
 struct Submodule {
     /// Where git keeps everything of it but its files.
     own: PathBuf,
-    /// The same place, below where submodules are kept.
+    /// That place, relative to where git keeps submodules.
     name: PathBuf,
-    /// Where its files are below the folder; none if they are not there.
+    /// The path of its files in the folder; none if they are not there.
     path: Option<String>,
 }
 
@@ -60,7 +60,7 @@ async fn filled(git: &Git, folder: &Path) -> GitResult<Vec<Submodule>> {
     Ok(found)
 }
 
-/// What git keeps of submodules below a folder, those inside of others first. A name may have several parts.
+/// The submodules that git keeps below a folder, those inside of others first. A name may have several parts.
 fn kept_below(folder: &Path, name: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let here = folder.join(name);
@@ -84,7 +84,7 @@ fn kept_below(folder: &Path, name: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Where the files of a submodule are, if they are in this folder and know that they are its.
+/// The path of a submodule's files, if they are in this folder and belong to it.
 async fn files_of(git: &Git, own: &Path, folder: &Path) -> GitResult<Option<String>> {
     let config = own.join("config");
     let ask = ["config", "--file", &config.to_string_lossy(), "core.worktree"];
@@ -96,7 +96,7 @@ async fn files_of(git: &Git, own: &Path, folder: &Path) -> GitResult<Option<Stri
     Ok(below.filter(|_| is_its).map(|path| path.to_string_lossy().into_owned()))
 }
 
-/// Where the files of submodules are in a folder.
+/// The paths of the submodules in a folder.
 pub(super) async fn paths(git: &Git, folder: &Path) -> GitResult<Vec<String>> {
     Ok(filled(git, folder).await?.into_iter().filter_map(|it| it.path).collect())
 }
@@ -234,7 +234,7 @@ impl Submodule {
     }
 }
 
-/// Whether something is kept of a submodule here.
+/// Whether this is the git directory of a submodule.
 fn is_repository(own: &Path) -> bool {
     own.join("HEAD").is_file() && own.join("objects").is_dir()
 }

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::checks::tests::checks;
 
-/// A repository of somebody, and a team's folder beside it.
+/// A repository, and a team's folder beside it.
 struct Scene {
     folder: TempDir,
 }
@@ -68,7 +68,7 @@ impl Scene {
         write(&self.project(), file, text);
     }
 
-    /// What git says in the project.
+    /// The output of git in the project.
     async fn git(&self, arguments: &[&str]) -> String {
         git(&self.project(), arguments).await
     }
@@ -87,7 +87,7 @@ impl Scene {
         Worktrees::open(self.options(&self.project())).await.unwrap()
     }
 
-    /// The team's folders and branches for a project that is elsewhere.
+    /// The team's folders and branches for a project in another place.
     async fn opened_at(&self, project: &Path) -> Worktrees {
         Worktrees::open(self.options(project)).await.unwrap().isolation.unwrap()
     }
@@ -115,7 +115,7 @@ impl Scene {
     }
 }
 
-/// An environment in which nobody has told git anything.
+/// An environment without any git configuration.
 fn environment() -> Vec<(OsString, OsString)> {
     let path = std::env::var_os("PATH").unwrap();
     let mut environment: Vec<(OsString, OsString)> = vec![("PATH".into(), path)];

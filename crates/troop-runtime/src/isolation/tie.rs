@@ -30,7 +30,7 @@ impl fmt::Display for FolderFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Gone => "is gone",
-            Self::Replaced => "is a repository of its own now",
+            Self::Replaced => "is now a separate repository",
             Self::Unknown => "is not known to the repository of its project",
             Self::Away => "belongs to a project that is not there",
         })

@@ -1,4 +1,4 @@
-//! The files of a team: what lies on the disk, and what the board knows about it.
+//! The files of a team: on the disk, and as the board knows them.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{FilePath, FileStat, Workspace, WorkspaceError, error::MB};
 use crate::{Board, BoardError};
 
-/// How much later than the board a disk may say that a file was written which the board knows of.
+/// How much later than the board's time the disk's timestamp of a known file may be.
 const DISK_LAG: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A team's files.
@@ -29,16 +29,14 @@ pub struct FileRequest {
     pub question: FileQuestion,
 }
 
-/// What was done with a file, and the command by which the board is told. Whoever did it gives that command.
+/// A change to a file, and the command that records it on the board. The caller gives that command.
 #[derive(Clone, Debug)]
 pub struct FileRecord {
-    /// What was done.
     pub changed: FileChanged,
-    /// What is to be known about it.
     pub command: Command,
 }
 
-/// Where somebody works.
+/// The folder that a request is about.
 struct WorkspacePlace {
     folder: WorkspaceFolder,
     task: Option<TaskNumber>,
@@ -52,7 +50,7 @@ impl WorkspaceFiles {
         Self { board, workspace: Workspace::new(folder) }
     }
 
-    /// All files.
+    /// Lists all files.
     pub async fn list(&self, request: FileRequest) -> Result<FileList, WorkspaceError> {
         let WorkspacePlace { folder, .. } = self.place(request).await?;
         let workspace = self.workspace.clone();
@@ -68,7 +66,7 @@ impl WorkspaceFiles {
         Ok(FileList { files, folder, path, size, skipped: listing.n_skipped })
     }
 
-    /// What is in a file.
+    /// Reads a file.
     pub async fn read(
         &self,
         request: FileRequest,
@@ -138,7 +136,7 @@ impl WorkspaceFiles {
         Ok(self.board.look(look).await?.map_err(BoardError::Refused)?)
     }
 
-    /// Whether the board will take note of something, by the rules themselves: before anything is done.
+    /// Asks the rules, before anything is done, whether the board would accept a command.
     async fn check(&self, asker: Asker, command: Command) -> Result<(), WorkspaceError> {
         let look = move |state: &State| {
             let operation = OperationId(Uuid::now_v7());
@@ -150,7 +148,7 @@ impl WorkspaceFiles {
     }
 }
 
-/// A file as people see it. Of one that was changed behind the board's back nobody knows who did.
+/// A file as people see it. If it was changed without the board, its author is unknown.
 fn view(path: &FilePath, stat: &FileStat, known: Option<&WorkspaceFile>) -> FileView {
     let at = stat.at();
     let known = known.filter(|it| stat.is_as(it));
@@ -164,7 +162,7 @@ fn view(path: &FilePath, stat: &FileStat, known: Option<&WorkspaceFile>) -> File
 }
 
 impl FileStat {
-    /// When it changed last, by the disk.
+    /// The disk's timestamp of the last change.
     pub(crate) fn at(&self) -> Time {
         let since = self.modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Time::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
@@ -176,7 +174,7 @@ impl FileStat {
     }
 }
 
-/// Does what waits for a disk where nobody else has to wait for it.
+/// Runs blocking disk work on a thread of its own.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
 ) -> Result<T, WorkspaceError> {

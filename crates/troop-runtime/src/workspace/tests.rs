@@ -15,7 +15,7 @@ use troop_model::WorkspaceFolder;
 
 use super::{FilePath, MAX_FILE, MAX_FILES, Workspace, WorkspaceError};
 
-/// A workspace in a folder of its own, and something outside that must stay as it is.
+/// A workspace in a temporary folder, and something outside that must not change.
 struct Stage {
     temp: TempDir,
     workspace: Workspace,
@@ -31,7 +31,7 @@ impl Stage {
         Self { temp, workspace, folder: WorkspaceFolder::default() }
     }
 
-    /// A path in the folder, for hands.
+    /// A path in the folder, for changes without troop.
     fn by_hand(&self, path: &str) -> PathBuf {
         self.workspace.path_of(&self.folder).join(path)
     }
@@ -146,7 +146,7 @@ fn ten_megabytes_are_written_and_not_one_byte_more() {
     );
     assert!(error.hint().unwrap().to_string().contains("split it"));
     assert_eq!(stage.read("most").unwrap().len(), most.len(), "it is as it was");
-    // One that grew by hand is not read either.
+    // A file that grew without troop is not read either.
     fs::write(stage.by_hand("grown"), &more).unwrap();
     assert!(stage.read("grown").unwrap_err().contains("at most 10485760"));
 }

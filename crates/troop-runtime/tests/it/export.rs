@@ -163,13 +163,13 @@ fn fuzz_export() {
     let (_, log) = read_export(file.as_bytes()).unwrap();
     let lines: Vec<_> = file.lines().map(|line| line.as_bytes().to_vec()).collect();
     troop_testkit::fuzz(&["\"version\":", "\"kind\":\"task.created\""], &lines, 300, |bytes| {
-        // What can be read can be written, and is the same then.
+        // A team that can be read can be written, and is the same then.
         if let Ok(event) = decode(&String::from_utf8_lossy(bytes)) {
             assert_eq!(decode(&encode(&event)).unwrap(), event);
         }
     });
     troop_testkit::fuzz(&[], &[file.into_bytes()], 300, |bytes| {
-        // It is whole and as it was, or refused.
+        // It is complete and unchanged, or refused.
         if let Ok((_, events)) = read_export(bytes) {
             assert_eq!(events, log);
         }

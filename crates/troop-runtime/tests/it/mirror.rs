@@ -1,4 +1,4 @@
-//! Files that others write: programs that know nothing but the files work in the team, and nothing is lost.
+//! Programs that know only the files work in the team, and nothing is lost.
 
 mod bad_input;
 mod interleaved;
@@ -139,7 +139,7 @@ async fn a_refused_change_is_put_back_and_reported() {
     assert!(reason.contains("blocked by task-1"), "{reason}");
     let told = stage.inbox("pat");
     assert!(told[0]["content"].as_str().unwrap().contains("blocked by task-1"), "{told:?}");
-    // Somebody else's claim, a finished task, a member that is none.
+    // Another member's claim, a finished task, an unknown member.
     stage.submit("bob", claim(1)).await;
     mirror.pass().await.unwrap();
     for (number, change, why) in [
@@ -169,7 +169,7 @@ async fn a_new_file_is_a_new_task_with_the_files_id() {
         stage.submit("ann", create("first")).await;
         let mut mirror = stage.mirror().await;
         mirror.pass().await.unwrap();
-        // One waits for the other, whichever is seen first; ids may be numbers.
+        // One waits for the other, whichever the mirror sees first; ids may be numbers.
         let (waits, own) = match layout {
             Layout::Seeds => ("dependsOn", "note"),
             Layout::Claude => ("blockedBy", "note"),
@@ -185,7 +185,7 @@ async fn a_new_file_is_a_new_task_with_the_files_id() {
         let numbers = stage.with_subject(&["second", "third"]).await;
         let waits_for = stage.waits_for(numbers[0]).await;
         assert_eq!(waits_for, [1, numbers[1]].into_iter().collect(), "{layout}");
-        // The id stays, also for who comes later.
+        // The id stays, also for a later mirror.
         let mut again = stage.mirror().await;
         stage.change(
             "tasks/crew/b.json",
@@ -202,7 +202,7 @@ async fn two_tasks_under_one_id_are_two_tasks() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
-    // Both count on the same number, at the same time.
+    // Both choose the same number at the same time.
     stage.write("tasks/crew/1.json", &json!({"id": "1", "subject": "theirs", "status": "pending"}));
     stage.submit("ann", create("ours")).await;
     mirror.pass().await.unwrap();
@@ -292,7 +292,7 @@ async fn no_client_claims_a_failed_task_and_one_can_retry_it() {
     assert_eq!(stage.task(1).await.0, Status::Failed);
     let file = stage.read("tasks/crew/1.json");
     assert_eq!((&file["status"], &file["owner"]), (&json!("in_progress"), &json!("team-lead")));
-    // Who starts later does not take the lead for its holder.
+    // A later mirror does not take the lead for its holder.
     let mut again = stage.mirror().await;
     again.pass().await.unwrap();
     assert_eq!((stage.task(1).await.0, again.n_written()), (Status::Failed, 0));
@@ -366,7 +366,7 @@ async fn members_join_and_leave_through_the_config() {
         let roster = stage.roster().await;
         assert!(roster.contains(&("rae".to_owned(), "external".to_owned())), "{roster:?}");
         assert!(!roster.iter().any(|(name, _)| name == "pat"), "{roster:?}");
-        // Whom troop runs is not let go through a file.
+        // A member that troop runs cannot be removed through a file.
         assert!(roster.iter().any(|(name, _)| name == "bob"), "{roster:?}");
         let config = stage.read("teams/crew/config.json");
         assert_eq!(config["mood"], "good");
@@ -378,7 +378,7 @@ async fn members_join_and_leave_through_the_config() {
         let refused = std::iter::from_fn(|| notices.try_recv().ok())
             .filter(|it| matches!(it, MirrorNotice::Refused { .. }));
         assert_eq!(refused.count(), 2, "a name that is none, and bob");
-        // Whom the board let go does not come back from a file.
+        // A member that was removed on the board does not come back from a file.
         let rae: MemberName = name("rae");
         stage.submit("ann", Command::RemoveMember { member: rae, reason: None }).await;
         stage.mirror().await.pass().await.unwrap();
@@ -389,7 +389,7 @@ async fn members_join_and_leave_through_the_config() {
 #[tokio::test]
 async fn a_change_writes_only_the_files_that_it_touches() {
     let stage = Stage::new(Layout::Seeds).await;
-    // As many as show it: a file costs the same however many there are.
+    // Enough to show that one change costs the same however many files there are.
     add_tasks(&stage.board, 100).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -492,7 +492,7 @@ async fn unannounced_changes_are_found_by_polling() {
     stage.change("tasks/crew/task-1.json", &json!({"status": "claimed", "claimed_by": "pat"}));
     let is_held = async || (stage.task(1).await.0 == Status::InProgress).then_some(());
     troop_testkit::wait_for("a claim that is told of", is_held).await;
-    // Who watches a folder watches that one, and not another that takes its place.
+    // A watch stays with its folder, and does not follow one that takes its place.
     let [folder, other] = ["tasks/crew", "tasks/other"].map(|it| stage.path(it));
     std::fs::create_dir(&other).unwrap();
     for entry in std::fs::read_dir(&folder).unwrap() {
@@ -538,7 +538,7 @@ async fn a_request_keeps_the_id_that_its_writer_gave_it() {
     let [answer] = stage.inbox("ann").try_into().unwrap();
     let answer: serde_json::Value = serde_json::from_str(answer["text"].as_str().unwrap()).unwrap();
     assert_eq!((&answer["type"], &answer["requestId"]), (&json!("shutdown_rejected"), &json!(id)));
-    // Both live in files: the answer is to what was asked there.
+    // Both use files: the answer has the id that was used there.
     stage.put_letter("pat", text(asked));
     mirror.pass().await.unwrap();
     assert_eq!(stage.n_requests().await, 1);
@@ -546,7 +546,7 @@ async fn a_request_keeps_the_id_that_its_writer_gave_it() {
     stage.put_letter("ann", text(agreed));
     mirror.pass().await.unwrap();
     assert_eq!(stage.n_requests().await, 0);
-    // An answer to what nobody asked here is told as it stands.
+    // An answer to an unknown request is passed on unchanged.
     let stray = json!({"type": "shutdown_approved", "requestId": "shutdown-1@eve", "from": "pat"});
     stage.put_letter("ann", text(stray));
     mirror.pass().await.unwrap();

@@ -1,4 +1,4 @@
-//! Repositories of all kinds, and disks that are full.
+//! Unusual repositories, and full disks.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -162,7 +162,7 @@ async fn a_full_disk_during_a_merge_loses_nothing() {
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     let before = scene.git(&["rev-parse", "troop/demo"]).await;
     write(&ann, "one.txt", "1");
-    // A file where git wants a folder for its temporary objects stands in for a disk that takes no more, whoever asks.
+    // A file in the place of git's object folder stands in for a full disk, also for root.
     let objects = scene.project().join(".git/objects");
     let aside = scene.project().join(".git/aside");
     fs::rename(&objects, &aside).unwrap();
@@ -180,7 +180,7 @@ async fn a_full_disk_during_a_merge_loses_nothing() {
     assert_eq!(scene.in_team("one.txt").await, "1");
 }
 
-/// Leaves no room for any object, even for root: where its folder would be, there is a file.
+/// Makes git fail to write any object, even for root: a file is in the place of its folder.
 fn fill(objects: &Path) {
     for first in 0..=255 {
         fs::write(objects.join(format!("{first:02x}")), "").unwrap();

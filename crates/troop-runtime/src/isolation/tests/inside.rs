@@ -1,4 +1,4 @@
-//! Submodules that members fill: what is done in them is neither lost nor mixed up.
+//! Submodules that members fill: work in them is neither lost nor mixed up.
 
 use super::*;
 use crate::isolation::{Landing, LeftoverState, effect::FolderEffect, leftovers, rescue};
@@ -6,7 +6,7 @@ use crate::isolation::{Landing, LeftoverState, effect::FolderEffect, leftovers, 
 /// A repository with a submodule `sub`, which is filled in the project.
 struct Nested {
     scene: Scene,
-    /// Where the submodule comes from.
+    /// The origin of the submodule.
     inner: Scene,
 }
 
@@ -33,10 +33,10 @@ impl Nested {
     }
 }
 
-/// Git takes submodules from folders of the same machine only if it is told to.
+/// Git fetches submodules from local folders only with this setting.
 const ALLOW: [&str; 2] = ["-c", "protocol.file.allow=always"];
 
-/// Commits a file in the submodule of a folder. The commit.
+/// Commits a file in the submodule of a folder. Returns the commit.
 async fn commit_inside(place: &Path, file: &str, text: &str) -> String {
     let sub = place.join("sub");
     write(&sub, file, text);
@@ -66,7 +66,7 @@ async fn submodule_commits_come_home_with_the_work() {
         nested.update().await;
         assert_eq!(fs::read_to_string(project.join("sub").join(file)).unwrap(), "made");
         assert_eq!(nested.scene.git(&["status", "--porcelain"]).await, "");
-        // What is in the second round comes from where the submodule does.
+        // In the second round the commit comes from the submodule's origin.
         let push = ["push", "-q", "origin", "HEAD:refs/heads/main"];
         git(&nested.inner.project(), &["config", "receive.denyCurrentBranch", "ignore"]).await;
         git(&project.join("sub"), &push).await;
@@ -101,7 +101,7 @@ async fn submodule_changes_of_one_task_stay_out_of_the_next() {
     write(&ann, "two.txt", "two");
     merge(&isolation, &two).await;
     assert_eq!(nested.scene.git(&["rev-parse", "troop/demo:sub"]).await, before);
-    // The first is as it was left, for whoever tries it again.
+    // The first task's work is as it was left, for the next attempt.
     let left = nested.scene.git(&["rev-parse", "troop-work/demo/ann/task-1:sub"]).await;
     let files = git(&nested.scene.project().join("sub"), &["ls-tree", "--name-only", &left]).await;
     assert!(files.contains("one.txt") && files.contains("half.txt"), "{files}");
@@ -117,10 +117,10 @@ async fn a_submodule_commit_of_another_member_is_there_for_the_next_task() {
     merge(&isolation, &one).await;
     isolation.begin(&work("bob", 3)).await.unwrap();
     assert_eq!(fs::read_to_string(bob.join("sub/one.txt")).unwrap(), "of ann");
-    // Who fills it only now finds it, too, though nobody has pushed it.
+    // A member that fills it only now finds the commit, too, though nobody has pushed it.
     let (_, cyd) = nested.begin(&isolation, "cyd", 4).await;
     assert_eq!(fs::read_to_string(cyd.join("sub/one.txt")).unwrap(), "of ann");
-    // One that nobody here has is emptied, and what was in its place is kept.
+    // A submodule whose commit nobody has is emptied, and its files are kept.
     git(&bob, &["update-index", "--cacheinfo", &format!("160000,{},sub", "1".repeat(40))]).await;
     write(&bob, "sub/x.log", "ignored");
     let owner = member("bob");
@@ -140,7 +140,7 @@ async fn a_folder_is_rescued_with_everything_in_its_submodules() {
     write(&ann, "sub/out.log", "ignored");
     git(&ann.join("sub"), &["init", "-q", "own"]).await;
     write(&ann, "sub/own/own.txt", "own");
-    // Somebody who commits elsewhere in the submodule, and goes back.
+    // A member commits on another branch of the submodule, and goes back.
     git(&bob.join("sub"), &["checkout", "-q", "-b", "side"]).await;
     let side = commit_inside(&bob, "side.txt", "side").await;
     git(&bob.join("sub"), &["checkout", "-q", "--detach", "HEAD~"]).await;

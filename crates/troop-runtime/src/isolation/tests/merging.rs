@@ -1,4 +1,4 @@
-//! Merging finished work, and what does not fit.
+//! Merging finished work, and conflicts.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
@@ -33,7 +33,7 @@ async fn merging_twice_is_harmless() {
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "one.txt", "1");
     let first = merge(&isolation, &one).await;
-    // As after a lead that was killed between the merge and the word about it.
+    // As after a lead that was killed between the merge and its report.
     let again = scene.open().await;
     again.place(&one.member).await.unwrap();
     again.begin(&TaskAttempt { attempt: 2, ..one.clone() }).await.unwrap();
@@ -56,7 +56,7 @@ async fn a_conflict_changes_nothing_and_its_member_repairs_it() {
     );
     assert_eq!(scene.git(&["rev-parse", "troop/demo"]).await, merged.commit);
     assert_eq!(git(&bob, &["log", "-1", "--format=%s"]).await, "task-2: subject of 2");
-    // It does as it is told, and says too early that it is done.
+    // It follows the instructions, but completes too early.
     let mut own = Git::new(&bob, &environment());
     own.find_identity().await.unwrap();
     assert_eq!(own.ask(&["merge", "troop/demo"]).await.unwrap(), None, "there is a conflict");
@@ -67,7 +67,7 @@ async fn a_conflict_changes_nothing_and_its_member_repairs_it() {
     assert!(scene.in_team("README.md").await.contains("ANN and BOB"));
 }
 
-/// What two members do to a repository, and the file in which it does not fit.
+/// What two members do to a repository, and the file in which it conflicts.
 async fn clash(ann: impl FnOnce(&Path), bob: impl FnOnce(&Path)) -> Option<Vec<String>> {
     let scene = Scene::new().await;
     write(&scene.project(), "bytes", "a\0b");
@@ -292,7 +292,7 @@ async fn the_check_folder_is_removed_even_if_the_merge_cannot_be_tried() {
     isolation.finish(&one, Aim::HandIn, &check).await.unwrap();
     write(&bob, "README.md", "1\ntwo\nthree\nfour\nfive\n");
     merge(&isolation, &two).await;
-    // Git cannot put two files together of which one cannot be read.
+    // Git cannot merge files of which one cannot be read.
     let theirs = scene.git(&["rev-parse", "troop/demo:README.md"]).await;
     let (folder, file) = theirs.split_at(2);
     let object = scene.project().join(".git/objects").join(folder).join(file);

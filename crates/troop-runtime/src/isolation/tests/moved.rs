@@ -1,4 +1,4 @@
-//! Projects that are not where they were, or not what they were.
+//! Projects that were moved or replaced.
 
 use std::{fs, path::PathBuf};
 
@@ -83,7 +83,7 @@ async fn a_team_in_another_repository_hears_where_its_results_are() {
     fs::remove_dir_all(scene.project()).unwrap();
     let opened = Worktrees::open(scene.options(&third.project())).await.unwrap();
     let says = format!(
-        "the team was in `{}` before, and `troop/demo` is not here: it begins where this project is",
+        "the team was in `{}` before, and `troop/demo` is not here: it starts from this project's commit",
         scene.project().display()
     );
     assert_eq!(opened.notices, [says]);

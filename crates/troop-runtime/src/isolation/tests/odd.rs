@@ -1,4 +1,4 @@
-//! What members do with git that nobody expects: nothing of it is dropped without a word.
+//! Unexpected uses of git by members: nothing is dropped silently.
 
 use super::*;
 use crate::isolation::{Landing, StrayWork};
@@ -40,11 +40,11 @@ async fn an_orphan_branch_is_refused_with_instructions() {
     commit(&ann, &[]).await;
     let commit = git(&ann, &["rev-parse", "--short=10", "HEAD"]).await;
     let says = format!(
-        "your work has no commit in common with `troop/demo`, so git cannot merge it; begin from there (`git checkout -b NAME troop/demo`), bring what is to stay (`git checkout {commit} -- FILE`), and complete the task again"
+        "your work has no commit in common with `troop/demo`, so git cannot merge it; begin from there (`git checkout -b NAME troop/demo`), take over what you want to keep (`git checkout {commit} -- FILE`), and complete the task again"
     );
     assert_eq!(refusal(&isolation, &one).await, says);
     assert_eq!(scene.in_team("README.md").await, "one\ntwo\nthree\nfour\nfive");
-    // What it says works.
+    // The instructions work.
     git(&ann, &["checkout", "--quiet", "-b", "again", "troop/demo"]).await;
     git(&ann, &["checkout", &commit, "--", "index.html"]).await;
     merge(&isolation, &one).await;
@@ -129,7 +129,7 @@ async fn other_branches_and_stashes_of_members_are_reported_at_the_end() {
         StrayWork::Stash { member: member("bob"), name },
     ];
     assert_eq!((kept, elsewhere.as_slice()), (Vec::new(), expected.as_slice()));
-    // Whoever looks later is told the same, although the folders are gone, and until it is merged or dropped.
+    // Later reports say the same, although the folders are gone, until it is merged or dropped.
     let look = async || crate::isolation::elsewhere(&scene.team(), &environment()).await.unwrap();
     assert_eq!(look().await, (scene.project().canonicalize().unwrap(), expected.to_vec()));
     drop(scene.open().await.land().await.unwrap());
@@ -163,7 +163,7 @@ async fn a_team_continues_in_a_project_that_was_moved() {
     assert!(matches!(landed, Landing::Merged { .. }), "{landed:?}");
     assert_eq!(kept, []);
     assert!(moved.join("one.txt").exists() && moved.join("two.txt").exists());
-    // A repository that is still there is another's, whatever its branches are called.
+    // A repository that still exists is another one, whatever its branches are called.
     let (other, isolation) = (Scene::new().await, scene.opened_at(&moved).await);
     other.git(&["branch", "troop/demo"]).await;
     drop(isolation);

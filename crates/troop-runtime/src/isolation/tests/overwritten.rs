@@ -1,9 +1,9 @@
-//! Files that git ignores are somebody's, too: nothing is written over them.
+//! Files that git ignores belong to somebody, too: nothing overwrites them.
 
 use super::*;
 use crate::isolation::Landing;
 
-/// Lets a member finish a file that git ignores.
+/// Has a member finish a file that git ignores.
 async fn add_by_force(isolation: &Worktrees, work: &TaskAttempt, folder: &Path) {
     write(folder, "notes.log", "of the team");
     git(folder, &["add", "--force", "notes.log"]).await;
@@ -67,7 +67,7 @@ async fn a_failed_write_leaves_the_project_as_it_was() {
     write(&ann, "z.bin", "the last that git writes");
     fs::remove_file(ann.join("old.txt")).unwrap();
     merge(&isolation, &one).await;
-    // A filter that does not work stands in for a full disk: git stops when it has written some of the files.
+    // A broken filter stands in for a full disk: git stops after it has written some of the files.
     scene.git(&["config", "filter.full.smudge", "false"]).await;
     scene.git(&["config", "filter.full.required", "true"]).await;
     fs::write(scene.project().join(".git/info/attributes"), "*.bin filter=full\n").unwrap();

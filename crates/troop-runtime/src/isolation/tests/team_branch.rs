@@ -1,8 +1,8 @@
-//! The team's branch is troop's own: members neither work on it nor move it.
+//! The team's branch belongs to troop: members neither work on it nor move it.
 
 use super::*;
 
-/// Goes where git itself would let nobody go.
+/// Puts a folder on the team's branch, which git itself would refuse.
 const ALL_THE_SAME: [&str; 4] = ["checkout", "--quiet", "--ignore-other-worktrees", "troop/demo"];
 
 #[tokio::test]

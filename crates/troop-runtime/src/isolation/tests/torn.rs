@@ -1,9 +1,9 @@
-//! Folders that are not any more what was made for their members.
+//! Folders that are no longer what was made for their members.
 
 use super::*;
 use crate::isolation::{LeftoverState, leftovers, rescue};
 
-/// What a member does who wants a repository of its own.
+/// Makes a member's folder a separate repository.
 async fn replace(place: &Path) {
     fs::remove_file(place.join(".git")).unwrap();
     git(place, &["init", "--quiet"]).await;
@@ -64,7 +64,7 @@ async fn a_folder_that_lost_its_git_file_is_ready_for_the_next_task() {
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "half.txt", "half");
     fs::remove_file(ann.join(".git")).unwrap();
-    // A new folder for somebody else must not cost this one what the repository knows of it.
+    // A new folder for another member must not make the repository forget this one.
     isolation.place(&member("bob")).await.unwrap();
     let begun = isolation.begin(&work("ann", 2)).await.unwrap();
     assert_eq!((begun.branch.as_str(), begun.aside), ("troop-work/demo/ann/task-2", Vec::new()));

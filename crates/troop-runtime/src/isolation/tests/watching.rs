@@ -1,4 +1,4 @@
-//! Seeing early what does not fit.
+//! Seeing conflicts early.
 
 use super::*;
 use crate::isolation::Watcher;
@@ -66,7 +66,7 @@ async fn an_unreadable_folder_does_not_hide_conflicts_of_others() {
     write(&bob, "README.md", "bob's\n");
     // Left by a git that was killed.
     write(&scene.team(), "worktrees/.index-bob.lock", "");
-    // A repository without a commit, of which git takes nothing.
+    // A repository without a commit, which git cannot add.
     fs::create_dir(ann.join("inside")).unwrap();
     git(&ann.join("inside"), &["init", "--quiet"]).await;
     fs::write(cyd.join(".git"), "gitdir: /nonexistent\n").unwrap();

@@ -1,4 +1,4 @@
-//! What is from tomorrow grows old like anything else.
+//! Files from the future grow old like any other.
 
 use std::{fs, time::Duration};
 
@@ -19,7 +19,7 @@ async fn a_file_from_the_future_grows_old_too() {
     let mut ages = Ages::default();
     assert!(ages.age(&path, stamp, yesterday, Instant::now()) <= LIMIT);
     tokio::time::advance(LIMIT / 2).await;
-    // Who writes it again begins anew.
+    // Writing it again resets its age.
     fs::write(&path, "{{").unwrap();
     let again = Stamp::of(&path).unwrap().unwrap();
     assert!(ages.age(&path, again, yesterday, Instant::now()) <= LIMIT);

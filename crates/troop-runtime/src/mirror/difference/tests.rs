@@ -13,7 +13,7 @@ fn claude(value: &Value) -> TaskFile {
     read_task(Layout::Claude, value.as_object().unwrap(), None).unwrap()
 }
 
-/// The steps, as who wants what.
+/// The steps as text: who wants what.
 fn steps(before: &TaskFile, now: &TaskFile, reading: DiffReading) -> Vec<String> {
     let show = |WantedStep { by, step }: WantedStep| {
         format!("{} by {}", step, by.unwrap_or_else(|| "the lead".to_owned()))
@@ -117,7 +117,7 @@ fn a_file_older_than_the_board_only_moves_its_task_forward() {
 
 #[test]
 fn no_two_files_differ_without_end() {
-    // Whatever a file says: once the board has done it, there is no difference left.
+    // Once the board has done what a file says, no difference is left.
     let statuses = ["pending", "claimed", "in_review", "done", "failed", "cancelled", "deleted"];
     let owners = [Value::Null, json!(""), json!("pat"), json!("quin")];
     for status in statuses {

@@ -1,4 +1,4 @@
-//! What is heard of files.
+//! Noticing changes of files.
 
 use std::fs;
 

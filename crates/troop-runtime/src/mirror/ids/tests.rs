@@ -1,4 +1,4 @@
-//! Which names ids have.
+//! Valid ids, and ids that are taken.
 
 use troop_model::{Origin, TaskNumber};
 

@@ -1,4 +1,4 @@
-//! What files say.
+//! Reading and writing the files of each layout.
 
 use serde_json::{Value, json};
 use troop_model::MessageKind;

@@ -48,7 +48,7 @@ fn two_that_find_a_lock_stale_do_not_take_each_others() {
     let lock = folder.path().join("7.json.lock");
     fs::create_dir(&lock).unwrap();
     let seen = Stamp::of(&lock).unwrap().unwrap();
-    // The first one takes it away and has it; then the second one, who saw the same.
+    // The first one removes it and takes its own; then the second one tries, which saw the same stale lock.
     remove(&lock, seen).unwrap();
     let first = take(Layout::Claude, &path, 0).unwrap();
     remove(&lock, seen).unwrap();

@@ -53,7 +53,7 @@ fn a_later_mirror_knows_what_was_written_last() {
     assert_eq!(desk.last(), None);
     desk.noted().write(&says("pending"), TargetPlace::Empty).unwrap().unwrap();
     desk.noted().write(&says("in_progress"), TargetPlace::Any).unwrap().unwrap();
-    // Whatever becomes of the file.
+    // The note stays, whatever becomes of the file.
     fs::write(&desk.path, "{}").unwrap();
     assert_eq!(desk.last(), Some(says("in_progress")));
     desk.noted().forget().unwrap();

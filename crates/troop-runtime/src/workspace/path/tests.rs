@@ -1,4 +1,4 @@
-//! Names that are taken, and names that are not.
+//! Valid names, and invalid ones.
 
 use super::FilePath;
 
@@ -88,7 +88,7 @@ fn invisible_characters_in_names_are_refused() {
     for path in [" a", "a ", "a /b", "a/\u{a0}b"] {
         assert!(why_not(path).contains("begins or ends with a space"), "{path:?}");
     }
-    // What is shown of it moves no cursor.
+    // The message contains no control characters.
     assert!(!why_not("a\nb").contains('\n'));
 }
 

@@ -1,4 +1,4 @@
-//! Folders that somebody swaps for links to the outside and back, as fast as it can, while others work in them.
+//! Folders that somebody swaps for symlinks to the outside and back, as fast as possible, while others work in them.
 
 use std::{
     fs,
@@ -16,14 +16,14 @@ use super::Stage;
 /// How often everything is tried at least.
 const N_TRIES: u32 = 500;
 
-/// The folders on the way to `d` in the workspace, from the innermost to the workspace's own.
+/// The folders on the way to `d` in the workspace, the innermost first.
 fn folders(stage: &Stage) -> Vec<PathBuf> {
     let inside = stage.by_hand("d");
     let team = stage.temp.path().join("team");
     inside.ancestors().take_while(|it| **it != team).map(Path::to_owned).collect()
 }
 
-/// A folder outside which has what a folder has on the way to `d`, and a secret there.
+/// A folder outside with the same subfolders as one on the way to `d`, and a secret in them.
 fn bait(stage: &Stage, folder: &Path) -> (PathBuf, PathBuf) {
     let bait = stage.temp.path().join("bait");
     let inside = bait.join(stage.by_hand("d").strip_prefix(folder).unwrap());
@@ -32,7 +32,7 @@ fn bait(stage: &Stage, folder: &Path) -> (PathBuf, PathBuf) {
     (bait, inside)
 }
 
-/// Somebody who swaps a folder for a link until it is told to stop.
+/// Swaps a folder for a symlink until it is stopped.
 struct Swapper {
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -56,7 +56,7 @@ impl Swapper {
     }
 }
 
-/// Works on until the link was met, and what `is_enough` demands besides: how often it got in.
+/// Works until it met the symlink, and got in as often as `is_enough` demands.
 fn until_met(is_enough: impl Fn(u32) -> bool, mut gets_in: impl FnMut(u32) -> bool) {
     let (mut n_in, mut n_out) = (0_u32, 0_u32);
     for nth in 0.. {
@@ -113,13 +113,13 @@ fn a_write_during_a_folder_swap_stays_inside() {
         let folder = folders(&stage).swap_remove(nth);
         let (bait, inside) = bait(&stage, &folder);
         let from = folder.clone();
-        // Who writes makes the folders that are missing, so that any step may fail.
+        // Writing makes missing folders, so that any step may fail.
         let swapper = Swapper::start(move || {
             drop(fs::remove_dir_all(&from));
             drop(symlink(&bait, &from));
             drop(fs::remove_file(&from));
         });
-        // Whoever is that slow may never get in.
+        // A slow writer may never get in.
         until_met(
             |_| true,
             |nth| {

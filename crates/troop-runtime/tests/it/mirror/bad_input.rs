@@ -10,7 +10,7 @@ use troop_runtime::{Layout, MirrorNotice};
 use super::stage::Stage;
 use crate::support::{create, name, say};
 
-/// Makes a file so old that nobody can be still writing it.
+/// Makes a file so old that nobody can still be writing it.
 pub(super) fn age(stage: &Stage, path: &str) {
     let file = fs::File::options().write(true).open(stage.path(path)).unwrap();
     let then = file.metadata().unwrap().modified().unwrap() - Duration::from_secs(60);
@@ -74,7 +74,7 @@ async fn oversized_and_invalid_json_files_are_refused() {
         panic!("not refused")
     };
     assert!(reason.contains("16 MiB") && reason.contains("104857600 bytes"), "{reason}");
-    // It is told once.
+    // It is reported once.
     mirror.pass().await.unwrap();
     assert!(notices.try_recv().is_err());
     assert_eq!(stage.n_tasks().await, 1);
@@ -149,8 +149,8 @@ async fn a_letter_to_an_unknown_member_is_refused() {
     }
 }
 
-/// Any bytes, in any file: the mirror goes on, and the board is what it was or has what a file said. Nobody leaves, and nothing
-/// is read, unless they say so.
+/// Any bytes in any file: the mirror continues, and the board is unchanged or has what a file said. Nobody leaves, and no
+/// message counts as read, unless the bytes say so.
 async fn write_any(bytes: Vec<u8>, layout: Layout) {
     let stage = Stage::new(layout).await;
     stage.submit("ann", create("write")).await;
@@ -194,7 +194,7 @@ async fn write_any(bytes: Vec<u8>, layout: Layout) {
     assert!(is_unread || is_config || is_inbox, "nobody read it");
 }
 
-/// Pieces of what files say, and of what they do not.
+/// Pieces of valid files, and of invalid ones.
 fn any_file() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         Just("pending"),
@@ -303,7 +303,7 @@ async fn tasks_that_wait_for_each_other_are_refused_and_put_back() {
     mirror.pass().await.unwrap();
     assert_eq!(stage.read("tasks/crew/task-1.json")["dependsOn"], json!(["task-2"]));
     assert_eq!(stage.read("tasks/crew/task-2.json")["dependsOn"], json!([]));
-    // New ones, of which each waits for the other: no order of taking them works.
+    // New ones that wait for each other: no order of taking them works.
     stage.write("tasks/crew/a.json", &json!({"id": "a", "subject": "a", "dependsOn": ["b"]}));
     stage.write("tasks/crew/b.json", &json!({"id": "b", "subject": "b", "dependsOn": ["a"]}));
     mirror.pass().await.unwrap();

@@ -1,4 +1,4 @@
-//! Any order of what we write and what others write, under the locks: all of it is on the board or was refused, once.
+//! Any order of our writes and those of others, under the locks: each is on the board or was refused, once.
 
 use std::{collections::BTreeMap, fs};
 
@@ -61,10 +61,10 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// What others did, and is not yet known to have come to the board.
+/// What others did, and may not have reached the board yet.
 #[derive(Default)]
 struct Theirs {
-    /// By the file's path: what was done there since it was looked at.
+    /// By the file's path: what was done there since the last pass.
     claims: Vec<(u32, &'static str)>,
     notes: Vec<(u32, String)>,
     ends: Vec<u32>,
@@ -132,7 +132,7 @@ impl Play {
     }
 
     async fn ours(&self, member: &str, command: Command) -> bool {
-        // What the rules are against is not done, and that is all.
+        // A refused command changes nothing.
         self.stage.board.submit(by(member, command)).await.is_ok()
     }
 
@@ -280,7 +280,7 @@ impl Play {
         }
     }
 
-    /// All that others did is on the board once, or was refused; the files say what the board says.
+    /// Everything that others did is on the board once, or was refused; the files agree with the board.
     async fn check(&mut self) {
         self.pass().await;
         self.pass().await;
@@ -327,7 +327,7 @@ impl Play {
         self.check_files().await;
     }
 
-    /// Nobody is said to have done, or is refused, what nobody did: what troop wrote itself says nothing.
+    /// The mirror takes and refuses only what somebody did: what troop wrote itself counts as nothing.
     fn check_phantoms(&self, facts: &[Fact]) {
         let theirs = &self.theirs;
         for number in 1..5 {
@@ -337,7 +337,7 @@ impl Play {
                         if task.0 == number && *owner == name(who))
                 });
                 let done = theirs.claims.iter().chain(&self.claimed);
-                // Who ends what nobody holds takes it, too.
+                // A member that ends a task that nobody holds takes it, too.
                 let n_ends = theirs.ends.iter().filter(|it| **it == number).count();
                 let n_done = done.filter(|it| **it == (number, who)).count() + n_ends;
                 assert!(claims.count() <= n_done, "{who} claimed {number} only {n_done} times");

@@ -1,4 +1,4 @@
-//! Members that leave: what they did before counts, whichever file is looked at first.
+//! Members that leave: what they did before counts, whichever file is visited first.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Files that are lost, or lie in several folders: nobody leaves, and no message counts as read that nobody saw.
+//! Files that are lost, or are in several folders: nobody leaves, and unseen messages do not count as read.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ async fn a_second_folder_gets_the_mail_that_the_first_one_has() {
         kept.pass().await.unwrap();
         mirror.pass().await.unwrap();
         assert_eq!((said(&first, "pat").len(), first.n_unread("pat").await), (1, 1));
-        // Whoever reads it in one has read it.
+        // A message that is read in one folder is read.
         second.take_letters("pat");
         mirror.pass().await.unwrap();
         kept.pass().await.unwrap();
@@ -95,7 +95,7 @@ async fn an_unreadable_inbox_is_replaced_with_the_waiting_messages() {
 async fn an_inbox_never_gets_too_large_to_be_read() {
     const N_MESSAGES: usize = 70;
     let stage = Stage::new(Layout::Claude).await;
-    // Clients of a while ago keep what they have read.
+    // Older clients keep read messages.
     let old = json!({"from": "ann", "text": "x".repeat(1 << 20), "read": true});
     let mut mirror = passed(&stage).await;
     stage.put_letter("pat", old);
@@ -105,7 +105,7 @@ async fn an_inbox_never_gets_too_large_to_be_read() {
     }
     let mut seen = Vec::new();
     while seen.len() < N_MESSAGES {
-        // What it takes out is read, and then there is room for more.
+        // Messages that it takes out are read, which makes room for more.
         mirror.pass().await.unwrap();
         assert_eq!(stage.n_unread("pat").await, N_MESSAGES - seen.len());
         assert!(stage.bytes("teams/crew/inboxes/pat.json").len() <= 16 << 20, "who would read it?");
@@ -165,7 +165,7 @@ async fn a_foreign_message_with_a_name_like_troops_is_taken() {
     mirror.pass().await.unwrap();
     assert_eq!(said(&stage, "ann"), ["hi"]);
     assert_eq!(stage.n_unread("ann").await, 1);
-    // It stays the same one for who comes later.
+    // It stays the same one for a later mirror.
     passed(&stage).await;
     assert_eq!((said(&stage, "ann").len(), stage.n_unread("ann").await), (1, 1));
 }
@@ -247,7 +247,7 @@ async fn a_copy_of_a_task_is_a_new_task_and_the_file_of_a_deleted_one_goes() {
         assert_eq!(stage.with_subject(&["write more"]).await, [3], "{layout}");
         assert_eq!(stage.read(&copy)["subject"], "write more");
         assert_ne!(stage.read(&copy)["uuid"], stage.read(&own)["uuid"].as_str().unwrap_or("x"));
-        // It is that task's for who comes later, and goes with it.
+        // For a later mirror it is that task's file, and goes with it.
         let mut again = passed(&stage).await;
         assert_eq!((stage.n_tasks().await, again.n_written()), (3, 0));
         stage.submit("ann", cancel(1)).await;

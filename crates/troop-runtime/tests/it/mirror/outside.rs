@@ -9,7 +9,7 @@ use troop_runtime::{CommandRequest, Layout};
 use super::stage::Stage;
 use crate::support::{cancel, delete, name, say};
 
-/// Files beside the team's, and what they say.
+/// Files beside the team's, and their contents.
 struct Victims {
     files: Vec<(std::path::PathBuf, Vec<u8>)>,
 }
@@ -74,7 +74,7 @@ async fn no_free_data_and_no_origin_of_a_task_leads_out_of_its_folder() {
         let mut notices = mirror.notices();
         mirror.pass().await.unwrap();
         victims.check();
-        // Each has a file of its own, in which its free data stands.
+        // Each has its own file with its metadata.
         let files = stage.files("tasks/crew");
         assert_eq!(files.len(), ids.len(), "{layout}");
         let mut told: Vec<_> = files.iter().map(|it| it["metadata"]["file"].clone()).collect();

@@ -1,4 +1,4 @@
-//! What troop wrote itself is nobody's wish, whoever looks at it and whenever.
+//! Content that troop wrote itself is no change, whichever mirror reads it and whenever.
 
 use serde_json::json;
 use troop_model::{Command, RejectMode, Status, TaskCommand};
@@ -42,7 +42,7 @@ fn retry(number: u32) -> Command {
     Command::Task(TaskCommand::Retry { task: numbered(number) })
 }
 
-/// What a new mirror makes of the files.
+/// What a new mirror takes and refuses.
 async fn look_anew(stage: &Stage) -> Vec<MirrorNotice> {
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
@@ -127,7 +127,7 @@ async fn a_change_is_the_difference_from_what_was_written_last() {
         stage.submit("ann", create("write")).await;
         stage.submit("pat", claim(1)).await;
         look_anew(&stage).await;
-        // One notes something, and the board moves on: the note is new, the claim is not.
+        // A program adds metadata, and the board moves on: the metadata is new, the claim is not.
         stage.change(&task_file(layout, 1), &json!({"description": "with care"}));
         stage.submit("pat", release(1)).await;
         let notices = look_anew(&stage).await;
@@ -168,11 +168,11 @@ async fn a_member_taken_out_of_the_config_without_a_mirror_leaves() {
         let notices = look_anew(&stage).await;
         let roster: Vec<_> = stage.roster().await.into_iter().map(|it| it.0).collect();
         assert_eq!(roster, ["ann", "bob", "quin"], "{layout}");
-        // Whom troop runs is not let go through a file, and somebody hears that.
+        // A member that troop runs cannot be removed through a file, and the lead hears so.
         let is_told = |it: &MirrorNotice| matches!(it, MirrorNotice::Refused { reason, .. } if reason.contains("bob"));
         assert_eq!(notices.iter().filter(|it| is_told(it)).count(), 1, "{notices:?}");
         assert_eq!(look_anew(&stage).await, [], "{layout}: once");
-        // Who joins on the board is not in the file yet, and stays.
+        // A member that joins on the board is not in the file yet, and stays.
         stage.submit("ann", Command::AddMember(super::external("rob"))).await;
         look_anew(&stage).await;
         assert!(stage.roster().await.iter().any(|it| it.0 == "rob"), "{layout}");

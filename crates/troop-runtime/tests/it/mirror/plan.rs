@@ -101,7 +101,7 @@ async fn a_dependency_that_never_comes_is_not_waited_for_long() {
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
     mirror.pass().await.unwrap();
-    // One waits for nothing that there is; two wait for each other.
+    // One waits for an unknown task; two wait for each other.
     for (id, other) in [("a", "nothing"), ("b", "c"), ("c", "b")] {
         let path = format!("tasks/crew/{id}.json");
         let file = json!({"id": id, "subject": id, "dependsOn": [other]});
@@ -139,13 +139,13 @@ async fn messages_arrive_in_the_order_of_their_timestamps() {
     let times = [
         ("z", json!("2026-01-01T00:00:00.100Z")),
         ("y", json!("2026-01-01T00:00:00.2+00:00")),
-        // A number of milliseconds, as others have it.
+        // Milliseconds, as other programs write them.
         ("x", json!(1_767_225_600_300_i64)),
     ];
     for (nth, (name, at)) in (1..).zip(times) {
         stage.write(&format!("teams/crew/inbox/pat/{name}.json"), &letter(nth, at));
     }
-    // Those that do not say when have the times of their files.
+    // Messages without a timestamp have that of their file.
     for (nth, name) in [(4, "w"), (5, "v")] {
         let path = format!("teams/crew/inbox/pat/{name}.json");
         stage.write(&path, &letter(nth, Value::Null));

@@ -1,4 +1,4 @@
-//! Programs in another language, which know nothing but the files.
+//! Programs in another language, which know only the files.
 
 use std::{
     collections::BTreeSet,
@@ -16,14 +16,14 @@ use troop_testkit::wait_for;
 use super::stage::Stage;
 use crate::support::{create, name, say};
 
-/// A mirror at work.
+/// A running mirror.
 struct Running {
     stop: CancellationToken,
     tracker: TaskTracker,
 }
 
 impl Running {
-    /// Nothing is found by looking: what is heard of is heard of by notices.
+    /// It does not poll, so that only the system's notices tell it of changes.
     fn start(mut mirror: Mirror) -> Self {
         mirror.poll_every(Duration::from_secs(3_600));
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
@@ -50,7 +50,7 @@ fn program_with(words: &str, stage: &Stage, member: &str, act: &[&str]) -> Child
     python.args(act).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// What a program said when it ended.
+/// The output of a program that ended.
 async fn said(child: Child) -> Vec<String> {
     let output = tokio::task::spawn_blocking(|| child.wait_with_output().unwrap()).await.unwrap();
     assert!(output.status.success());
@@ -113,7 +113,7 @@ async fn nothing_that_many_say_to_one_is_lost(layout: Layout) {
     const N_MESSAGES: usize = 25;
     let stage = Stage::new(layout).await;
     let mut mirror = stage.mirror().await;
-    // What was said before anybody listened is heard, too.
+    // Messages from before the mirror ran arrive, too.
     stage.submit("ann", say("quin", "ann says 0")).await;
     mirror.pass().await.unwrap();
     let early = serde_json::json!({
@@ -140,7 +140,7 @@ async fn nothing_that_many_say_to_one_is_lost(layout: Layout) {
         state.mailbox().unread_of(&bob).map(|it| it.content.clone()).collect()
     };
     assert_eq!(stage.board.look(contents).await.unwrap().len(), 2 * N_MESSAGES);
-    // Who takes a message from its inbox has read it.
+    // A program that takes a message from its inbox has read it.
     let taken = said(program(&stage, "quin", &["receive", &(N_MESSAGES + 1).to_string()])).await;
     let mut expected: Vec<_> = (0..N_MESSAGES).map(|nth| format!("ann says {nth}")).collect();
     expected.push("pat says early".to_owned());

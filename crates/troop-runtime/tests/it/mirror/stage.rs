@@ -1,4 +1,4 @@
-//! A team with a lead, a teammate and two programs that know its files alone.
+//! A team with a lead, a teammate and two programs that know only its files.
 
 use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Whoever begins opens the files that changed, and misses nothing.
+//! A new mirror opens only files that changed, and misses nothing.
 
 use std::{fs, io::Write as _, time::SystemTime};
 
@@ -56,7 +56,7 @@ async fn a_new_mirror_opens_only_changed_files() {
         assert!(n_read <= 4 && n_written == 1, "{layout}: {n_read} {n_written}");
         let owner = if layout == Layout::Seeds { "claimed_by" } else { "owner" };
         assert_eq!(stage.read(&task_file(layout, 8))[owner], "bob");
-        // What is lost is written again, what the client takes away is deleted, and what is gone is gone.
+        // A lost file is written again; where the client deletes files, the task is deleted; a deleted task's file goes.
         fs::remove_file(stage.path(&task_file(layout, 9))).unwrap();
         let delete = |number| Command::Task(TaskCommand::Delete { task: numbered(number) });
         let (task, reason) = (numbered(10), "no".to_owned());
@@ -76,7 +76,7 @@ async fn a_write_in_the_same_clock_tick_as_ours_is_not_missed() {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("one word")).await;
         look_anew(&stage).await;
-        // In place, of the same size, and with the same time: a clock that stands still for a moment cannot tell.
+        // In place, with the same size and time, as if the clock stood still for a moment.
         let path = stage.path(&task_file(layout, 1));
         let written_at = fs::metadata(&path).unwrap().modified().unwrap();
         let text = fs::read_to_string(&path).unwrap().replace("one word", "two word");
@@ -101,7 +101,7 @@ async fn notes_about_another_log_are_ignored() {
         let (n_read, _) = look_anew(&stage).await;
         assert_eq!(n_read, u64::from(N_TASKS));
     }
-    // A file that was touched is looked at.
+    // A file that was touched is read.
     let file = fs::File::options().append(true).open(stage.path(&task_file(Layout::Seeds, 3)));
     file.unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
     assert_eq!(look_anew(&stage).await.0, 1);

@@ -1,4 +1,4 @@
-//! Files of tasks that somebody takes away: Claude Code deletes a task so. Whatever else is gone was lost, and comes back.
+//! Deleted files of tasks: Claude Code deletes a task like that. Other missing files were lost, and come back.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What programs ask for by a file: in one of two files, in another form than troop writes, or of a task that is not over.
+//! What programs ask for through files: in either of two files, in another form than troop's, or about an unfinished task.
 
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -97,7 +97,7 @@ async fn one_id_is_a_list_of_one_and_nonsense_is_refused() {
         assert_eq!(stage.read("tasks/crew/task-1.json")["subject"], "first", "it is put back");
     }
     assert_eq!(stage.n_tasks().await, 2);
-    // What came of a task may have any form.
+    // The result of a task may have any form.
     stage.submit("bob", claim(1)).await;
     mirror.pass().await.unwrap();
     let done = json!({"status": "completed", "result": {"lines": [7]}});
@@ -134,7 +134,7 @@ async fn unfinished_tasks_are_deleted_through_their_files() {
         let left = stage.board.look(|state| state.tasks().numbers().collect::<Vec<_>>());
         assert_eq!(left.await.unwrap(), [TaskNumber(3), TaskNumber(4)], "{layout}");
         assert!(!stage.path(&path(1)).exists() && !stage.path(&path(2)).exists(), "{layout}");
-        // As with the tools: what others wait for is called off, and stays.
+        // As with the tools: a task that others wait for is cancelled, and stays.
         assert_eq!(stage.task(3).await.0, Status::Cancelled, "{layout}");
         let told = refused(&mut notices);
         assert!(matches!(&*told, [one] if one.contains("task-4")), "{layout}: {told:?}");
