@@ -98,7 +98,6 @@ impl WorkMerge<'_> {
     /// already.
     pub(super) async fn finish(&self, aim: Aim) -> GitResult<WorkReport> {
         let folder = self.folder();
-        let git = &folder.git;
         let mut facts = FinishFacts::new(aim, self.team.name(), self.handed_in_name());
         loop {
             match rules::finish_step(&facts) {
@@ -117,15 +116,11 @@ impl WorkMerge<'_> {
                 FinishStep::StepOff(effect) => {
                     folder.run(&[effect]).await?;
                     self.team.commit().await?;
-                    let status = status_of(git).await?;
+                    let status = status_of(&folder.git).await?;
                     facts.look = facts.look.map(|look| FolderLook { status, ..look });
                 }
                 FinishStep::LookIntoSubmodules => {
-                    let dirty = submodules::dirty(git, folder.path()).await?;
-                    facts.submodules = Some(match dirty.is_empty() {
-                        true => SubmoduleState::Clean,
-                        false => SubmoduleState::Dirty(dirty),
-                    });
+                    facts.submodules = Some(look_into_submodules(&folder).await?);
                 }
                 FinishStep::KeepSubmodules => {
                     folder.run(&[FolderEffect::KeepSubmodules]).await?;
@@ -137,34 +132,47 @@ impl WorkMerge<'_> {
                     facts.repositories = inside;
                 }
                 FinishStep::FindFork(own) => facts.fork = self.fork(&own).await?,
-                FinishStep::Root(own) => match folder.root(self.work, &own).await? {
-                    Some(rooted) => {
-                        facts.fork = self.fork(&rooted).await?.for_good();
-                        facts.committed = Some(rooted);
-                    }
-                    None => facts.fork = ForkSearch::UnrelatedForGood,
-                },
+                FinishStep::Root(own) => self.root(&folder, &own, &mut facts).await?,
                 FinishStep::Try { own, fork, has_references, aim } => {
+                    // A merge that is tried for nothing is in no branch.
                     let base = has_references.then_some(fork.base.as_str());
-                    let found = new_repositories(git, base, &own);
+                    let found = new_repositories(&folder.git, base, &own);
                     let (found, trial) = tokio::try_join!(found, self.try_out(aim, &fork, &own))?;
                     facts.repositories.extend(found);
                     facts.trial = Some(trial);
                 }
-                FinishStep::Check(own) => {
-                    let evidence = self.checks.run(&folder.place(), Some(&own)).await;
-                    let is_wanted = self.checks.wanted.is_still().await;
-                    facts.checked = Some(CheckedWork { evidence, is_wanted, is_handed_in: false });
-                }
+                FinishStep::Check(own) => facts.checked = Some(self.check(&folder, &own).await),
                 FinishStep::HandIn(step) => {
                     step.run(&self.site.git).await?;
-                    facts.checked =
-                        facts.checked.map(|it| CheckedWork { is_handed_in: true, ..it });
+                    let checked = facts.checked.take();
+                    facts.checked = checked.map(|it| CheckedWork { is_handed_in: true, ..it });
                 }
                 FinishStep::Merge(trial) => return self.merge(trial, folder.path()).await,
                 FinishStep::End(report) => return Ok(report),
             }
         }
+    }
+
+    /// Joins work without a common commit to where its branch began, if that is known.
+    async fn root(
+        &self,
+        folder: &MemberFolder<'_>,
+        own: &str,
+        facts: &mut FinishFacts,
+    ) -> GitResult<()> {
+        facts.fork = ForkSearch::UnrelatedForGood;
+        if let Some(rooted) = folder.root(self.work, own).await? {
+            facts.fork = self.fork(&rooted).await?.for_good();
+            facts.committed = Some(rooted);
+        }
+        Ok(())
+    }
+
+    /// Checks work where it was made.
+    async fn check(&self, folder: &MemberFolder<'_>, own: &str) -> CheckedWork {
+        let evidence = self.checks.run(&folder.place(), Some(own)).await;
+        let is_wanted = self.checks.wanted.is_still().await;
+        CheckedWork { evidence, is_wanted, is_handed_in: false }
     }
 
     /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
@@ -339,4 +347,9 @@ async fn look(folder: &MemberFolder<'_>) -> GitResult<FolderLook> {
     }
     let unfinished = unfinished_in(folder.path(), &status);
     Ok(FolderLook { status, unfinished, has_references: !listed.references.is_empty() })
+}
+
+async fn look_into_submodules(folder: &MemberFolder<'_>) -> GitResult<SubmoduleState> {
+    let dirty = submodules::dirty(&folder.git, folder.path()).await?;
+    Ok(if dirty.is_empty() { SubmoduleState::Clean } else { SubmoduleState::Dirty(dirty) })
 }

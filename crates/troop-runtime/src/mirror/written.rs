@@ -48,7 +48,7 @@ pub(super) struct NotedFile<'a> {
 
 /// A step of writing a file with its note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WriteStep {
+enum NoteStep {
     /// Writes the file beside its place.
     Half,
     /// Writes the next note, which names the half.
@@ -59,7 +59,7 @@ enum WriteStep {
     Note,
 }
 
-impl WriteStep {
+impl NoteStep {
     /// Killed after `Half`, a mirror has written nothing. Killed after `NextNote` or `Place`, it leaves a next note, and whether
     /// its half is still there tells whether the file was put in its place.
     const ORDER: [Self; 4] = [Self::Half, Self::NextNote, Self::Place, Self::Note];
@@ -77,26 +77,26 @@ struct NotedWrite<'a> {
 
 impl NotedWrite<'_> {
     /// Takes a step; says whether the others may follow.
-    fn take(&mut self, step: WriteStep) -> io::Result<bool> {
+    fn take(&mut self, step: NoteStep) -> io::Result<bool> {
         match step {
-            WriteStep::Half => {
+            NoteStep::Half => {
                 let bytes = disk::pretty(self.raw)?;
                 let (half, stamp) = disk::write_beside(self.file.path, &bytes)?;
                 self.half = half;
                 self.stamp = Some(stamp);
                 Ok(true)
             }
-            WriteStep::NextNote => {
+            NoteStep::NextNote => {
                 let Some(stamp) = self.stamp else { return Ok(false) };
                 let half = self.half.file_name().map(|it| it.to_string_lossy().into_owned());
                 let next = WrittenNote { stamp, raw: self.raw.clone(), half };
                 self.file.write_next(&next).map(|()| true)
             }
-            WriteStep::Place => match self.place {
+            NoteStep::Place => match self.place {
                 TargetPlace::Any => disk::in_place(&self.half, self.file.path).map(|()| true),
                 TargetPlace::Empty => disk::in_empty_place(&self.half, self.file.path),
             },
-            WriteStep::Note => self.file.keep_next().map(|()| true),
+            NoteStep::Note => self.file.keep_next().map(|()| true),
         }
     }
 
@@ -117,9 +117,9 @@ impl<'a> NotedFile<'a> {
         place: TargetPlace,
     ) -> io::Result<Option<Stamp>> {
         let mut write = self.begin(raw, place);
-        for step in WriteStep::ORDER {
+        for step in NoteStep::ORDER {
             let taken = write.take(step);
-            if step != WriteStep::Note && !matches!(taken, Ok(true)) {
+            if step != NoteStep::Note && !matches!(taken, Ok(true)) {
                 write.take_back();
             }
             if !taken? {

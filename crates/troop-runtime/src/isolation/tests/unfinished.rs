@@ -47,7 +47,11 @@ async fn work_is_not_done_during_a_cherry_pick() {
     let picks = ["cherry-pick", "troop-work/demo/ann/task-1~2..troop-work/demo/ann/task-1"];
     assert_eq!(own.ask(&picks).await.unwrap(), None, "there is a conflict");
     write(&ann, "README.md", "both\n");
-    assert!(refusal(&isolation, &one).await.starts_with("`git cherry-pick` in your folder is not"));
+    assert!(
+        refusal(&isolation, &one)
+            .await
+            .starts_with("`git cherry-pick` in your folder is unfinished")
+    );
     git(&ann, &["add", "--all"]).await;
     git(&ann, &["cherry-pick", "--continue"]).await;
     merge(&isolation, &one).await;

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use super::{NotedFile, TargetPlace, WriteStep};
+use super::{NoteStep, NotedFile, TargetPlace};
 
 struct Desk {
     _folder: TempDir,
@@ -36,7 +36,7 @@ impl Desk {
     fn write_and_die(&self, word: &str, n_steps: usize) {
         let raw = says(word);
         let mut write = self.noted().begin(&raw, TargetPlace::Any);
-        for step in WriteStep::ORDER.into_iter().take(n_steps) {
+        for step in NoteStep::ORDER.into_iter().take(n_steps) {
             assert!(write.take(step).unwrap(), "{step:?}");
         }
     }
@@ -72,7 +72,7 @@ fn an_existing_file_is_not_overwritten_and_nothing_is_noted() {
 
 #[test]
 fn file_and_note_agree_whenever_a_mirror_is_killed() {
-    for n_steps in 0..=WriteStep::ORDER.len() {
+    for n_steps in 0..=NoteStep::ORDER.len() {
         let desk = desk();
         desk.noted().write(&says("pending"), TargetPlace::Any).unwrap();
         desk.write_and_die("in_progress", n_steps);
@@ -97,7 +97,7 @@ fn a_new_file_that_has_two_names_for_a_moment_is_in_its_place() {
     let desk = desk();
     let raw = says("in_progress");
     let mut write = desk.noted().begin(&raw, TargetPlace::Empty);
-    assert!(write.take(WriteStep::Half).unwrap() && write.take(WriteStep::NextNote).unwrap());
+    assert!(write.take(NoteStep::Half).unwrap() && write.take(NoteStep::NextNote).unwrap());
     fs::hard_link(&write.half, &desk.path).unwrap();
     assert_eq!(desk.last(), Some(raw));
 }

@@ -1,5 +1,7 @@
 //! The end of a team, from what is known to the next step.
 
+use std::collections::BTreeMap;
+
 use crate::isolation::{
     effect::{OldValue, RefMove},
     land::Landing,
@@ -117,4 +119,96 @@ fn branches_that_a_folder_is_on_are_kept() {
     let in_use = ["b".to_owned()];
     let gone = forget_merged(["a", "b"].into_iter(), &in_use);
     assert_eq!(gone, [RefMove::delete("refs/heads/a", OldValue::Any)]);
+}
+
+/// A project in which two teams land at the same time. Both began at the commit `p`.
+struct ModelProject {
+    /// Commits with their parents.
+    parents: BTreeMap<&'static str, &'static str>,
+    main: &'static str,
+    branches: BTreeMap<&'static str, &'static str>,
+}
+
+impl ModelProject {
+    fn new() -> Self {
+        Self {
+            parents: BTreeMap::from([("red", "p"), ("blue", "p")]),
+            main: "p",
+            branches: BTreeMap::from([("troop/red", "red"), ("troop/blue", "blue")]),
+        }
+    }
+
+    fn is_ancestor(&self, one: &str, other: &str) -> bool {
+        one == other || self.parents.get(other).is_some_and(|it| self.is_ancestor(one, it))
+    }
+
+    /// Takes the next step of one team. Returns what became of its work, at the end.
+    fn step(&mut self, facts: &mut LandFacts) -> Option<Landing> {
+        match land_step(facts) {
+            LandStep::FindTeam => {
+                facts.team = Some(self.branches[facts.team_branch.as_str()].to_owned());
+            }
+            LandStep::Release => facts.is_released = true,
+            LandStep::LookAtProject { team } => {
+                let branch = Some("main".to_owned());
+                let now = FolderHead { commit: self.main.to_owned(), branch };
+                let is_there = self.is_ancestor(&team, self.main);
+                facts.project = Some(ProjectFacts { now, is_there });
+            }
+            LandStep::AskHeld { .. } => facts.is_held = Some(false),
+            LandStep::LookAhead { now, team } => {
+                facts.forward = Some(match self.is_ancestor(&now, &team) {
+                    true => ForwardFacts::Ahead { n_commits: 1, is_clear: true },
+                    false => ForwardFacts::Behind,
+                });
+            }
+            LandStep::Forward { team, n_commits, is_clear } => {
+                facts.forward = Some(match self.is_ancestor(self.main, &team) {
+                    true => {
+                        self.main = self.branches[facts.team_branch.as_str()];
+                        ForwardFacts::Moved { n_commits }
+                    }
+                    false => {
+                        let says = "fatal: Not possible to fast-forward, aborting.".to_owned();
+                        ForwardFacts::Failed(ForwardFailure { says, is_clear, is_full: false })
+                    }
+                });
+            }
+            LandStep::PutBack { failure, .. } => {
+                facts.forward = Some(ForwardFacts::PutBack(failure));
+            }
+            LandStep::NoteStray => facts.tidy = TidyState::StrayNoted,
+            LandStep::Tidy => facts.tidy = TidyState::Tidy,
+            LandStep::AskInUse => facts.tidy = TidyState::BranchFree,
+            LandStep::ForgetBranch(_) => {
+                self.branches.remove(facts.team_branch.as_str());
+                facts.tidy = TidyState::BranchGone;
+            }
+            LandStep::End(landing) => return Some(landing),
+        }
+        None
+    }
+}
+
+#[test]
+fn of_two_teams_that_land_at_once_one_waits_and_no_commit_is_lost() {
+    // Red takes `n_red` steps, then blue lands, then red goes on.
+    for n_red in 0..12 {
+        let mut project = ModelProject::new();
+        let mut red = LandFacts::new("troop/red", Some("main"));
+        let mut blue = LandFacts::new("troop/blue", Some("main"));
+        let mut landed = Vec::new();
+        landed.extend((0..n_red).find_map(|_| project.step(&mut red)));
+        landed.extend((0..20).find_map(|_| project.step(&mut blue)));
+        if landed.len() < 2 {
+            landed.extend((0..20).find_map(|_| project.step(&mut red)));
+        }
+        let n_merged = landed.iter().filter(|it| matches!(it, Landing::Merged { .. })).count();
+        let n_waiting = landed.iter().filter(|it| matches!(it, Landing::Waits { .. })).count();
+        assert_eq!((n_merged, n_waiting), (1, 1), "after {n_red}: {landed:?}");
+        for (branch, commit) in [("troop/red", "red"), ("troop/blue", "blue")] {
+            let is_held = project.branches.contains_key(branch);
+            assert!(is_held || project.is_ancestor(commit, project.main), "{n_red}: {commit}");
+        }
+    }
 }
