@@ -75,20 +75,24 @@ impl TeamBranch {
     }
 
     async fn put_back(&self, found: Option<&str>, back_to: &str) -> GitResult<()> {
-        let git = &self.git;
-        let mut rescue = None;
-        if let Some(found) = found
-            && !is_ancestor(git, found, back_to).await?
-        {
-            let free = free_name(git, names::rescued(&self.name, None)).await?;
-            rescue = Some(names::full(&free));
-        }
+        // The branch is put back even if nobody can tell what was on it.
+        let rescue = self.rescue_name(found, back_to).await.unwrap_or_default();
         let name = self.full_name();
         let facts = PutBackFacts { name: &name, found, back_to, rescue: rescue.as_deref() };
         for step in rules::put_back(&facts) {
-            step.run(git).await?;
+            step.run(&self.git).await?;
         }
         Ok(())
+    }
+
+    /// A free branch for what was found on the team's branch, if that holds something which `back_to` does not.
+    async fn rescue_name(&self, found: Option<&str>, back_to: &str) -> GitResult<Option<String>> {
+        let Some(found) = found else { return Ok(None) };
+        if is_ancestor(&self.git, found, back_to).await? {
+            return Ok(None);
+        }
+        let free = free_name(&self.git, names::rescued(&self.name, None)).await?;
+        Ok(Some(names::full(&free)))
     }
 
     /// Moves the branch. False if somebody else has meanwhile.

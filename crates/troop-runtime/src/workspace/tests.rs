@@ -195,7 +195,8 @@ fn many_writers_at_once_do_not_pass_the_limits() {
     let start = Arc::new(Barrier::new(8));
     let writers: Vec<_> = (0..8)
         .map(|writer| {
-            let (stage, start) = (Arc::clone(&stage), Arc::clone(&start));
+            let stage = Arc::clone(&stage);
+            let start = Arc::clone(&start);
             std::thread::spawn(move || {
                 start.wait();
                 (0..20).filter(|n| stage.write(&format!("{writer}-{n}"), "x").is_ok()).count()

@@ -42,7 +42,8 @@ async fn an_exported_team_is_imported_unchanged(store: TestStore) {
     for other in [troop_testkit::sqlite_store().await, troop_testkit::files_store().await] {
         let mut session = StoreSession::new(other.store(), Clock::system(), Following::WhenAsked);
         let copy = session.import(copied.clone(), None).await.unwrap();
-        let (here, there) = (state_of(&board).await, state_of(copy).await);
+        let here = state_of(&board).await;
+        let there = state_of(copy).await;
         assert_eq!(tasks(&here), tasks(&there));
         assert_eq!(here.version(), there.version());
         assert_eq!(add_tasks(copy, 1).await, [4], "the copy goes on by itself");
@@ -54,11 +55,13 @@ async fn a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it(store: Te
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
     let system = |command| CommandRequest::new(Actor::system(), command);
-    let (session, holder) = (Uuid::now_v7(), "pat on here, process 7".to_owned());
+    let session = Uuid::now_v7();
+    let holder = "pat on here, process 7".to_owned();
     let take = Command::TakeLead { session, holder, over: None, checks: Vec::new() };
     board.submit(system(take)).await.unwrap();
     for (member, state) in [(LEAD, MemberState::Working), ("bob", MemberState::Idle)] {
-        let (member, pid) = (name(member), Some(7));
+        let member = name(member);
+        let pid = Some(7);
         let state = Command::SetMemberState { member, state, reason: None, cause: None, pid };
         board.submit(system(state)).await.unwrap();
     }

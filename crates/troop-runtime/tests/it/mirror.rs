@@ -280,7 +280,8 @@ async fn no_client_claims_a_failed_task_and_one_can_retry_it() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     stage.submit("bob", claim(1)).await;
-    let (task, reason) = (numbered(1), "no".to_owned());
+    let task = numbered(1);
+    let reason = "no".to_owned();
     stage
         .submit(
             "bob",

@@ -38,7 +38,8 @@ async fn unmerged_work_is_never_deleted_and_can_be_rescued() {
     assert_eq!(kept, [("ann", true), ("bob", false), ("cyd", true)]);
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
     let states: Vec<_> = found.iter().map(|it| (it.state.clone(), it.task)).collect();
-    let (dirty, unmerged) = (LeftoverState::Dirty, LeftoverState::Unmerged);
+    let dirty = LeftoverState::Dirty;
+    let unmerged = LeftoverState::Unmerged;
     let tasks = [Some(TaskNumber(1)), Some(TaskNumber(2)), None];
     assert_eq!(states, [(dirty.clone(), tasks[0]), (unmerged, tasks[1]), (dirty, tasks[2])]);
     for leftover in &found {
@@ -173,7 +174,8 @@ async fn leftovers_are_found_even_without_a_branch_to_compare_with() {
 #[tokio::test]
 async fn rescuing_one_team_keeps_what_was_rescued_for_another() {
     let scene = Scene::new().await;
-    let (red, blue) = (scene.folder.path().join("red"), scene.folder.path().join("blue"));
+    let red = scene.folder.path().join("red");
+    let blue = scene.folder.path().join("blue");
     for folder in [&red, &blue] {
         let mut options = scene.options(&scene.project());
         options.folder = folder.clone();
@@ -340,7 +342,8 @@ async fn branches_of_teams_that_were_erased_are_found_in_their_project() {
     scene.begin(&isolation, "bob", 2).await;
     write(&ann, "half.txt", "half");
     isolation.save(&member("ann")).await.unwrap();
-    let (project, team) = (scene.project(), scene.team());
+    let project = scene.project();
+    let team = scene.team();
     let known = orphans(&project, std::slice::from_ref(&team), &environment()).await.unwrap();
     assert!(known.is_empty(), "what a team left is found there: {known:?}");
     fs::remove_dir_all(&team).unwrap();

@@ -12,7 +12,8 @@ struct Nested {
 
 impl Nested {
     async fn new() -> Self {
-        let (scene, inner) = (Scene::new().await, Scene::new().await);
+        let scene = Scene::new().await;
+        let inner = Scene::new().await;
         let from = inner.project().to_string_lossy().into_owned();
         scene.git(&[&ALLOW[..], &["submodule", "add", "-q", &from, "sub"]].concat()).await;
         scene.git(&["commit", "-m", "with a submodule"]).await;

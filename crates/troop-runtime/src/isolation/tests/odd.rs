@@ -123,7 +123,8 @@ async fn other_branches_and_stashes_of_members_are_reported_at_the_end() {
     git(&bob, &["stash", "--quiet"]).await;
     merge(&isolation, &two).await;
     let LandingReport { kept, elsewhere, .. } = isolation.land().await.unwrap();
-    let (branch, name) = ("feature".to_owned(), "stash@{0}".to_owned());
+    let branch = "feature".to_owned();
+    let name = "stash@{0}".to_owned();
     let expected = [
         StrayWork::Branch { member: member("ann"), branch },
         StrayWork::Stash { member: member("bob"), name },
@@ -164,7 +165,8 @@ async fn a_team_continues_in_a_project_that_was_moved() {
     assert_eq!(kept, []);
     assert!(moved.join("one.txt").exists() && moved.join("two.txt").exists());
     // A repository that still exists is another one, whatever its branches are called.
-    let (other, isolation) = (Scene::new().await, scene.opened_at(&moved).await);
+    let other = Scene::new().await;
+    let isolation = scene.opened_at(&moved).await;
     other.git(&["branch", "troop/demo"]).await;
     drop(isolation);
     let isolation = scene.opened_at(&other.project()).await;

@@ -25,7 +25,9 @@ fn a_task_keeps_its_file_when_another_takes_its_id() {
         numbers: std::collections::BTreeMap::new(),
         lead: None,
     };
-    let (first, second, third) = (TaskNumber(1), TaskNumber(2), TaskNumber(3));
+    let first = TaskNumber(1);
+    let second = TaskNumber(2);
+    let third = TaskNumber(3);
     ids.learn(&FileId::new("a").unwrap(), second);
     ids.learn(&FileId::new("a").unwrap(), third);
     ids.learn(&FileId::new("a").unwrap(), second);

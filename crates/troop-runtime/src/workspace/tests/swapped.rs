@@ -58,7 +58,8 @@ impl Swapper {
 
 /// Works until it met the symlink, and got in as often as `is_enough` demands.
 fn until_met(is_enough: impl Fn(u32) -> bool, mut gets_in: impl FnMut(u32) -> bool) {
-    let (mut n_in, mut n_out) = (0_u32, 0_u32);
+    let mut n_in = 0_u32;
+    let mut n_out = 0_u32;
     for nth in 0.. {
         if gets_in(nth) {
             n_in += 1;
@@ -78,7 +79,8 @@ fn a_folder_swapped_for_a_symlink_leads_nobody_outside() {
         stage.write("d/a", "x").unwrap();
         let folder = folders(&stage).swap_remove(nth);
         let (bait, inside) = bait(&stage, &folder);
-        let (from, aside) = (folder.clone(), stage.temp.path().join("aside"));
+        let from = folder.clone();
+        let aside = stage.temp.path().join("aside");
         // Nobody makes a folder meanwhile, so that each step works.
         let swapper = Swapper::start(move || {
             fs::rename(&from, &aside).unwrap();

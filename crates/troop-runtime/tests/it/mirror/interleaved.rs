@@ -89,7 +89,8 @@ impl Play {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
         let notices = mirror.notices();
-        let (theirs, refused) = (Theirs::default(), BTreeMap::new());
+        let theirs = Theirs::default();
+        let refused = BTreeMap::new();
         Self { stage, mirror, notices, theirs, refused, n_deeds: 0, claimed: Vec::new() }
     }
 
@@ -143,7 +144,8 @@ impl Play {
             None
         };
         if let Some(owner) = owner {
-            let (task, reason) = (numbered(number), "no time".to_owned());
+            let task = numbered(number);
+            let reason = "no time".to_owned();
             let release = Command::Task(TaskCommand::Release { task, reason });
             self.ours(owner.as_str(), release).await;
         }
@@ -163,7 +165,8 @@ impl Play {
             }
             Deed::WeLetGo(number) => self.we_let_go(number).await,
             Deed::WeCancel(number) => {
-                let (task, reason) = (numbered(number), "not needed".to_owned());
+                let task = numbered(number);
+                let reason = "not needed".to_owned();
                 self.ours("ann", Command::Task(TaskCommand::Cancel { task, reason })).await;
             }
             Deed::WeRetry(number) => {
@@ -316,7 +319,8 @@ impl Play {
             assert!(n_with(&is_it) == 1 || is_refused(*number), "{number} was ended");
         }
         for (number, mark) in &self.theirs.notes {
-            let (task, key) = (TaskNumber(*number), mark.clone());
+            let task = TaskNumber(*number);
+            let key = mark.clone();
             let look = move |state: &State| {
                 state.tasks().get(task).is_some_and(|it| it.metadata.0.contains_key(&key))
             };

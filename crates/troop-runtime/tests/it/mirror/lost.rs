@@ -240,7 +240,8 @@ async fn a_copy_of_a_task_is_a_new_task_and_the_file_of_a_deleted_one_goes() {
         stage.submit("ann", create("write")).await;
         stage.submit("ann", create("read")).await;
         let mut mirror = passed(&stage).await;
-        let (own, copy) = (format!("tasks/crew/{own}"), format!("tasks/crew/{copy}"));
+        let own = format!("tasks/crew/{own}");
+        let copy = format!("tasks/crew/{copy}");
         fs::copy(stage.path(&own), stage.path(&copy)).unwrap();
         stage.change(&copy, &json!({"id": "9", "subject": "write more"}));
         mirror.pass().await.unwrap();
@@ -262,7 +263,8 @@ async fn a_copy_of_a_task_is_a_new_task_and_the_file_of_a_deleted_one_goes() {
 #[tokio::test]
 async fn a_task_of_another_board_is_a_new_task_here() {
     for (layout, file) in [(Layout::Seeds, "task-1.json"), (Layout::Claude, "1.json")] {
-        let (stage, other) = (Stage::new(layout).await, Stage::new(layout).await);
+        let stage = Stage::new(layout).await;
+        let other = Stage::new(layout).await;
         other.submit("ann", create("theirs")).await;
         passed(&other).await;
         let mut mirror = passed(&stage).await;

@@ -66,7 +66,8 @@ async fn no_free_data_and_no_origin_of_a_task_leads_out_of_its_folder() {
             };
             let create = Command::Task(TaskCommand::Create(task));
             let mut request = CommandRequest::new(Actor::agent(&name("ann")), create);
-            let (kind, key) = (Some("file".into()), Some(id.into()));
+            let kind = Some("file".into());
+            let key = Some(id.into());
             request.origin = Origin { peer_kind: kind, local_key: key, ..Origin::default() };
             stage.board.submit(request).await.unwrap();
         }

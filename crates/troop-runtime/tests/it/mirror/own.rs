@@ -15,17 +15,20 @@ fn task_file(layout: Layout, number: u32) -> String {
 }
 
 fn release(number: u32) -> Command {
-    let (task, reason) = (numbered(number), "no time".to_owned());
+    let task = numbered(number);
+    let reason = "no time".to_owned();
     Command::Task(TaskCommand::Release { task, reason })
 }
 
 fn cancel(number: u32) -> Command {
-    let (task, reason) = (numbered(number), "not needed".to_owned());
+    let task = numbered(number);
+    let reason = "not needed".to_owned();
     Command::Task(TaskCommand::Cancel { task, reason })
 }
 
 fn fail(number: u32) -> Command {
-    let (task, reason) = (numbered(number), "no".to_owned());
+    let task = numbered(number);
+    let reason = "no".to_owned();
     Command::Task(TaskCommand::Fail { task, reason, attempt: None, for_good: false })
 }
 
@@ -34,7 +37,8 @@ fn review(number: u32) -> Command {
 }
 
 fn reject(number: u32) -> Command {
-    let (task, reason) = (numbered(number), "not good".to_owned());
+    let task = numbered(number);
+    let reason = "not good".to_owned();
     Command::Task(TaskCommand::Reject { task, reason, mode: RejectMode::Cancel })
 }
 
@@ -144,7 +148,8 @@ async fn two_mirrors_do_not_take_each_others_writes_for_changes() {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
         stage.submit("pat", claim(1)).await;
-        let (mut one, mut other) = (stage.mirror().await, stage.mirror().await);
+        let mut one = stage.mirror().await;
+        let mut other = stage.mirror().await;
         let mut notices = one.notices();
         one.pass().await.unwrap();
         stage.submit("pat", release(1)).await;

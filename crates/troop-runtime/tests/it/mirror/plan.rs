@@ -171,7 +171,8 @@ async fn a_task_assignment_tells_the_client_about_its_task() {
         ..troop_model::NewTask::default()
     };
     stage.submit("ann", Command::Task(TaskCommand::Create(task))).await;
-    let (task, to) = (Some(numbered(1)), name("pat"));
+    let task = Some(numbered(1));
+    let to = name("pat");
     stage.submit("ann", Command::Task(TaskCommand::Assign { task, to })).await;
     stage.submit("ann", say("pat", "hello")).await;
     stage.mirror().await.pass().await.unwrap();

@@ -26,7 +26,8 @@ impl Running {
     /// It does not poll, so that only the system's notices tell it of changes.
     fn start(mut mirror: Mirror) -> Self {
         mirror.poll_every(Duration::from_secs(3_600));
-        let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+        let stop = CancellationToken::new();
+        let tracker = TaskTracker::new();
         let token = stop.clone();
         tracker.spawn(async move { mirror.run(token).await.unwrap() });
         tracker.close();

@@ -59,7 +59,8 @@ async fn a_new_mirror_opens_only_changed_files() {
         // A lost file is written again; where the client deletes files, the task is deleted; a deleted task's file goes.
         fs::remove_file(stage.path(&task_file(layout, 9))).unwrap();
         let delete = |number| Command::Task(TaskCommand::Delete { task: numbered(number) });
-        let (task, reason) = (numbered(10), "no".to_owned());
+        let task = numbered(10);
+        let reason = "no".to_owned();
         stage.submit("ann", Command::Task(TaskCommand::Cancel { task, reason })).await;
         stage.submit("ann", delete(10)).await;
         look_anew(&stage).await;
