@@ -102,7 +102,7 @@ impl Workspace {
         }
     }
 
-    /// What is in a file.
+    /// Reads a file.
     pub fn read(
         &self,
         folder: &WorkspaceFolder,

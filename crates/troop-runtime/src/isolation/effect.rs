@@ -267,7 +267,7 @@ pub(super) struct EffectRunner<'a> {
     pub(super) git: &'a Git,
     /// Git at the top of the project.
     pub(super) project: &'a Git,
-    /// What all folders of the repository share.
+    /// The folder that all worktrees of the repository share.
     pub(super) shared: &'a Path,
     /// Where things are moved that are in the way.
     pub(super) aside: &'a AsidePlace,

@@ -128,8 +128,7 @@ impl<'a> MemberFolder<'a> {
         Ok(())
     }
 
-    /// Puts the folder on a new branch for a task, from where the team is. Uncommitted changes are committed to the branch
-    /// that the folder was on. If it is on the task's branch already, nothing changes.
+    /// Puts the folder on a new branch for a task, unless it is on that branch already.
     pub(super) async fn begin(&self, work: &TaskAttempt) -> GitResult<TaskFolder> {
         let aside = self.make().await?;
         self.start(work, aside).await
@@ -159,8 +158,7 @@ impl<'a> MemberFolder<'a> {
         Ok(BeginFacts { before, is_before_merged, unfinished, branch, team })
     }
 
-    /// Puts the folder back on the branch of work that was handed in and has to be improved. Uncommitted changes are committed
-    /// to the branch that the folder was on.
+    /// Puts the folder back on the newest branch of some work.
     pub(super) async fn go_back(&self, work: &TaskAttempt) -> GitResult<TaskFolder> {
         let mut aside = self.make().await?;
         self.make_whole().await?;

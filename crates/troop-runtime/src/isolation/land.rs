@@ -71,8 +71,7 @@ pub(super) struct TeamLanding<'a> {
 }
 
 impl TeamLanding<'_> {
-    /// Brings the team's work into the project, if the project is still on its branch and git has no objection. Then removes
-    /// the folders and branches whose work is merged.
+    /// Brings the team's work into the project, and removes what is no longer needed.
     pub(super) async fn land(&self) -> GitResult<LandingReport> {
         let git = &self.site.git;
         let mut facts = LandFacts::new(self.team.name(), self.record.base.as_deref());

@@ -40,7 +40,7 @@ pub struct Merge {
     pub is_new: bool,
 }
 
-/// What is to become of work.
+/// What happens to work that ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
     /// It waits for approval.
@@ -93,9 +93,7 @@ pub(super) struct WorkMerge<'a> {
 }
 
 impl WorkMerge<'_> {
-    /// Commits everything in the member's folder. To be handed in, the commit is checked; to be done, it is merged with what the
-    /// team has, the result is checked in the folder, and the team's branch moves. Work that is in it already is merged
-    /// already.
+    /// Commits everything in the member's folder, and hands it in or merges it.
     pub(super) async fn finish(&self, aim: Aim) -> GitResult<WorkReport> {
         let folder = self.folder();
         let mut facts = FinishFacts::new(aim, self.team.name(), self.handed_in_name());

@@ -130,7 +130,7 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// Where the things of one member are moved that are in the way and that git cannot keep. Nobody deletes them there.
+/// The place for things of one member that are in the way and that git cannot keep. Nobody deletes them there.
 #[derive(Clone, Debug)]
 pub(super) struct AsidePlace {
     folder: PathBuf,

@@ -216,7 +216,7 @@ pub(super) struct TaskFile {
     pub(super) subject: Option<String>,
     pub(super) description: Option<String>,
     pub(super) status: FileStatus,
-    /// Who holds it; `Some(None)` for nobody.
+    /// Its holder; `Some(None)` for nobody.
     pub(super) owner: Option<Option<String>>,
     /// The member that it is reserved for; `Some(None)` for nobody.
     pub(super) assignee: Option<Option<String>>,

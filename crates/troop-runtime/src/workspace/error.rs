@@ -26,7 +26,7 @@ pub enum WorkspaceError {
     #[error("`{path}` is {what}, which the workspace does not touch")]
     NotAFile {
         path: String,
-        /// What it is.
+        /// Its kind, as `a folder`.
         what: &'static str,
     },
     /// The file is too large.

@@ -22,7 +22,7 @@ pub struct WorkspaceFiles {
     workspace: Workspace,
 }
 
-/// Who asks for files, and for which.
+/// A request for files: the asker, and the files.
 #[derive(Clone, Debug)]
 pub struct FileRequest {
     pub asker: Asker,

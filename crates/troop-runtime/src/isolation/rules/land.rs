@@ -136,7 +136,7 @@ fn in_the_way(says: &str) -> Option<WaitReason> {
 }
 
 /// What is known so far about the end of a team. Each step adds to it, and the next step follows from it alone.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::isolation) struct LandFacts {
     pub(in crate::isolation) team_branch: String,
     /// The branch that the project was on when the team began.
@@ -187,8 +187,9 @@ pub(in crate::isolation) struct ForwardFailure {
 }
 
 /// How far the tidying is that follows a landing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::isolation) enum TidyState {
+    #[default]
     Begins,
     /// It is noted which work members put where it is merged nowhere.
     StrayNoted,
@@ -238,16 +239,8 @@ pub(in crate::isolation) enum LandStep {
 
 impl LandFacts {
     pub(in crate::isolation) fn new(team_branch: &str, base: Option<&str>) -> Self {
-        Self {
-            team_branch: team_branch.to_owned(),
-            base: base.map(str::to_owned),
-            team: None,
-            is_released: false,
-            project: None,
-            is_held: None,
-            forward: None,
-            tidy: TidyState::Begins,
-        }
+        let base = base.map(str::to_owned);
+        Self { team_branch: team_branch.to_owned(), base, ..Self::default() }
     }
 
     fn waits(&self, reason: WaitReason) -> Landing {
