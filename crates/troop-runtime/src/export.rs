@@ -84,7 +84,8 @@ impl ExportError {
 /// are not part of it.
 pub async fn export<E: From<BoardError>>(
     store: &dyn Store,
-    (id, team): (TeamId, String),
+    id: TeamId,
+    name: &str,
     mut write: impl FnMut(&str) -> Result<(), E>,
 ) -> Result<ExportHeader, E> {
     let mut digest = Sha256::new();
@@ -103,7 +104,7 @@ pub async fn export<E: From<BoardError>>(
     let header = ExportHeader {
         troop_export: FORMAT,
         written_by: env!("CARGO_PKG_VERSION").to_owned(),
-        team,
+        team: name.to_owned(),
         id,
         events: events.0,
         sha256: hex(digest),

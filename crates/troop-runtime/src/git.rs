@@ -1,4 +1,4 @@
-//! The one place that runs git: quietly, without the repository's hooks, without questions, in a language that can be read.
+//! The one place that runs git: quietly, without the repository's hooks, without questions, with output in English.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -18,14 +18,14 @@ use crate::{
     isolation::FolderFault,
 };
 
-/// How long git may take. What takes longer waits for something that will not come.
+/// How long git may take. A command that takes longer waits for something that will not come.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// How long another git command in the same place is waited for, and how often.
+/// How long, and how often, we wait for another git command in the same place.
 const BETWEEN: Duration = Duration::from_millis(100);
 const N_TRIES: u32 = 20;
 
-/// What every call is told. Settings of a repository or a person must not run anything, ask anything, hide anything or tidy up
+/// The settings of every call. Those of a repository or a person must not run anything, ask anything, hide anything or tidy up
 /// meanwhile.
 const SETTINGS: [&str; 12] = [
     "core.hooksPath=/dev/null",
@@ -37,19 +37,19 @@ const SETTINGS: [&str; 12] = [
     "submodule.recurse=false",
     "merge.conflictStyle=merge",
     "advice.detachedHead=false",
-    // What git does not show would count as not there, and be removed with the folder.
+    // Files that git does not show would count as missing, and be removed with the folder.
     "status.showUntrackedFiles=normal",
-    // What a person changed and did not commit is not put aside and back on the way.
+    // A person's uncommitted changes are not stashed and applied again on the way.
     "merge.autoStash=false",
     "log.showSignature=false",
 ];
-/// Who commits where the person has not told git a name.
+/// The committer if the person has not configured a name.
 const IDENTITY: [&str; 2] = ["user.name=troop", "user.email=troop@localhost"];
 
-/// What git says besides where the machine is to blame: it does not always give the reason when it cannot write.
+/// Further messages of git for faults of the machine: it does not always give the reason when it cannot write.
 const NOT_WRITTEN: [&str; 2] = ["unable to write", "write error"];
 
-/// Why git did not do what it was asked to.
+/// Why a git command failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum GitError {
@@ -60,49 +60,45 @@ pub enum GitError {
         #[source]
         source: io::Error,
     },
-    /// It did not end.
+    /// It did not end in time.
     #[error("`git {what}` in `{}` was still not done after {}s", folder.display(), PATIENCE.as_secs())]
     Hangs {
-        /// What it was to do.
+        /// Its arguments.
         what: String,
         folder: PathBuf,
     },
-    /// It says no.
+    /// It failed.
     #[error("`git {what}` in `{}`: {says}", folder.display())]
     Failed {
-        /// What it was to do.
+        /// Its arguments.
         what: String,
         folder: PathBuf,
-        /// What it says.
+        /// Its message.
         says: String,
     },
-    /// It says something else than it should.
+    /// It printed something unexpected.
     #[error("`git {what}` in `{}` gave an answer that cannot be understood", folder.display())]
     Nonsense {
-        /// What it was to do.
+        /// Its arguments.
         what: String,
         folder: PathBuf,
     },
     /// The folder of a member is not what was made for it.
     #[error("`{}` {how}", folder.display())]
-    Torn {
-        folder: PathBuf,
-        /// In which way.
-        how: FolderFault,
-    },
-    /// Somebody has a branch where those of teams are to be: git keeps branches like files.
+    Torn { folder: PathBuf, how: FolderFault },
+    /// A branch has the name of the folder in which git keeps the branches of teams.
     #[error("the branch `{branch}` is in the way: branches of teams go below `{branch}/`")]
     InTheWay { branch: String },
-    /// What is in some files cannot be committed, because a program that changes them on the way does not work.
+    /// Some files cannot be committed, because a filter that they require does not work.
     #[error("the filter `{filter}`, which `{file}` here requires, does not work: {says}")]
     Filter {
         filter: String,
         /// A file that needs it.
         file: String,
-        /// What git says.
+        /// Git's message.
         says: String,
     },
-    /// A file beside it cannot be used.
+    /// A file cannot be used.
     #[error("`{}` cannot be used", path.display())]
     File {
         path: PathBuf,
@@ -114,24 +110,24 @@ pub enum GitError {
 pub(crate) type GitResult<T> = Result<T, GitError>;
 
 impl GitError {
-    /// For what goes wrong with a file.
+    /// Turns an I/O error about a file into this type.
     pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         |source| Self::File { path, source }
     }
 
-    /// Whether git is not there at all.
+    /// Whether git is not installed.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::NotStarted { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether another git command is, or was, at work in the same place.
+    /// Whether another git command has, or left, a lock in the same place.
     pub(crate) fn is_locked(&self) -> bool {
         matches!(self, Self::Failed { says, .. } if says.contains(".lock': File exists"))
     }
 
-    /// Whether it may go by itself: a disk is full, a place cannot be written to, too much runs. What is wrong with a folder
-    /// or a repository as such stays so.
+    /// Whether it may pass by itself: a full disk, a folder that cannot be written to, too many processes. Faults of a folder or
+    /// a repository do not pass.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
             Self::NotStarted { .. }
@@ -145,7 +141,7 @@ impl GitError {
         }
     }
 
-    /// Whether the machine is to blame, not what was to be done: a disk takes no more, or nothing more can be started.
+    /// Whether the machine is to blame, and not the command: the disk is full, or nothing more can be started.
     pub(crate) fn is_of_machine(&self) -> bool {
         match self {
             Self::NotStarted { .. } => !self.is_missing(),
@@ -161,7 +157,7 @@ impl GitError {
         }
     }
 
-    /// All of it on one line, for those who are told.
+    /// The error with its cause, on one line.
     #[must_use]
     pub fn chain(&self) -> String {
         with_causes(self)
@@ -196,14 +192,14 @@ impl Git {
         Self { folder: folder.to_owned(), ..self.clone() }
     }
 
-    /// The same with another index, so that that of the folder stays as it is.
+    /// The same with another index, so that the folder's own stays as it is.
     pub(crate) fn with_index(&self, index: &Path) -> Self {
         let mut other = self.clone();
         other.environment.push(("GIT_INDEX_FILE".into(), index.into()));
         other
     }
 
-    /// The same in a repository of which only this is looked at, wherever its files are.
+    /// The same for a bare view of a repository: only its git directory counts, wherever its files are.
     pub(crate) fn with_own(&self, own: &Path) -> Self {
         let mut other = self.at(own);
         let names = ["GIT_DIR", "GIT_WORK_TREE"];
@@ -216,14 +212,14 @@ impl Git {
         &self.folder
     }
 
-    /// Commits under a name of our own, if the person has told git none.
+    /// Checks whether the person has configured a name; without one, troop commits under its own.
     pub(crate) async fn find_identity(&mut self) -> GitResult<()> {
         let asked = self.ask(&["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"]);
         self.has_identity = asked.await?.is_some();
         Ok(())
     }
 
-    /// The variables by which whoever commits in our folders has a name, if the person has told git none.
+    /// The variables that give everybody who commits in our folders a name, if the person has configured none.
     pub(crate) fn identity(&self) -> Vec<(&'static str, &'static str)> {
         let name = "troop";
         let email = "troop@localhost";
@@ -236,12 +232,13 @@ impl Git {
         all.into_iter().filter(|_| !self.has_identity).collect()
     }
 
-    /// What it prints, if it can do it. Another git command in the same place is waited for, for a while.
+    /// Runs git and returns its output. Waits a while for another git command in the same place.
     pub(crate) async fn run(&self, arguments: &[&str]) -> GitResult<String> {
         self.run_until(arguments, |output| output.status.success()).await
     }
 
-    /// The same for what exchanges files: on a full disk git may say that all is well, and in passing which it could not write.
+    /// The same for commands that exchange files: on a full disk git may succeed, and only mention which files it could not
+    /// write.
     pub(crate) async fn exchange(&self, arguments: &[&str]) -> GitResult<()> {
         let is_error = |line: &[u8]| line.starts_with(b"error: ");
         let is_whole = |output: &Output| {
@@ -270,13 +267,13 @@ impl Git {
         }
     }
 
-    /// What it prints; none if the answer is no, which is an exit code other than 0.
+    /// Its output; none if it failed.
     pub(crate) async fn ask(&self, arguments: &[&str]) -> GitResult<Option<String>> {
         let output = self.output(arguments).await?;
         Ok(output.status.success().then(|| text(&output.stdout)))
     }
 
-    /// Whether the answer is yes (0) or no (1); everything else is an error.
+    /// Whether the exit code is 0 (yes) or 1 (no); everything else is an error.
     pub(crate) async fn is(&self, arguments: &[&str]) -> GitResult<bool> {
         let output = self.output(arguments).await?;
         match output.status.code() {
@@ -286,7 +283,7 @@ impl Git {
         }
     }
 
-    /// All that it prints, with how it ended.
+    /// Its whole output, with its exit status.
     pub(crate) async fn output(&self, arguments: &[&str]) -> GitResult<Output> {
         let mut git = command("git");
         for setting in SETTINGS.iter().chain(IDENTITY.iter().filter(|_| !self.has_identity)) {
@@ -333,7 +330,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches('\n').to_owned()
 }
 
-/// The parts of what was printed with `-z`.
+/// The parts of output with `-z`.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split('\0').filter(|part| !part.is_empty())
 }

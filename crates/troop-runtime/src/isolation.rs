@@ -1,10 +1,17 @@
-//! Isolation: in a git repository each teammate works in a folder and on a branch of its own, and what it finished is merged.
+//! Isolation: in a git repository each teammate works in a folder and on a branch of its own, and finished work is merged.
 //!
-//! A team has a branch. A teammate that begins a task gets a new branch from there in its own folder (a worktree of the
-//! repository); when the task is done, all that is in the folder is committed and merged into the team's branch. Nothing is
-//! ever dropped: what is not merged stays on its branch, and a folder that holds something else is not removed.
+//! A team has a branch. A teammate that begins a task gets a new branch from there in its own folder, which is a worktree of the
+//! repository. When the task is done, everything in the folder is committed and merged into the team's branch. Nothing is ever
+//! dropped: work that is not merged stays on its branch, and a folder that holds anything else is not removed.
+//!
+//! `rules` decides, and touches nothing: from `facts` to typed changes, which `effect` runs. Around them are the subjects:
+//! `site` (where everything is), `team_branch`, `folder` (of one member), `merge` (of finished work), `land` (the end of a team),
+//! `leftovers` (of teams that ended badly). [`Worktrees`] is the way in, and keeps two changes from happening at once.
 
+mod effect;
 mod elsewhere;
+mod facts;
+mod folder;
 mod ignored;
 mod land;
 mod late;
@@ -12,18 +19,17 @@ mod leftovers;
 mod listed;
 mod merge;
 mod names;
-mod own_branch;
 mod put_back;
 mod record;
 mod refusal;
 mod repository;
-mod roots;
 mod rules;
+mod site;
 mod submodules;
+mod team_branch;
 mod tie;
-mod unended;
+mod unfinished;
 mod watch;
-mod worktree;
 
 use std::{
     collections::BTreeMap,
@@ -37,6 +43,7 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
 use troop_model::{MemberName, TaskNumber, TeamName, lock};
 
 pub use elsewhere::{StrayWork, elsewhere};
+pub use folder::TaskFolder;
 pub use ignored::IgnoredFiles;
 pub use land::{KeptFolder, Landing, LandingReport};
 pub use late::LateCompletion;
@@ -45,33 +52,38 @@ pub use merge::{Aim, Merge, MergeOutcome, WorkReport};
 pub use refusal::{Conflict, MergeRefusal};
 pub use tie::FolderFault;
 pub use watch::{Clash, WatchReport, Watcher};
-pub use worktree::TaskFolder;
 
+use folder::MemberFolder;
+use land::TeamLanding;
+use late::LateWork;
+use merge::WorkMerge;
 use record::BranchRecord;
-use repository::Repository;
-use rules::BranchPosition;
+use site::WorktreeSite;
+use team_branch::TeamBranch;
 
-use crate::git::{Git, GitError};
+use crate::{
+    Checks,
+    git::{Git, GitError},
+};
 
 /// What isolation needs to begin.
 #[derive(Clone, Debug)]
 pub struct IsolationOptions {
     /// Where the team works.
     pub project: PathBuf,
-    /// Where the team's own files are kept; the folders of teammates are in `worktrees` below it.
+    /// The team's folder; those of teammates are in `worktrees` below it.
     pub folder: PathBuf,
-    /// Where things of members are moved that are in the way, and that git cannot keep.
+    /// Where things of members are moved that are in the way and that git cannot keep.
     pub aside: PathBuf,
-    /// The team.
     pub team: TeamName,
-    /// What git finds in its environment.
+    /// The environment of git.
     pub environment: Vec<(OsString, OsString)>,
 }
 
-/// Whether teammates have folders of their own, and what people should know about it.
+/// Whether teammates have their own folders, and what people should know about it.
 #[derive(Debug)]
 pub struct IsolationStart {
-    /// How; none if they work in the project's folder.
+    /// None if they work in the project's folder.
     pub isolation: Option<Worktrees>,
     /// What people should know, a line each.
     pub notices: Vec<String>,
@@ -85,34 +97,28 @@ pub struct Worktrees {
 
 #[derive(Debug)]
 struct Inner {
-    git: Git,
-    repository: Repository,
+    site: WorktreeSite,
+    team: TeamBranch,
     record: BranchRecord,
-    worktrees: PathBuf,
-    aside: PathBuf,
-    /// Where the team's branch is.
-    known: Mutex<BranchPosition>,
     /// One merge at a time, in the order in which they were asked for.
     turn: Semaphore,
-    /// One change at a time to the folder of a member. Who merges waits for its turn first.
+    /// One change at a time to the folder of a member. A merge waits for its turn first.
     folders: Mutex<BTreeMap<MemberName, Arc<AsyncMutex<()>>>>,
 }
 
-/// Whose work on what.
+/// One attempt of a member at a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskAttempt {
     pub member: MemberName,
-    /// On which task.
     pub task: TaskNumber,
-    /// In which attempt.
     pub attempt: u32,
-    /// What the task is about.
+    /// The subject of the task.
     pub subject: String,
 }
 
 impl Worktrees {
-    /// Opens the folders and branches of a team, or says why it has none. A team that runs for the first time begins where
-    /// the project is; one that goes on finds what it left.
+    /// Opens the folders and branches of a team, or tells why it has none. A team that runs for the first time begins where
+    /// the project is; one that continues finds what it left.
     pub async fn open(options: IsolationOptions) -> Result<IsolationStart, GitError> {
         let IsolationOptions { project, folder, aside, team, environment } = options;
         let mut git = Git::new(&project, &environment);
@@ -132,38 +138,139 @@ impl Worktrees {
         let mut notices = repository.notices(&git).await?;
         let (record, moved) = BranchRecord::find(&git, &repository, &folder, &team).await?;
         notices.extend(moved);
-        let name = format!("refs/heads/{}", record.branch);
-        let known =
-            Mutex::new(BranchPosition::at(git.run(&["rev-parse", "--verify", &name]).await?));
         let worktrees = folder.join("worktrees");
+        let team = TeamBranch::hold(&git, &record.branch, &worktrees).await?;
+        let site = WorktreeSite { git, repository, worktrees, aside };
         let turn = Semaphore::new(1);
         let folders = Mutex::default();
-        let inner =
-            Arc::new(Inner { git, repository, record, worktrees, aside, known, turn, folders });
-        let isolation = Self { inner };
-        isolation.hold_branch().await?;
-        Ok(IsolationStart { isolation: Some(isolation), notices })
+        let inner = Arc::new(Inner { site, team, record, turn, folders });
+        Ok(IsolationStart { isolation: Some(Self { inner }), notices })
     }
 
     /// The branch into which finished work is merged.
     #[must_use]
     pub fn branch(&self) -> &str {
-        &self.inner.record.branch
+        self.inner.team.name()
     }
 
-    /// What teammates find in their environment, so that they can commit.
+    /// The environment variables that teammates need to commit.
     #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, &'static str)> {
-        self.inner.git.identity()
+        self.inner.site.git.identity()
     }
 
-    /// Waits until nobody else changes the folder of a member.
+    /// The folder in which a member works, made if it is not there. Nothing may run for the member meanwhile.
+    pub async fn place(&self, member: &MemberName) -> Result<PathBuf, GitError> {
+        let folder = self.folder(member);
+        folder.make().await?;
+        folder.unlock().await?;
+        Ok(folder.place())
+    }
+
+    /// Whether a folder was made for a member, whatever became of it.
+    #[must_use]
+    pub fn has_place(&self, member: &MemberName) -> bool {
+        self.folder(member).is_made()
+    }
+
+    /// The folder in which a member works, if it has its own.
+    #[must_use]
+    pub fn place_of(&self, member: &MemberName) -> Option<PathBuf> {
+        let folder = self.folder(member);
+        folder.is_made().then(|| folder.place())
+    }
+
+    /// Puts a member's folder on a new branch for a task, from where the team is. Uncommitted changes are committed to the
+    /// branch that the folder was on. If it is on the task's branch already, nothing changes.
+    pub async fn begin(&self, work: &TaskAttempt) -> Result<TaskFolder, GitError> {
+        let _folder = self.hold(&work.member).await;
+        self.folder(&work.member).begin(work).await
+    }
+
+    /// Puts a member's folder back on the branch of work that was handed in and has to be improved. Uncommitted changes are
+    /// committed to the branch that the folder was on.
+    pub async fn go_back(&self, work: &TaskAttempt) -> Result<TaskFolder, GitError> {
+        let _folder = self.hold(&work.member).await;
+        self.folder(&work.member).go_back(work).await
+    }
+
+    /// Commits what is uncommitted in a member's folder to the branch that it is on. Returns the branch, if there was anything.
+    pub async fn save(&self, member: &MemberName) -> Result<Option<String>, GitError> {
+        let _folder = self.hold(member).await;
+        self.folder(member).save().await
+    }
+
+    /// Commits everything in a member's folder. To be handed in, the commit is checked; to be done, it is merged with what the
+    /// team has, the result is checked in the folder, and the team's branch moves. Work that is in it already is merged
+    /// already.
+    pub async fn finish(
+        &self,
+        work: &TaskAttempt,
+        aim: Aim,
+        checks: &Checks,
+    ) -> Result<WorkReport, GitError> {
+        let _turn = self.inner.turn.acquire().await;
+        let _folder = self.hold(&work.member).await;
+        self.merge(work, checks).finish(aim).await
+    }
+
+    /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
+    pub async fn approve(
+        &self,
+        work: &TaskAttempt,
+        checks: &Checks,
+    ) -> Result<WorkReport, GitError> {
+        let _turn = self.inner.turn.acquire().await;
+        self.merge(work, checks).approve().await
+    }
+
+    /// Merges what was made for a task that is done already: what was handed in, if that was approved, else everything that its
+    /// last attempt left. None if that left nothing. If it conflicts, or a check fails, everything stays as it is.
+    pub async fn finish_late(
+        &self,
+        work: &TaskAttempt,
+        done: LateCompletion,
+        checks: &Checks,
+    ) -> Result<Option<WorkReport>, GitError> {
+        let merge = self.merge(work, checks);
+        match merge.late_work(done).await? {
+            LateWork::HandedIn => self.approve(work, checks).await.map(Some),
+            LateWork::Folder => self.finish(work, Aim::Merge, checks).await.map(Some),
+            LateWork::Commit(own) => {
+                let _turn = self.inner.turn.acquire().await;
+                merge.merge_apart(&own).await.map(Some)
+            }
+            LateWork::Nothing => Ok(None),
+        }
+    }
+
+    /// Forgets what was handed in for a task. A commit that no branch holds is kept all the same.
+    pub async fn forget_handed_in(&self, task: TaskNumber) -> Result<(), GitError> {
+        self.inner.team.forget_handed_in(task).await
+    }
+
+    /// Brings the team's work into the project, if the project is still on its branch and git has no objection. Then removes
+    /// the folders and branches whose work is merged. Nothing may run for members any more.
+    pub async fn land(&self) -> Result<LandingReport, GitError> {
+        let Inner { site, team, record, .. } = &*self.inner;
+        TeamLanding { site, team, record }.land().await
+    }
+
+    /// Waits until nothing else changes the folder of a member.
     async fn hold(&self, member: &MemberName) -> OwnedMutexGuard<()> {
         let folder = {
             let mut folders = lock(&self.inner.folders);
             Arc::clone(folders.entry(member.clone()).or_default())
         };
         folder.lock_owned().await
+    }
+
+    fn folder<'a>(&'a self, member: &'a MemberName) -> MemberFolder<'a> {
+        MemberFolder::new(&self.inner.site, &self.inner.team, member)
+    }
+
+    fn merge<'a>(&'a self, work: &'a TaskAttempt, checks: &'a Checks) -> WorkMerge<'a> {
+        WorkMerge { site: &self.inner.site, team: &self.inner.team, work, checks }
     }
 }
 

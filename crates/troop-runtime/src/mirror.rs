@@ -5,7 +5,7 @@
 //! others wrote is overwritten unread.
 //!
 //! `rules` decides, and touches nothing. `memory` is what is known between two looks, `worklist` what to look at next. A visit
-//! (`tasks`, `mail`, `roster`) reads one item under its lock, asks the rules, and does what they say.
+//! (`tasks`, `mail`, `roster`) reads one item under its lock and takes the steps that the rules give.
 
 mod ages;
 mod awaited;
@@ -53,7 +53,8 @@ use self::{
     lock::FileLock,
     mail::InboxVisit,
     memory::MirrorMemory,
-    roster::{ConfigVisit, Leavers},
+    roster::ConfigVisit,
+    rules::Leavers,
     tasks::TaskVisit,
     worklist::Worklist,
 };
@@ -64,14 +65,14 @@ use crate::{
 
 pub use layout::{Layout, UnknownLayout};
 
-/// How often the mirror looks at its files although the system told of no change.
+/// How often the mirror polls its files even if the system reports no change.
 const POLL: Duration = Duration::from_secs(2);
 /// How old half a file must be before we assume that nobody is still writing it.
 const HALF: Duration = Duration::from_secs(2);
 /// How long a pass waits for files that are half written or locked.
 const PASS: Duration = Duration::from_millis(100);
 /// How long the mirror waits for a lock that somebody else has. Programs release one soon after they wrote; a file that stays
-/// locked longer is looked at again later, and holds up nothing else.
+/// locked longer is visited again later, and delays nothing else.
 const LOCKED: Duration = Duration::from_millis(4);
 /// How often it tries the lock meanwhile.
 const TRIED: Duration = Duration::from_micros(500);
@@ -83,7 +84,6 @@ const ROUNDS: usize = 4;
 pub struct MirrorOptions {
     /// The team; opened to follow what others write, if the mirror runs.
     pub board: Board,
-    /// What time it is.
     pub clock: Clock,
     /// The folder that holds `teams/` and `tasks/`.
     pub folder: PathBuf,
@@ -112,9 +112,8 @@ pub enum MirrorError {
         folder.display()
     )]
     OtherTeam {
-        /// Which folder.
         folder: PathBuf,
-        /// What both are called.
+        /// The name of both.
         team: TeamName,
     },
     /// The folder has the team's files already, in another layout.
@@ -123,16 +122,14 @@ pub enum MirrorError {
         folder.display()
     )]
     OtherLayout {
-        /// Which folder.
         folder: PathBuf,
-        /// Whose files.
         team: TeamName,
         /// The layout that they have.
         layout: Layout,
     },
 }
 
-/// What a mirror tells its user.
+/// A notice of the mirror to its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MirrorNotice {
     /// The mirror took what somebody wrote.
@@ -159,17 +156,17 @@ enum Item {
     Leaving,
 }
 
-/// What came of a visit to an item.
+/// The result of a visit to an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Settlement {
     Done,
-    /// Somebody is at it; look again soon.
+    /// Somebody is writing it; visit it again soon.
     Later,
-    /// The lead has not answered yet; look again when it has.
+    /// The lead has not answered yet; visit it again when it has.
     Waits,
 }
 
-/// How often files were used.
+/// How many files were used.
 #[derive(Clone, Copy, Debug, Default)]
 struct FileCounts {
     written: u64,
@@ -190,11 +187,11 @@ pub struct Mirror {
     patience: Duration,
     /// Since when files were seen half written or locked.
     ages: Ages,
-    /// How often the mirror looks at its files unasked.
+    /// How often the mirror polls its files.
     poll: Duration,
     notices: Option<mpsc::UnboundedSender<MirrorNotice>>,
     counts: FileCounts,
-    /// Whether a file could not be used, so that everything is looked at again.
+    /// Whether a file could not be used, so that everything is visited again.
     has_failed: bool,
 }
 
@@ -208,7 +205,7 @@ impl Mirror {
             Ok::<_, Refusal>((name, Ids::new(layout, state), members))
         };
         let (team, ids, members) = board.look(look).await?.map_err(BoardError::from)?;
-        // The file system's notices have whole paths.
+        // The file system's notices have absolute paths.
         let folder = std::path::absolute(&folder).map_err(unusable(&folder))?;
         let places = MirrorPlaces::new(layout, &folder, team);
         folders::check(&places, &members)?;
@@ -231,12 +228,12 @@ impl Mirror {
         Ok(mirror)
     }
 
-    /// Looks at the files that often instead of every two seconds: the safety net for systems that tell of no changes.
+    /// Polls the files this often instead of every two seconds: the safety net for systems that report no changes.
     pub fn poll_every(&mut self, pause: Duration) {
         self.poll = pause;
     }
 
-    /// What the mirror takes and refuses from now on.
+    /// Reports what the mirror takes and refuses from now on.
     pub fn notices(&mut self) -> mpsc::UnboundedReceiver<MirrorNotice> {
         let (sender, notices) = mpsc::unbounded_channel();
         self.notices = Some(sender);
@@ -300,7 +297,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Keeps files and board in step until it is told to stop, or the team is gone.
+    /// Keeps files and board in step until `stop`, or until the team is gone.
     pub async fn run(mut self, stop: CancellationToken) -> Result<(), MirrorError> {
         let mut watch = FolderWatch::new(&self.places);
         let version = self.board.look(State::version).await?;
@@ -343,7 +340,7 @@ impl Mirror {
             if self.gate.holds(&item) {
                 continue;
             }
-            // A lock that was taken before is tried once: other files must not wait for it.
+            // A lock that somebody had before is tried once: other files must not wait for it.
             self.patience = if self.work.was_locked(&item) { Duration::ZERO } else { LOCKED };
             let settled = match &item {
                 Item::Config => ConfigVisit::new(self).settle(Leavers::Stay).await,
@@ -364,7 +361,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Goes on after a file that cannot be used: the others must not wait for it.
+    /// Continues after a file that cannot be used: the others must not wait for it.
     fn bear<T>(&mut self, result: Result<T, MirrorError>) -> Result<Option<T>, MirrorError> {
         match result {
             Ok(done) => Ok(Some(done)),
@@ -386,7 +383,7 @@ impl Mirror {
         Ok(self.board.look(Names::new).await?)
     }
 
-    /// Takes the lock of a file; none if somebody else keeps it.
+    /// Takes the lock of a file; none if somebody else has it.
     async fn lock(&mut self, path: &Path) -> Result<Option<FileLock>, MirrorError> {
         let deadline = Instant::now() + self.patience;
         loop {
@@ -399,7 +396,7 @@ impl Mirror {
         }
     }
 
-    /// Tells whether a file is as it was for so long that nobody is still writing it; from the first time, it counts how long.
+    /// Whether a file has been unchanged for so long that nobody is still writing it. Counting begins with the first call.
     fn outlasts(&mut self, path: &Path, stamp: Stamp) -> bool {
         self.ages.age(path, stamp, self.clock.now(), Instant::now()) > HALF
     }
@@ -410,7 +407,7 @@ impl Mirror {
     }
 }
 
-/// Waits until then; for ever, if there is no such moment.
+/// Waits until a moment; for ever, if there is none.
 async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,

@@ -1,7 +1,7 @@
-//! A team's workspace: files that its members share, in folders that nobody gets out of.
+//! A team's workspace: files that its members share, in folders that no path leads out of.
 //!
-//! Every step into a folder is taken from the folder before it, by its handle and without following links, so whatever is
-//! swapped on the way, nothing outside is reached. What a path may look like is only about names.
+//! Every step into a folder is taken from the folder before it, by its handle and without following symlinks. So nothing outside
+//! is reached, whatever somebody swaps on the way. The rules for paths are only about names.
 
 mod error;
 mod files;
@@ -37,7 +37,7 @@ mod tests;
 pub const MAX_FILE: u64 = 10 * error::MB;
 /// How many files a folder of the workspace has at most.
 pub const MAX_FILES: usize = 100;
-/// How many entries are looked at before somebody gives up.
+/// How many entries we read before we give up.
 const MAX_ENTRIES: usize = 100_000;
 
 /// Folders are for the owner and its group.
@@ -45,9 +45,9 @@ const FOLDER_MODE: u32 = 0o750;
 const FILE_MODE: u32 = 0o640;
 /// The workspace in a team's folder.
 const ROOT: &str = "workspace";
-/// Held by who changes something, so that nobody counts what somebody else is about to add.
+/// The lock of writers, so that nobody counts files that another is about to add.
 const LOCK: &str = ".lock";
-/// Where files are until they are whole. What is left there by who was killed is in no folder that anybody sees.
+/// Where files are until they are whole. Leftovers of a killed writer are in no folder that anybody sees.
 const WRITING: &str = ".writing";
 
 /// The files of a team on this machine. Everything here waits for the disk.
@@ -56,16 +56,16 @@ pub struct Workspace {
     team: PathBuf,
 }
 
-/// What is known about a file.
+/// The size and time of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStat {
-    /// How many bytes it has.
+    /// In bytes.
     pub size: u64,
     /// When it changed last.
     pub modified: SystemTime,
 }
 
-/// What to do about a folder that is not there.
+/// What to do about a missing folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MissingFolder {
     Make,
@@ -73,7 +73,7 @@ enum MissingFolder {
 }
 
 impl Workspace {
-    /// The workspace in a team's folder. Nothing is made before something is written.
+    /// The workspace in a team's folder. Nothing is made until something is written.
     #[must_use]
     pub fn new(team: &Path) -> Self {
         Self { team: team.to_owned() }
@@ -87,13 +87,13 @@ impl Workspace {
         path
     }
 
-    /// Makes a folder, and says where it is.
+    /// Makes a folder, and returns its path.
     pub fn prepare(&self, folder: &WorkspaceFolder) -> Result<PathBuf, WorkspaceError> {
         self.enter(folder, MissingFolder::Make).map_err(|error| self.unusable(folder, error))?;
         Ok(self.path_of(folder))
     }
 
-    /// The files of a folder. One that nobody has written to has none.
+    /// The files of a folder; none before something was written to it.
     pub fn list(&self, folder: &WorkspaceFolder) -> Result<Listing, WorkspaceError> {
         match self.enter(folder, MissingFolder::Refuse) {
             Ok(dir) => walk::list(&dir, &self.path_of(folder)),
@@ -102,7 +102,7 @@ impl Workspace {
         }
     }
 
-    /// What is in a file.
+    /// Reads a file.
     pub fn read(
         &self,
         folder: &WorkspaceFolder,
@@ -111,13 +111,13 @@ impl Workspace {
         let (dir, name) = self.find(folder, path)?;
         let unreadable = |source| failed(path, "read", source);
         let mut options = OpenOptions::new();
-        // A pipe without a writer must not keep anybody waiting.
+        // Opening a pipe without a writer must not block.
         options.read(true).follow(FollowSymlinks::No).custom_flags(flag(OFlags::NONBLOCK));
         let file = dir.open_with(name, &options).map_err(unreadable)?;
         let found = file.metadata().map_err(unreadable)?;
         check_is_file(path, &found)?;
         if found.nlink() > 1 {
-            // It may be a file from elsewhere that somebody gave a second name here, for others to read.
+            // It may be a hard link to a file outside, which somebody put here for others to read.
             let what = "a file with a second name elsewhere (a hard link)";
             return Err(WorkspaceError::NotAFile { path: path.to_string(), what });
         }
@@ -137,7 +137,7 @@ impl Workspace {
         stat(&dir, name, path)?.ok_or_else(|| not_found(path))
     }
 
-    /// Writes a file: all of it at once, over what was there. `quota` is how many bytes all files of the team may have.
+    /// Writes a file in one step, over what was there. `quota` is how many bytes all files of the team may have.
     pub fn write(
         &self,
         folder: &WorkspaceFolder,
@@ -152,7 +152,7 @@ impl Workspace {
             .enter(folder, MissingFolder::Make)
             .map_err(|error| self.unusable(folder, error))?;
         let unwritten = |source| failed(path, "written", source);
-        // Whether it fits is known before anything is made for it.
+        // Limits are checked before anything is made.
         let old = match descend(&dir, path, MissingFolder::Refuse) {
             Ok((parent, name)) => stat(&parent, name, path)?,
             Err(error) if is_missing(&error) => None,
@@ -165,7 +165,7 @@ impl Workspace {
         stat(&parent, name, path)?.ok_or_else(|| not_found(path))
     }
 
-    /// Deletes a file, and the folders that it leaves empty. Says how many bytes it had.
+    /// Deletes a file, and the folders that it leaves empty. Returns how many bytes it had.
     pub fn delete(&self, folder: &WorkspaceFolder, path: &FilePath) -> Result<u64, WorkspaceError> {
         let missing = |error: io::Error| self.missing(folder, path, error);
         let root = self.root(MissingFolder::Refuse).map_err(missing)?;
@@ -178,7 +178,7 @@ impl Workspace {
         if old.is_dir() {
             check_is_file(path, &old)?;
         }
-        // A link goes, not what it leads to.
+        // A symlink is deleted, not its target.
         parent.remove_file(name).map_err(undeleted)?;
         sync(&parent).map_err(undeleted)?;
         remove_empty(&dir, path);
@@ -200,7 +200,7 @@ impl Workspace {
                 return Err(WorkspaceError::TooMany { path, n_files });
             }
         }
-        // What does not grow is taken, also where there is too much already.
+        // A file that does not grow is accepted, even above the limits.
         let grows = change.old.is_none_or(|old| size > old.size);
         let Some(quota) = change.quota.filter(|_| grows) else { return Ok(()) };
         let used = walk::size(root, &self.team.join(ROOT), &[LOCK, WRITING])?;
@@ -211,7 +211,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// The folder that a file is in, and its name there.
+    /// The folder of a file, and the file's name there.
     fn find<'a>(
         &self,
         folder: &WorkspaceFolder,
@@ -256,7 +256,7 @@ impl Workspace {
     }
 }
 
-/// What is about to change.
+/// A change that is about to be made.
 #[derive(Clone, Copy)]
 struct FileReplacement<'a> {
     old: Option<&'a FileStat>,
@@ -264,7 +264,7 @@ struct FileReplacement<'a> {
     quota: Option<u64>,
 }
 
-/// Takes one step into a folder. A link is none.
+/// Takes one step into a folder. A symlink is none.
 fn step(dir: &Dir, name: &str, missing: MissingFolder) -> io::Result<Dir> {
     match dir.open_dir_nofollow(name) {
         Err(error) if is_missing(&error) && missing == MissingFolder::Make => {
@@ -290,7 +290,7 @@ fn descend<'a>(
     Ok((parent, name))
 }
 
-/// What is known about a file in a folder; none if there is none.
+/// The size and time of a file in a folder; none if there is none.
 fn stat(dir: &Dir, name: &str, path: &FilePath) -> Result<Option<FileStat>, WorkspaceError> {
     let found = match dir.symlink_metadata(name) {
         Ok(found) => found,
@@ -319,18 +319,18 @@ fn check_size(path: &FilePath, size: u64) -> Result<(), WorkspaceError> {
     Ok(())
 }
 
-/// Puts a whole file in the place of what was there. A file that has the old one's other name stays as it is.
+/// Puts a whole file in the place of what was there. Other hard links to the old file keep it.
 fn replace(root: &Dir, dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     let writing = step(root, WRITING, MissingFolder::Make)?;
-    // Who holds the lock is alone: what lies here was left behind.
+    // The holder of the lock is the only writer: whatever is here was left behind.
     for left in writing.entries()?.flatten() {
-        // What cannot be removed is in nobody's way.
+        // A leftover that cannot be removed is in nobody's way.
         drop(writing.remove_file(left.file_name()));
     }
     let draft = Uuid::now_v7().simple().to_string();
     let written = fill(&writing, &draft, bytes).and_then(|()| writing.rename(&draft, dir, name));
     if written.is_err() {
-        // If it cannot be removed either, whoever writes next does.
+        // If it cannot be removed now, the next writer does it.
         drop(writing.remove_file(&draft));
     }
     written?;
@@ -345,12 +345,12 @@ fn fill(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes what happened to the names of a folder durable.
+/// Makes changes to the names in a folder durable.
 fn sync(dir: &Dir) -> io::Result<()> {
     dir.open(".")?.sync_all()
 }
 
-/// Waits until nobody else changes the workspace. Over when the file is dropped.
+/// Waits for the writers' lock. It is held until the file is dropped.
 fn lock(root: &Dir) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).mode(FILE_MODE).follow(FollowSymlinks::No);
@@ -364,7 +364,7 @@ fn remove_empty(dir: &Dir, path: &FilePath) {
     while let Some(name) = folders.pop() {
         let into = |dir: Dir, name: &&str| step(&dir, name, MissingFolder::Refuse);
         let parent = dir.try_clone().and_then(|dir| folders.iter().try_fold(dir, into));
-        // One that is not empty stays, and so do those that it is in.
+        // A folder that is not empty stays, and so do those that it is in.
         if parent.and_then(|parent| parent.remove_dir(name)).is_err() {
             return;
         }
@@ -383,13 +383,13 @@ fn failed(path: &FilePath, act: &'static str, source: io::Error) -> WorkspaceErr
     WorkspaceError::Io { path: path.to_string(), act, source }
 }
 
-/// Whether something on the way is a file or a link.
+/// Whether something on the way is a file or a symlink.
 fn is_no_folder(error: &io::Error) -> bool {
     let is_loop = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
     error.kind() == io::ErrorKind::NotADirectory || is_loop
 }
 
-/// What is wrong with a folder on the way.
+/// The error for a folder on the way.
 fn through(path: &FilePath, error: io::Error) -> WorkspaceError {
     if is_missing(&error) {
         not_found(path)

@@ -1,4 +1,4 @@
-//! What members put where nobody merges it: on branches of their own, and into `git stash`. It stays there, and people are told.
+//! Work that members put where nobody merges it: on other branches, and into `git stash`. It stays there, and troop tells people.
 
 use std::{
     collections::HashSet,
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use troop_model::MemberName;
 
 use super::{
-    Worktrees,
+    land::TeamLanding,
     leftovers::{folders, into},
     names,
     record::BranchRecord,
@@ -18,21 +18,21 @@ use super::{
 };
 use crate::git::{Git, GitError, GitResult};
 
-/// Something that a member put where it is merged nowhere.
+/// Work of a member that is merged nowhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StrayWork {
-    /// Commits on a branch that is none of troop's.
+    /// Commits on a branch that does not belong to troop.
     Branch { member: MemberName, branch: String },
     /// Something in the stash.
     Stash {
         member: MemberName,
-        /// What it is called there.
+        /// Its name, as `stash@{0}`.
         name: String,
     },
 }
 
-/// What members of the team of a folder put elsewhere and is still there, and in which project.
+/// What members of the team of a folder put elsewhere and is still there, and the project.
 pub async fn elsewhere(
     folder: &Path,
     environment: &[(OsString, OsString)],
@@ -47,18 +47,18 @@ pub async fn elsewhere(
     Ok((record.top, found))
 }
 
-impl Worktrees {
-    /// What members put elsewhere. Their branches are kept in mind: once their folders are gone, nothing else tells whose they are.
-    pub(super) async fn elsewhere(&self) -> GitResult<Vec<StrayWork>> {
-        let record = &self.inner.record;
-        let worktrees = &self.inner.worktrees;
-        let found = find(&self.inner.git, record, worktrees).await?;
+impl TeamLanding<'_> {
+    /// Finds what members put elsewhere, and notes their branches: once their folders are gone, nothing else tells whose those
+    /// are.
+    pub(super) async fn note_stray_work(&self) -> GitResult<Vec<StrayWork>> {
+        let worktrees = &self.site.worktrees;
+        let found = find(&self.site.git, self.record, worktrees).await?;
         let is_branch = |it: &&StrayWork| matches!(it, StrayWork::Branch { .. });
         let elsewhere: Vec<_> = found.iter().filter(is_branch).cloned().collect();
         if let Some(folder) = worktrees.parent()
-            && elsewhere != record.elsewhere
+            && elsewhere != self.record.elsewhere
         {
-            BranchRecord { elsewhere, ..record.clone() }.write(folder)?;
+            BranchRecord { elsewhere, ..self.record.clone() }.write(folder)?;
         }
         Ok(found)
     }
@@ -75,7 +75,7 @@ async fn find(git: &Git, record: &BranchRecord, worktrees: &Path) -> GitResult<V
         let moves = ["reflog", "show", "--format=%H %gs", "HEAD"];
         let moves = git.at(&folder).ask(&moves).await?.unwrap_or_default();
         let moves = moves.lines().filter_map(|line| line.split_once(' '));
-        // Who only looked at a branch has put nothing there.
+        // A member that only looked at a branch has put nothing there.
         let made: HashSet<_> =
             moves.filter(|(_, how)| !how.starts_with("checkout:")).map(|it| it.0).collect();
         for (_, branch) in branches.iter().filter(|(commit, _)| made.contains(commit.as_str())) {
@@ -89,8 +89,8 @@ async fn find(git: &Git, record: &BranchRecord, worktrees: &Path) -> GitResult<V
     Ok(found)
 }
 
-/// Branches that are none of troop's and hold something that neither the team's nor the project has, with the commits that
-/// they are on.
+/// Branches that do not belong to troop and hold something that neither the team's branch nor the project has, with their
+/// commits.
 async fn foreign_branches(git: &Git, record: &BranchRecord) -> GitResult<Vec<(String, String)>> {
     let team = into(git, record).await?;
     let format = "--format=%(objectname) %(refname:lstrip=2)";
@@ -101,7 +101,7 @@ async fn foreign_branches(git: &Git, record: &BranchRecord) -> GitResult<Vec<(St
     Ok(foreign.map(|(commit, branch)| (commit.to_owned(), branch.to_owned())).collect())
 }
 
-/// What was put into the stash on branches of members.
+/// What members put into the stash on their branches.
 async fn stashed(git: &Git, record: &BranchRecord) -> GitResult<Vec<StrayWork>> {
     let own = format!("{}/", names::work_branches(&record.branch));
     let list = ["reflog", "show", "--format=%gd %gs", "refs/stash"];

@@ -1,7 +1,7 @@
-//! What git ignores in a folder that goes: small things are kept with the team, and of large ones it is said that they are gone.
+//! Files that git ignores in a folder that goes: small ones are kept with the team, and large ones are reported as gone.
 //!
-//! Nobody can tell a result from what a build leaves behind. What is small may be a result and costs little; what is large is
-//! nearly always made by a build, would fill the disk with every run, and can be made again.
+//! Nobody can tell a result from what a build leaves behind. A small file may be a result and costs little; large ones nearly
+//! always come from a build, would fill the disk with every run, and can be made again.
 
 use std::{
     fs, io,
@@ -10,30 +10,28 @@ use std::{
 
 use troop_model::MemberName;
 
-use super::{refusal::MAX_NAMED, submodules, tie::free_path, worktree::is_dirty};
+use super::{facts::is_dirty, refusal::MAX_NAMED, submodules, tie::free_path};
 use crate::git::{Git, GitError, GitResult, parts};
 
-/// How many bytes of what git ignores in one folder are kept.
+/// How many bytes of ignored files are kept of one folder.
 const MAX_KEPT: u64 = 10_000_000;
 
 /// How many files are kept of folders that are too large to be kept whole.
 const MAX_FILES: usize = 1_000;
 
-/// What git ignored in a folder that is gone.
+/// The ignored files of a folder that is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoredFiles {
-    /// Whose folder it was.
     pub member: MemberName,
-    /// Where the files and folders are that were kept.
+    /// Where the kept files and folders are.
     pub place: PathBuf,
-    /// Which those are.
     pub kept: Vec<String>,
     /// The files and folders that were too large, but for what was kept of them.
     pub gone: Vec<String>,
 }
 
-/// Removes the folder of a member, unless git sees anything in it that is not committed. What git ignores there is kept as far
-/// as it is small; none if there is nothing of that kind.
+/// Removes the folder of a member, unless git sees anything uncommitted in it. Small ignored files are kept. Returns the ignored
+/// files; none if there are none.
 pub(super) async fn remove(
     project: &Git,
     member: &MemberName,
@@ -46,13 +44,13 @@ pub(super) async fn remove(
         Err(error) => Err(error),
     };
     if let (Err(_), Some(ignored)) = (&removed, &ignored) {
-        // The folder stays, with all that is in it.
+        // The folder stays, with everything in it.
         drop(move_all(&ignored.kept, &ignored.place, folder));
     }
     removed.map(|()| ignored)
 }
 
-/// Takes a folder away, if git sees nothing in it that is not committed.
+/// Removes a folder, if git sees nothing uncommitted in it.
 async fn take_away(project: &Git, folder: &Path) -> GitResult<()> {
     let git = project.at(folder);
     let path = folder.to_string_lossy();
@@ -66,7 +64,7 @@ async fn take_away(project: &Git, folder: &Path) -> GitResult<()> {
     project.run(&remove).await.map(drop)
 }
 
-/// What of that which git ignores in a folder is kept, and what goes.
+/// Sorts the ignored files of a folder into those that are kept and those that go.
 async fn sort(git: &Git, member: &MemberName, folder: &Path) -> GitResult<Option<IgnoredFiles>> {
     let mut names = ignored_in(git).await?;
     for path in submodules::paths(git, folder).await? {
@@ -81,7 +79,7 @@ async fn sort(git: &Git, member: &MemberName, folder: &Path) -> GitResult<Option
     let mut room = MAX_KEPT;
     let sized = names.into_iter().map(|name| (size(&folder.join(&name)), name));
     let (mut kept, mut gone) = fit(sized.collect(), &mut room);
-    // What is small in a large folder may be a result, too. Only after all else: builds leave many small files.
+    // A small file in a large folder may be a result, too. It comes after everything else: builds leave many small files.
     let (large, files): (Vec<_>, Vec<_>) = gone.into_iter().partition(|it| it.ends_with('/'));
     gone = files;
     for large in large {
@@ -101,7 +99,7 @@ async fn ignored_in(git: &Git) -> GitResult<Vec<String>> {
     Ok(parts(&git.run(&list).await?).map(str::to_owned).collect())
 }
 
-/// What there is room for, and what not. The smallest first: a result must not go because something else is large.
+/// What fits into the room, and what does not. The smallest first: a result must not go because something else is large.
 fn fit(mut sized: Vec<(u64, String)>, room: &mut u64) -> (Vec<String>, Vec<String>) {
     sized.sort_unstable();
     let mut kept = Vec::new();
@@ -130,7 +128,7 @@ fn files_below(folder: &Path, name: &str) -> Vec<(u64, String)> {
     files
 }
 
-/// Moves files and folders from one folder to another, those that are there.
+/// Moves files and folders from one folder to another, as far as they exist.
 fn move_all(names: &[String], from: &Path, to: &Path) -> GitResult<()> {
     for name in names {
         let from = from.join(name);
@@ -149,7 +147,7 @@ fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// How many bytes a file or folder holds. What is too large is not counted to the end.
+/// How many bytes a file or folder holds. Counting stops when it is too large.
 fn size(path: &Path) -> u64 {
     let mut total = 0_u64;
     let mut open = vec![path.to_owned()];

@@ -1,21 +1,24 @@
-//! The end: what the team made comes into the project, and folders that are not needed any more go.
+//! The end of a team: its work comes into the project, and folders that are no longer needed go. `rules` decides what comes next;
+//! here it is done.
 
 use std::path::{Path, PathBuf};
 
 use troop_model::MemberName;
 
 use super::{
-    Worktrees,
     elsewhere::StrayWork,
+    facts::{branches_in_use, head, is_ancestor, is_dirty, is_in_another},
     ignored::{self, IgnoredFiles},
     leftovers::folders,
-    names,
     put_back::{is_clear, put_back},
-    rules::{self, BringCase, FailedForward, WaitReason},
-    submodules, tie,
-    worktree::{head, is_dirty},
+    record::BranchRecord,
+    rules::{self, ForwardFacts, ForwardFailure, LandFacts, LandStep, ProjectFacts, TidyState},
+    site::WorktreeSite,
+    submodules,
+    team_branch::TeamBranch,
+    tie,
 };
-use crate::git::{Git, GitError, GitResult, parts};
+use crate::git::{Git, GitError, GitResult};
 
 /// What became of a team's work at its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,126 +26,116 @@ pub enum Landing {
     /// There was nothing to bring.
     Nothing,
     /// It is in the project.
-    Merged {
-        /// On which branch.
-        branch: String,
-        /// How many commits.
-        n_commits: usize,
-    },
+    Merged { branch: String, n_commits: usize },
     /// It waits on the team's branch.
     Waits {
-        /// Which that is.
+        /// The team's branch.
         branch: String,
         /// Why it was not brought into the project.
         why: String,
-        /// What a person has to do before that, if it is anything.
+        /// What a person has to do first, if anything.
         first: Option<String>,
-        /// What to type.
+        /// The command that brings it there.
         hint: String,
     },
 }
 
-/// A folder that stays because it holds something that is nowhere else.
+/// A folder that stays because only it holds something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptFolder {
     pub member: MemberName,
     pub folder: PathBuf,
     /// Its branch, if it is on one.
     pub branch: Option<String>,
-    /// Whether there is something in it that is not committed.
+    /// Whether something in it is uncommitted.
     pub is_dirty: bool,
 }
 
 /// How a team ends.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LandingReport {
-    /// What became of its work.
     pub landed: Landing,
     /// The folders that stay.
     pub kept: Vec<KeptFolder>,
-    /// What git ignored in the folders that went.
+    /// Files that git ignored in the folders that went.
     pub ignored: Vec<IgnoredFiles>,
-    /// What members put where it is merged nowhere.
+    /// Work that members put where it is merged nowhere.
     pub elsewhere: Vec<StrayWork>,
 }
 
-impl Worktrees {
-    /// Brings what the team made into the project, if that is where it was and git sees nothing against it. Then removes the
-    /// folders and branches whose work is merged. Nothing may run for members any more.
-    pub async fn land(&self) -> Result<LandingReport, GitError> {
-        let team = self.team_commit().await?;
-        self.release_branch().await?;
-        let landed = self.bring(team).await?;
-        // It is only told of; the work is in the project by now.
-        let elsewhere = self.elsewhere().await.unwrap_or_default();
-        let (kept, ignored) = self.tidy().await?;
-        let is_there = matches!(landed, Landing::Nothing | Landing::Merged { .. });
-        let git = &self.inner.git;
-        if is_there && !in_use(git).await?.iter().any(|it| it == self.branch()) {
-            // All of it is in the project; it begins from there again.
-            let name = format!("refs/heads/{}", self.branch());
-            git.run(&["update-ref", "-d", &name]).await?;
-        }
-        Ok(LandingReport { landed, kept, ignored, elsewhere })
-    }
+/// The end of a team. Nothing may run for members any more.
+pub(super) struct TeamLanding<'a> {
+    pub(super) site: &'a WorktreeSite,
+    pub(super) team: &'a TeamBranch,
+    pub(super) record: &'a BranchRecord,
+}
 
-    async fn bring(&self, team: String) -> GitResult<Landing> {
-        let git = &self.inner.git;
-        let now = head(git).await?;
-        let is_there = git.is(&["merge-base", "--is-ancestor", &team, &now.commit]).await?;
-        let base = self.inner.record.base.as_deref();
-        match rules::bring(&now, self.branch(), base, is_there) {
-            BringCase::Nothing => Ok(Landing::Nothing),
-            BringCase::NothingIfHeld(reason) => {
-                let is_held = is_in_another(git, self.branch(), &team).await?;
-                Ok(if is_held { Landing::Nothing } else { self.waits(reason) })
-            }
-            BringCase::Waits(reason) => Ok(self.waits(reason)),
-            BringCase::ForwardIfAhead { base, behind } => {
-                if !git.is(&["merge-base", "--is-ancestor", &now.commit, &team]).await? {
-                    return Ok(self.waits(behind));
+impl TeamLanding<'_> {
+    /// Brings the team's work into the project, and removes what is no longer needed.
+    pub(super) async fn land(&self) -> GitResult<LandingReport> {
+        let git = &self.site.git;
+        let mut facts = LandFacts::new(self.team.name(), self.record.base.as_deref());
+        let mut elsewhere = Vec::new();
+        let mut kept = Vec::new();
+        let mut ignored = Vec::new();
+        loop {
+            match rules::land_step(&facts) {
+                LandStep::FindTeam => facts.team = Some(self.team.commit().await?),
+                LandStep::Release => {
+                    self.team.release().await?;
+                    facts.is_released = true;
                 }
-                self.fast_forward(&base, &now.commit, &team).await
+                LandStep::LookAtProject { team } => {
+                    let now = head(git).await?;
+                    let is_there = is_ancestor(git, &team, &now.commit).await?;
+                    facts.project = Some(ProjectFacts { now, is_there });
+                }
+                LandStep::AskHeld { team } => {
+                    facts.is_held = Some(is_in_another(git, self.team.name(), &team).await?);
+                }
+                LandStep::LookAhead { now, team } => {
+                    facts.forward = Some(look_ahead(git, &now, &team).await?);
+                }
+                LandStep::Forward { team, n_commits, is_clear } => {
+                    facts.forward = Some(forward(git, &team, n_commits, is_clear).await?);
+                }
+                LandStep::PutBack { now, team, failure } => {
+                    put_back(git, &now, &team).await?;
+                    facts.forward = Some(ForwardFacts::PutBack(failure));
+                }
+                LandStep::NoteStray => {
+                    // People only hear of it; the work is in the project by now.
+                    elsewhere = self.note_stray_work().await.unwrap_or_default();
+                    facts.tidy = TidyState::StrayNoted;
+                }
+                LandStep::Tidy => {
+                    (kept, ignored) = self.tidy().await?;
+                    facts.tidy = TidyState::Tidy;
+                }
+                LandStep::AskInUse => {
+                    let in_use = branches_in_use(git).await?;
+                    let is_in_use = in_use.iter().any(|it| it == self.team.name());
+                    facts.tidy =
+                        if is_in_use { TidyState::BranchInUse } else { TidyState::BranchFree };
+                }
+                LandStep::ForgetBranch(step) => {
+                    step.run(git).await?;
+                    facts.tidy = TidyState::BranchGone;
+                }
+                LandStep::End(landed) => {
+                    return Ok(LandingReport { landed, kept, ignored, elsewhere });
+                }
             }
         }
     }
 
-    fn waits(&self, reason: WaitReason) -> Landing {
-        let WaitReason { why, first } = reason;
-        let branch = self.branch().to_owned();
-        let hint = format!("git merge {branch}");
-        Landing::Waits { branch, why, first, hint }
-    }
-
-    /// Moves the project's branch. If git cannot write all of it, the project is as it was.
-    async fn fast_forward(&self, base: &str, now: &str, team: &str) -> GitResult<Landing> {
-        let git = &self.inner.git;
-        let n_commits = ["rev-list", "--count", &format!("{now}..{team}")];
-        let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
-        let is_clear = is_clear(git, now, team).await?;
-        // What git ignores is somebody's, too.
-        let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", team];
-        let Err(error) = git.run(&merge).await else {
-            return Ok(Landing::Merged { branch: base.to_owned(), n_commits });
-        };
-        let is_full = error.is_of_machine();
-        let GitError::Failed { says, .. } = error else { return Err(error) };
-        match rules::failed_forward(&says, is_clear, is_full) {
-            FailedForward::Untouched(reason) => Ok(self.waits(reason)),
-            FailedForward::PutBack(reason) => {
-                put_back(git, now, team).await?;
-                Ok(self.waits(reason))
-            }
-        }
-    }
-
-    /// Removes the folders and branches that hold nothing of their own.
+    /// Removes the folders and branches that hold nothing which is not merged.
     async fn tidy(&self) -> GitResult<(Vec<KeptFolder>, Vec<IgnoredFiles>)> {
         let mut kept = Vec::new();
         let mut all_ignored = Vec::new();
-        for (member, folder) in folders(&self.inner.worktrees) {
-            let git = self.inner.git.at(&folder);
-            if tie::mend(&self.inner.repository.shared, &folder).is_err() {
+        for (member, folder) in folders(&self.site.worktrees) {
+            let git = self.site.git.at(&folder);
+            if tie::mend(&self.site.repository.shared, &folder).is_err() {
                 kept.push(KeptFolder { member, folder, branch: None, is_dirty: true });
                 continue;
             }
@@ -156,11 +149,15 @@ impl Worktrees {
                 }
             }
         }
-        self.forget_merged().await?;
+        let in_use = branches_in_use(&self.site.git).await?;
+        let merged = self.team.merged().await?;
+        for step in rules::forget_merged(merged.iter().map(String::as_str), &in_use) {
+            step.run(&self.site.git).await?;
+        }
         Ok((kept, all_ignored))
     }
 
-    /// Removes a folder, if all in it is in the team's branch. Git itself looks once more whether anything else is in it.
+    /// Removes a folder, if everything in it is in the team's branch. Git itself checks again whether anything else is in it.
     async fn remove(
         &self,
         git: &Git,
@@ -168,27 +165,12 @@ impl Worktrees {
         folder: &Path,
     ) -> GitResult<FolderRemoval> {
         let own = head(git).await?.commit;
-        let team = self.team_commit().await?;
-        let is_merged = git.is(&["merge-base", "--is-ancestor", &own, &team]).await?;
+        let team = self.team.commit().await?;
+        let is_merged = is_ancestor(git, &own, &team).await?;
         if !is_merged || is_dirty(git).await? || !submodules::dirty(git, folder).await?.is_empty() {
             return Ok(FolderRemoval::Not);
         }
-        ignored::remove(&self.inner.git, member, folder).await.map(FolderRemoval::All)
-    }
-
-    /// Takes the branches away that hold nothing which the team's branch does not, and which no folder is on.
-    async fn forget_merged(&self) -> GitResult<()> {
-        let git = &self.inner.git;
-        let team = format!("refs/heads/{}", self.branch());
-        let all = format!("refs/heads/{}/", names::work_branches(self.branch()));
-        let merged = ["for-each-ref", "--format=%(refname:lstrip=2)", "--merged", &team, &all];
-        let in_use = in_use(git).await?;
-        for branch in git.run(&merged).await?.lines() {
-            if !in_use.iter().any(|it| it == branch) {
-                git.run(&["update-ref", "-d", &format!("refs/heads/{branch}")]).await?;
-            }
-        }
-        Ok(())
+        ignored::remove(&self.site.git, member, folder).await.map(FolderRemoval::All)
     }
 }
 
@@ -198,20 +180,27 @@ enum FolderRemoval {
     Not,
 }
 
-/// The branches that some folder of the repository is on, whoever it belongs to.
-async fn in_use(git: &Git) -> GitResult<Vec<String>> {
-    let said = git.run(&["worktree", "list", "--porcelain", "-z"]).await?;
-    let branches = parts(&said).filter_map(|part| part.strip_prefix("branch refs/heads/"));
-    Ok(branches.map(str::to_owned).collect())
+/// Looks whether the project's branch can move to the team's commit.
+async fn look_ahead(git: &Git, now: &str, team: &str) -> GitResult<ForwardFacts> {
+    if !is_ancestor(git, now, team).await? {
+        return Ok(ForwardFacts::Behind);
+    }
+    let n_commits = ["rev-list", "--count", &format!("{now}..{team}")];
+    let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
+    Ok(ForwardFacts::Ahead { n_commits, is_clear: is_clear(git, now, team).await? })
 }
 
-/// Whether a commit of a team is also in something else than the branches of that team.
-pub(super) async fn is_in_another(git: &Git, team_branch: &str, commit: &str) -> GitResult<bool> {
-    let own = format!("refs/heads/{team_branch}");
-    let work = format!("refs/heads/{}/", names::work_branches(team_branch));
-    let holding = ["for-each-ref", "--format=%(refname)", "--contains", commit];
-    let kinds = ["refs/heads/", "refs/remotes/", "refs/tags/"];
-    let arguments: Vec<_> = holding.into_iter().chain(kinds).collect();
-    let said = git.run(&arguments).await?;
-    Ok(said.lines().any(|name| name != own && !name.starts_with(&work)))
+/// Moves the project's branch and files.
+async fn forward(
+    git: &Git,
+    team: &str,
+    n_commits: usize,
+    is_clear: bool,
+) -> GitResult<ForwardFacts> {
+    // Files that git ignores belong to somebody, too.
+    let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", team];
+    let Err(error) = git.run(&merge).await else { return Ok(ForwardFacts::Moved { n_commits }) };
+    let is_full = error.is_of_machine();
+    let GitError::Failed { says, .. } = error else { return Err(error) };
+    Ok(ForwardFacts::Failed(ForwardFailure { says, is_clear, is_full }))
 }

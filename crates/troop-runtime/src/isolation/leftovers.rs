@@ -1,4 +1,4 @@
-//! What teams left behind that is nowhere else: found, and brought to safety.
+//! Finds what teams left behind that is nowhere else, and brings it to safety.
 
 use std::{
     ffi::OsString,
@@ -9,15 +9,16 @@ use std::{
 use troop_model::{MemberName, TaskNumber, Time};
 
 use super::{
+    effect::{EffectRunner, FolderEffect},
+    facts::{free_name, head, is_ancestor, is_dirty, is_in_another, repositories},
+    folder::commit_all,
     ignored::{self, IgnoredFiles},
-    land::is_in_another,
     names,
     record::BranchRecord,
     repository,
     rules::{self, RescueBranch, RescueCase},
     submodules,
-    tie::{self, FolderFault, set_aside},
-    worktree::{commit_all, free_name, head, is_dirty, repositories, stay_on},
+    tie::{self, AsidePlace, FolderFault},
 };
 use crate::git::{Git, GitError, GitResult};
 
@@ -26,11 +27,10 @@ use crate::git::{Git, GitError, GitResult};
 pub struct Leftover {
     /// The project that it belongs to.
     pub project: PathBuf,
-    /// What all folders of the repository share.
+    /// The folder that all worktrees of the repository share.
     pub shared: PathBuf,
     /// The branch of the team that left it.
     pub team_branch: String,
-    /// Whose it is.
     pub member: Option<MemberName>,
     /// The folder that it is in; none if only the branch is left.
     pub folder: Option<PathBuf>,
@@ -40,11 +40,10 @@ pub struct Leftover {
     pub task: Option<TaskNumber>,
     /// When it was last committed to.
     pub since: Option<Time>,
-    /// What it is.
     pub state: LeftoverState,
 }
 
-/// What was left behind.
+/// The kind of what was left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeftoverState {
     /// A folder with changes that are not committed.
@@ -55,20 +54,20 @@ pub enum LeftoverState {
     Merged,
     /// The team's own branch, with what is not in the project.
     Waiting,
-    /// A branch of a team of which nothing else is known.
+    /// A branch of a team that no longer exists.
     Orphaned,
     /// A folder whose project is not there.
     Away,
-    /// A folder that somebody made a repository of its own.
+    /// A folder that somebody made a separate repository.
     Replaced,
     /// A folder that git does not know any more.
     Lost {
-        /// What git says.
+        /// Git's message.
         says: String,
     },
 }
 
-/// What the team of a folder left behind. None of it is in use if nobody leads the team.
+/// Finds what the team of a folder left behind. None of it is in use if nobody leads the team.
 pub async fn leftovers(
     folder: &Path,
     environment: &[(OsString, OsString)],
@@ -79,7 +78,7 @@ pub async fn leftovers(
     for (member, path) in folders(&folder.join("worktrees")) {
         found.push(look(&git.at(&path), &record, member, path).await);
     }
-    // A repository that is gone, or was made anew, holds nothing of the team.
+    // A repository that is gone, or was made again, holds nothing of the team.
     if !record.top.is_dir() || repository::look(&git, &record.top).await?.is_err() {
         return Ok(found);
     }
@@ -96,8 +95,8 @@ pub async fn leftovers(
     }
 }
 
-/// Branches in the repository of a project that hold work of other teams than those of these folders: of such that were
-/// erased.
+/// Finds branches in the repository of a project that hold work of teams that were erased: of none of the teams of these
+/// folders.
 pub async fn orphans(
     project: &Path,
     teams: &[PathBuf],
@@ -106,7 +105,7 @@ pub async fn orphans(
     let git = Git::new(project, environment);
     let Ok(repository) = repository::look(&git, project).await? else { return Ok(Vec::new()) };
     let records = teams.iter().filter_map(|folder| BranchRecord::read(folder).ok().flatten());
-    // One whose repository is gone may have been here: it goes on with what is its own.
+    // A team whose repository is gone may have been here: it continues with its branches.
     let known: Vec<_> =
         records.filter(|it| it.shared == repository.shared || it.is_gone()).collect();
     let format = "--format=%(refname:lstrip=2) %(committerdate:unix)";
@@ -135,7 +134,7 @@ pub async fn orphans(
     Ok(found)
 }
 
-/// The branches of a team that hold something which is nowhere else.
+/// The branches of a team that alone hold something.
 async fn branches(git: &Git, record: &BranchRecord) -> GitResult<Vec<Leftover>> {
     let all = format!("refs/heads/{}/", names::work_branches(&record.branch));
     let into = into(git, record).await?;
@@ -162,19 +161,19 @@ async fn branches(git: &Git, record: &BranchRecord) -> GitResult<Vec<Leftover>> 
     Ok(found.collect())
 }
 
-/// Where something is that was left behind.
+/// Where something is that a team left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rescue {
     /// The branch that holds it; none if all of it is merged.
     pub branch: Option<String>,
-    /// What git cannot keep: repositories of its own, or a folder that belongs to none.
+    /// Things that git cannot keep: repositories, or a folder that belongs to none.
     pub aside: Vec<PathBuf>,
-    /// What git ignored in the folder.
+    /// Files that git ignored in the folder.
     pub ignored: Option<IgnoredFiles>,
 }
 
-/// Commits what is in a folder and not committed, and removes the folder; its branch stays. What git cannot keep is moved to
-/// a folder where nobody deletes it.
+/// Commits what is uncommitted in a folder, and removes the folder; its branch stays. Things that git cannot keep are moved to
+/// a folder where nobody deletes them.
 pub async fn rescue(
     leftover: &Leftover,
     aside: &Path,
@@ -183,14 +182,7 @@ pub async fn rescue(
     let (Some(folder), Some(member)) = (&leftover.folder, &leftover.member) else {
         return Ok(Rescue { branch: leftover.branch.clone(), ..Rescue::default() });
     };
-    let move_away = |what: &str| {
-        let name = match what {
-            "" | ".git" => what.to_owned(),
-            inside => format!("-{inside}"),
-        };
-        let name = names::aside(&leftover.team_branch, member, &name);
-        set_aside(&folder.join(what), aside, &name)
-    };
+    let aside = AsidePlace::new(aside, &leftover.team_branch, member);
     let tied = tie::check(&leftover.shared, folder);
     let is_strange = matches!(tied, Err(GitError::Torn { how: FolderFault::Unknown, .. }));
     let is_replaced = match rules::rescue_case(&leftover.state, is_strange) {
@@ -198,32 +190,37 @@ pub async fn rescue(
             return Err(GitError::Torn { folder: folder.clone(), how: FolderFault::Away });
         }
         RescueCase::Move => {
-            return Ok(Rescue { aside: vec![move_away("")?], ..Rescue::default() });
+            return Ok(Rescue { aside: vec![aside.take(folder, "")?], ..Rescue::default() });
         }
         RescueCase::Commit { is_replaced } => is_replaced,
     };
-    let mut moved = Vec::new();
-    if is_replaced {
-        moved.push(move_away(".git")?);
-        tie::mend(&leftover.shared, folder)?;
-    }
     let project = Git::new(&leftover.project, environment);
     let mut git = project.at(folder);
+    let runner =
+        EffectRunner { git: &git, project: &project, shared: &leftover.shared, aside: &aside };
+    let mut moved = Vec::new();
+    if is_replaced {
+        let effects = [FolderEffect::SetAside(".git".to_owned()), FolderEffect::MendTie];
+        moved.extend(runner.run_all(&effects).await?);
+    }
     git.find_identity().await?;
+    let runner =
+        EffectRunner { git: &git, project: &project, shared: &leftover.shared, aside: &aside };
     for inside in submodules::repositories_inside(&git, folder).await? {
-        moved.push(move_away(&inside)?);
+        moved.push(aside.take(folder, &inside)?);
     }
     for inside in repositories(&git, folder).await? {
-        moved.push(move_away(&inside)?);
+        moved.push(aside.take(folder, &inside)?);
     }
-    submodules::save(&git, folder, &project).await?;
-    let branch = keep(&git, leftover).await?;
+    runner.run_all(&[FolderEffect::SaveSubmodules]).await?;
+    let branch = keep(&runner, leftover).await?;
     let ignored = ignored::remove(&project, member, folder).await?;
     Ok(Rescue { branch, aside: moved, ignored })
 }
 
-/// Commits all that is in a folder. The branch that it is on then; none if all of it is merged.
-async fn keep(git: &Git, leftover: &Leftover) -> GitResult<Option<String>> {
+/// Commits everything in a folder. Returns the branch that it is on then; none if everything is merged.
+async fn keep(runner: &EffectRunner<'_>, leftover: &Leftover) -> GitResult<Option<String>> {
+    let git = runner.git;
     // Nothing runs there any more.
     let own = git.run(&["rev-parse", "--absolute-git-dir"]).await?;
     drop(fs::remove_file(Path::new(&own).join("index.lock")));
@@ -234,7 +231,7 @@ async fn keep(git: &Git, leftover: &Leftover) -> GitResult<Option<String>> {
         RescueBranch::New => {
             let wanted = names::rescued(&leftover.team_branch, leftover.member.as_ref());
             let branch = free_name(git, wanted).await?;
-            stay_on(git, &branch).await?;
+            runner.run_all(&rules::stay_on(&branch)).await?;
             Some(branch)
         }
     };
@@ -282,11 +279,11 @@ async fn state(
         return Ok(LeftoverState::Dirty);
     }
     let into = into(git, record).await?;
-    let is_merged = git.is(&["merge-base", "--is-ancestor", &head.commit, &into]).await?;
+    let is_merged = is_ancestor(git, &head.commit, &into).await?;
     Ok(if is_merged { LeftoverState::Merged } else { LeftoverState::Unmerged })
 }
 
-/// Where merged work is: in the team's branch, or where the project is, once that is gone.
+/// The commit that holds merged work: the team's branch, or once that is gone, the project.
 pub(super) async fn into(git: &Git, record: &BranchRecord) -> GitResult<String> {
     let branch = format!("refs/heads/{}", record.branch);
     let found = git.ask(&["rev-parse", "--quiet", "--verify", &branch]).await?;
@@ -296,7 +293,7 @@ pub(super) async fn into(git: &Git, record: &BranchRecord) -> GitResult<String> 
     }
 }
 
-/// The folders of members, whoever they are.
+/// The folders of all members.
 pub(super) fn folders(worktrees: &Path) -> Vec<(MemberName, PathBuf)> {
     let Ok(entries) = fs::read_dir(worktrees) else { return Vec::new() };
     let mut folders: Vec<_> = entries
@@ -308,7 +305,7 @@ pub(super) fn folders(worktrees: &Path) -> Vec<(MemberName, PathBuf)> {
     folders
 }
 
-/// Whether a path is no folder, or one that holds nothing.
+/// Whether a path is no folder, or an empty one.
 fn is_empty(path: &Path) -> bool {
     fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none())
 }

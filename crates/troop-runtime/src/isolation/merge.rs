@@ -1,30 +1,33 @@
-//! Merging what a teammate finished into the team's branch: all of it, or nothing.
+//! Merging what a member finished into the team's branch: all of it, or nothing. `rules` decides what comes next; here it is
+//! done.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
-use troop_model::{Evidence, TaskNumber};
+use troop_model::Evidence;
 
 use super::{
-    TaskAttempt, Worktrees,
+    TaskAttempt,
+    effect::{FileExchange, FolderEffect, OldValue, RefMove, RepositoryEffect, WorktreeStart},
+    facts::{Fit, commit_of, fit, new_repositories, status_of, unfinished_in},
+    folder::MemberFolder,
     listed::listed,
     names,
     refusal::{Conflict, MAX_NAMED, MergeRefusal},
-    rules::{self, FolderStatus, ForkLines, ForkPoint, JoinCase, UnmergedFile},
+    rules::{
+        self, CheckedWork, FinishFacts, FinishStep, FinishTrial, FolderLook, FolderTie, ForkPoint,
+        ForkSearch, JoinCase, MergeFacts, MergeStep, MergeTrial, SubmoduleState,
+    },
+    site::WorktreeSite,
     submodules,
-    tie::FolderFault,
-    unended::{is_merging, unended},
-    worktree::{commit_all, free_name, head, new_repositories, stay_on},
+    team_branch::TeamBranch,
 };
-use crate::{
-    Checks,
-    git::{Git, GitError, GitResult, parts},
-};
+use crate::{Checks, git::GitResult};
 
-/// How often a merge is made anew because somebody else moved the team's branch meanwhile.
+/// How often a merge is made again because somebody else moved the team's branch meanwhile.
 const MAX_ROUNDS: usize = 10;
+
+/// The name of the folder in which a result is checked that nobody works on any more.
+const CHECKED: &str = ".checked";
 
 /// Work that is in the team's branch now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,11 +36,11 @@ pub struct Merge {
     pub into: String,
     /// The commit that the team's branch is on with it.
     pub commit: String,
-    /// Whether there was anything that the team's branch did not have yet.
+    /// Whether it holds anything that the team's branch did not have yet.
     pub is_new: bool,
 }
 
-/// What is to become of work.
+/// What happens to work that ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
     /// It waits for approval.
@@ -47,16 +50,15 @@ pub enum Aim {
 }
 
 /// How the end of a piece of work went.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct WorkReport {
-    /// What became of it.
     pub outcome: MergeOutcome,
-    /// What the checks said.
+    /// The results of the checks.
     pub evidence: Vec<Evidence>,
 }
 
 /// What became of a piece of work.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
     /// It is good, and was not to be merged now.
     Ready,
@@ -66,16 +68,8 @@ pub enum MergeOutcome {
     Not(MergeRefusal),
 }
 
-/// What came of bringing a commit and the team's branch together, which is in no branch yet.
-struct MergeTrial {
-    /// The commit that is to be merged.
-    own: String,
-    parted: ForkPoint,
-    merged: Result<String, Conflict>,
-}
-
 impl WorkReport {
-    /// What was checked, and is not to be merged now.
+    /// For work that was checked and not merged.
     pub(crate) fn without_merge(evidence: Vec<Evidence>) -> Self {
         let is_good = evidence.iter().all(Evidence::is_good);
         let outcome =
@@ -90,290 +84,207 @@ impl From<MergeRefusal> for WorkReport {
     }
 }
 
-/// The name of a folder in which a result is checked that nobody works on any more.
-const CHECKED: &str = ".checked";
+/// The end of one piece of work.
+pub(super) struct WorkMerge<'a> {
+    pub(super) site: &'a WorktreeSite,
+    pub(super) team: &'a TeamBranch,
+    pub(super) work: &'a TaskAttempt,
+    pub(super) checks: &'a Checks,
+}
 
-impl Worktrees {
-    /// Commits all that is in a member's folder. Then, to be handed in, that is checked; to be done, it is merged with what
-    /// the team has, the result is checked in the folder, and the team's branch moves. What is there already is merged
-    /// already.
-    pub async fn finish(
+impl WorkMerge<'_> {
+    /// Commits everything in the member's folder, and hands it in or merges it.
+    pub(super) async fn finish(&self, aim: Aim) -> GitResult<WorkReport> {
+        let folder = self.folder();
+        let mut facts = FinishFacts::new(aim, self.team.name(), self.handed_in_name());
+        loop {
+            match rules::finish_step(&facts) {
+                FinishStep::AskWanted => {
+                    facts.is_wanted = Some(self.checks.wanted.is_still().await);
+                }
+                FinishStep::Tie => facts.tie = Some(folder.tie_state()?),
+                FinishStep::Restore => {
+                    folder.go_back(self.work).await?;
+                    facts.tie = Some(FolderTie::Restored);
+                }
+                FinishStep::Look => facts.look = Some(look(&folder).await?),
+                FinishStep::FindTaskBranch => {
+                    facts.task_commit = Some(self.team.newest_commit_of(self.work).await?);
+                }
+                FinishStep::StepOff(effect) => {
+                    folder.run(&[effect]).await?;
+                    self.team.commit().await?;
+                    let status = status_of(&folder.git).await?;
+                    facts.look = facts.look.map(|look| FolderLook { status, ..look });
+                }
+                FinishStep::LookIntoSubmodules => {
+                    facts.submodules = Some(look_into_submodules(&folder).await?);
+                }
+                FinishStep::KeepSubmodules => {
+                    folder.run(&[FolderEffect::KeepSubmodules]).await?;
+                    facts.submodules = Some(SubmoduleState::Kept);
+                }
+                FinishStep::Commit => {
+                    let (own, inside) = folder.commit(self.work).await?;
+                    facts.committed = Some(own);
+                    facts.repositories = inside;
+                }
+                FinishStep::FindFork(own) => facts.fork = self.fork(&own).await?,
+                FinishStep::Root(own) => self.root(&folder, &own, &mut facts).await?,
+                FinishStep::Try { own, fork, has_references, aim } => {
+                    // A merge that is tried for nothing is in no branch.
+                    let base = has_references.then_some(fork.base.as_str());
+                    let found = new_repositories(&folder.git, base, &own);
+                    let (found, trial) = tokio::try_join!(found, self.try_out(aim, &fork, &own))?;
+                    facts.repositories.extend(found);
+                    facts.trial = Some(trial);
+                }
+                FinishStep::Check(own) => facts.checked = Some(self.check(&folder, &own).await),
+                FinishStep::HandIn(step) => {
+                    step.run(&self.site.git).await?;
+                    let checked = facts.checked.take();
+                    facts.checked = checked.map(|it| CheckedWork { is_handed_in: true, ..it });
+                }
+                FinishStep::Merge(trial) => return self.merge(trial, folder.path()).await,
+                FinishStep::End(report) => return Ok(report),
+            }
+        }
+    }
+
+    /// Joins work without a common commit to where its branch began, if that is known.
+    async fn root(
         &self,
-        work: &TaskAttempt,
-        aim: Aim,
-        checks: &Checks,
-    ) -> Result<WorkReport, GitError> {
-        let _turn = self.inner.turn.acquire().await;
-        let _folder = self.hold(&work.member).await;
-        if !checks.wanted.is_still().await {
-            return Ok(MergeRefusal::Unwanted.into());
-        }
-        let git = match self.tied(work).await? {
-            Ok(git) => git,
-            Err(why) => return Ok(why.into()),
-        };
-        let folder = names::folder(&self.inner.worktrees, &work.member);
-        // At once, because it is waited for both.
-        let (mut seen, listed) = tokio::try_join!(status_of(&git), listed(&git))?;
-        if !seen.is_dirty && listed.reveal(&git).await? {
-            seen = status_of(&git).await?;
-        }
-        if let Some(why) = unended_in(&folder, &seen) {
-            return Ok(why.into());
-        }
-        if seen.branch.as_deref() == Some(self.branch()) {
-            if !self.step_off(work, &git).await? {
-                return Ok(self.unrelated(&seen.commit).into());
-            }
-            seen = status_of(&git).await?;
-        }
-        let dirty = submodules::dirty(&git, &folder).await?;
-        if !dirty.is_empty() {
-            return Ok(MergeRefusal::Submodules(dirty).into());
-        }
-        submodules::keep(&git, &folder, &self.inner.git).await?;
-        let (mut own, mut inside) = match seen.is_dirty {
-            true => self.commit(work, &git).await?,
-            false => (seen.commit, Vec::new()),
-        };
-        let mut parted = self.parted(&own).await?;
-        if parted.is_none()
-            && let Some(rooted) = self.rooted(work, &git, &own).await?
-        {
-            own = rooted;
-            parted = self.parted(&own).await?;
-        }
-        let Some(parted) = parted else { return Ok(self.unrelated(&own).into()) };
-        // What is committed is what was listed, so that a look for references into it can be spared.
-        let holds_references = seen.is_dirty || !listed.references.is_empty();
-        let found = async {
-            match holds_references {
-                true => new_repositories(&git, &parted.base, &own).await,
-                false => Ok(Vec::new()),
-            }
-        };
-        // At once, because it is waited for both. What was merged for nothing is in no branch.
-        let merge = async {
-            match aim {
-                Aim::Merge => self.merged(work, &parted, &own).await.map(Some),
-                Aim::HandIn => Ok(None),
-            }
-        };
-        let (found, merged) = tokio::try_join!(found, merge)?;
-        inside.extend(found);
-        if !inside.is_empty() {
-            return Ok(MergeRefusal::Repositories(inside).into());
-        }
-        let Some(merged) = merged else {
-            let evidence = checks.run(&self.below(&folder), Some(&own)).await;
-            if !checks.wanted.is_still().await {
-                return Ok(MergeRefusal::Unwanted.into());
-            }
-            self.hand_in(work, &own).await?;
-            return Ok(WorkReport::without_merge(evidence));
-        };
-        let tried = MergeTrial { own, parted, merged };
-        self.merge(work, tried, checks, &folder).await
-    }
-
-    /// Git in the folder in which some work was done, if that is still what was made for it.
-    async fn tied(&self, work: &TaskAttempt) -> GitResult<Result<Git, MergeRefusal>> {
-        match self.git_of(&work.member) {
-            Err(GitError::Torn { how: FolderFault::Replaced, .. }) => {
-                Ok(Err(MergeRefusal::Replaced))
-            }
-            Err(GitError::Torn { how: FolderFault::Gone, .. }) => {
-                self.go_back_held(work).await?;
-                Ok(Err(MergeRefusal::Gone))
-            }
-            git => git.map(Ok),
-        }
-    }
-
-    /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
-    pub async fn approve(
-        &self,
-        work: &TaskAttempt,
-        checks: &Checks,
-    ) -> Result<WorkReport, GitError> {
-        let _turn = self.inner.turn.acquire().await;
-        let own = match self.handed_in(work).await? {
-            Some(own) => own,
-            // Nothing was made for it in a folder of its own.
-            None => self.team_commit().await?,
-        };
-        let finished = self.merge_apart(work, &own, checks).await;
-        if let Ok(WorkReport { outcome: MergeOutcome::Merged(_), .. }) = &finished {
-            let handed_in = names::handed_in(self.branch(), work.task);
-            self.inner.git.run(&["update-ref", "-d", &handed_in]).await?;
-        }
-        finished
-    }
-
-    /// What was handed in for a task.
-    pub(super) async fn handed_in(&self, work: &TaskAttempt) -> GitResult<Option<String>> {
-        let handed_in = names::handed_in(self.branch(), work.task);
-        self.inner.git.ask(&["rev-parse", "--quiet", "--verify", &handed_in]).await
-    }
-
-    /// Merges a commit after it is checked in a folder apart.
-    pub(super) async fn merge_apart(
-        &self,
-        work: &TaskAttempt,
+        folder: &MemberFolder<'_>,
         own: &str,
-        checks: &Checks,
-    ) -> GitResult<WorkReport> {
-        let folder = self.inner.worktrees.join(CHECKED);
-        if checks.is_empty() {
-            return self.try_and_merge(work, own, checks, &folder).await;
-        }
-        // One that is left was only ever for checks, however much of it is left.
-        self.remove_own(&folder).await?;
-        let path = folder.to_string_lossy();
-        let add = ["worktree", "add", "--quiet", "--force", "--detach", &*path, own];
-        let finished = match self.inner.git.run(&add).await {
-            Ok(_) => self.try_and_merge(work, own, checks, &folder).await,
-            Err(error) => Err(error),
-        };
-        // What became of the work counts, not what is left of the folder: that is in the way of nobody.
-        drop(self.remove_own(&folder).await);
-        finished
-    }
-
-    async fn try_and_merge(
-        &self,
-        work: &TaskAttempt,
-        own: &str,
-        checks: &Checks,
-        folder: &Path,
-    ) -> GitResult<WorkReport> {
-        match self.tried(work, own).await? {
-            Some(tried) => self.merge(work, tried, checks, folder).await,
-            None => Ok(self.unrelated(own).into()),
-        }
-    }
-
-    /// Remembers what was handed in for a task, whatever its member does next.
-    async fn hand_in(&self, work: &TaskAttempt, own: &str) -> GitResult<()> {
-        let handed_in = names::handed_in(self.branch(), work.task);
-        self.inner.git.run(&["update-ref", &handed_in, own]).await.map(drop)
-    }
-
-    /// Nobody wants any more what was handed in for a task. What no branch holds is kept all the same.
-    pub async fn forget_handed_in(&self, task: TaskNumber) -> Result<(), GitError> {
-        let git = &self.inner.git;
-        let name = names::handed_in(self.branch(), task);
-        let parse = ["rev-parse", "--quiet", "--verify", &name];
-        let Some(commit) = git.ask(&parse).await? else { return Ok(()) };
-        let holding = ["for-each-ref", "--count=1", "--contains", &commit, "refs/heads/"];
-        if !git.run(&holding).await?.is_empty() {
-            git.run(&["update-ref", "-d", &name, &commit]).await?;
+        facts: &mut FinishFacts,
+    ) -> GitResult<()> {
+        facts.fork = ForkSearch::UnrelatedForGood;
+        if let Some(rooted) = folder.root(self.work, own).await? {
+            facts.fork = self.fork(&rooted).await?.for_good();
+            facts.committed = Some(rooted);
         }
         Ok(())
     }
 
-    /// Merges a commit into the team's branch, again and again if that moves meanwhile. The folder is where it is checked.
-    async fn merge(
-        &self,
-        work: &TaskAttempt,
-        mut tried: MergeTrial,
-        checks: &Checks,
-        folder: &Path,
-    ) -> GitResult<WorkReport> {
+    /// Checks work where it was made.
+    async fn check(&self, folder: &MemberFolder<'_>, own: &str) -> CheckedWork {
+        let evidence = self.checks.run(&folder.place(), Some(own)).await;
+        let is_wanted = self.checks.wanted.is_still().await;
+        CheckedWork { evidence, is_wanted, is_handed_in: false }
+    }
+
+    /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
+    pub(super) async fn approve(&self) -> GitResult<WorkReport> {
+        let own = match self.handed_in().await? {
+            Some(own) => own,
+            // Nothing was made for it in a folder of its member.
+            None => self.team.commit().await?,
+        };
+        let finished = self.merge_apart(&own).await;
+        if let Ok(WorkReport { outcome: MergeOutcome::Merged(_), .. }) = &finished {
+            RefMove::delete(&self.handed_in_name(), OldValue::Any).run(&self.site.git).await?;
+        }
+        finished
+    }
+
+    /// The commit that was handed in for the task.
+    pub(super) async fn handed_in(&self) -> GitResult<Option<String>> {
+        commit_of(&self.site.git, &self.handed_in_name()).await
+    }
+
+    /// Merges a commit after it is checked in a folder apart.
+    pub(super) async fn merge_apart(&self, own: &str) -> GitResult<WorkReport> {
+        let folder = self.site.worktrees.join(CHECKED);
+        if self.checks.is_empty() {
+            return self.try_and_merge(own, &folder).await;
+        }
+        let git = &self.site.git;
+        // A folder that is left was only ever for checks.
+        let remove = RepositoryEffect::RemoveWorktree(folder.clone());
+        remove.run(git).await?;
+        let start = WorktreeStart::Commit(own.to_owned());
+        let add = RepositoryEffect::AddWorktree { folder: folder.clone(), start };
+        let finished = match add.run(git).await {
+            Ok(()) => self.try_and_merge(own, &folder).await,
+            Err(error) => Err(error),
+        };
+        // What became of the work counts, not what is left of the folder: that is in nobody's way.
+        drop(remove.run(git).await);
+        finished
+    }
+
+    async fn try_and_merge(&self, own: &str, folder: &Path) -> GitResult<WorkReport> {
+        match self.trial(own).await? {
+            Some(trial) => self.merge(trial, folder).await,
+            None => Ok(MergeRefusal::unrelated(self.team.name(), own).into()),
+        }
+    }
+
+    /// Merges a commit into the team's branch, again and again if somebody moves the branch meanwhile. The result is checked in
+    /// the folder.
+    async fn merge(&self, mut trial: MergeTrial, folder: &Path) -> GitResult<WorkReport> {
         for _ in 0..MAX_ROUNDS {
-            let MergeTrial { own, parted, merged } = tried;
-            let merged = match merged {
-                Ok(merged) => merged,
-                Err(conflict) => return Ok(MergeRefusal::Conflict(conflict).into()),
-            };
-            let mut evidence = Vec::new();
-            if !checks.is_empty() {
-                if merged != own {
-                    // Nothing that is merged here is signed, whatever the person wants of what comes into the project.
-                    let go_on = ["merge", "--quiet", "--ff-only", "--no-verify-signatures"];
-                    let go_on: Vec<_> =
-                        go_on.into_iter().chain(["--no-overwrite-ignore", &merged]).collect();
-                    let git = self.inner.git.at(folder);
-                    self.clearing(&work.member, &git, &go_on).await?;
-                    if *folder == names::folder(&self.inner.worktrees, &work.member) {
-                        self.follow(&work.member, &git).await?;
+            let mut facts = MergeFacts::new(self.team.name(), trial, !self.checks.is_empty());
+            let own = loop {
+                match rules::merge_step(&facts) {
+                    MergeStep::Forward(commit) => {
+                        self.forward(folder, commit).await?;
+                        facts.is_forwarded = true;
                     }
+                    MergeStep::Check(commit) => {
+                        let place = self.site.project_in(folder);
+                        facts.evidence = Some(self.checks.run(&place, Some(&commit)).await);
+                        facts.is_over = self.checks.wanted.over.is_cancelled();
+                    }
+                    MergeStep::AskWanted => {
+                        facts.is_wanted = Some(self.checks.wanted.is_still().await);
+                    }
+                    MergeStep::Advance { from, to } => {
+                        facts.is_moved = Some(self.team.advance(self.work.task, &from, &to).await?);
+                    }
+                    MergeStep::Again(own) => break own,
+                    MergeStep::End(report) => return Ok(report),
                 }
-                evidence = checks.run(&self.below(folder), Some(&merged)).await;
-                if checks.wanted.over.is_cancelled() {
-                    return Ok(MergeRefusal::Unwanted.into());
-                }
-                if !evidence.iter().all(Evidence::is_good) {
-                    return Ok(WorkReport {
-                        outcome: MergeOutcome::Not(MergeRefusal::Unproved),
-                        evidence,
-                    });
-                }
-            }
-            if !checks.wanted.is_still().await {
-                return Ok(MergeRefusal::Unwanted.into());
-            }
-            if self.advance(work, &parted.team, &merged).await? {
-                let merge = Merge {
-                    into: self.branch().to_owned(),
-                    is_new: merged != parted.team,
-                    commit: merged,
-                };
-                return Ok(WorkReport { outcome: MergeOutcome::Merged(merge), evidence });
-            }
-            match self.tried(work, &own).await? {
-                Some(again) => tried = again,
-                None => return Ok(self.unrelated(&own).into()),
+            };
+            match self.trial(&own).await? {
+                Some(again) => trial = again,
+                None => return Ok(MergeRefusal::unrelated(self.team.name(), &own).into()),
             }
         }
-        Err(self.inner.git.nonsense(&["update-ref", self.branch()]))
+        Err(self.site.git.nonsense(&["update-ref", self.team.name()]))
     }
 
-    fn unrelated(&self, own: &str) -> MergeRefusal {
-        let own = own.chars().take(10).collect();
-        MergeRefusal::Unrelated { with: self.branch().to_owned(), own }
+    /// Puts a folder on a commit that is ahead of it.
+    async fn forward(&self, folder: &Path, commit: String) -> GitResult<()> {
+        let member = self.folder();
+        let mut effects = vec![FolderEffect::Exchange(FileExchange::FastForward(commit))];
+        effects.extend((folder == member.path()).then_some(FolderEffect::FollowSubmodules));
+        member.run_at(&self.site.git.at(folder), &effects).await.map(drop)
     }
 
-    /// Where a commit and the team's branch parted, if they were ever one.
-    async fn parted(&self, own: &str) -> GitResult<Option<ForkPoint>> {
-        let parted = format!("refs/heads/{}...{own}", self.branch());
-        let parse = ["rev-parse", &parted];
-        let said = match self.inner.git.run(&parse).await {
-            Err(GitError::Failed { .. }) => {
-                // The branch may have been deleted; then this makes it again.
-                self.team_commit().await?;
-                self.inner.git.run(&parse).await?
-            }
-            said => said?,
+    /// Tries to merge a commit with the team's branch; none if they have no commit in common.
+    async fn trial(&self, own: &str) -> GitResult<Option<MergeTrial>> {
+        let Some(fork) = self.team.fork(own).await? else { return Ok(None) };
+        let merged = self.merged(&fork, own).await?;
+        Ok(Some(MergeTrial { own: own.to_owned(), fork, merged }))
+    }
+
+    async fn fork(&self, own: &str) -> GitResult<ForkSearch> {
+        Ok(self.team.fork(own).await?.map_or(ForkSearch::Unrelated, ForkSearch::At))
+    }
+
+    /// Tries to merge work that is done.
+    async fn try_out(&self, aim: Aim, fork: &ForkPoint, own: &str) -> GitResult<FinishTrial> {
+        let merged = match aim {
+            Aim::Merge => Some(self.merged(fork, own).await?),
+            Aim::HandIn => None,
         };
-        let is_ours = ForkLines::read(&said).team.is_none_or(|team| self.is_known(team));
-        let said = match is_ours {
-            true => said,
-            false => {
-                self.team_commit().await?;
-                self.inner.git.run(&parse).await?
-            }
-        };
-        let ForkLines { team, base } = ForkLines::read(&said);
-        let Some(team) = team else { return Err(self.inner.git.nonsense(&parse)) };
-        Ok(base.map(|base| ForkPoint { team: team.to_owned(), base: base.to_owned() }))
-    }
-
-    /// Tries to merge a commit with the team's branch, if they were ever one.
-    async fn tried(&self, work: &TaskAttempt, own: &str) -> GitResult<Option<MergeTrial>> {
-        let Some(parted) = self.parted(own).await? else { return Ok(None) };
-        let merged = self.merged(work, &parted, own).await?;
-        Ok(Some(MergeTrial { own: own.to_owned(), parted, merged }))
+        Ok(FinishTrial { merged })
     }
 
     /// The commit that has both; the conflict, if they do not fit.
-    async fn merged(
-        &self,
-        work: &TaskAttempt,
-        fork: &ForkPoint,
-        own: &str,
-    ) -> GitResult<Result<String, Conflict>> {
-        let git = &self.inner.git;
+    async fn merged(&self, fork: &ForkPoint, own: &str) -> GitResult<Result<String, Conflict>> {
+        let git = &self.site.git;
         let team = &fork.team;
         match rules::join_case(fork, own) {
             JoinCase::Own => return Ok(Ok(own.to_owned())),
@@ -382,34 +293,18 @@ impl Worktrees {
         }
         match fit(git, team, own).await? {
             Fit::Tree(tree) => {
-                let message = format!("merge {}", message(work));
+                let message = format!("merge {}", rules::work_message(self.work));
                 let commit = ["commit-tree", &tree, "-p", team, "-p", own, "-m", &message];
                 Ok(Ok(git.run(&commit).await?))
             }
             Fit::Conflict(files) => {
                 let tasks = self.tasks_that_changed(&files, team, own).await?;
-                Ok(Err(Conflict { with: self.branch().to_owned(), files, tasks }))
+                Ok(Err(Conflict { with: self.team.name().to_owned(), files, tasks }))
             }
         }
     }
 
-    /// Commits all that is in a member's folder as its work on a task.
-    async fn commit(&self, work: &TaskAttempt, git: &Git) -> GitResult<(String, Vec<String>)> {
-        if head(git).await?.branch.is_none() {
-            let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
-            let branch = free_name(git, wanted).await?;
-            stay_on(git, &branch).await?;
-        }
-        let inside = commit_all(git, &message(work)).await?;
-        Ok((git.run(&["rev-parse", "--verify", "HEAD"]).await?, inside))
-    }
-
-    /// The project's place below the top of a working folder.
-    fn below(&self, folder: &Path) -> PathBuf {
-        folder.join(&self.inner.repository.prefix)
-    }
-
-    /// Whose tasks changed files that one commit has and the other does not.
+    /// The tasks that changed files since `own` left the team's branch.
     async fn tasks_that_changed(
         &self,
         files: &[String],
@@ -421,7 +316,7 @@ impl Worktrees {
         let mut log =
             vec!["--literal-pathspecs", "log", "--no-merges", "--reverse", format, &range, "--"];
         log.extend(files.iter().take(MAX_NAMED).map(String::as_str));
-        let said = self.inner.git.run(&log).await?;
+        let said = self.site.git.run(&log).await?;
         let mut tasks: Vec<String> = Vec::new();
         for line in said.lines().filter(|line| line.starts_with("task-")) {
             if !tasks.iter().any(|task| task == line) {
@@ -430,46 +325,29 @@ impl Worktrees {
         }
         Ok(tasks)
     }
-}
 
-/// How two commits go together.
-pub(super) enum Fit {
-    /// As this tree.
-    Tree(String),
-    /// They do not, in these files.
-    Conflict(Vec<String>),
-}
+    pub(super) fn folder(&self) -> MemberFolder<'_> {
+        MemberFolder::new(self.site, self.team, &self.work.member)
+    }
 
-/// Puts two commits together, without touching any folder.
-pub(super) async fn fit(git: &Git, one: &str, other: &str) -> GitResult<Fit> {
-    let merge = ["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", one, other];
-    let output = git.output(&merge).await?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let mut said = parts(&said);
-    match (output.status.code(), said.next()) {
-        (Some(0), Some(tree)) => Ok(Fit::Tree(tree.to_owned())),
-        (Some(1), Some(_)) => Ok(Fit::Conflict(said.map(str::to_owned).collect())),
-        _ => Err(git.no(&merge, &output)),
+    fn handed_in_name(&self) -> String {
+        names::handed_in(self.team.name(), self.work.task)
     }
 }
 
-/// What a folder holds, in one look.
-async fn status_of(git: &Git) -> GitResult<FolderStatus> {
-    let status = ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty"];
-    let said = git.run(&status).await?;
-    FolderStatus::read(&said, is_merging(git.folder())).ok_or_else(|| git.nonsense(&status))
+/// Reads what a folder holds. Files that git was told not to look at count as well.
+async fn look(folder: &MemberFolder<'_>) -> GitResult<FolderLook> {
+    let git = &folder.git;
+    // Both at once, because each takes long.
+    let (mut status, listed) = tokio::try_join!(status_of(git), listed(git))?;
+    if !status.is_dirty && listed.reveal(git).await? {
+        status = status_of(git).await?;
+    }
+    let unfinished = unfinished_in(folder.path(), &status);
+    Ok(FolderLook { status, unfinished, has_references: !listed.references.is_empty() })
 }
 
-/// What in a folder is not at its end.
-fn unended_in(folder: &Path, status: &FolderStatus) -> Option<MergeRefusal> {
-    let contents = |it: &UnmergedFile| fs::read(folder.join(&it.file)).unwrap_or_default();
-    let contents: Vec<_> = status.unmerged.iter().map(contents).collect();
-    status.unended(unended(folder), &contents)
-}
-
-/// What a commit of a task's work says.
-pub(super) fn message(work: &TaskAttempt) -> String {
-    let TaskAttempt { member, task, subject, .. } = work;
-    let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("{task}: {subject}\n\nTask: {task}\nMember: {member}\n")
+async fn look_into_submodules(folder: &MemberFolder<'_>) -> GitResult<SubmoduleState> {
+    let dirty = submodules::dirty(&folder.git, folder.path()).await?;
+    Ok(if dirty.is_empty() { SubmoduleState::Clean } else { SubmoduleState::Dirty(dirty) })
 }

@@ -1,7 +1,7 @@
-//! What branches and folders are called.
+//! The names of branches and folders.
 //!
-//! A team's branch is `troop/TEAM`, and what members work on is `troop-work/TEAM/MEMBER/task-N`: git keeps branches like
-//! files, so that none may be the folder of another, whatever teams are called.
+//! A team's branch is `troop/TEAM`, and members work on `troop-work/TEAM/MEMBER/task-N`: git keeps branches like files, so that
+//! no branch may be the folder of another, whatever teams are called.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ const TEAMS: &str = "troop";
 /// Where the branches of members begin.
 const WORK: &str = "troop-work";
 
-/// Names that nothing else may have, because all branches of ours are below them.
+/// Names that no branch may have, because all branches of troop are below them.
 pub(super) const ROOTS: [&str; 2] = [TEAMS, WORK];
 
-/// The branch of a team; another try, if something else has that name.
+/// The branch of a team; the `nth` try, if others have that name.
 pub(super) fn team_branch(team: &TeamName, nth: u32) -> String {
     let team = written(team.as_str());
     if nth > 1 { format!("{TEAMS}/{team}+{nth}") } else { format!("{TEAMS}/{team}") }
 }
 
-/// Where the branches of a team's members begin. Named after the team's branch, which no other team has.
+/// The prefix of the branches of a team's members, named after the team's branch, which no other team has.
 pub(super) fn work_branches(team_branch: &str) -> String {
     let team = team_branch.split_once('/').map_or(team_branch, |(_, team)| team);
     format!("{WORK}/{team}")
@@ -45,20 +45,20 @@ pub(super) fn loose_branch(team_branch: &str, member: &MemberName) -> String {
     format!("{}/{}/without-task", work_branches(team_branch), written(member.as_str()))
 }
 
-/// The branch for what was found in a member's folder on no branch.
+/// The branch for work that was found in a member's folder on no branch.
 pub(super) fn rescued(team_branch: &str, member: Option<&MemberName>) -> String {
     let member = member.map_or("somebody", MemberName::as_str);
     format!("{}/{}/rescued", work_branches(team_branch), written(member))
 }
 
-/// What something of a member is called that is moved out of the way.
+/// The name of something of a member that is moved out of the way.
 pub(super) fn aside(team_branch: &str, member: &MemberName, what: &str) -> String {
     let team = team_branch.split_once('/').map_or(team_branch, |(_, team)| team);
     let what = what.replace('/', "-");
     format!("{}-{}{what}", written(team), written(member.as_str()))
 }
 
-/// What was handed in for a task. No branch, so that nobody works on it.
+/// The reference for what was handed in for a task. It is no branch, so that nobody works on it.
 pub(super) fn handed_in(team_branch: &str, task: TaskNumber) -> String {
     format!("refs/{}/{task}", work_branches(team_branch))
 }
@@ -70,7 +70,7 @@ pub(super) fn task_of(branch: &str) -> Option<TaskNumber> {
     digits.parse().ok().map(TaskNumber)
 }
 
-/// Which attempt at its task a branch is for.
+/// The attempt that a branch is for.
 pub(super) fn attempt_of(branch: &str) -> u32 {
     let last = branch.rsplit('/').next().and_then(|it| it.strip_prefix("task-"));
     let name = last.and_then(|it| it.split('+').next());
@@ -91,12 +91,27 @@ pub(super) fn member_of(branch: &str) -> Option<MemberName> {
     rest.split('/').nth(1)?.replace('=', ".").parse().ok()
 }
 
-/// Where a member works.
+/// The full name of a branch.
+pub(super) fn full(branch: &str) -> String {
+    format!("refs/heads/{branch}")
+}
+
+/// Whether a branch has the wanted name, or one that was chosen because that was taken.
+pub(super) fn is_named(branch: &str, wanted: &str) -> bool {
+    branch.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
+}
+
+/// Whether a branch belongs to a member of a team.
+pub(super) fn is_work_of(branch: &str, team_branch: &str) -> bool {
+    branch.starts_with(&format!("{}/", work_branches(team_branch)))
+}
+
+/// The folder of a member.
 pub(super) fn folder(worktrees: &Path, member: &MemberName) -> PathBuf {
     worktrees.join(member.as_str())
 }
 
-/// A name as a part of a branch: git has its own ideas about dots, and no name of ours has an equals sign.
+/// A name as a part of a branch: git has rules about dots, and no name in troop has an equals sign.
 fn written(name: &str) -> String {
     name.replace('.', "=")
 }

@@ -1,15 +1,15 @@
-//! Files of the project that git began to exchange and could not to the end, as on a full disk: put back as they were.
+//! Puts files of the project back that git began to exchange and could not finish, as on a full disk.
 
 use std::{collections::HashSet, fs, path::Path};
 
 use crate::git::{Git, GitError, GitResult, parts};
 
-/// How many files are named in one command.
+/// How many files we name in one command.
 const MAX_AT_ONCE: usize = 500;
 
-/// Whether nothing of a person is where a commit has something else. Only then may files be put back.
+/// Whether no file of a person is where a commit has something else. Only then may files be put back.
 pub(super) async fn is_clear(git: &Git, now: &str, next: &str) -> GitResult<bool> {
-    // Says no where anything is changed, which is no matter here.
+    // It fails if anything is changed, which does not matter here.
     git.ask(&["update-index", "-q", "--refresh"]).await?;
     let try_out = ["read-tree", "--dry-run", "-m", "-u", now, next];
     Ok(git.ask(&try_out).await?.is_some())
@@ -22,7 +22,7 @@ pub(super) async fn put_back(git: &Git, now: &str, next: &str) -> GitResult<()> 
         let arguments: Vec<_> = differ.into_iter().chain([which, now, next]).collect();
         git.run(&arguments).await
     };
-    // First what was not there, which makes room for the rest.
+    // First the new files, which makes room for the rest.
     for added in parts(&differ("--diff-filter=A").await?) {
         remove(git.folder(), added)?;
     }
@@ -45,7 +45,7 @@ fn remove(top: &Path, file: &str) -> GitResult<()> {
         fs::remove_file(&path).map_err(GitError::file(&path))?;
     }
     let mut folders = path.ancestors().skip(1).take_while(|it| *it != top);
-    // The first that is not empty ends it.
+    // Up to the first that is not empty.
     while folders.next().is_some_and(|it| fs::remove_dir(it).is_ok()) {}
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What is kept about a team's branch from one lead to the next.
+//! The record about a team's branch, from one lead to the next.
 
 use std::{
     fs, io,
@@ -10,6 +10,7 @@ use troop_model::TeamName;
 
 use super::{
     elsewhere::StrayWork,
+    facts::{commit_of, is_ancestor},
     names,
     repository::Repository,
     rules::{self, BranchOwner, StartCase},
@@ -19,7 +20,7 @@ use crate::{
     git::{Git, GitError, GitResult},
 };
 
-/// How many names are tried for a team's branch.
+/// How many names we try for a team's branch.
 const MAX_NAMES: u32 = 100;
 
 /// Where a team's work began and is collected.
@@ -27,13 +28,13 @@ const MAX_NAMES: u32 = 100;
 pub(super) struct BranchRecord {
     /// The top of the project's working folder.
     pub(super) top: PathBuf,
-    /// What all working folders of the repository share.
+    /// The folder that all worktrees of the repository share.
     pub(super) shared: PathBuf,
     /// The team's branch.
     pub(super) branch: String,
     /// The project's branch when the team began; none if it was on no branch.
     pub(super) base: Option<String>,
-    /// Branches that members made, and that were merged nowhere when the team last ended.
+    /// Branches of members that were merged nowhere when the team last ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) elsewhere: Vec<StrayWork>,
 }
@@ -43,7 +44,7 @@ impl BranchRecord {
         folder.join("isolation.json")
     }
 
-    /// What is kept in a team's folder, if it is anything.
+    /// Reads the record in a team's folder, if there is one.
     pub(super) fn read(folder: &Path) -> GitResult<Option<Self>> {
         let path = Self::path(folder);
         let text = match fs::read(&path) {
@@ -55,7 +56,7 @@ impl BranchRecord {
         read.map(Some).map_err(|error| GitError::File { path, source: error.into() })
     }
 
-    /// At once, so that none is half.
+    /// Writes it in one step, so that nobody reads half of it.
     pub(super) fn write(&self, folder: &Path) -> GitResult<()> {
         let path = Self::path(folder);
         let written = disk::pretty(self).and_then(|text| disk::put(&path, &text));
@@ -67,22 +68,20 @@ impl BranchRecord {
         !self.shared.exists()
     }
 
-    /// The same for where the team's branch is now: in the repository that it was in, or in that one after it was moved.
-    /// None if this is another one.
+    /// The record for where the team's branch is now: in the same repository, perhaps moved. None if this is another one.
     async fn found(&self, git: &Git, repository: &Repository) -> GitResult<Option<Self>> {
         let Repository { top, shared, .. } = repository;
         if self.shared == *shared {
             return Ok(Some(self.clone()));
         }
-        let name = format!("refs/heads/{}", self.branch);
-        // Who moved a project took its branches along.
-        let is_moved = self.is_gone()
-            && git.ask(&["rev-parse", "--quiet", "--verify", &name]).await?.is_some();
+        // A project that was moved took its branches along.
+        let is_moved =
+            self.is_gone() && commit_of(git, &names::full(&self.branch)).await?.is_some();
         let moved = Self { top: top.clone(), shared: shared.clone(), ..self.clone() };
         Ok(is_moved.then_some(moved))
     }
 
-    /// The team's branch: as it was left, or a new one from where the project is. And what people should know if that is in
+    /// The team's branch: as it was left, or a new one from where the project is. Also what people should know if it is in
     /// another place than before.
     pub(super) async fn find(
         git: &Git,
@@ -112,13 +111,13 @@ impl BranchRecord {
                 Some(format!("what the team made in `{was}` stays on `{branch}` there"))
             }
             None => Some(format!(
-                "the team was in `{was}` before, and `{branch}` is not here: it begins where this project is"
+                "the team was in `{was}` before, and `{branch}` is not here: it starts from this project's commit"
             )),
         };
         Ok((Self::new(git, repository, folder, team).await?, notice))
     }
 
-    /// Goes on with the branch as it was left; none if somebody else has it now.
+    /// Continues with the branch as it was left; none if somebody else has it now.
     async fn go_on(
         &self,
         git: &Git,
@@ -126,14 +125,14 @@ impl BranchRecord {
         folder: &Path,
     ) -> GitResult<Option<Self>> {
         let mut record = self.clone();
-        // Nobody but the lead of a team moves its branch; a lock on it is of one that was killed.
+        // Only the lead of a team moves its branch; a lock on it is that of a killed lead.
         let lock = repository.shared.join(format!("refs/heads/{}.lock", record.branch));
         drop(fs::remove_file(lock));
         match begin(git, &record.branch, repository, BranchOwner::IsOurs).await? {
-            BranchStart::Not => return Ok(None),
-            BranchStart::GoesOn => {}
-            BranchStart::Anew => {
-                // It comes home to where it begins, which may be somewhere else than the last time.
+            BranchStart::Taken => return Ok(None),
+            BranchStart::Continues => {}
+            BranchStart::AtProject => {
+                // Its work comes home to where it begins, which may differ from the last time.
                 let now = repository.branch.clone().filter(|it| *it != record.branch);
                 record.base = if repository.branch.is_some() { now.or(record.base) } else { None };
                 record.top = repository.top.clone();
@@ -163,7 +162,7 @@ impl BranchRecord {
                 elsewhere: Vec::new(),
             };
             if begin(git, &record.branch, repository, BranchOwner::IsOthers).await?
-                == BranchStart::Anew
+                == BranchStart::AtProject
             {
                 record.write(folder)?;
                 return Ok(record);
@@ -173,18 +172,17 @@ impl BranchRecord {
     }
 }
 
-/// Refuses a repository in which somebody has a branch where all branches of ours are to be.
+/// Refuses a repository with a branch whose name is the prefix of all branches of troop.
 pub(super) async fn check_names(git: &Git) -> GitResult<()> {
     for root in names::ROOTS {
-        let name = format!("refs/heads/{root}");
-        if git.ask(&["rev-parse", "--quiet", "--verify", &name]).await?.is_some() {
+        if commit_of(git, &names::full(root)).await?.is_some() {
             return Err(GitError::InTheWay { branch: root.to_owned() });
         }
     }
     Ok(())
 }
 
-/// Whether somebody has branches below that of a team, or one above those of its members.
+/// Whether somebody has branches below the team's branch, or one above those of its members.
 async fn is_blocked(git: &Git, branch: &str) -> GitResult<bool> {
     let below = format!("refs/heads/{branch}/");
     let above = format!("refs/heads/{}", names::work_branches(branch));
@@ -197,37 +195,35 @@ async fn is_blocked(git: &Git, branch: &str) -> GitResult<bool> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BranchStart {
     /// Where the project is now.
-    Anew,
-    /// With work of its own.
-    GoesOn,
-    /// Not at all: it is somebody else's.
-    Not,
+    AtProject,
+    /// With its own work.
+    Continues,
+    /// It is somebody else's.
+    Taken,
 }
 
-/// Makes a branch begin where the project is, unless it has work of its own or may be somebody else's.
+/// Makes a branch begin where the project is, unless it holds work or may be somebody else's.
 async fn begin(
     git: &Git,
     branch: &str,
     repository: &Repository,
     owner: BranchOwner,
 ) -> GitResult<BranchStart> {
-    let name = format!("refs/heads/{branch}");
-    let parse = ["rev-parse", "--quiet", "--verify", &name];
-    let commit = &repository.commit;
-    match rules::start_case(git.ask(&parse).await?, owner) {
-        StartCase::Not => Ok(BranchStart::Not),
-        // An empty old value: it must still not be there.
-        StartCase::Make => match git.run(&["update-ref", &name, commit, ""]).await {
-            Ok(_) => Ok(BranchStart::Anew),
-            Err(_) if git.ask(&parse).await?.is_some() => Ok(BranchStart::Not),
+    let name = names::full(branch);
+    let found = commit_of(git, &name).await?;
+    match rules::start_case(&name, found, &repository.commit, owner) {
+        StartCase::Taken => Ok(BranchStart::Taken),
+        StartCase::Make(step) => match step.run(git).await {
+            Ok(()) => Ok(BranchStart::AtProject),
+            Err(_) if commit_of(git, &name).await?.is_some() => Ok(BranchStart::Taken),
             Err(error) => Err(error),
         },
-        StartCase::MoveIfMerged { from } => {
-            if !git.is(&["merge-base", "--is-ancestor", &from, commit]).await? {
-                return Ok(BranchStart::GoesOn);
+        StartCase::MoveIfMerged { from, to_project } => {
+            if !is_ancestor(git, &from, &repository.commit).await? {
+                return Ok(BranchStart::Continues);
             }
-            git.run(&["update-ref", &name, commit, &from]).await?;
-            Ok(BranchStart::Anew)
+            to_project.run(git).await?;
+            Ok(BranchStart::AtProject)
         }
     }
 }

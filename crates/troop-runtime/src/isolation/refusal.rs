@@ -1,57 +1,61 @@
-//! Why work is not merged, in words for who made it and for others.
+//! Why work is not merged: for the member who did it, and for others.
 
 use std::fmt;
 
 use troop_model::quoted;
 
-/// How many files are named in what a member is told.
+/// How many files a message names.
 pub(super) const MAX_NAMED: usize = 10;
 
-/// Why work is not merged. All that was done is committed on the member's branch.
-#[derive(Debug)]
+/// Why work is not merged. Everything that was done is committed on the member's branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeRefusal {
-    /// It does not fit what others did meanwhile.
+    /// It conflicts with what others did meanwhile.
     Conflict(Conflict),
-    /// A merge that the member began is not at its end: these files still have its marks.
+    /// A merge that the member began is unfinished: these files still have conflict markers.
     Unresolved(Vec<String>),
-    /// A merge that the member began is not at its end: of these files git has two versions, and cannot mix them.
+    /// A merge that the member began is unfinished: git has two versions of these files, and cannot mix them.
     Undecided(Vec<String>),
-    /// A git command that takes several steps is not at its end: this one.
-    Unended(&'static str),
-    /// There are repositories in it, of which git would keep nothing but a name.
+    /// A git command of several steps is unfinished.
+    Unfinished(&'static str),
+    /// It contains repositories, of which git would keep nothing but a name.
     Repositories(Vec<String>),
-    /// There are submodules in it with something that is not committed, of which git would keep nothing.
+    /// It contains submodules with uncommitted changes, of which git would keep nothing.
     Submodules(Vec<String>),
-    /// It has no commit in common with the team's branch, and nobody knows what was changed.
+    /// It has no commit in common with the team's branch, so that nobody knows what was changed.
     Unrelated {
         /// The team's branch.
         with: String,
         /// The commit that it is on.
         own: String,
     },
-    /// The folder is a repository of its own now, so that nothing in it belongs to this one.
+    /// The folder is a separate repository now, so that nothing in it belongs to this one.
     Replaced,
-    /// The folder was gone. It is there again, as it was last committed.
+    /// The folder was gone. It is back, as it was last committed.
     Gone,
-    /// What was to be checked is not good.
+    /// A check failed.
     Unproved,
     /// Nobody wants it any more: the task was taken away, or is over.
     Unwanted,
 }
 
-/// What does not fit together.
+/// What conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The team's branch.
     pub with: String,
-    /// In which files.
     pub files: Vec<String>,
-    /// Whose tasks changed them.
+    /// The tasks that changed them, with their members.
     pub tasks: Vec<String>,
 }
 
 impl MergeRefusal {
-    /// Why, for others than who made it.
+    pub(super) fn unrelated(team_branch: &str, own: &str) -> Self {
+        let own = own.chars().take(10).collect();
+        Self::Unrelated { with: team_branch.to_owned(), own }
+    }
+
+    /// The reason, for others than the member who did the work.
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
@@ -65,9 +69,9 @@ impl MergeRefusal {
                 )
             }
             Self::Undecided(files) => {
-                format!("a merge in the folder is not at its end: {} is not decided", named(files))
+                format!("a merge in the folder is unfinished: {} is not resolved", named(files))
             }
-            Self::Unended(command) => format!("`git {command}` in the folder is not at its end"),
+            Self::Unfinished(command) => format!("`git {command}` in the folder is unfinished"),
             Self::Repositories(folders) => {
                 format!("it contains repositories that are not submodules: {}", named(folders))
             }
@@ -96,12 +100,12 @@ impl fmt::Display for MergeRefusal {
             ),
             Self::Undecided(files) => write!(
                 f,
-                "the merge in your folder is not at its end: git cannot tell whether {} is as you want it; make it so, say it (`git add FILE`, or `git rm FILE`), and complete the task again",
+                "the merge in your folder is unfinished: git cannot tell whether {} is as you want it; edit it, mark it as resolved (`git add FILE`, or `git rm FILE`), and complete the task again",
                 named(files)
             ),
-            Self::Unended(command) => write!(
+            Self::Unfinished(command) => write!(
                 f,
-                "`git {command}` in your folder is not at its end; go on with it (`git {command} --continue`), or take it back (`git {command} --abort`), and complete the task again"
+                "`git {command}` in your folder is unfinished; continue it (`git {command} --continue`), or abort it (`git {command} --abort`), and complete the task again"
             ),
             Self::Repositories(folders) => {
                 let first = quoted(folders.first().map_or("", String::as_str));
@@ -121,7 +125,7 @@ impl fmt::Display for MergeRefusal {
             }
             Self::Unrelated { with, own } => write!(
                 f,
-                "your work has no commit in common with `{with}`, so git cannot merge it; begin from there (`git checkout -b NAME {with}`), bring what is to stay (`git checkout {own} -- FILE`), and complete the task again"
+                "your work has no commit in common with `{with}`, so git cannot merge it; begin from there (`git checkout -b NAME {with}`), take over what you want to keep (`git checkout {own} -- FILE`), and complete the task again"
             ),
             Self::Replaced => f.write_str(
                 "your folder is now a separate repository, so nothing in it can be merged; remove its `.git` (`rm -rf .git` at its top) and complete the task again: what is in the folder then counts as your work",

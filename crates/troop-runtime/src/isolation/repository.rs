@@ -1,4 +1,4 @@
-//! What kind of repository a project is in, and whether teammates can have folders of their own in it.
+//! The repository that a project is in, and whether teammates can have their own worktrees of it.
 
 use std::{
     fmt, fs,
@@ -12,14 +12,14 @@ use crate::git::{Git, GitError, GitResult, parts};
 /// The first git that merges without a working folder.
 const OLDEST: (u32, u32) = (2, 38);
 
-/// A repository in which teammates can have folders of their own.
+/// A repository of which teammates can have their own worktrees.
 #[derive(Clone, Debug)]
 pub(super) struct Repository {
     /// The top of the project's working folder.
     pub(super) top: PathBuf,
     /// The project's place below it.
     pub(super) prefix: PathBuf,
-    /// What all its working folders share.
+    /// The folder that all its worktrees share.
     pub(super) shared: PathBuf,
     /// The branch that the project is on; none if it is on no branch.
     pub(super) branch: Option<String>,
@@ -64,7 +64,7 @@ impl fmt::Display for RepositoryObstacle {
     }
 }
 
-/// Looks at what a project is in.
+/// Finds the repository of a project, or why it cannot be used.
 pub(super) async fn look(
     git: &Git,
     project: &Path,
@@ -136,7 +136,7 @@ impl Repository {
         let said = git.ask(&list).await?.unwrap_or_default();
         let required = said.lines().filter_map(|line| line.strip_suffix(".required true"));
         for filter in required.filter_map(|name| name.strip_prefix("filter.")) {
-            // A name that cannot be asked for cannot be written in attributes either.
+            // A filter whose name cannot be asked for cannot be named in attributes either.
             let having = format!(":(top,attr:filter={filter})");
             let files = git.ask(&["ls-files", "-z", "--", &having]).await?.unwrap_or_default();
             let Some(file) = parts(&files).next() else { continue };

@@ -1,7 +1,7 @@
-//! Submodules that a member filled in its folder: what it did there is nowhere else, so it is kept in those of the project.
+//! Submodules that a member filled in its folder. Nobody else has what it did there, so troop keeps it in those of the project.
 //!
-//! Git keeps the submodules of a worktree apart from those of the project, and takes them away with the folder. The project
-//! finds a commit that was brought to its own ones (`git submodule update`), because a reference there holds it.
+//! Git keeps the submodules of a worktree apart from those of the project, and removes them with the folder. A commit that was
+//! brought to the project's submodules is found there (`git submodule update`), because a reference holds it.
 
 use std::{
     collections::BTreeSet,
@@ -10,8 +10,9 @@ use std::{
 };
 
 use super::{
+    facts::{commit_of, is_dirty, named_submodules, repositories},
+    folder::commit_all,
     tie,
-    worktree::{commit_all, is_dirty, named_submodules, repositories},
 };
 use crate::git::{Git, GitResult};
 
@@ -22,15 +23,15 @@ const FETCH: [&str; 5] =
 /// A submodule that was filled in a member's folder, or was once.
 #[derive(Debug)]
 struct Submodule {
-    /// Where git keeps all of it but its files.
+    /// Where git keeps everything of it but its files.
     own: PathBuf,
-    /// The same place, below where submodules are kept.
+    /// That place, relative to where git keeps submodules.
     name: PathBuf,
-    /// Where its files are below the folder; none if they are not there.
+    /// The path of its files in the folder; none if they are not there.
     path: Option<String>,
 }
 
-/// Whether git refuses to take a folder away because of submodules, whatever is in them.
+/// Whether git refuses to remove a folder because of submodules, whatever is in them.
 pub(super) fn are_in(folder: &Path) -> bool {
     let own = tie::place_of(folder);
     own.is_some_and(|own| own.join("modules").is_dir()) || folder.join(".gitmodules").is_file()
@@ -59,7 +60,7 @@ async fn filled(git: &Git, folder: &Path) -> GitResult<Vec<Submodule>> {
     Ok(found)
 }
 
-/// What git keeps of submodules below a folder, those inside of others first. A name may have several parts.
+/// The submodules that git keeps below a folder, those inside of others first. A name may have several parts.
 fn kept_below(folder: &Path, name: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let here = folder.join(name);
@@ -83,7 +84,7 @@ fn kept_below(folder: &Path, name: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Where the files of a submodule are, if they are in this folder and know that they are its.
+/// The path of a submodule's files, if they are in this folder and belong to it.
 async fn files_of(git: &Git, own: &Path, folder: &Path) -> GitResult<Option<String>> {
     let config = own.join("config");
     let ask = ["config", "--file", &config.to_string_lossy(), "core.worktree"];
@@ -95,12 +96,12 @@ async fn files_of(git: &Git, own: &Path, folder: &Path) -> GitResult<Option<Stri
     Ok(below.filter(|_| is_its).map(|path| path.to_string_lossy().into_owned()))
 }
 
-/// Where the files of submodules are in a folder.
+/// The paths of the submodules in a folder.
 pub(super) async fn paths(git: &Git, folder: &Path) -> GitResult<Vec<String>> {
     Ok(filled(git, folder).await?.into_iter().filter_map(|it| it.path).collect())
 }
 
-/// The submodules in a folder with something that is not committed in them.
+/// The submodules in a folder with uncommitted changes.
 pub(super) async fn dirty(git: &Git, folder: &Path) -> GitResult<Vec<String>> {
     let mut found = Vec::new();
     for path in paths(git, folder).await? {
@@ -122,7 +123,7 @@ pub(super) async fn repositories_inside(git: &Git, folder: &Path) -> GitResult<V
     Ok(found)
 }
 
-/// Commits what is not committed in the submodules of a folder, and keeps all of it in the project.
+/// Commits what is uncommitted in the submodules of a folder, and keeps their commits in the project.
 pub(super) async fn save(git: &Git, folder: &Path, project: &Git) -> GitResult<()> {
     for submodule in filled(git, folder).await? {
         if let Some(path) = &submodule.path {
@@ -144,8 +145,8 @@ pub(super) async fn keep(git: &Git, folder: &Path, project: &Git) -> GitResult<(
     Ok(())
 }
 
-/// Lets submodules that are not filled in a folder be filled from the project, where only that has their commits: what members
-/// made is not where submodules come from before somebody pushed it.
+/// Has submodules that are not filled in a folder filled from the project, where only that has their commits: until somebody
+/// pushes, the origin of a submodule does not have what members made.
 pub(super) async fn prepare(git: &Git, folder: &Path, project: &Git) -> GitResult<()> {
     let Some(modules) = tie::place_of(folder).map(|own| own.join("modules")) else { return Ok(()) };
     if !folder.join(".gitmodules").is_file() {
@@ -154,13 +155,12 @@ pub(super) async fn prepare(git: &Git, folder: &Path, project: &Git) -> GitResul
     for (name, path) in named_submodules(git, ".gitmodules").await? {
         let own = modules.join(&name);
         let entry = format!(":{path}");
-        let named = git.ask(&["rev-parse", "--quiet", "--verify", &entry]).await?;
+        let named = commit_of(git, &entry).await?;
         let Some(named) = named.filter(|_| !is_repository(&own)) else { continue };
         let submodule = Submodule { own: own.clone(), name: name.into(), path: Some(path) };
         let theirs = submodule.in_project(project).await?;
         let held = format!("refs/troop/{named}");
-        let is_ours = ["rev-parse", "--quiet", "--verify", &held];
-        if is_repository(&theirs) && project.with_own(&theirs).ask(&is_ours).await?.is_some() {
+        if is_repository(&theirs) && commit_of(&project.with_own(&theirs), &held).await?.is_some() {
             make(&own, &theirs, project).await?;
             let from = theirs.to_string_lossy();
             let held = format!("{held}:{held}");
@@ -172,24 +172,19 @@ pub(super) async fn prepare(git: &Git, folder: &Path, project: &Git) -> GitResul
     Ok(())
 }
 
-/// Puts the submodules of a folder on the commits that it names, after all in them was kept: what was done in them for one
-/// task must not come in with another. Those for which that cannot be done, and which are to be emptied.
+/// Puts the submodules of a folder on the commits that it names, after everything in them was kept: what was done in them for one
+/// task must not come in with another. Returns those that cannot follow and have to be emptied.
 pub(super) async fn follow(git: &Git, folder: &Path, project: &Git) -> GitResult<Vec<String>> {
     let mut left = Vec::new();
     for submodule in filled(git, folder).await? {
         let Some(path) = &submodule.path else { continue };
-        // One inside of another follows with that.
-        let Some(named) =
-            git.ask(&["rev-parse", "--quiet", "--verify", &format!(":{path}")]).await?
-        else {
-            continue;
-        };
+        // A submodule inside of another follows with that one.
+        let Some(named) = commit_of(git, &format!(":{path}")).await? else { continue };
         let inside = git.at(&folder.join(path));
         if inside.run(&["rev-parse", "HEAD"]).await? == named {
             continue;
         }
-        let there = ["rev-parse", "--quiet", "--verify", &format!("{named}^{{commit}}")];
-        if inside.ask(&there).await?.is_none() {
+        if commit_of(&inside, &format!("{named}^{{commit}}")).await?.is_none() {
             // Another member may have made it.
             let theirs = submodule.in_project(project).await?.to_string_lossy().into_owned();
             let fetch: Vec<_> = FETCH.into_iter().chain([theirs.as_str(), &named]).collect();
@@ -204,7 +199,7 @@ pub(super) async fn follow(git: &Git, folder: &Path, project: &Git) -> GitResult
 }
 
 impl Submodule {
-    /// Keeps in the project what is committed here and in nothing that came from elsewhere.
+    /// Keeps in the project what is committed here and did not come from elsewhere.
     async fn keep(&self, project: &Git) -> GitResult<()> {
         let local = ["rev-list", "--parents", "--all", "--not", "--remotes"];
         let said = project.with_own(&self.own).run(&local).await?;
@@ -239,12 +234,12 @@ impl Submodule {
     }
 }
 
-/// Whether something is kept of a submodule here.
+/// Whether this is the git directory of a submodule.
 fn is_repository(own: &Path) -> bool {
     own.join("HEAD").is_file() && own.join("objects").is_dir()
 }
 
-/// Makes a place for a submodule where it was never filled, like git would, after another place for the same.
+/// Makes a place for a submodule where it was never filled, as git would, with the origin of another place.
 async fn make(own: &Path, like: &Path, project: &Git) -> GitResult<()> {
     project.run(&["init", "--quiet", "--bare", &own.to_string_lossy()]).await?;
     let git = project.with_own(own);

@@ -7,10 +7,10 @@ mod merging;
 mod moved;
 mod odd;
 mod overwritten;
-mod own_branch;
 mod place;
+mod team_branch;
 mod torn;
-mod unended;
+mod unfinished;
 mod watching;
 
 use std::{
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::checks::tests::checks;
 
-/// A person's repository, and a team's folder beside it.
+/// A repository, and a team's folder beside it.
 struct Scene {
     folder: TempDir,
 }
@@ -68,7 +68,7 @@ impl Scene {
         write(&self.project(), file, text);
     }
 
-    /// Runs git in the project and returns its output.
+    /// The output of git in the project.
     async fn git(&self, arguments: &[&str]) -> String {
         git(&self.project(), arguments).await
     }
@@ -87,7 +87,7 @@ impl Scene {
         Worktrees::open(self.options(&self.project())).await.unwrap()
     }
 
-    /// The team's folders and branches for a project at another path.
+    /// The team's folders and branches for a project in another place.
     async fn opened_at(&self, project: &Path) -> Worktrees {
         Worktrees::open(self.options(project)).await.unwrap().isolation.unwrap()
     }
@@ -115,7 +115,7 @@ impl Scene {
     }
 }
 
-/// An environment without git settings.
+/// An environment without any git configuration.
 fn environment() -> Vec<(OsString, OsString)> {
     let path = std::env::var_os("PATH").unwrap();
     let mut environment: Vec<(OsString, OsString)> = vec![("PATH".into(), path)];

@@ -1,25 +1,28 @@
-//! What ties a folder to its repository: looked at before git is let in, and put back where it is missing.
+//! The link between a folder and its repository: checked before git runs in the folder, and put back where it is missing.
 //!
 //! A worktree has a file `.git` that names a place in the repository, and that place names the file. Without the file git would
-//! not find the repository, or another one around it, and what is in the folder would count as not there.
+//! find no repository, or another one around the folder, and would not see what is in the folder.
 
 use std::{
     fmt, fs,
     path::{Path, PathBuf},
 };
 
+use troop_model::MemberName;
+
+use super::names;
 use crate::git::{GitError, GitResult};
 
-/// In which way a folder is not what was made for a member.
+/// How a folder differs from what was made for a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FolderFault {
     /// It is not there.
     Gone,
-    /// Somebody made it a repository of its own.
+    /// Somebody made it a separate repository.
     Replaced,
-    /// The repository knows nothing of it.
+    /// The repository does not know it.
     Unknown,
-    /// Its project is not there, so nobody knows.
+    /// Its project is not there, so that nobody knows.
     Away,
 }
 
@@ -27,17 +30,17 @@ impl fmt::Display for FolderFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Gone => "is gone",
-            Self::Replaced => "is a repository of its own now",
+            Self::Replaced => "is now a separate repository",
             Self::Unknown => "is not known to the repository of its project",
             Self::Away => "belongs to a project that is not there",
         })
     }
 }
 
-/// How a folder is tied to a repository, by what all its folders share.
+/// How a folder is tied to a repository.
 enum Tie {
     Whole,
-    /// Only the file is missing, or names nothing. This is the place that it has to name.
+    /// Only the file is missing, or names nothing; it has to name this place.
     Cut(PathBuf),
     Torn(FolderFault),
 }
@@ -64,7 +67,7 @@ pub(super) fn mend(shared: &Path, folder: &Path) -> GitResult<()> {
     }
 }
 
-/// Whether the repository has a place for a folder, be that there or not.
+/// Whether the repository has a place for a folder, whether or not the folder exists.
 pub(super) fn is_known(shared: &Path, folder: &Path) -> bool {
     place(shared, folder).is_some()
 }
@@ -85,17 +88,17 @@ fn look(shared: &Path, folder: &Path) -> Tie {
     let file = folder.join(".git");
     let named = place_of(folder);
     let is_ours = named.as_deref().is_some_and(|it| is_below(it, &shared.join("worktrees")));
-    if is_ours && named.as_deref().is_some_and(|it| names(it, folder)) {
+    if is_ours && named.as_deref().is_some_and(|it| refers_to(it, folder)) {
         return Tie::Whole;
     }
     match place(shared, folder) {
-        // The folder was moved: git finds the repository from there all the same.
+        // The folder was moved; git still finds the repository from there.
         None if is_ours => Tie::Whole,
         None => Tie::Torn(FolderFault::Unknown),
         Some(_) if !is_ours && (named.is_some() || file.is_dir()) => {
             Tie::Torn(FolderFault::Replaced)
         }
-        // Also if it is the file of somebody else's folder, which came with a copy of that.
+        // Also if it is the file of another folder, which came with a copy of that folder.
         Some(place) => Tie::Cut(place),
     }
 }
@@ -103,16 +106,16 @@ fn look(shared: &Path, folder: &Path) -> Tie {
 /// The place in a repository that names the file in a folder.
 fn place(shared: &Path, folder: &Path) -> Option<PathBuf> {
     let places = fs::read_dir(shared.join("worktrees")).ok()?.flatten().map(|it| it.path());
-    places.into_iter().find(|place| names(place, folder))
+    places.into_iter().find(|place| refers_to(place, folder))
 }
 
 /// Whether a place in a repository names the file in a folder.
-fn names(place: &Path, folder: &Path) -> bool {
+fn refers_to(place: &Path, folder: &Path) -> bool {
     let named = read_path(&place.join("gitdir"), "");
     named.is_some_and(|named| named.parent().is_some_and(|it| real(it) == real(folder)))
 }
 
-/// The path that is written in a file behind some words. It may begin where the file is.
+/// The path in a file after some words. It may be relative to the file's folder.
 fn read_path(file: &Path, words: &str) -> Option<PathBuf> {
     let text = fs::read_to_string(file).ok()?;
     let path = text.strip_prefix(words)?.trim_end_matches('\n');
@@ -127,15 +130,36 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// Moves something out of the way, to where nobody deletes it. Where it is then.
-pub(super) fn set_aside(path: &Path, aside: &Path, name: &str) -> GitResult<PathBuf> {
-    fs::create_dir_all(aside).map_err(GitError::file(aside))?;
-    let free = free_path(aside, name);
-    fs::rename(path, &free).map_err(GitError::file(path))?;
-    Ok(free)
+/// The place for things of one member that are in the way and that git cannot keep. Nobody deletes them there.
+#[derive(Clone, Debug)]
+pub(super) struct AsidePlace {
+    folder: PathBuf,
+    team_branch: String,
+    member: MemberName,
 }
 
-/// A place in a folder with the name that is wanted, or one like it that is free.
+impl AsidePlace {
+    pub(super) fn new(folder: &Path, team_branch: &str, member: &MemberName) -> Self {
+        let team_branch = team_branch.to_owned();
+        Self { folder: folder.to_owned(), team_branch, member: member.clone() }
+    }
+
+    /// Moves something in a folder here; the folder itself, if `what` is empty. Returns where it is then.
+    pub(super) fn take(&self, folder: &Path, what: &str) -> GitResult<PathBuf> {
+        let path = if what.is_empty() { folder.to_owned() } else { folder.join(what) };
+        let name = match what {
+            "" | ".git" => what.to_owned(),
+            inside => format!("-{inside}"),
+        };
+        let name = names::aside(&self.team_branch, &self.member, &name);
+        fs::create_dir_all(&self.folder).map_err(GitError::file(&self.folder))?;
+        let free = free_path(&self.folder, &name);
+        fs::rename(&path, &free).map_err(GitError::file(&path))?;
+        Ok(free)
+    }
+}
+
+/// A path in a folder with the wanted name, or one like it that is free.
 pub(super) fn free_path(folder: &Path, name: &str) -> PathBuf {
     let others = (2_u32..).map(|nth| folder.join(format!("{name}+{nth}")));
     let mut paths = std::iter::once(folder.join(name)).chain(others);

@@ -1,4 +1,4 @@
-//! Seeing early that what teammates are doing does not fit together.
+//! Sees early that members' unfinished work conflicts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,64 +10,65 @@ use troop_model::MemberName;
 
 use super::{
     Worktrees,
-    merge::{Fit, fit},
-    names, tie,
-    worktree::stage_all,
+    effect::IndexEffect,
+    facts::{Fit, commit_facts, fit},
+    rules,
+    site::WorktreeSite,
+    tie,
 };
 use crate::git::{Git, GitError, GitResult, parts};
 
-/// What does not fit together, seen while it is being made.
+/// A conflict, seen while the work is being done.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Clash {
     pub one: MemberName,
-    /// With whom; none if it is with what is merged already.
+    /// None if it conflicts with what is merged already.
     pub other: Option<MemberName>,
-    /// In which files.
     pub files: Vec<String>,
 }
 
-/// Looks at what teammates are doing, and says once what does not fit.
+/// Looks at what members are doing, and reports each conflict once.
 #[derive(Debug, Default)]
 pub struct Watcher {
     seen: BTreeMap<MemberName, WatchedFolder>,
     told: BTreeSet<Clash>,
-    /// Why the folder of a member could not be looked at.
+    /// Why we could not look at the folder of a member.
     unseen: BTreeMap<MemberName, String>,
 }
 
-/// What was seen, as far as it was not said before.
+/// What was seen, as far as it was not reported before.
 #[derive(Debug, Default)]
 pub struct WatchReport {
-    /// What does not fit together.
     pub clashes: Vec<Clash>,
-    /// Whose folder could not be looked at, and why.
+    /// Members whose folders we could not look at, and why.
     pub unseen: Vec<(MemberName, String)>,
 }
 
-/// What a member's folder held when it was last looked at.
+/// What a member's folder held when we looked last.
 #[derive(Clone, Debug)]
 struct WatchedFolder {
-    /// All of it, as a commit.
+    /// Everything in it, as a commit.
     commit: String,
-    /// What it was made from, to see whether anything changed.
+    /// The head and the tree of that commit, to see whether anything changed.
     made_of: (String, String),
-    /// The files that are not as in the team's branch.
+    /// The files that differ from the team's branch.
     files: BTreeSet<String>,
 }
 
 impl Watcher {
-    /// Looks at the folders of these members. A folder that cannot be looked at keeps nobody from seeing the others.
+    /// Looks at the folders of these members. One that cannot be read does not keep us from the others.
     pub async fn look(
         &mut self,
         isolation: &Worktrees,
         members: &[MemberName],
     ) -> Result<WatchReport, GitError> {
-        let team = isolation.team_commit().await?;
+        let site = &isolation.inner.site;
+        let team = isolation.inner.team.commit().await?;
         let mut unseen = Vec::new();
         self.seen.retain(|member, _| members.contains(member));
         for member in members.iter().filter(|member| isolation.has_place(member)) {
             let known = self.seen.remove(member);
-            match isolation.seen(member, &team, known).await {
+            match seen(site, member, &team, known).await {
                 Ok(seen) => {
                     self.unseen.remove(member);
                     self.seen.insert(member.clone(), seen);
@@ -83,10 +84,10 @@ impl Watcher {
         }
         let mut clashes = Vec::new();
         for (one, other) in pairs(&self.seen) {
-            clashes.extend(clash(isolation, &self.seen, one, other).await?);
+            clashes.extend(clash(&site.git, &self.seen, one, other).await?);
         }
         for (member, seen) in &self.seen {
-            if let Fit::Conflict(files) = fit(&isolation.inner.git, &seen.commit, &team).await? {
+            if let Fit::Conflict(files) = fit(&site.git, &seen.commit, &team).await? {
                 clashes.push(Clash { one: member.clone(), other: None, files });
             }
         }
@@ -107,13 +108,13 @@ fn pairs(seen: &BTreeMap<MemberName, WatchedFolder>) -> Vec<(&MemberName, &Membe
 }
 
 async fn clash(
-    isolation: &Worktrees,
+    git: &Git,
     seen: &BTreeMap<MemberName, WatchedFolder>,
     one: &MemberName,
     other: &MemberName,
 ) -> GitResult<Option<Clash>> {
     let (Some(its), Some(others)) = (seen.get(one), seen.get(other)) else { return Ok(None) };
-    match fit(&isolation.inner.git, &its.commit, &others.commit).await? {
+    match fit(git, &its.commit, &others.commit).await? {
         Fit::Tree(_) => Ok(None),
         Fit::Conflict(files) => {
             Ok(Some(Clash { one: one.clone(), other: Some(other.clone()), files }))
@@ -121,49 +122,48 @@ async fn clash(
     }
 }
 
-impl Worktrees {
-    /// What is in a member's folder now, without touching anything there.
-    async fn seen(
-        &self,
-        member: &MemberName,
-        team: &str,
-        known: Option<WatchedFolder>,
-    ) -> GitResult<WatchedFolder> {
-        let folder = names::folder(&self.inner.worktrees, member);
-        tie::check(&self.inner.repository.shared, &folder)?;
-        let git = self.inner.git.at(&folder);
-        let said = ["rev-parse", "HEAD", "--absolute-git-dir"];
-        let where_is = git.run(&said).await?;
-        let Some((head, own)) = where_is.split_once('\n') else { return Err(git.nonsense(&said)) };
-        let index = self.inner.worktrees.join(format!(".index-{member}"));
-        // Nobody but this watcher uses it; a lock on it is of one that was killed.
-        drop(fs::remove_file(index.with_file_name(format!(".index-{member}.lock"))));
-        let tree = tree_of(&git, &Path::new(own).join("index"), &index).await;
-        drop(fs::remove_file(&index));
-        let made_of = (head.to_owned(), tree?);
-        let commit = match known {
-            Some(known) if known.made_of == made_of => known.commit,
-            _ => {
-                let commit = ["commit-tree", &made_of.1, "-p", head, "-m", "as it is now"];
-                git.run(&commit).await?
-            }
-        };
-        let range = format!("{team}...{commit}");
-        let changed = git.run(&["diff", "--name-only", "--no-renames", "-z", &range]).await?;
-        let files = parts(&changed).map(str::to_owned).collect();
-        Ok(WatchedFolder { commit, made_of, files })
-    }
+/// Reads what is in a member's folder now, without touching anything there.
+async fn seen(
+    site: &WorktreeSite,
+    member: &MemberName,
+    team: &str,
+    known: Option<WatchedFolder>,
+) -> GitResult<WatchedFolder> {
+    let folder = site.folder(member);
+    tie::check(&site.repository.shared, &folder)?;
+    let git = site.git.at(&folder);
+    let said = ["rev-parse", "HEAD", "--absolute-git-dir"];
+    let where_is = git.run(&said).await?;
+    let Some((head, own)) = where_is.split_once('\n') else { return Err(git.nonsense(&said)) };
+    let index = site.worktrees.join(format!(".index-{member}"));
+    // Only this watcher uses it; a killed one may have left a lock on it.
+    drop(fs::remove_file(index.with_file_name(format!(".index-{member}.lock"))));
+    let tree = tree_of(&git, &Path::new(own).join("index"), &index).await;
+    drop(fs::remove_file(&index));
+    let made_of = (head.to_owned(), tree?);
+    let commit = match known {
+        Some(known) if known.made_of == made_of => known.commit,
+        _ => {
+            let commit = ["commit-tree", &made_of.1, "-p", head, "-m", "as it is now"];
+            git.run(&commit).await?
+        }
+    };
+    let range = format!("{team}...{commit}");
+    let changed = git.run(&["diff", "--name-only", "--no-renames", "-z", &range]).await?;
+    let files = parts(&changed).map(str::to_owned).collect();
+    Ok(WatchedFolder { commit, made_of, files })
 }
 
-/// All that is in a folder as a tree, made with a copy of its index.
+/// Everything in a folder as a tree, made with a copy of its index.
 async fn tree_of(git: &Git, index: &Path, copy: &Path) -> GitResult<String> {
     copy_as_old(index, copy).map_err(GitError::file(copy))?;
     let git = git.with_index(copy);
-    stage_all(&git).await?;
+    let facts = commit_facts(&git).await?;
+    IndexEffect::run_all(&rules::stage_all(&facts), &git).await?;
     git.run(&["write-tree"]).await
 }
 
-/// Copies an index with its age: by that git knows which files may have changed in the same moment.
+/// Copies an index with its age, from which git knows which files may have changed in the same moment.
 fn copy_as_old(index: &Path, copy: &Path) -> io::Result<()> {
     let modified = fs::metadata(index)?.modified()?;
     fs::copy(index, copy)?;
@@ -171,7 +171,7 @@ fn copy_as_old(index: &Path, copy: &Path) -> io::Result<()> {
 }
 
 impl Clash {
-    /// What a member is told about it.
+    /// The message to a member about it.
     #[must_use]
     pub fn told_to(&self, member: &MemberName, team_branch: &str) -> String {
         let files = super::refusal::named(&self.files);
@@ -186,7 +186,7 @@ impl Clash {
         }
     }
 
-    /// Whom it concerns.
+    /// The members that it concerns.
     pub fn members(&self) -> impl Iterator<Item = &MemberName> {
         std::iter::once(&self.one).chain(&self.other)
     }

@@ -1,4 +1,4 @@
-//! How long files and locks have been as they are, whatever their own clocks say.
+//! How long files and locks have been unchanged, whatever their timestamps say.
 
 use std::{
     collections::BTreeMap,
@@ -11,17 +11,17 @@ use troop_model::Time;
 
 use super::disk::Stamp;
 
-/// How long the mirror remembers since when it has seen something. Longer than it waits for anything.
+/// How long the mirror remembers when it first saw something: longer than it waits for anything.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// Since when files and locks were seen as they are.
+/// When files and locks were first seen in their current state.
 #[derive(Debug, Default)]
 pub(super) struct Ages {
     seen: BTreeMap<PathBuf, (Stamp, Instant)>,
 }
 
 impl Ages {
-    /// How long something has been as it is: by its own time, or, since another machine's clock may be ahead, by what was seen.
+    /// How long something has been unchanged: by its timestamp, or, since another machine's clock may be ahead, by when we saw it.
     pub(super) fn age(
         &mut self,
         path: &Path,
@@ -32,7 +32,7 @@ impl Ages {
         now.since(stamp.at).max(self.seen_for(path, stamp, seen_at))
     }
 
-    /// How long something was seen as it is; nothing at all when it is seen for the first time.
+    /// How long we have seen something unchanged; zero when we see it for the first time.
     pub(super) fn seen_for(&mut self, path: &Path, stamp: Stamp, now: Instant) -> Duration {
         let entry = (stamp, now);
         let seen = self.seen.entry(path.to_owned()).or_insert(entry);

@@ -1,10 +1,10 @@
-//! Tasks that wait for others which are still to come: a plan is written file by file, in any order.
+//! New tasks that wait for others which are not there yet: programs write a plan file by file, in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ids::FileId;
 
-/// What a file waits for that no task of the board is.
+/// What a file waits for that the board does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaits {
     Nothing,
@@ -14,7 +14,7 @@ pub(super) enum Awaits {
     More,
 }
 
-/// What a file waits for, and which files are to be looked at because of it.
+/// What a file waits for, and which files to visit because of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AwaitedFiles {
     pub(super) awaits: Awaits,
@@ -25,12 +25,12 @@ pub(super) struct AwaitedFiles {
 #[derive(Debug, Default)]
 pub(super) struct Awaited {
     by: BTreeMap<FileId, BTreeSet<FileId>>,
-    /// Those whose other was refused.
+    /// Files that waited for one that was refused.
     in_vain: BTreeSet<FileId>,
 }
 
 impl Awaited {
-    /// Whether the second file waits for the first, directly or by way of others.
+    /// Whether the second file waits for the first, directly or through others.
     fn is_before(&self, first: &FileId, second: &FileId) -> bool {
         let mut reached = BTreeSet::new();
         let mut next = vec![first];
@@ -45,8 +45,8 @@ impl Awaited {
         false
     }
 
-    /// What a file waits for: `unknown` to the board, and of that `present` as files. Files that wait for each other wait in
-    /// vain.
+    /// What a file waits for: `unknown` to the board, and of that `present` as files. Files that wait for each other would
+    /// wait for ever, so that they wait for nothing.
     pub(super) fn add(
         &mut self,
         id: &FileId,
@@ -79,7 +79,7 @@ impl Awaited {
         self.by.remove(id).unwrap_or_default()
     }
 
-    /// The files that waited for this one, which was refused: they wait for it no more.
+    /// The files that waited for this one, which was refused. They no longer wait for it.
     pub(super) fn refuse(&mut self, id: &FileId) -> BTreeSet<FileId> {
         let waiting = self.take(id);
         self.in_vain.extend(waiting.iter().cloned());
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_wait_for_each_other_wait_in_vain() {
+    fn files_that_wait_for_each_other_stop_waiting() {
         let mut awaited = Awaited::default();
         check(&mut awaited, "a", &["b"], Awaits::Files, &["b"]);
         check(&mut awaited, "b", &["c"], Awaits::Files, &["c"]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_on_once_when_what_it_waited_for_was_refused() {
+    fn a_file_is_taken_once_when_the_file_it_waited_for_was_refused() {
         let mut awaited = Awaited::default();
         check(&mut awaited, "a", &["b"], Awaits::Files, &["b"]);
         assert_eq!(awaited.refuse(&id("b")), BTreeSet::from([id("a")]));

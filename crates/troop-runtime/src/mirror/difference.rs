@@ -1,4 +1,4 @@
-//! What the writer of a file wants: the steps from what it said before to what it says now.
+//! What the writer of a file wants: the steps from its old content to its new content.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use troop_model::{Command, MemberName, Metadata, TaskCommand, TaskNumber, TaskRe
 
 use super::layout::{FileStatus, TaskFile};
 
-/// What to make of a difference.
+/// How to read a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DiffReading {
-    /// All of it is what somebody wants.
+    /// Somebody wants all of it.
     Whole,
-    /// The board has moved on since the file was written, so only what goes forward is: taking a task, ending it.
+    /// The board has moved on since the file was written, so that only steps forward count: taking a task, ending it.
     Forward,
 }
 
-/// One thing that somebody wants of a task.
+/// One thing that somebody wants for a task.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TaskStep {
     Update(Box<TaskEdit>),
@@ -30,7 +30,7 @@ pub(super) enum TaskStep {
     Delete,
 }
 
-/// What is to be different about a task.
+/// The changed fields of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TaskEdit {
     pub(super) subject: Option<String>,
@@ -40,7 +40,7 @@ pub(super) struct TaskEdit {
     pub(super) metadata: Option<Map<String, Value>>,
 }
 
-/// A step, and in whose name it is taken; none is the lead.
+/// A step, and the member in whose name it is taken; none is the lead.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct WantedStep {
     pub(super) by: Option<String>,
@@ -81,7 +81,7 @@ fn edit(before: &TaskFile, now: &TaskFile) -> TaskEdit {
     }
 }
 
-/// What is said now and was not before.
+/// The new value, if it differs from the old one.
 fn changed<T: Clone + PartialEq>(before: &Option<T>, now: &Option<T>) -> Option<T> {
     now.clone().filter(|it| before.as_ref() != Some(it))
 }
@@ -92,7 +92,7 @@ fn sorted(ids: &[String]) -> Vec<&String> {
     ids
 }
 
-/// The keys that differ; null takes one away.
+/// The keys that differ; null removes one.
 fn merge(
     before: Option<&Map<String, Value>>,
     now: &Map<String, Value>,
@@ -106,7 +106,7 @@ fn merge(
     (!merged.is_empty()).then_some(merged)
 }
 
-/// How a task goes from one hand or status to another.
+/// The steps from one owner or status to another.
 fn moves(before: &TaskFile, now: &TaskFile) -> Vec<WantedStep> {
     let holder = before.owner.clone().flatten();
     // A file that does not say who holds the task has not changed that.
@@ -117,7 +117,7 @@ fn moves(before: &TaskFile, now: &TaskFile) -> Vec<WantedStep> {
     let one = |by: &Option<String>, step| vec![WantedStep { by: by.clone(), step }];
     match now.status {
         FileStatus::InProgress if is_taken => one(&owner, TaskStep::Claim),
-        // Nobody in particular works on it: that is for the board to refuse.
+        // It names no owner, which the board will refuse.
         FileStatus::InProgress if !is_same && !before.status.is_held() => one(&by, TaskStep::Claim),
         FileStatus::InProgress if owner.is_none() && holder.is_some() => {
             one(&holder, TaskStep::Release)
@@ -130,7 +130,7 @@ fn moves(before: &TaskFile, now: &TaskFile) -> Vec<WantedStep> {
         FileStatus::Pending if before.status.is_held() => one(&holder, TaskStep::Release),
         FileStatus::Pending if !is_same => one(&None, TaskStep::Retry),
         FileStatus::Pending => Vec::new(),
-        // Two have ended it; the board tells the second one.
+        // Two members completed it; the board refuses the second one.
         FileStatus::Completed if is_same && owner.is_some() && owner != holder => {
             one(&owner, TaskStep::Complete { result: now.result.clone() })
         }
@@ -145,7 +145,7 @@ fn moves(before: &TaskFile, now: &TaskFile) -> Vec<WantedStep> {
         }
         FileStatus::InReview => one(&by, TaskStep::Review { result: now.result.clone() }),
         FileStatus::Cancelled => one(&None, TaskStep::Cancel),
-        // Only what has ended can be deleted, so it is called off first.
+        // Only a task that has ended can be deleted, so it is cancelled first.
         FileStatus::Deleted => {
             let cancel = (!before.status.has_ended()).then_some(TaskStep::Cancel);
             let steps = cancel.into_iter().chain([TaskStep::Delete]);
@@ -155,7 +155,7 @@ fn moves(before: &TaskFile, now: &TaskFile) -> Vec<WantedStep> {
 }
 
 impl TaskStep {
-    /// The command that a step is. `find` says which task an id in a file means, and which member a name.
+    /// The command for a step. `find` resolves an id in a file to a task, `member` a name to a member.
     pub(super) fn command(
         self,
         number: TaskNumber,
@@ -189,7 +189,7 @@ impl TaskStep {
 }
 
 impl fmt::Display for TaskStep {
-    /// What it does to a task.
+    /// As a participle: what was done to a task.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Update(_) => "changed",
@@ -226,7 +226,7 @@ impl TaskEdit {
     }
 }
 
-/// The member that a text names; a name that nobody has is for the board to refuse.
+/// The member that a text names. The board refuses a name that nobody has.
 pub(super) fn named(
     text: &str,
     member: &dyn Fn(&str) -> Option<MemberName>,
@@ -237,7 +237,7 @@ pub(super) fn named(
     }
 }
 
-/// What was said, or that it was done through a file.
+/// The given text, or one that says that it was done through a file.
 fn said(text: Option<String>, otherwise: &str) -> String {
     text.unwrap_or_else(|| format!("{otherwise} through its file"))
 }

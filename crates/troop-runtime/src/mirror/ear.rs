@@ -1,4 +1,4 @@
-//! Hears that files changed.
+//! Watches files for changes.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::layout::MirrorPlaces;
 
-/// Hears which files of a team others write. What it misses is found by looking.
+/// Notices which files of a team others write. Polling finds what it misses.
 #[derive(Debug)]
 pub(super) struct FolderWatch {
     paths: UnboundedReceiver<PathBuf>,
-    /// None if the system has no watch left to give: slower, but right.
+    /// None if the system has no watches left: then polling finds everything, only later.
     watcher: Option<RecommendedWatcher>,
 }
 
@@ -30,7 +30,7 @@ impl FolderWatch {
         ear
     }
 
-    /// Listens to the folders that are there now: a watch stays with its folder, and does not follow one that takes its place.
+    /// Watches the folders that exist now: a watch stays with its folder, and does not follow one that takes its place.
     pub(super) fn listen(&mut self, places: &MirrorPlaces) {
         if let Some(watcher) = &mut self.watcher {
             drop(watcher.watch(&places.tasks(), RecursiveMode::NonRecursive));

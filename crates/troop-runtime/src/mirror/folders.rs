@@ -1,4 +1,4 @@
-//! The folders of a team's files: made, made again when somebody took them away, and never those of another team or layout.
+//! The folders of a team's files: made, made again when somebody deleted them, and never shared with another team or layout.
 
 use std::{collections::BTreeSet, fs, io};
 
@@ -11,8 +11,8 @@ use super::{
     unusable,
 };
 
-/// Refuses a folder that holds the files of another team of this name, or this team's in another layout: their files look like
-/// ours, and are not.
+/// Refuses a folder that holds the files of another team of this name, or this team's in another layout: those files look like
+/// ours, but are not.
 pub(super) fn check(places: &MirrorPlaces, members: &BTreeSet<Uuid>) -> Result<(), MirrorError> {
     let other = match places.layout {
         Layout::Seeds => Layout::Claude,
@@ -26,7 +26,7 @@ pub(super) fn check(places: &MirrorPlaces, members: &BTreeSet<Uuid>) -> Result<(
     let config = places.config();
     let found = disk::read(&config).map_err(unusable(&config))?;
     let bytes = found.and_then(|it| it.bytes).unwrap_or_default();
-    // Half a config is no reason to refuse; it is looked at again.
+    // Half a config is no reason to refuse; the mirror reads it again.
     let Ok(config) = layout::read_object(&bytes) else { return Ok(()) };
     let entries = layout::entries(&config).into_iter();
     let ids = entries.filter_map(|it| it.get(MEMBER_ID).and_then(Value::as_str)?.parse().ok());
@@ -38,7 +38,7 @@ pub(super) fn check(places: &MirrorPlaces, members: &BTreeSet<Uuid>) -> Result<(
 }
 
 impl Mirror {
-    /// Makes the folders that are missing; says whether one was.
+    /// Makes the folders that are missing. Returns whether one was.
     pub(super) fn make_folders(&self) -> Result<bool, MirrorError> {
         let mut was_missing = false;
         for folder in [self.places.tasks(), self.places.inboxes(), self.places.written_tasks()] {
@@ -56,7 +56,7 @@ impl Mirror {
         Ok(was_missing)
     }
 
-    /// Takes the files of a team away that is gone.
+    /// Removes the files of a team that is gone.
     pub fn clear(self) -> Result<(), MirrorError> {
         let config = self.places.config();
         disk::remove(&config).map_err(unusable(&config))?;

@@ -1,8 +1,8 @@
-//! The way to the board for what others do to tasks. Where a lead runs, it goes through the lead, whose hooks judge it like
-//! anybody's.
+//! The way to the board for what others do to tasks. If a lead runs, it goes through the lead, whose hooks judge it like
+//! everybody's commands.
 //!
-//! Hooks and checks may take their time, and the mirror does not hold a file's lock meanwhile: it leaves the file as it is, and
-//! visits it again when the answer is there.
+//! Hooks and checks may take long, and the mirror does not hold a file's lock meanwhile: it leaves the file as it is, and visits
+//! it again when the answer has come.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -17,19 +17,19 @@ use troop_protocol::{ClientError, Failure, FailureKind};
 use super::Item;
 use crate::{Board, BoardError, CommandEffect, CommandRequest, find_lead, relay::relay};
 
-/// How long a file stays locked for an answer.
+/// How long a file stays locked while we wait for an answer.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What came of a command.
+/// The answer to a command.
 #[derive(Clone, Debug)]
 pub(super) enum GateAnswer {
     Done(CommandEffect),
     Refused(String),
-    /// It is not known yet.
+    /// There is no answer yet.
     Waits,
 }
 
-/// What the lead or the board said in the end.
+/// The final answer of the lead or the board.
 type GateResult = Result<GateAnswer, BoardError>;
 
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl CommandGate {
         self.answered.retain(|_, (it, _)| it != item);
     }
 
-    /// Waits for the next answer; the item that it is about.
+    /// Waits for the next answer. Returns the item that it is about.
     pub(super) async fn next(&mut self) -> Item {
         loop {
             let Some((operation, said)) = self.said.recv().await else {
@@ -90,8 +90,8 @@ impl CommandGate {
         Some(item)
     }
 
-    /// Gives a command. `anew` is the operation to give it as, if it is so old that nobody knows whether it was done: it was
-    /// not, or the file and the board would not differ.
+    /// Gives a command. `anew` is the operation to use if the board has forgotten whether the command was done: it was not, or
+    /// the file and the board would not differ.
     pub(super) async fn give(
         &mut self,
         item: Item,

@@ -1,4 +1,4 @@
-//! By which ids the files of tasks go: their own, unless another program gave them one or took theirs.
+//! The ids of task files: a task's own number, unless another program chose the id or took that of a task.
 
 use std::{borrow::Borrow, collections::BTreeMap, fmt};
 
@@ -7,18 +7,18 @@ use troop_model::{MemberName, Origin, State, Task, TaskNumber, TaskRef};
 
 use super::layout::{Layout, TaskIds};
 
-/// The most bytes of an id: what is put beside its file must have a name, too.
+/// The longest id in bytes: files beside it get longer names.
 const MAX_ID: usize = 200;
 
-/// What the conversation of a task is called that was taken from a file.
+/// The peer kind of tasks that were taken from a file.
 const FILE: &str = "file";
 
-/// The id under which a task has its file: a name, and never a path, whoever wrote it.
+/// The id of a task's file: a name, and never a path, whoever wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileId(String);
 
 impl FileId {
-    /// None if no file that is looked at has such a name.
+    /// None if the mirror visits no file of such a name.
     pub(super) fn new(text: &str) -> Option<Self> {
         let is_name = !text.is_empty() && !text.starts_with('.') && !text.contains(['/', '\0']);
         (is_name && text.len() <= MAX_ID).then(|| Self(text.to_owned()))
@@ -37,8 +37,7 @@ impl FileId {
         format!("{}.json", self.0)
     }
 
-    /// Where a task is from that was taken from this file. Unlike free data, nobody who makes or changes a task through
-    /// tools can say that.
+    /// The origin of a task that was taken from this file. Unlike metadata, tools cannot set it.
     pub(super) fn origin(&self) -> Origin {
         Origin {
             peer_kind: Some(SmolStr::new_static(FILE)),
@@ -52,7 +51,7 @@ impl FileId {
         Self::of_origin(&task.provenance.origin)
     }
 
-    /// The file that says where a task is from.
+    /// The file that an origin names.
     pub(super) fn of_origin(origin: &Origin) -> Option<Self> {
         let Origin { peer_kind, local_key, .. } = origin;
         let key = local_key.as_ref().filter(|_| peer_kind.as_deref() == Some(FILE))?;
@@ -107,14 +106,14 @@ impl Ids {
         ids
     }
 
-    /// Notes that a task was taken from a file. Of several that were, the last has it.
+    /// Notes that a task was taken from a file. Of several, the last one has it.
     pub(super) fn learn(&mut self, id: &FileId, number: TaskNumber) {
         if self.numbers.get(id).is_none_or(|it| *it < number) {
             self.give(id, number);
         }
     }
 
-    /// Notes under which id a task has its file. If that is another's, the other gets a new one.
+    /// Notes the id of a task's file. If another task has it, that one gets a new id.
     pub(super) fn give(&mut self, id: &FileId, number: TaskNumber) {
         if FileId::natural(self.layout, number) == *id {
             return;
@@ -134,7 +133,7 @@ impl Ids {
         }
     }
 
-    /// Gives a task another id than its own, which somebody took.
+    /// Gives a task another id, because somebody took its own.
     pub(super) fn displace(&mut self, number: TaskNumber) {
         if !self.given.contains_key(&number) {
             let id = FileId::other(self.layout, number);
@@ -156,7 +155,7 @@ impl Ids {
             .or_else(|| self.natural(id).filter(|number| !self.given.contains_key(number)))
     }
 
-    /// The task that is meant by an id in a file; the board says so if there is none.
+    /// The task that an id in a file means. The board refuses it if there is none.
     pub(super) fn meant(&self, id: &str) -> TaskRef {
         match (self.number(id), id.parse()) {
             (Some(number), _) => TaskRef::Number(number),

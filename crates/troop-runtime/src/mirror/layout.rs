@@ -1,4 +1,4 @@
-//! Where a team's files lie and what stands in them: a task, a message and a config as each layout writes them.
+//! Where a team's files are and what is in them: a task, a message and a config as each layout writes them.
 
 mod claude;
 mod seeds;
@@ -21,10 +21,10 @@ use uuid::Uuid;
 use super::ids::FileId;
 pub(super) use value::{read_array, read_object};
 
-/// The key of a member in a config that the board knows, or knew.
+/// The key of a config entry with the id of a member that the board knows, or knew.
 pub(super) const MEMBER_ID: &str = "memberId";
 
-/// Whose files these are.
+/// The format of the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// One file per task, one per message; locks that the system releases.
@@ -118,53 +118,53 @@ impl MirrorPlaces {
         }
     }
 
-    /// What lies in the inboxes of this folder, as far as troop put it there or saw it.
+    /// Notes about the messages in the inboxes of this folder.
     pub(super) fn all_noted(&self) -> PathBuf {
         self.team().join(".delivered")
     }
 
-    /// What lies in one of them.
+    /// Notes about the messages in one inbox.
     pub(super) fn noted(&self, member: &str) -> PathBuf {
         self.all_noted().join(member)
     }
 
-    /// What troop wrote last into this folder's files.
+    /// Notes about what troop wrote last into this folder's files.
     pub(super) fn all_written(&self) -> PathBuf {
         self.team().join(".written")
     }
 
-    /// What it wrote into those of tasks.
+    /// Notes about the files of tasks.
     pub(super) fn written_tasks(&self) -> PathBuf {
         self.all_written().join("tasks")
     }
 
-    /// What it wrote into one of them.
+    /// The note about the file of one task.
     pub(super) fn written_task(&self, id: &FileId) -> PathBuf {
         self.written_tasks().join(id.file_name())
     }
 
-    /// What it wrote into the config.
+    /// The note about the config.
     pub(super) fn written_config(&self) -> PathBuf {
         self.all_written().join("config.json")
     }
 
-    /// Which files are known to be in step.
+    /// The note about which files are in step.
     pub(super) fn in_step(&self) -> PathBuf {
         self.all_written().join("in-step.json")
     }
 
-    /// A file whose time is that of when reading began.
+    /// A file whose timestamp is when reading began.
     pub(super) fn began(&self) -> PathBuf {
         self.all_written().join("began")
     }
 
-    /// A path as it is told to people: from the folder that holds all of it.
+    /// A path as people see it: relative to the shared folder.
     pub(super) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
 }
 
-/// Where a task stands, in the words that files have for it.
+/// The status of a task, in the words of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileStatus {
     Pending,
@@ -177,7 +177,7 @@ pub(super) enum FileStatus {
 }
 
 impl FileStatus {
-    /// The status that a file names; a task without one has not begun.
+    /// The status in a file; a task without one has not begun.
     fn read(file: &Map<String, Value>) -> Result<Self, Unreadable> {
         let word = file.get("status").map(|it| value::read_text("status", it)).transpose()?;
         let word = word.flatten().unwrap_or_else(|| "pending".to_owned());
@@ -210,26 +210,26 @@ impl FileStatus {
     }
 }
 
-/// What a file says about a task. A field that it does not have is none, and stays as it is.
+/// What a file says about a task. A missing field is none, and stays as it is on the board.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TaskFile {
     pub(super) subject: Option<String>,
     pub(super) description: Option<String>,
     pub(super) status: FileStatus,
-    /// Who holds it; `Some(None)` for nobody.
+    /// Its holder; `Some(None)` for nobody.
     pub(super) owner: Option<Option<String>>,
-    /// For whom it is reserved; `Some(None)` for nobody.
+    /// The member that it is reserved for; `Some(None)` for nobody.
     pub(super) assignee: Option<Option<String>>,
-    /// The ids of what it waits for.
+    /// The ids of the tasks that it waits for.
     pub(super) waits_for: Option<Vec<String>>,
-    /// The ids of what waits for it, where a layout says that, too.
+    /// The ids of the tasks that wait for it, if the layout has them.
     pub(super) blocks: Option<Vec<String>>,
     pub(super) created_by: Option<String>,
     pub(super) result: Option<String>,
     pub(super) metadata: Option<Map<String, Value>>,
 }
 
-/// What a file says that one member tells another.
+/// A message in a file from one member to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InboxLetter {
     pub(super) from: String,
@@ -239,7 +239,7 @@ pub(super) struct InboxLetter {
     /// The request that it is or answers, as its writer calls it.
     pub(super) request_id: Option<String>,
     pub(super) approve: Option<bool>,
-    /// All of it, as it stands.
+    /// The whole text, unchanged.
     pub(super) text: String,
 }
 
@@ -253,13 +253,13 @@ pub(super) enum Unreadable {
     Shape(String),
 }
 
-/// By which ids the files of tasks go.
+/// The ids of task files.
 pub(super) trait TaskIds {
-    /// The id under which a task has its file.
+    /// The id of a task's file.
     fn id_of(&self, number: TaskNumber) -> String;
 }
 
-/// A task as its file has it. What others keep in the file besides stays there.
+/// Writes a task as its file has it. Other fields that programs keep in the file stay there.
 pub(super) fn write_task(
     layout: Layout,
     state: &State,
@@ -282,7 +282,7 @@ pub(super) fn write_task(
     written
 }
 
-/// What a file says about a task, compared with what it said before where it says one thing twice.
+/// Reads what a file says about a task. Where it has two fields for one thing, the one that differs from `before` counts.
 pub(super) fn read_task(
     layout: Layout,
     file: &Map<String, Value>,
@@ -294,7 +294,7 @@ pub(super) fn read_task(
     }
 }
 
-/// Whether a file with the id of a task is that task's, and not another's that took the same id.
+/// Whether a file with the id of a task belongs to that task, and not to another one that took the same id.
 pub(super) fn is_of(layout: Layout, file: &Map<String, Value>, task: &Task) -> bool {
     let has_subject = file.get("subject").and_then(Value::as_str) == Some(&task.subject);
     has_subject
@@ -304,7 +304,7 @@ pub(super) fn is_of(layout: Layout, file: &Map<String, Value>, task: &Task) -> b
         }
 }
 
-/// Whether a file is something that its program notes for itself, and no task for anybody.
+/// Whether a file is a private note of its program, and no task.
 pub(super) fn is_internal(layout: Layout, file: &Map<String, Value>) -> bool {
     match layout {
         Layout::Seeds => false,
@@ -312,7 +312,7 @@ pub(super) fn is_internal(layout: Layout, file: &Map<String, Value>) -> bool {
     }
 }
 
-/// The task that a file says it is about, if troop wrote it or what it was copied from.
+/// The id of the task in a file, if troop wrote the file or the one that it was copied from.
 pub(super) fn own_id(layout: Layout, file: &Map<String, Value>) -> Option<Uuid> {
     let id = match layout {
         Layout::Seeds => file.get("uuid"),
@@ -321,17 +321,17 @@ pub(super) fn own_id(layout: Layout, file: &Map<String, Value>) -> Option<Uuid> 
     id.and_then(Value::as_str)?.parse().ok()
 }
 
-/// A message that is to be written, with what the board knows about it.
+/// A message to be written, with what the board knows about it.
 #[derive(Clone, Debug)]
 pub(super) struct OutgoingLetter {
     pub(super) message: Message,
-    /// The request that it is or answers, as whoever asked calls it.
+    /// The request that it is or answers, by the asker's id for it.
     pub(super) request_id: Option<String>,
     /// The task that it is about.
     pub(super) task: Option<Arc<Task>>,
 }
 
-/// A message as a file or an entry of one.
+/// Writes a message as a file or an entry of one.
 pub(super) fn write_letter(
     layout: Layout,
     posted: &OutgoingLetter,
@@ -344,7 +344,7 @@ pub(super) fn write_letter(
     }
 }
 
-/// What a file, or an entry of one, says to somebody.
+/// Reads a message from a file or an entry of one.
 pub(super) fn read_letter(
     layout: Layout,
     file: &Map<String, Value>,
@@ -355,7 +355,7 @@ pub(super) fn read_letter(
     }
 }
 
-/// When a message was said, if it says that: a moment, or the milliseconds of one.
+/// The timestamp of a message, if it has one: RFC 3339, or milliseconds since 1970.
 pub(super) fn said_at(letter: &Map<String, Value>) -> Option<Time> {
     match letter.get("timestamp")? {
         Value::String(text) => text.parse().ok(),
@@ -364,7 +364,7 @@ pub(super) fn said_at(letter: &Map<String, Value>) -> Option<Time> {
     }
 }
 
-/// A team's config. What others keep in it, or about its members, stays there.
+/// Writes a team's config. Other fields that programs keep in it, or about its members, stay there.
 pub(super) fn write_config(
     layout: Layout,
     state: &State,
@@ -391,7 +391,7 @@ pub(super) fn write_config(
             Layout::Claude => claude::member(team, member),
         };
         for (key, value) in said {
-            // What another program says about itself is for it to say.
+            // An external program describes itself.
             if key == MEMBER_ID || !entry.contains_key(&key) {
                 entry.insert(key, value);
             }
@@ -411,7 +411,7 @@ pub(super) fn entries(config: &Map<String, Value>) -> Vec<&Map<String, Value>> {
     members.into_iter().flatten().filter_map(Value::as_object).collect()
 }
 
-/// Who is meant by the names in files: members go by name, by id, and as Claude Code's `name@team`.
+/// Finds the members that names in files mean: by name, by id, and as Claude Code's `name@team`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     members: Vec<(MemberName, Uuid)>,
@@ -442,7 +442,7 @@ impl Names {
         }
     }
 
-    /// A name as the board has it, if the board knows who is meant.
+    /// A name as the board spells it, if the board knows the member.
     pub(super) fn canonical(&self, text: &str) -> String {
         let bare = text.strip_suffix(&self.at_team).unwrap_or(text);
         self.find(text).map_or_else(|| bare.to_owned(), |name| name.to_string())
@@ -453,7 +453,6 @@ impl Names {
         value.and_then(Value::as_str).and_then(|text| self.find(text)).as_ref() == Some(member)
     }
 
-    /// Who the lead is.
     pub(super) fn lead(&self) -> Option<&MemberName> {
         self.lead.as_ref()
     }
@@ -464,7 +463,7 @@ impl Names {
     }
 }
 
-/// The status that a layout's file has for a task.
+/// The status of a task in a layout's file.
 fn status_of(state: &State, task: &Task) -> Status {
     state.tasks().status(task.number).unwrap_or(task.status)
 }

@@ -1,4 +1,4 @@
-//! The locks that programs agree on which share files: the system's own, or folders as Claude Code makes them.
+//! The locks of programs that share files: those of the system, or folders as Claude Code makes them.
 
 use std::{
     fs::{self, File},
@@ -15,17 +15,17 @@ use uuid::Uuid;
 
 use super::{ages::Ages, disk::Stamp, layout::Layout};
 
-/// How old a folder that is a lock must be for its maker to be dead.
+/// How old a lock folder must be before we assume that its maker is dead.
 const STALE: Duration = Duration::from_secs(10);
 
-/// A lock that is held as long as this lives.
+/// A lock that is held until this is dropped.
 #[derive(Debug)]
 pub(super) enum FileLock {
     /// The system releases it with the file, however the holder ends.
     Files { _held: Vec<File> },
     Folder {
         path: PathBuf,
-        /// Which folder it is. Another may have taken its place.
+        /// To recognise the folder: another may have taken its place.
         stamp: Stamp,
     },
 }
@@ -59,7 +59,7 @@ impl Drop for FileLock {
 /// `task-7.lock` and `task-7.json.lock`: programs lock the one or the other.
 fn files(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<FileLock>> {
     let mut held = Vec::with_capacity(2);
-    // Nobody waits at the end of a pipe.
+    // Opening a pipe must not block.
     let flags = OFlags::NONBLOCK.bits() as i32;
     for path in [path.with_extension("lock"), beside(path)] {
         let mut options = File::options();
@@ -99,7 +99,7 @@ fn clear_stale(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<Fil
     Ok(None)
 }
 
-/// Removes the lock that was seen, and no other that another made in its place: others may find it stale at the same time.
+/// Removes the lock that was seen, and no newer one in its place: others may find it stale at the same time.
 fn remove(path: &Path, seen: Stamp) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let aside = path.with_file_name(format!(".{name}.stale.{}", Uuid::now_v7().simple()));
@@ -124,7 +124,7 @@ fn beside(path: &Path) -> PathBuf {
 /// Removes the lock files of a file that is gone.
 pub(super) fn clear(layout: Layout, path: &Path) {
     if layout == Layout::Seeds {
-        // Nobody needs them any more; if one stays, it does no harm.
+        // A lock file that stays does no harm.
         drop(fs::remove_file(path.with_extension("lock")));
         drop(fs::remove_file(beside(path)));
     }

@@ -1,5 +1,5 @@
-//! A visit to an inbox: what others put there is said on the board, and what waits for its owner is put there. What becomes of
-//! each message is decided in `rules`; here it is done, in this order.
+//! A visit to an inbox: messages that others put there go to the board, and messages that wait for its owner are put there.
+//! `rules` decides what becomes of each message, and in which order; here it is done.
 
 mod claude;
 mod noted;
@@ -21,7 +21,7 @@ use super::{
     Mirror, MirrorError, Settlement, disk, is_external_in,
     layout::{self, Layout, Names},
     operation,
-    rules::{self, KnownInbox, WaitingMail},
+    rules::{self, InboxEffect, KnownInbox, MissingLetter, OwnerMail},
     unusable,
 };
 use crate::CommandEffect;
@@ -34,7 +34,7 @@ pub(super) struct InboxVisit<'a> {
     path: PathBuf,
 }
 
-/// What came of a message that somebody put into an inbox.
+/// The result of sending a message that somebody put into an inbox.
 enum LetterOutcome {
     /// It is on the board.
     Sent(Uuid),
@@ -54,7 +54,7 @@ impl<'a> InboxVisit<'a> {
             self.mirror.notice_refused(&self.path, "it is a link, which may lead anywhere");
         }
         if !self.path.exists() {
-            // A reader takes messages out of an inbox. An inbox that is gone is lost.
+            // A reader takes messages out of an inbox, but leaves the inbox. One that is gone is lost.
             self.forget_notes()?;
         }
         let known = self.mirror.memory.inboxes.get(self.owner).cloned();
@@ -71,17 +71,13 @@ impl<'a> InboxVisit<'a> {
     }
 
     /// What the board knows about the owner's mail; none if it does not know the owner.
-    async fn mail(&self, known: BTreeSet<Uuid>) -> Result<Option<WaitingMail>, MirrorError> {
+    async fn mail(&self, known: BTreeSet<Uuid>) -> Result<Option<OwnerMail>, MirrorError> {
         let owner = self.owner.to_owned();
-        let look = move |state: &State| rules::waiting_mail(state, &owner, &known);
+        let look = move |state: &State| rules::owner_mail(state, &owner, &known);
         Ok(self.mirror.board.look(look).await?)
     }
 
-    fn remember(&mut self, inbox: KnownInbox) {
-        self.mirror.memory.inboxes.insert(self.owner.to_owned(), inbox);
-    }
-
-    /// Says on the board what somebody put into the inbox.
+    /// Sends what somebody put into the inbox through the board.
     async fn say(
         &self,
         to: &MemberName,
@@ -108,7 +104,7 @@ impl<'a> InboxVisit<'a> {
                 Ok(sent(&done, operation))
             }
             Err(Refusal::ForgottenOperation { .. }) => {
-                if let Some(id) = self.was_said(operation).await? {
+                if let Some(id) = self.find_sent(operation).await? {
                     return Ok(LetterOutcome::Sent(id));
                 }
                 let operation = operation::anew(operation, self.mirror.clock.now());
@@ -121,7 +117,7 @@ impl<'a> InboxVisit<'a> {
         }
     }
 
-    /// A member that has agreed to stop has stopped, if nobody runs it who would see that.
+    /// Marks an external member that has agreed to stop as stopped: nobody runs it who would see it stop.
     async fn let_stop(&self, done: &CommandEffect) -> Result<(), MirrorError> {
         let Some(member) = rules::stopping(&done.events).cloned() else { return Ok(()) };
         let asked = member.clone();
@@ -139,8 +135,8 @@ impl<'a> InboxVisit<'a> {
         Ok(())
     }
 
-    /// Whether something was said so long ago that the board has forgotten: the log has not.
-    async fn was_said(&self, operation: OperationId) -> Result<Option<Uuid>, MirrorError> {
+    /// Finds a message that was sent so long ago that the board has forgotten its operation; the log has not.
+    async fn find_sent(&self, operation: OperationId) -> Result<Option<Uuid>, MirrorError> {
         let at_hand = move |state: &State| {
             let is_it = |message: &Message| {
                 operation::is_same(OperationId(message.id), OperationId(operation.nth_id(1)))
@@ -161,7 +157,7 @@ impl<'a> InboxVisit<'a> {
         Ok(None)
     }
 
-    /// Whether a message of the board was sent to somebody, however long ago.
+    /// Whether a message of the board was sent to a member, however long ago.
     async fn was_sent(&self, id: Uuid, to: &MemberName) -> Result<bool, MirrorError> {
         let reader = Party::member(to);
         let mut log = self.mirror.board.subscribe(Version::ZERO);
@@ -175,24 +171,45 @@ impl<'a> InboxVisit<'a> {
         Ok(false)
     }
 
-    /// Records that messages lie in their reader's inbox, or were taken from there. Those that were read need no note any more.
-    async fn record(
-        &self,
+    /// Brings the inbox to where it has to be, in the order that the rules give.
+    async fn run(
+        &mut self,
+        effects: Vec<InboxEffect>,
         reader: &MemberName,
-        delivered: Vec<Uuid>,
-        read: Vec<Uuid>,
     ) -> Result<(), MirrorError> {
-        let fresh = || OperationId(Uuid::now_v7());
         let by = Some(reader.as_str());
-        if !delivered.is_empty() {
-            let command = Command::MarkDelivered { reader: None, messages: delivered };
-            drop(self.mirror.submit(by, fresh(), command).await?);
+        let fresh = || OperationId(Uuid::now_v7());
+        let mut written = None;
+        for effect in effects {
+            match effect {
+                InboxEffect::ForgetNote(id) => self.forget_note(id),
+                InboxEffect::RemoveLetter(name) => {
+                    let path = self.path.join(name);
+                    disk::remove(&path).map_err(unusable(&path))?;
+                }
+                InboxEffect::MakeFolder => self.make_folder()?,
+                InboxEffect::WriteLetter(MissingLetter { name, content, .. }) => {
+                    self.mirror.write(&self.path.join(&name), &content)?;
+                }
+                InboxEffect::WriteFile(entries) => {
+                    written = Some(self.mirror.write(&self.path, &Value::Array(entries))?);
+                }
+                InboxEffect::Note(ids) => self.note(&ids)?,
+                InboxEffect::Remember(inbox) => {
+                    let stamp = written.or(inbox.stamp);
+                    let inbox = KnownInbox { stamp, ..inbox };
+                    self.mirror.memory.inboxes.insert(self.owner.to_owned(), inbox);
+                }
+                InboxEffect::MarkDelivered(messages) => {
+                    let command = Command::MarkDelivered { reader: None, messages };
+                    drop(self.mirror.submit(by, fresh(), command).await?);
+                }
+                InboxEffect::MarkRead(read) => {
+                    let command = Command::MarkRead { reader: None, messages: Some(read) };
+                    drop(self.mirror.submit(by, fresh(), command).await?);
+                }
+            }
         }
-        if !read.is_empty() {
-            let command = Command::MarkRead { reader: None, messages: Some(read.clone()) };
-            drop(self.mirror.submit(by, fresh(), command).await?);
-        }
-        read.into_iter().for_each(|id| self.forget_note(id));
         Ok(())
     }
 

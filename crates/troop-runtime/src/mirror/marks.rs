@@ -1,4 +1,4 @@
-//! Which files to visit: those that an event touches, that somebody wrote, and that differ from what was seen last.
+//! Marks files to visit: those that an event touches, that somebody wrote, and that differ from what was seen last.
 
 use std::{
     collections::BTreeSet,
@@ -21,7 +21,7 @@ use super::{
 use crate::Subscription;
 
 impl Mirror {
-    /// Marks what an event touches, and what the events touch that have arrived since.
+    /// Marks what an event touches, and what later events touch that have arrived.
     pub(super) async fn follow(
         &mut self,
         event: &Event,
@@ -34,7 +34,7 @@ impl Mirror {
         self.mark_tasks(numbers).await
     }
 
-    /// Marks what an event touches, but for the files of tasks; the task that it is about.
+    /// Marks what an event touches, but for the files of tasks. Returns the task that it is about.
     pub(super) fn mark_event(&mut self, event: &Event) -> Option<TaskNumber> {
         let lead = self.memory.ids.lead.as_ref();
         let touched = rules::touched(&event.fact, self.places.layout, lead);
@@ -42,7 +42,7 @@ impl Mirror {
         touched.task
     }
 
-    /// Marks tasks, and those that wait for them or that they wait for: their files tell of each other.
+    /// Marks tasks, and those that wait for them or that they wait for: their files name each other.
     pub(super) async fn mark_tasks(&mut self, numbers: Vec<TaskNumber>) -> Result<(), MirrorError> {
         if numbers.is_empty() {
             return Ok(());
@@ -64,7 +64,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Learns which of these tasks were taken from files that have ids of their own, by this mirror or another.
+    /// Learns which of these tasks were taken from files with other ids, by this mirror or another.
     pub(super) async fn learn_ids(&mut self, numbers: Vec<TaskNumber>) -> Result<(), MirrorError> {
         let look = move |state: &State| -> Vec<(TaskNumber, FileId)> {
             let tasks = numbers.iter().filter_map(|it| state.tasks().get(*it));
@@ -102,7 +102,7 @@ impl Mirror {
         self.mark_changed()
     }
 
-    /// Finds changes that the system did not tell of, and tries again what did not work.
+    /// Finds changes that the system did not report, and retries what failed.
     pub(super) async fn look_around(&mut self, watch: &mut FolderWatch) -> Result<(), MirrorError> {
         self.ages.forget_old(Instant::now());
         if self.make_folders()? {
@@ -132,7 +132,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Marks what differs on the disk from what was seen there last.
+    /// Marks files that differ from what was seen last.
     pub(super) fn mark_changed(&mut self) -> Result<(), MirrorError> {
         let folder = self.places.tasks();
         let names = disk::list(&folder).map_err(unusable(&folder))?;
@@ -189,7 +189,7 @@ impl Mirror {
         Ok(names.iter().filter_map(|it| FileId::of_file(it)).collect())
     }
 
-    /// Marks the inboxes that differ from what was seen of them last.
+    /// Marks inboxes that differ from what was seen last.
     fn mark_inboxes(&mut self) -> Result<(), MirrorError> {
         let folder = self.places.inboxes();
         let entries = std::fs::read_dir(&folder).map_err(unusable(&folder))?;

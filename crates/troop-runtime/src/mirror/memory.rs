@@ -1,4 +1,4 @@
-//! What a mirror knows between two looks at its files.
+//! What a mirror remembers between visits.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,11 +17,11 @@ pub(super) struct MirrorMemory {
     pub(super) tasks: BTreeMap<FileId, KnownFile>,
     pub(super) inboxes: BTreeMap<String, KnownInbox>,
     pub(super) config: Option<KnownFile>,
-    /// The config whose newcomers were let in or refused, which is told once.
+    /// The config whose newcomers were let in or refused, so that each refusal is reported once.
     pub(super) joined: Option<Stamp>,
-    /// Which files need not be looked at.
+    /// Files that need not be read.
     pub(super) in_step: InStep,
-    /// New tasks that wait for others which are still to be taken.
+    /// New tasks that wait for others which are not taken yet.
     pub(super) awaited: Awaited,
 }
 
@@ -38,7 +38,6 @@ impl MirrorMemory {
         }
     }
 
-    /// The ids, to be changed.
     pub(super) fn ids_mut(&mut self) -> &mut Ids {
         Arc::make_mut(&mut self.ids)
     }

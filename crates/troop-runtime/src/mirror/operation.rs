@@ -1,10 +1,10 @@
-//! Ids for what files say: the same file says the same thing once, however often it is read and by how many.
+//! Operation ids for what files say: the same content counts once, however often and by how many mirrors it is read.
 
 use sha2::{Digest as _, Sha256};
 use troop_model::{OperationId, Time};
 use uuid::Uuid;
 
-/// The operation that stands for what was written then. Read again, it is the same.
+/// The operation for what was written at a time. Read again, it is the same.
 pub(super) fn of(written_at: Time, now: Time, parts: &[&[u8]]) -> OperationId {
     let mut hash = Sha256::new();
     for part in parts {
@@ -15,21 +15,21 @@ pub(super) fn of(written_at: Time, now: Time, parts: &[&[u8]]) -> OperationId {
     let mut tail = [0; 16];
     tail.copy_from_slice(digest.split_at(16).0);
     let tail = u128::from_be_bytes(tail);
-    // One from the future would make all others look old.
+    // An operation from the future would make all others look old.
     let millis = u128::try_from(written_at.min(now).as_micros() / 1_000).unwrap_or(0);
     let bits = (millis << 80) | (tail & !(u128::MAX << 80));
     let versioned = (bits & !(0xf << 76)) | (0x7 << 76);
     OperationId(Uuid::from_u128((versioned & !(0b11 << 62)) | (0b10 << 62)))
 }
 
-/// The same thing, said now: for what is so old that the board does not know whether it was done.
+/// The same operation with the time of now: for one so old that the board has forgotten whether it was done.
 pub(super) fn anew(operation: OperationId, now: Time) -> OperationId {
     let millis = u128::try_from(now.as_micros() / 1_000).unwrap_or(0);
     let tail = operation.0.as_u128() & !(u128::MAX << 80);
     OperationId(Uuid::from_u128((millis << 80) | tail))
 }
 
-/// Whether two operations are the same thing, said at different times.
+/// Whether two operations differ only in their time.
 pub(super) fn is_same(one: OperationId, other: OperationId) -> bool {
     (one.0.as_u128() ^ other.0.as_u128()) << 48 == 0
 }

@@ -1,4 +1,5 @@
-//! A visit to the config: members that other programs write there join, and members that they take out leave.
+//! A visit to the config: members that other programs write there join, and members that they take out leave. `rules` decides
+//! what comes next; here it is done.
 
 use std::path::PathBuf;
 
@@ -11,18 +12,13 @@ use super::{
     disk::{self, DiskFile, Stamp},
     layout::{self, Unreadable},
     operation,
-    rules::{self, ConfigNewcomer, KnownFile, Leaver},
+    rules::{
+        self, ConfigFacts, ConfigNewcomer, ConfigProgress, ConfigStep, FileReading, KnownFile,
+        Leaver, Leavers,
+    },
     unusable,
     written::{NotedFile, TargetPlace, WrittenNote},
 };
-
-/// What becomes of those who were taken out of the config.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leavers {
-    /// They are members until all is taken that they did before.
-    Stay,
-    Go,
-}
 
 /// A visit to the config.
 pub(super) struct ConfigVisit<'a> {
@@ -39,95 +35,141 @@ impl<'a> ConfigVisit<'a> {
     }
 
     pub(super) async fn settle(mut self, leavers: Leavers) -> Result<Settlement, MirrorError> {
-        let stamp = Stamp::of(&self.path).map_err(unusable(&self.path))?;
-        let known = self.mirror.memory.config.clone();
-        if let Some(known) = known.filter(|it| Some(it.stamp) == stamp)
-            && self.now(&known.raw).await? == known.raw
-        {
-            return Ok(Settlement::Done);
+        let mut facts = ConfigFacts::new(leavers);
+        let mut lock = None;
+        let mut found = None;
+        let mut theirs = Map::new();
+        let mut gone = Vec::new();
+        loop {
+            match rules::config_step(&facts) {
+                ConfigStep::Compare => facts.is_at_rest = Some(self.is_at_rest().await?),
+                ConfigStep::Lock => {
+                    lock = self.mirror.lock(&self.path).await?;
+                    facts.has_lock = Some(lock.is_some());
+                }
+                ConfigStep::Recall => {
+                    self.recall()?;
+                    facts.is_recalled = true;
+                }
+                ConfigStep::Read => {
+                    let disk_file = disk::read(&self.path).map_err(unusable(&self.path))?;
+                    let (reading, raw) = self.reading(disk_file.as_ref());
+                    facts.reading = Some(reading);
+                    theirs = raw;
+                    found = disk_file.map(|it| it.stamp);
+                }
+                ConfigStep::SetAside(reason) => {
+                    self.set_aside(found, &reason).await?;
+                    facts.reading = Some(FileReading::Gone);
+                }
+                ConfigStep::Restore => {
+                    let kept = self.mirror.memory.config.take().map(|it| it.raw);
+                    self.put(&kept.unwrap_or_default()).await?;
+                    facts.progress = ConfigProgress::Written;
+                }
+                ConfigStep::Join => {
+                    self.let_join(&theirs, found).await?;
+                    facts.progress = ConfigProgress::Joined;
+                }
+                ConfigStep::FindLeavers => {
+                    gone = self.leavers(&theirs).await?;
+                    facts.progress = ConfigProgress::Compared { has_leavers: !gone.is_empty() };
+                }
+                ConfigStep::HearOut => {
+                    self.hear_out()?;
+                    facts.progress = ConfigProgress::Written;
+                }
+                ConfigStep::LetGo => {
+                    self.let_go(std::mem::take(&mut gone)).await?;
+                    facts.progress = ConfigProgress::Left;
+                }
+                ConfigStep::Put => {
+                    self.agree_or_put(found, &theirs).await?;
+                    facts.progress = ConfigProgress::Written;
+                }
+                ConfigStep::End(settled) => {
+                    drop(lock);
+                    return Ok(settled);
+                }
+            }
         }
-        let Some(_lock) = self.mirror.lock(&self.path).await? else {
-            return Ok(Settlement::Later);
-        };
+    }
+
+    /// Whether the file is as it was seen last, and the board still says the same.
+    async fn is_at_rest(&self) -> Result<bool, MirrorError> {
+        let stamp = Stamp::of(&self.path).map_err(unusable(&self.path))?;
+        let known = self.mirror.memory.config.as_ref().filter(|it| Some(it.stamp) == stamp);
+        match known {
+            Some(known) => Ok(self.now(&known.raw).await? == known.raw),
+            None => Ok(false),
+        }
+    }
+
+    /// Remembers what was written into the config last, by whichever mirror.
+    fn recall(&mut self) -> Result<(), MirrorError> {
         let written = self.noted().under_lock().map_err(unusable(&self.note))?;
         if let Some(WrittenNote { stamp, raw, .. }) = written {
             self.mirror.memory.config = Some(KnownFile { stamp, raw });
         }
-        let found = disk::read(&self.path).map_err(unusable(&self.path))?;
-        let read = found.as_ref().map(rules::read_file).transpose();
-        let theirs = match read {
-            Ok(theirs) => theirs,
-            Err(reason) => {
-                if self.refuse(found.as_ref(), &reason).await? == Settlement::Later {
-                    return Ok(Settlement::Later);
-                }
-                None
+        Ok(())
+    }
+
+    fn reading(&mut self, found: Option<&DiskFile>) -> (FileReading, Map<String, Value>) {
+        let Some(found) = found else { return (FileReading::Gone, Map::new()) };
+        match rules::read_file(found) {
+            Ok(raw) => (FileReading::Whole, raw),
+            Err(Unreadable::NotJson(_)) if !self.mirror.outlasts(&self.path, found.stamp) => {
+                (FileReading::Half, Map::new())
             }
-        };
-        let (Some(found), Some(theirs)) = (found, theirs) else {
-            // Nobody said anything about members, so all of it is as it was.
-            let kept = self.mirror.memory.config.take().map(|it| it.raw).unwrap_or_default();
-            return self.put(&kept).await;
-        };
-        self.let_join(&theirs, &found).await?;
-        let gone = self.leavers(&theirs).await?;
-        if leavers == Leavers::Stay && !gone.is_empty() {
-            return self.hear_out();
+            Err(reason) => (FileReading::Unreadable(reason.to_string()), Map::new()),
         }
-        self.let_go(gone).await?;
-        let raw = self.now(&theirs).await?;
-        if raw != theirs {
-            return self.put(&theirs).await;
-        }
-        let stamp = found.stamp;
-        let known = self.mirror.memory.config.as_ref();
-        if known.is_none_or(|it| it.stamp != stamp || it.raw != raw) {
-            self.noted().take(stamp, &raw).map_err(unusable(&self.note))?;
-        }
-        self.mirror.memory.config = Some(KnownFile { stamp, raw });
-        Ok(Settlement::Done)
     }
 
     fn noted(&self) -> NotedFile<'_> {
         NotedFile { path: &self.path, note: &self.note }
     }
 
-    /// Sets a config aside that cannot be understood, unless somebody may still be writing it.
-    async fn refuse(
-        &mut self,
-        found: Option<&DiskFile>,
-        reason: &Unreadable,
-    ) -> Result<Settlement, MirrorError> {
+    /// Sets a config aside that cannot be understood.
+    async fn set_aside(&mut self, found: Option<Stamp>, reason: &str) -> Result<(), MirrorError> {
         let now = self.mirror.clock.now();
-        let at = found.map_or(now, |found| found.stamp.at);
-        let is_half = matches!(reason, Unreadable::NotJson(_))
-            && found.is_some_and(|it| !self.mirror.outlasts(&self.path, it.stamp));
-        if is_half {
-            return Ok(Settlement::Later);
-        }
+        let at = found.map_or(now, |stamp| stamp.at);
         disk::set_aside(&self.path).map_err(unusable(&self.path))?;
-        let reason = reason.to_string();
         let operation = operation::of(at, now, &[reason.as_bytes()]);
-        self.mirror.refuse(&self.path, None, operation, &reason).await?;
-        Ok(Settlement::Done)
+        self.mirror.refuse(&self.path, None, operation, reason).await
     }
 
-    /// Writes what the board says, and what others keep there besides.
-    async fn put(&mut self, kept: &Map<String, Value>) -> Result<Settlement, MirrorError> {
+    /// Writes what the board says, with other fields that programs keep there.
+    async fn put(&mut self, kept: &Map<String, Value>) -> Result<(), MirrorError> {
         let raw = self.now(kept).await?;
         let stamp = self.noted().write(&raw, TargetPlace::Any).map_err(unusable(&self.path))?;
         self.mirror.counts.written += 1;
         self.mirror.memory.config = stamp.map(|stamp| KnownFile { stamp, raw });
-        Ok(Settlement::Done)
+        Ok(())
     }
 
-    /// Lets those join whom somebody wrote into the config.
+    /// Writes what the board says, or notes that the config says it already.
+    async fn agree_or_put(
+        &mut self,
+        found: Option<Stamp>,
+        theirs: &Map<String, Value>,
+    ) -> Result<(), MirrorError> {
+        let raw = self.now(theirs).await?;
+        let Some(stamp) = found.filter(|_| raw == *theirs) else { return self.put(theirs).await };
+        let known = self.mirror.memory.config.as_ref();
+        if known.is_none_or(|it| it.stamp != stamp || it.raw != raw) {
+            self.noted().take(stamp, &raw).map_err(unusable(&self.note))?;
+        }
+        self.mirror.memory.config = Some(KnownFile { stamp, raw });
+        Ok(())
+    }
+
+    /// Lets those join who were written into the config.
     async fn let_join(
         &mut self,
         theirs: &Map<String, Value>,
-        found: &DiskFile,
+        found: Option<Stamp>,
     ) -> Result<(), MirrorError> {
-        if self.mirror.memory.joined.replace(found.stamp) == Some(found.stamp) {
+        if std::mem::replace(&mut self.mirror.memory.joined, found) == found {
             return Ok(());
         }
         let names = self.mirror.names().await?;
@@ -135,7 +177,7 @@ impl<'a> ConfigVisit<'a> {
             let now = self.mirror.clock.now();
             let operation = |what: &str| -> OperationId {
                 let parts: [&[u8]; 3] = [b"config", name.as_bytes(), what.as_bytes()];
-                operation::of(found.stamp.at, now, &parts)
+                operation::of(found.map_or(now, |stamp| stamp.at), now, &parts)
             };
             let joined = match member {
                 Ok(member) => {
@@ -156,17 +198,17 @@ impl<'a> ConfigVisit<'a> {
         Ok(())
     }
 
-    /// Has all looked at that somebody may have written before it left.
-    fn hear_out(&mut self) -> Result<Settlement, MirrorError> {
+    /// Has everything visited that somebody may have written before it left.
+    fn hear_out(&mut self) -> Result<(), MirrorError> {
         let work = &mut self.mirror.work;
         if !work.is_postponed(&Item::Leaving) && work.mark(Item::Leaving) {
             self.mirror.mark_changed()?;
         }
-        Ok(Settlement::Done)
+        Ok(())
     }
 
-    /// Lets those go who were taken out of the config, unless something that they may have written waits to be taken. A file
-    /// that is locked is not waited for longer than half a file is.
+    /// Lets those go who were taken out of the config, unless something that they may have written waits to be taken. We wait
+    /// for a locked file no longer than for half a file.
     pub(super) async fn settle_leaving(self) -> Result<Settlement, MirrorError> {
         let stamp = Stamp::of(&self.path).map_err(unusable(&self.path))?;
         let is_old = stamp.is_none_or(|stamp| self.mirror.outlasts(&self.path, stamp));
@@ -183,7 +225,7 @@ impl<'a> ConfigVisit<'a> {
         Ok(self.mirror.board.look(look).await?)
     }
 
-    /// Lets those go who came through the config; others leave in another way.
+    /// Removes external members who were taken out of the config; others cannot leave like that.
     async fn let_go(&mut self, gone: Vec<Leaver>) -> Result<(), MirrorError> {
         for Leaver { member, is_external } in gone {
             let operation = OperationId(Uuid::now_v7());
@@ -207,7 +249,7 @@ impl<'a> ConfigVisit<'a> {
         Ok(())
     }
 
-    /// The config as the board has it, with what others keep there.
+    /// The config as the board has it, with other fields that programs keep there.
     async fn now(&self, kept: &Map<String, Value>) -> Result<Map<String, Value>, MirrorError> {
         let layout = self.mirror.places.layout;
         let kept = kept.clone();

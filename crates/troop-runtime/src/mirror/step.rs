@@ -1,8 +1,8 @@
-//! Which files of tasks are known to say what the board says, so that a new mirror need not open them all.
+//! Remembers which files of tasks agree with the board, so that a new mirror need not open them all.
 //!
-//! A file whose stamp is what it was when it was read says what it said then. That holds only for a file that was older than
-//! the moment at which reading began, by the clock of the disk: what is written to it later has a later time. The next mirror
-//! reads the others again, and knows them from then on.
+//! A file with the same stamp as when it was read has the same content. That holds only for a file that was older than the moment
+//! at which reading began, by the clock of the disk: later writes have a later time. The next mirror reads the others again, and
+//! knows them from then on.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use super::{
     unusable,
 };
 
-/// What this file means; another program may write other files.
+/// The format of the saved note; another version of troop may write another.
 const FORMAT: u32 = 1;
 
-/// What is known without looking.
+/// The files that need not be read.
 #[derive(Debug, Default)]
 pub(super) struct InStep {
-    /// Up to where the files say what the board says; none if all must be looked at.
+    /// The version of the board with which the files agree; none if all must be read.
     version: Option<Version>,
-    /// As they were when they were read.
+    /// The stamps of the files when they were read.
     stamps: BTreeMap<FileId, Stamp>,
     /// When reading began, by the clock of the disk.
     began: Option<Stamp>,
@@ -40,12 +40,12 @@ impl InStep {
         self.stamps.keys()
     }
 
-    /// Has everything looked at.
+    /// Has everything read again.
     pub(super) fn doubt(&mut self) {
         *self = Self { began: self.began, has_changed: true, ..Self::default() };
     }
 
-    /// Notes a file that was read since reading began, or was written; none if it is gone, or somebody is at it.
+    /// Notes a file that was read since reading began, or was written; none if it is gone, or somebody is writing it.
     pub(super) fn note(&mut self, id: &FileId, stamp: Option<Stamp>) {
         let stamp = stamp.filter(|it| self.began.is_some_and(|began| it.is_before(began)));
         let before = match stamp {
@@ -61,13 +61,13 @@ struct SavedStep {
     format: u32,
     program: String,
     version: Version,
-    /// What was done at that version: another log may have as many events.
+    /// The operation at that version: another log may have as many events.
     operation: OperationId,
     stamps: BTreeMap<String, Stamp>,
 }
 
 impl Mirror {
-    /// Recalls what was in step when somebody looked last.
+    /// Recalls which files were in step when the last mirror ended.
     pub(super) async fn recall_step(&mut self) -> Result<(), MirrorError> {
         let path = self.places.in_step();
         let found = disk::read(&path).map_err(unusable(&path))?.and_then(|it| it.bytes);
@@ -82,7 +82,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Notes when reading begins. Before anything is read.
+    /// Notes when reading begins, before anything is read.
     pub(super) fn begin_reading(&mut self) -> Result<(), MirrorError> {
         if self.memory.in_step.began.is_none() {
             let path = self.places.began();
@@ -91,7 +91,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Marks what happened on the board since the files were in step; says whether that is all there is to look at.
+    /// Marks what changed on the board since the files were in step. Returns whether nothing else has to be visited.
     pub(super) async fn mark_since(&mut self) -> Result<bool, MirrorError> {
         let Some(version) = self.memory.in_step.version else { return Ok(false) };
         let mut log = self.board.subscribe(version);
@@ -107,7 +107,7 @@ impl Mirror {
         Ok(true)
     }
 
-    /// Keeps what is known, if nothing is left to look at.
+    /// Saves which files are in step, if nothing is left to visit.
     pub(super) async fn keep_step(&mut self, version: Version) -> Result<(), MirrorError> {
         let is_busy = self.work.has_tasks() || !self.gate.is_empty();
         let is_same =
@@ -135,9 +135,9 @@ impl Mirror {
     }
 }
 
-/// Whether files may have other ids after this, or ids that are not known any more: of a task that is gone, or whose place
+/// Whether files may have other ids after this, or ids that are not known any more: those of a task that is gone, or whose id
 /// another took.
-#[expect(clippy::wildcard_enum_match_arm, reason = "what is not here leaves ids as they are")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "other facts leave ids as they are")]
 fn changes_ids(fact: &Fact) -> bool {
     match fact {
         Fact::TaskDeleted { .. } | Fact::TeamUpdated { .. } => true,

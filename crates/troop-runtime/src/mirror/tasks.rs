@@ -1,5 +1,5 @@
 //! A visit to the file of a task: read under its lock, what others did to it given to the board, and written again as the board
-//! has it then. What is to be done is decided in `rules`; here it is done, in this order.
+//! has it then. `rules` decides what comes next; here it is done.
 
 mod blocks;
 mod gone;
@@ -16,13 +16,16 @@ use uuid::Uuid;
 use super::{
     Item, Mirror, MirrorError, Settlement,
     awaited::{AwaitedFiles, Awaits},
-    difference::{DiffReading, WantedStep, difference},
+    difference::WantedStep,
     disk::{self, DiskFile, Stamp},
     gate::GateAnswer,
     ids::FileId,
-    layout::{self, FileStatus, Layout, Names, TaskFile, Unreadable},
+    layout::{self, Names, TaskFile, Unreadable},
     lock, operation,
-    rules::{self, BoardTask, ChangeFacts, FilePut, KnownFile, LiveTask, TaskCase},
+    rules::{
+        self, ChangeFacts, FileReading, FileWish, Intake, KnownFile, LiveTask, PutEffect, TaskCase,
+        TaskOnBoard, VisitFacts, VisitStep,
+    },
     unusable,
     written::{self, NotedFile, TargetPlace, WrittenNote},
 };
@@ -35,12 +38,20 @@ pub(super) struct TaskVisit<'a> {
     path: PathBuf,
 }
 
-/// What somebody wrote, while its lock is held.
+/// A file that somebody wrote, while its lock is held.
 struct ForeignFile {
     stamp: Stamp,
-    /// All of it; empty where it is gone.
+    /// The whole content; empty if the file is gone.
     bytes: Vec<u8>,
     raw: Map<String, Value>,
+}
+
+/// The answer to one wish.
+enum WishAnswer {
+    Done,
+    Refused,
+    /// The lead has not answered yet.
+    Waits,
 }
 
 impl<'a> TaskVisit<'a> {
@@ -50,31 +61,66 @@ impl<'a> TaskVisit<'a> {
     }
 
     pub(super) async fn settle(mut self) -> Result<Settlement, MirrorError> {
+        let mut facts = VisitFacts::default();
+        let mut lock = None;
+        let mut theirs = None;
+        loop {
+            match rules::visit_step(&facts) {
+                VisitStep::Compare => facts.is_at_rest = Some(self.is_at_rest().await?),
+                VisitStep::BeginReading => {
+                    self.mirror.memory.in_step.note(self.id, None);
+                    self.mirror.begin_reading()?;
+                    facts.has_begun = true;
+                }
+                VisitStep::Recognise => facts.is_recognised = Some(self.recognise().await?),
+                VisitStep::Lock => {
+                    lock = self.mirror.lock(&self.path).await?;
+                    facts.has_lock = Some(lock.is_some());
+                }
+                VisitStep::Recall => {
+                    self.recall()?;
+                    facts.is_recalled = true;
+                }
+                VisitStep::Read => {
+                    let (reading, found) = self.read_under_lock()?;
+                    facts.reading = Some(reading);
+                    theirs = found;
+                }
+                VisitStep::SettleGone => facts.intake = Some(self.settle_gone().await?),
+                VisitStep::SetAside(reason) => {
+                    let stamp = theirs.as_ref().map(|it| it.stamp);
+                    facts.intake = Some(self.set_aside(stamp, None, &reason).await?);
+                }
+                VisitStep::TakeIn => {
+                    facts.intake = Some(match &theirs {
+                        Some(theirs) => self.take_in(theirs).await?,
+                        None => Intake::Settled(Settlement::Later),
+                    });
+                }
+                VisitStep::Put(intake) => {
+                    let kept = theirs.as_ref().filter(|_| intake == Intake::Replace);
+                    facts.put = Some(self.put(kept).await?);
+                }
+                VisitStep::NoteInStep => {
+                    let stamp = self.known().map(|it| it.stamp);
+                    self.mirror.memory.in_step.note(self.id, stamp);
+                    facts.is_noted = true;
+                }
+                VisitStep::End(settled) => {
+                    drop(lock);
+                    return Ok(settled);
+                }
+            }
+        }
+    }
+
+    /// Whether the file is as it was seen last, and the board still says the same.
+    async fn is_at_rest(&self) -> Result<bool, MirrorError> {
         let stamp = Stamp::of(&self.path).map_err(unusable(&self.path))?;
-        let known = self.known().filter(|known| Some(known.stamp) == stamp).cloned();
-        if let Some(known) = &known
-            && rules::is_at_rest(known, &self.ours(Some(&known.raw)).await?)
-        {
-            return Ok(Settlement::Done);
+        match self.known().filter(|known| Some(known.stamp) == stamp) {
+            Some(known) => Ok(rules::is_at_rest(known, &self.ours(Some(&known.raw)).await?)),
+            None => Ok(false),
         }
-        self.mirror.memory.in_step.note(self.id, None);
-        self.mirror.begin_reading()?;
-        if self.recognise().await? {
-            return Ok(Settlement::Done);
-        }
-        let Some(_lock) = self.mirror.lock(&self.path).await? else {
-            return Ok(Settlement::Later);
-        };
-        self.recall()?;
-        let settled = match self.read_file()? {
-            Some(found) => self.take_in(found).await?,
-            None => self.settle_gone().await?,
-        };
-        if settled == Settlement::Done {
-            let stamp = self.known().map(|it| it.stamp);
-            self.mirror.memory.in_step.note(self.id, stamp);
-        }
-        Ok(settled)
     }
 
     fn known(&self) -> Option<&KnownFile> {
@@ -94,20 +140,19 @@ impl<'a> TaskVisit<'a> {
         disk::read(&self.path).map_err(unusable(&self.path))
     }
 
-    /// What the board says of the task, where the file has `kept`.
-    async fn ours(&self, kept: Option<&Map<String, Value>>) -> Result<BoardTask, MirrorError> {
+    /// What the board says about the task, if the file has `kept`.
+    async fn ours(&self, kept: Option<&Map<String, Value>>) -> Result<TaskOnBoard, MirrorError> {
         let ids = Arc::clone(&self.mirror.memory.ids);
-        let Some(number) = ids.number(self.id.as_str()) else { return Ok(BoardTask::Nothing) };
+        let Some(number) = ids.number(self.id.as_str()) else { return Ok(TaskOnBoard::Nothing) };
         let layout = self.mirror.places.layout;
         let kept = kept.cloned();
         let now = self.mirror.clock.now();
         let look =
-            move |state: &State| BoardTask::new(state, layout, &ids, number, kept.as_ref(), now);
+            move |state: &State| TaskOnBoard::new(state, layout, &ids, number, kept.as_ref(), now);
         Ok(self.mirror.board.look(look).await?)
     }
 
-    /// Recognises a file that is new here and says what troop wrote there, and what the board still says: nothing is to be done
-    /// about it.
+    /// Recognises a file that is new to this mirror and has the content that troop wrote, with which the board still agrees.
     async fn recognise(&mut self) -> Result<bool, MirrorError> {
         if self.known().is_some() {
             return Ok(false);
@@ -136,32 +181,37 @@ impl<'a> TaskVisit<'a> {
         Ok(())
     }
 
-    /// Takes what somebody wrote, and writes what the board says then.
-    async fn take_in(&mut self, found: DiskFile) -> Result<Settlement, MirrorError> {
-        let raw = match rules::read_file(&found) {
-            Ok(raw) => raw,
+    fn read_under_lock(&mut self) -> Result<(FileReading, Option<ForeignFile>), MirrorError> {
+        let Some(found) = self.read_file()? else { return Ok((FileReading::Gone, None)) };
+        let (reading, raw) = match rules::read_file(&found) {
+            Ok(raw) => (FileReading::Whole, raw),
             Err(Unreadable::NotJson(_)) if !self.mirror.outlasts(&self.path, found.stamp) => {
-                return Ok(Settlement::Later);
+                (FileReading::Half, Map::new())
             }
-            Err(reason) => return self.set_aside(found.stamp, None, &reason.to_string()).await,
+            Err(reason) => (FileReading::Unreadable(reason.to_string()), Map::new()),
         };
         let DiskFile { stamp, bytes } = found;
         let theirs = ForeignFile { stamp, bytes: bytes.unwrap_or_default(), raw };
+        Ok((reading, Some(theirs)))
+    }
+
+    /// Gives the board the commands that a file stands for.
+    async fn take_in(&mut self, theirs: &ForeignFile) -> Result<Intake, MirrorError> {
         match self.case(&theirs.raw).await? {
-            TaskCase::Change(ours) => self.take_change(&theirs, &ours).await,
+            TaskCase::Change(ours) => self.take_change(theirs, &ours).await,
             TaskCase::Displaces(number) => {
                 self.mirror.memory.ids_mut().displace(number);
                 let displaced = self.mirror.memory.ids.of(number);
                 self.mirror.work.mark(Item::Task(displaced));
-                self.take_new(&theirs).await
+                self.take_new(theirs).await
             }
             TaskCase::Over => {
-                self.remember(stamp, theirs.raw);
-                Ok(Settlement::Done)
+                self.remember(theirs.stamp, theirs.raw.clone());
+                Ok(Intake::Settled(Settlement::Done))
             }
-            TaskCase::Deleted => self.put(None).await,
-            TaskCase::DeletedIfLogged(id) if self.was_created(id).await? => self.put(None).await,
-            TaskCase::DeletedIfLogged(_) | TaskCase::New => self.take_new(&theirs).await,
+            TaskCase::Deleted => Ok(Intake::Renew),
+            TaskCase::DeletedIfLogged(id) if self.was_created(id).await? => Ok(Intake::Renew),
+            TaskCase::DeletedIfLogged(_) | TaskCase::New => self.take_new(theirs).await,
         }
     }
 
@@ -173,8 +223,8 @@ impl<'a> TaskVisit<'a> {
         let is_known = self.known().is_some();
         let raw = raw.clone();
         let look = move |state: &State| {
-            let ours = number.map_or(BoardTask::Nothing, |number| {
-                BoardTask::new(state, layout, &ids, number, None, now)
+            let ours = number.map_or(TaskOnBoard::Nothing, |number| {
+                TaskOnBoard::new(state, layout, &ids, number, None, now)
             });
             rules::task_case(state, layout, &raw, is_known, ours)
         };
@@ -196,7 +246,7 @@ impl<'a> TaskVisit<'a> {
         &mut self,
         theirs: &ForeignFile,
         ours: &LiveTask,
-    ) -> Result<Settlement, MirrorError> {
+    ) -> Result<Intake, MirrorError> {
         let names = self.mirror.names().await?;
         let known = self.known().cloned();
         let change = rules::change(&ChangeFacts {
@@ -207,25 +257,16 @@ impl<'a> TaskVisit<'a> {
             stamp: theirs.stamp,
             raw: &theirs.raw,
         });
-        let number = ours.task.number;
         match change {
             Ok(change) => {
                 if self.awaits(&change.now).await? == Awaits::Files {
-                    return Ok(Settlement::Later);
+                    return Ok(Intake::Settled(Settlement::Later));
                 }
-                if change.renews {
-                    let by = ours.task.owner.as_ref().map(ToString::to_string);
-                    self.renew(by, theirs, number).await?;
-                }
-                if self.carry_out(change.steps, number, theirs, &names).await? == Settlement::Waits
+                let owner = ours.task.owner.as_ref().map(ToString::to_string);
+                let wishes = rules::change_wishes(&change, owner);
+                if self.fulfil(wishes, ours.task.number, theirs, &names).await? == Settlement::Waits
                 {
-                    return Ok(Settlement::Waits);
-                }
-                if change.reading == DiffReading::Whole
-                    && self.let_wait(number, theirs, &change.before, &change.now).await?
-                        == Settlement::Waits
-                {
-                    return Ok(Settlement::Waits);
+                    return Ok(Intake::Settled(Settlement::Waits));
                 }
             }
             Err(reason) => {
@@ -233,27 +274,28 @@ impl<'a> TaskVisit<'a> {
                 self.mirror.refuse(&self.path, None, operation, &reason.to_string()).await?;
             }
         }
-        self.put(Some(theirs)).await
+        Ok(Intake::Replace)
     }
 
-    async fn take_new(&mut self, theirs: &ForeignFile) -> Result<Settlement, MirrorError> {
+    async fn take_new(&mut self, theirs: &ForeignFile) -> Result<Intake, MirrorError> {
         let layout = self.mirror.places.layout;
         if layout::is_internal(layout, &theirs.raw) {
-            return Ok(Settlement::Done);
+            return Ok(Intake::Settled(Settlement::Done));
         }
+        let stamp = Some(theirs.stamp);
         let names = self.mirror.names().await?;
         let file = match rules::whole_task(layout, &theirs.raw, None, &names) {
             Ok(file) => file,
             Err(reason) => {
                 let who = theirs.raw.get("createdBy").and_then(Value::as_str);
-                return self.set_aside(theirs.stamp, who, &reason.to_string()).await;
+                return self.set_aside(stamp, who, &reason.to_string()).await;
             }
         };
         let waits = self.awaits(&file).await?;
         if waits == Awaits::Files
             || waits == Awaits::More && !self.mirror.outlasts(&self.path, theirs.stamp)
         {
-            return Ok(Settlement::Later);
+            return Ok(Intake::Settled(Settlement::Later));
         }
         let by = file.created_by.as_deref().filter(|it| names.find(it).is_some());
         let created = match rules::new_task(&file, &names, &self.mirror.memory.ids) {
@@ -262,26 +304,21 @@ impl<'a> TaskVisit<'a> {
         };
         let number = match created {
             GateAnswer::Done(done) => done.task(),
-            GateAnswer::Refused(reason) => return self.set_aside(theirs.stamp, by, &reason).await,
-            GateAnswer::Waits => return Ok(Settlement::Waits),
+            GateAnswer::Refused(reason) => return self.set_aside(stamp, by, &reason).await,
+            GateAnswer::Waits => return Ok(Intake::Settled(Settlement::Waits)),
         };
-        let Some(number) = number else { return Ok(Settlement::Done) };
+        let Some(number) = number else { return Ok(Intake::Settled(Settlement::Done)) };
         self.mirror.memory.ids_mut().give(self.id, number);
         let waiting = self.mirror.memory.awaited.take(self.id);
         self.mirror.work.mark_all(waiting.into_iter().map(Item::Task));
         self.mirror.notice_taken(&self.path, format!("{number} was created"));
-        let fresh = TaskFile { status: FileStatus::Pending, owner: Some(None), ..file.clone() };
-        let steps = difference(&fresh, &file, DiffReading::Forward);
-        let fresh = TaskFile { blocks: None, ..fresh };
-        if self.carry_out(steps, number, theirs, &names).await? == Settlement::Waits
-            || self.let_wait(number, theirs, &fresh, &file).await? == Settlement::Waits
-        {
-            return Ok(Settlement::Waits);
+        match self.fulfil(rules::new_wishes(&file), number, theirs, &names).await? {
+            Settlement::Waits => Ok(Intake::Settled(Settlement::Waits)),
+            Settlement::Done | Settlement::Later => Ok(Intake::Replace),
         }
-        self.put(Some(theirs)).await
     }
 
-    /// What a file waits for that is still to come.
+    /// What a file waits for that is not there yet.
     async fn awaits(&mut self, file: &TaskFile) -> Result<Awaits, MirrorError> {
         let ids = Arc::clone(&self.mirror.memory.ids);
         let waits_for = file.waits_for.clone().unwrap_or_default();
@@ -302,54 +339,80 @@ impl<'a> TaskVisit<'a> {
         Ok(awaits)
     }
 
-    /// Those of some files that are there.
+    /// Those of some files that exist.
     fn present(&self, ids: &[FileId]) -> BTreeSet<FileId> {
         let is_there = |id: &&FileId| self.mirror.places.task(id).exists();
         ids.iter().filter(is_there).cloned().collect()
     }
 
-    /// Takes steps until one is refused.
-    async fn carry_out(
+    /// Gives the board what the writer of the file wants, in order.
+    async fn fulfil(
         &mut self,
-        steps: Vec<WantedStep>,
+        wishes: Vec<FileWish>,
         number: TaskNumber,
         theirs: &ForeignFile,
         names: &Names,
     ) -> Result<Settlement, MirrorError> {
-        for (nth, wanted) in steps.into_iter().enumerate() {
-            let status =
-                self.mirror.board.look(move |it: &State| it.tasks().status(number)).await?;
-            let WantedStep { by, step } = rules::in_leads_name(wanted, status, names);
-            let nth = nth as u8 + 2;
-            let what = step.to_string();
-            let ids = Arc::clone(&self.mirror.memory.ids);
-            let find = |id: &str| ids.meant(id);
-            let member = |text: &str| -> Option<MemberName> { names.find(text) };
-            let done = match step.command(number, &find, &member) {
-                Ok(command) => {
-                    let operation = self.operation(theirs, &[nth]);
-                    self.give(by.as_deref(), operation, command).await?
+        let mut is_refused = false;
+        for wish in wishes {
+            let answer = match wish {
+                FileWish::Renew { by } => {
+                    self.renew(by, theirs, number).await?;
+                    continue;
                 }
-                Err(refusal) => GateAnswer::Refused(refusal.to_string()),
+                FileWish::Step { .. } if is_refused => continue,
+                FileWish::Step { nth, wanted } => {
+                    self.take_step(nth, wanted, number, theirs, names).await?
+                }
+                FileWish::Block(other) => self.block(&other, number, theirs).await?,
+                FileWish::Unblock(other) => {
+                    self.refuse_unblock(&other, theirs).await?;
+                    continue;
+                }
             };
-            let who = by.as_deref();
-            match done {
-                GateAnswer::Done(_) => {
-                    let who = who.unwrap_or("the lead");
-                    self.mirror.notice_taken(&self.path, format!("{number} was {what} by {who}"));
-                }
-                GateAnswer::Refused(reason) => {
-                    let operation = self.operation(theirs, &[nth | 0x80]);
-                    self.mirror.refuse(&self.path, who, operation, &reason).await?;
-                    return Ok(Settlement::Done);
-                }
-                GateAnswer::Waits => return Ok(Settlement::Waits),
+            match answer {
+                WishAnswer::Done => {}
+                WishAnswer::Refused => is_refused = true,
+                WishAnswer::Waits => return Ok(Settlement::Waits),
             }
         }
         Ok(Settlement::Done)
     }
 
-    /// A member that touches the file of a task that it holds is alive.
+    async fn take_step(
+        &mut self,
+        nth: u8,
+        wanted: WantedStep,
+        number: TaskNumber,
+        theirs: &ForeignFile,
+        names: &Names,
+    ) -> Result<WishAnswer, MirrorError> {
+        let status = self.mirror.board.look(move |it: &State| it.tasks().status(number)).await?;
+        let WantedStep { by, step } = rules::in_leads_name(wanted, status, names);
+        let what = step.to_string();
+        let ids = Arc::clone(&self.mirror.memory.ids);
+        let find = |id: &str| ids.meant(id);
+        let member = |text: &str| -> Option<MemberName> { names.find(text) };
+        let who = by.as_deref();
+        let answer = match step.command(number, &find, &member) {
+            Ok(command) => self.give(who, self.operation(theirs, &[nth]), command).await?,
+            Err(refusal) => GateAnswer::Refused(refusal.to_string()),
+        };
+        match answer {
+            GateAnswer::Done(_) => {
+                let who = who.unwrap_or("the lead");
+                self.mirror.notice_taken(&self.path, format!("{number} was {what} by {who}"));
+                Ok(WishAnswer::Done)
+            }
+            GateAnswer::Refused(reason) => {
+                let operation = self.operation(theirs, &[nth | 0x80]);
+                self.mirror.refuse(&self.path, who, operation, &reason).await?;
+                Ok(WishAnswer::Refused)
+            }
+            GateAnswer::Waits => Ok(WishAnswer::Waits),
+        }
+    }
+
     async fn renew(
         &mut self,
         by: Option<String>,
@@ -358,7 +421,7 @@ impl<'a> TaskVisit<'a> {
     ) -> Result<(), MirrorError> {
         let renew = TaskCommand::Renew { task: number.into(), attempt: None };
         let operation = self.operation(theirs, &[0]);
-        // If it lost the task meanwhile, the file says so next.
+        // If it lost the task meanwhile, the file will say so.
         drop(self.mirror.submit(by.as_deref(), operation, Command::Task(renew)).await?);
         Ok(())
     }
@@ -379,79 +442,80 @@ impl<'a> TaskVisit<'a> {
         Ok(self.mirror.gate.give(item, request, anew).await?)
     }
 
-    /// What is done because of the file: `which` of all that it stands for.
+    /// The operation for `which` of the things that a file stands for.
     fn operation(&self, theirs: &ForeignFile, which: &[u8]) -> OperationId {
         let path = self.mirror.places.shown(&self.path);
         let parts = [path.as_bytes(), &theirs.bytes, which];
         operation::of(theirs.stamp.at, self.mirror.clock.now(), &parts)
     }
 
-    /// Moves away what cannot be taken, and puts back what the board says.
+    /// Moves a file aside that cannot be taken.
     async fn set_aside(
         &mut self,
-        stamp: Stamp,
+        stamp: Option<Stamp>,
         who: Option<&str>,
         reason: &str,
-    ) -> Result<Settlement, MirrorError> {
+    ) -> Result<Intake, MirrorError> {
         disk::set_aside(&self.path).map_err(unusable(&self.path))?;
         let name = self.mirror.places.shown(&self.path);
         let parts: [&[u8]; 2] = [name.as_bytes(), reason.as_bytes()];
-        let operation = operation::of(stamp.at, self.mirror.clock.now(), &parts);
+        let now = self.mirror.clock.now();
+        let operation = operation::of(stamp.map_or(now, |it| it.at), now, &parts);
         self.mirror.refuse(&self.path, who, operation, reason).await?;
         let waiting = self.mirror.memory.awaited.refuse(self.id);
         self.mirror.work.mark_all(waiting.into_iter().map(Item::Task));
-        self.put(None).await
+        Ok(Intake::Renew)
     }
 
-    /// Writes what the board says, if the file does not say that already.
+    /// Writes what the board says, if the file does not say that already. `theirs` lies in its place.
     async fn put(&mut self, theirs: Option<&ForeignFile>) -> Result<Settlement, MirrorError> {
         let kept = theirs.map(|it| &it.raw);
         let ours = self.ours(kept).await?;
-        let (stamp, raw) = match (rules::put(ours, kept), theirs) {
-            (FilePut::Agree(raw), Some(theirs)) => (Some(self.agree(theirs)?), raw),
-            (FilePut::Agree(raw) | FilePut::Write(raw), _) => {
-                (self.write(&raw, TargetPlace::Any)?, raw)
-            }
-            (FilePut::Make(raw), _) => (self.make(&raw).await?, raw),
-            (FilePut::Leave, _) => return Ok(Settlement::Done),
-            (FilePut::Remove, _) => {
-                self.remove()?;
-                return Ok(Settlement::Done);
-            }
-        };
-        let Some(stamp) = stamp else { return Ok(Settlement::Later) };
-        self.remember(stamp, raw);
-        Ok(Settlement::Done)
-    }
-
-    fn remove(&mut self) -> Result<(), MirrorError> {
-        self.mirror.memory.tasks.remove(self.id);
-        disk::remove(&self.path).map_err(unusable(&self.path))?;
-        let note = self.note();
-        NotedFile { path: &self.path, note: &note }.forget().map_err(unusable(&note))?;
-        lock::clear(self.mirror.places.layout, &self.path);
-        Ok(())
-    }
-
-    /// Writes the file of a task that had none; none if somebody made it meanwhile, or is about to. Claude Code counts ids
-    /// under a lock of its own.
-    async fn make(&mut self, raw: &Map<String, Value>) -> Result<Option<Stamp>, MirrorError> {
+        let mut stamp = theirs.map(|it| it.stamp);
+        let is_noted =
+            self.known().is_some_and(|it| Some(it.stamp) == stamp && Some(&it.raw) == kept);
         let layout = self.mirror.places.layout;
-        let _lock = match layout {
-            Layout::Seeds => None,
-            Layout::Claude => {
-                let path = self.mirror.places.tasks().join(".lock");
-                match self.mirror.lock(&path).await? {
-                    None => return Ok(None),
-                    lock => lock,
+        let mut ids_lock = None;
+        for effect in rules::put(ours, kept).effects(layout, is_noted) {
+            match effect {
+                PutEffect::LockIds => {
+                    let path = self.mirror.places.tasks().join(".lock");
+                    ids_lock = self.mirror.lock(&path).await?;
+                    if ids_lock.is_none() {
+                        return Ok(Settlement::Later);
+                    }
                 }
+                PutEffect::Write(raw, place) => {
+                    stamp = self.write(&raw, place)?;
+                    if stamp.is_none() {
+                        // Somebody made the file meanwhile.
+                        return Ok(Settlement::Later);
+                    }
+                }
+                PutEffect::RaiseMark => {
+                    self.raise_mark()?;
+                    ids_lock = None;
+                }
+                PutEffect::NoteTheirs(raw) => {
+                    let note = self.note();
+                    let noted = NotedFile { path: &self.path, note: &note };
+                    stamp.map_or(Ok(()), |it| noted.take(it, &raw)).map_err(unusable(&note))?;
+                }
+                PutEffect::Remember(raw) => {
+                    stamp.into_iter().for_each(|it| self.remember(it, raw.clone()));
+                }
+                PutEffect::ForgetKnown => drop(self.mirror.memory.tasks.remove(self.id)),
+                PutEffect::RemoveFile => disk::remove(&self.path).map_err(unusable(&self.path))?,
+                PutEffect::RemoveNote => {
+                    let note = self.note();
+                    let noted = NotedFile { path: &self.path, note: &note };
+                    noted.forget().map_err(unusable(&note))?;
+                }
+                PutEffect::RemoveLocks => lock::clear(layout, &self.path),
             }
-        };
-        let stamp = self.write(raw, TargetPlace::Empty)?;
-        if layout == Layout::Claude && stamp.is_some() {
-            self.raise_mark()?;
         }
-        Ok(stamp)
+        drop(ids_lock);
+        Ok(Settlement::Done)
     }
 
     fn write(
@@ -466,17 +530,6 @@ impl<'a> TaskVisit<'a> {
         Ok(stamp)
     }
 
-    /// Notes what a file says that somebody wrote, and the board says, too.
-    fn agree(&self, theirs: &ForeignFile) -> Result<Stamp, MirrorError> {
-        let stamp = theirs.stamp;
-        if self.known().is_none_or(|it| it.stamp != stamp || it.raw != theirs.raw) {
-            let note = self.note();
-            let noted = NotedFile { path: &self.path, note: &note };
-            noted.take(stamp, &theirs.raw).map_err(unusable(&note))?;
-        }
-        Ok(stamp)
-    }
-
     /// Notes that an id is used, for programs that count from the highest.
     fn raise_mark(&self) -> Result<(), MirrorError> {
         let Ok(number) = self.id.as_str().parse::<u64>() else { return Ok(()) };
@@ -487,7 +540,7 @@ impl<'a> TaskVisit<'a> {
         Ok(())
     }
 
-    /// The highest id that was ever used, as it is noted.
+    /// The noted highest id that was ever used.
     fn mark(&self) -> Result<Option<String>, MirrorError> {
         let mark = self.mirror.places.mark();
         let found = disk::read(&mark).map_err(unusable(&mark))?;

@@ -1,4 +1,4 @@
-//! What a mirror says to the board, and to those who look on.
+//! Commands of the mirror to the board, and notices to its user.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{Mirror, MirrorError, MirrorNotice, rules};
 use crate::{BoardError, CommandEffect, CommandRequest};
 
 impl Mirror {
-    /// Gives a command in the name of the member that a file names; of the lead, if it names nobody.
+    /// Gives a command in the name of the member that a file names, or else of the lead.
     pub(super) async fn submit(
         &self,
         by: Option<&str>,
@@ -33,7 +33,7 @@ impl Mirror {
         }
     }
 
-    /// Tells whoever wrote something that it was refused, and the lead if nobody knows who that is.
+    /// Tells the writer of something that it was refused; the lead, if the writer is unknown.
     pub(super) async fn refuse(
         &mut self,
         path: &Path,

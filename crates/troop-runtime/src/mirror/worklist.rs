@@ -1,4 +1,4 @@
-//! Which items a mirror looks at next, and which again later.
+//! The items that a mirror visits next, and those that it visits again later.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -6,22 +6,22 @@ use tokio::time::Instant;
 
 use super::Item;
 
-/// How soon the mirror looks again at a file that was half written or locked.
+/// How soon the mirror visits a file again that was half written or locked.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// In the order of items: who joins comes first, so that its name is known; then what members do; then who leaves.
+/// In the order of items: newcomers first, so that their names are known; then what members do; then leavers.
 #[derive(Debug, Default)]
 pub(super) struct Worklist {
     dirty: BTreeSet<Item>,
     later: BTreeSet<Item>,
-    /// What was locked or half written when it was looked at last.
+    /// Items that were locked or half written at the last visit.
     locked: BTreeSet<Item>,
-    /// When those are looked at again.
+    /// When postponed items are visited again.
     again: Option<Instant>,
 }
 
 impl Worklist {
-    /// Marks an item; says whether it was not marked yet.
+    /// Marks an item. Returns whether it was not marked yet.
     pub(super) fn mark(&mut self, item: Item) -> bool {
         self.dirty.insert(item)
     }
@@ -38,35 +38,35 @@ impl Worklist {
         self.dirty.is_empty()
     }
 
-    /// Has an item looked at again soon, because somebody is at it.
+    /// Has an item visited again soon, because somebody is writing it.
     pub(super) fn postpone(&mut self, item: Item, now: Instant) {
         self.again.get_or_insert(now + AGAIN);
         self.locked.insert(item.clone());
         self.later.insert(item);
     }
 
-    /// Nobody is at an item any more.
+    /// Nobody is writing an item any more.
     pub(super) fn settle(&mut self, item: &Item) {
         self.locked.remove(item);
     }
 
-    /// Marks all that was postponed.
+    /// Marks all postponed items.
     pub(super) fn resume(&mut self) {
         self.dirty.append(&mut self.later);
     }
 
-    /// When to mark what was postponed.
+    /// When to mark the postponed items.
     pub(super) fn again(&self) -> Option<Instant> {
         self.again
     }
 
-    /// Marks what was postponed, because its time has come.
+    /// Marks the postponed items, because their time has come.
     pub(super) fn resume_on_time(&mut self) {
         self.again = None;
         self.resume();
     }
 
-    /// Whether an item was locked or half written when it was looked at last.
+    /// Whether an item was locked or half written at the last visit.
     pub(super) fn was_locked(&self, item: &Item) -> bool {
         self.locked.contains(item)
     }
@@ -79,12 +79,12 @@ impl Worklist {
         !self.later.is_empty()
     }
 
-    /// Whether files of tasks are still to be looked at for the first time.
+    /// Whether files of tasks are marked that were not visited before.
     pub(super) fn has_unread_tasks(&self) -> bool {
         self.dirty.iter().filter(|it| is_task(it)).any(|it| !self.locked.contains(it))
     }
 
-    /// Whether files of tasks are to be looked at at all.
+    /// Whether files of tasks are marked or postponed.
     pub(super) fn has_tasks(&self) -> bool {
         self.dirty.iter().chain(&self.later).any(is_task)
     }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_postponed_item_is_looked_at_again_on_time_and_counts_as_locked() {
+    async fn a_postponed_item_is_visited_again_on_time_and_counts_as_locked() {
         let mut work = Worklist::default();
         work.mark_all([task("1"), Item::Leaving, Item::Config]);
         assert_eq!(work.next(), Some(Item::Config));

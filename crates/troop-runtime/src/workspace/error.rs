@@ -1,4 +1,4 @@
-//! Why something was not done with a file, and what to do about it.
+//! Errors of workspace files, and what to do about them.
 
 use std::{io, path::PathBuf};
 
@@ -12,44 +12,35 @@ use crate::BoardError;
 /// One megabyte, as settings count it.
 pub(super) const MB: u64 = 1024 * 1024;
 
-/// Why something was not done with a file. Nothing has changed, unless it says otherwise.
+/// Why something was not done with a file. Nothing has changed, unless the error says otherwise.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WorkspaceError {
-    /// That is no path of the workspace.
+    /// The path is invalid.
     #[error("`{}` is not a path in the workspace: {why}", path.escape_debug())]
-    BadPath {
-        /// What was given.
-        path: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
+    BadPath { path: String, why: &'static str },
     /// There is no such file.
     #[error("there is no file `{path}` in the workspace")]
     NotFound { path: String },
-    /// Something is there that is no ordinary file.
+    /// It is not an ordinary file.
     #[error("`{path}` is {what}, which the workspace does not touch")]
     NotAFile {
         path: String,
-        /// What it is.
+        /// Its kind, as `a folder`.
         what: &'static str,
     },
     /// The file is too large.
     #[error("`{path}` has {size} bytes; a workspace file may have at most {MAX_FILE} (10 MB)")]
     TooLarge {
         path: String,
-        /// How many bytes it has.
+        /// Its size in bytes.
         size: u64,
     },
-    /// There are as many files as there may be.
+    /// The folder has as many files as it may have.
     #[error(
         "`{path}` would be one file too many: the workspace has {n_files} of at most {MAX_FILES}"
     )]
-    TooMany {
-        path: String,
-        /// How many there are.
-        n_files: usize,
-    },
+    TooMany { path: String, n_files: usize },
     /// The files together would be too large.
     #[error(
         "`{path}` with {size} bytes is more than the team's workspace has room for: {used} of {quota} bytes are used (`workspace_quota_mb` is {})",
@@ -57,14 +48,14 @@ pub enum WorkspaceError {
     )]
     OverQuota {
         path: String,
-        /// How many bytes it has.
+        /// Its size in bytes.
         size: u64,
-        /// How many all others have.
+        /// The size of all others.
         used: u64,
-        /// How many there may be.
+        /// The allowed size of all files.
         quota: u64,
     },
-    /// There is more in a folder than anybody would look at.
+    /// The folder has too many entries to be read.
     #[error("`{}` has more than {MAX_ENTRIES} entries", path.display())]
     TooMuch { path: PathBuf },
     /// The folder itself cannot be used.
@@ -74,20 +65,18 @@ pub enum WorkspaceError {
         #[source]
         source: io::Error,
     },
-    /// The disk did not do its part.
+    /// The disk failed.
     #[error("`{path}` cannot be {act}")]
     Io {
         path: String,
-        /// What was to be done with it.
         act: &'static str,
-        /// Why not.
         #[source]
         source: io::Error,
     },
-    /// What was to be written is no content.
+    /// The content is invalid.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// The board is against it.
+    /// The board refused it.
     #[error(transparent)]
     Board(#[from] BoardError),
 }

@@ -1,4 +1,4 @@
-//! The files of a team: what lies on the disk, and what the board knows about it.
+//! The files of a team: on the disk, and as the board knows them.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{FilePath, FileStat, Workspace, WorkspaceError, error::MB};
 use crate::{Board, BoardError};
 
-/// How much later than the board a disk may say that a file was written which the board knows of.
+/// How much later than the board's time the disk's timestamp of a known file may be.
 const DISK_LAG: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A team's files.
@@ -22,23 +22,21 @@ pub struct WorkspaceFiles {
     workspace: Workspace,
 }
 
-/// Who asks for files, and for which.
+/// A request for files: the asker, and the files.
 #[derive(Clone, Debug)]
 pub struct FileRequest {
     pub asker: Asker,
     pub question: FileQuestion,
 }
 
-/// What was done with a file, and the command by which the board is told. Whoever did it gives that command.
+/// A change to a file, and the command that records it on the board. The caller gives that command.
 #[derive(Clone, Debug)]
 pub struct FileRecord {
-    /// What was done.
     pub changed: FileChanged,
-    /// What is to be known about it.
     pub command: Command,
 }
 
-/// Where somebody works.
+/// The folder that a request is about.
 struct WorkspacePlace {
     folder: WorkspaceFolder,
     task: Option<TaskNumber>,
@@ -52,10 +50,11 @@ impl WorkspaceFiles {
         Self { board, workspace: Workspace::new(folder) }
     }
 
-    /// All files.
+    /// Lists all files.
     pub async fn list(&self, request: FileRequest) -> Result<FileList, WorkspaceError> {
         let WorkspacePlace { folder, .. } = self.place(request).await?;
-        let (workspace, meant) = (self.workspace.clone(), folder.clone());
+        let workspace = self.workspace.clone();
+        let meant = folder.clone();
         let (listing, path) =
             blocking(move || Ok((workspace.list(&meant)?, workspace.path_of(&meant)))).await?;
         let meant = folder.clone();
@@ -67,7 +66,7 @@ impl WorkspaceFiles {
         Ok(FileList { files, folder, path, size, skipped: listing.n_skipped })
     }
 
-    /// What is in a file.
+    /// Reads a file.
     pub async fn read(
         &self,
         request: FileRequest,
@@ -91,8 +90,7 @@ impl WorkspaceFiles {
         bytes: Vec<u8>,
     ) -> Result<FileRecord, WorkspaceError> {
         let path = FilePath::new(path)?;
-        let place = self.place(request.clone()).await?;
-        let (folder, task) = (place.folder, place.task);
+        let WorkspacePlace { folder, task, quota } = self.place(request.clone()).await?;
         let record = |folder: WorkspaceFolder, size: u64| Command::RecordFile {
             folder,
             path: path.to_string(),
@@ -100,9 +98,10 @@ impl WorkspaceFiles {
             task: task.map(Into::into),
         };
         self.check(request.asker, record(folder.clone(), bytes.len() as u64)).await?;
-        let (workspace, meant) = (self.workspace.clone(), (folder.clone(), path.clone()));
-        let stat =
-            blocking(move || workspace.write(&meant.0, &meant.1, &bytes, place.quota)).await?;
+        let workspace = self.workspace.clone();
+        let into = folder.clone();
+        let file = path.clone();
+        let stat = blocking(move || workspace.write(&into, &file, &bytes, quota)).await?;
         let changed = FileChanged { path: path.to_string(), size: stat.size, task };
         Ok(FileRecord { changed, command: record(folder, stat.size) })
     }
@@ -117,7 +116,8 @@ impl WorkspaceFiles {
         let WorkspacePlace { folder, .. } = self.place(request.clone()).await?;
         let command = Command::ForgetFile { folder: folder.clone(), path: path.to_string() };
         self.check(request.asker, command.clone()).await?;
-        let (workspace, meant) = (self.workspace.clone(), path.clone());
+        let workspace = self.workspace.clone();
+        let meant = path.clone();
         let known = folder.clone();
         let size = blocking(move || workspace.delete(&folder, &meant)).await?;
         let name = path.to_string();
@@ -136,7 +136,7 @@ impl WorkspaceFiles {
         Ok(self.board.look(look).await?.map_err(BoardError::Refused)?)
     }
 
-    /// Whether the board will take note of something, by the rules themselves: before anything is done.
+    /// Asks the rules, before anything is done, whether the board would accept a command.
     async fn check(&self, asker: Asker, command: Command) -> Result<(), WorkspaceError> {
         let look = move |state: &State| {
             let operation = OperationId(Uuid::now_v7());
@@ -148,7 +148,7 @@ impl WorkspaceFiles {
     }
 }
 
-/// A file as people see it. Of one that was changed behind the board's back nobody knows who did.
+/// A file as people see it. If it was changed without the board, its author is unknown.
 fn view(path: &FilePath, stat: &FileStat, known: Option<&WorkspaceFile>) -> FileView {
     let at = stat.at();
     let known = known.filter(|it| stat.is_as(it));
@@ -162,7 +162,7 @@ fn view(path: &FilePath, stat: &FileStat, known: Option<&WorkspaceFile>) -> File
 }
 
 impl FileStat {
-    /// When it changed last, by the disk.
+    /// The disk's timestamp of the last change.
     pub(crate) fn at(&self) -> Time {
         let since = self.modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Time::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
@@ -174,7 +174,7 @@ impl FileStat {
     }
 }
 
-/// Does what waits for a disk where nobody else has to wait for it.
+/// Runs blocking disk work on a thread of its own.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
 ) -> Result<T, WorkspaceError> {

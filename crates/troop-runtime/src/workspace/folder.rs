@@ -1,19 +1,19 @@
-//! How the folders of the workspace are called.
+//! The names of the workspace's folders.
 //!
-//! `shared` is the one of all conversations; `chats/NAME` are those of one each, so no file of the one can be mistaken for the
-//! other. A chat's id is any text, and no two of them give the same name.
+//! `shared` belongs to all conversations; `chats/NAME` to one each, so that their files cannot be mixed up. A chat's id is any
+//! text, and no two ids give the same name.
 
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 use troop_model::{WorkspaceFolder, WorkspaceScope};
 
-/// The longest name that is still made of the chat's id.
+/// The longest name that spells the chat's id.
 const MAX_NAME: usize = 200;
-/// The folder of what comes from no chat.
+/// The folder for conversations without a chat.
 const NO_CHAT: &str = "default";
 
-/// The names on the way to a folder, from the workspace's own.
+/// The path of a folder, relative to the workspace.
 pub(super) fn names(folder: &WorkspaceFolder) -> Vec<String> {
     match folder.scope {
         WorkspaceScope::Shared => vec!["shared".to_owned()],
@@ -21,13 +21,13 @@ pub(super) fn names(folder: &WorkspaceFolder) -> Vec<String> {
     }
 }
 
-/// Small letters, digits and `-` stay; every other byte becomes `_` and two digits. What would be too long becomes `__` and a
-/// fingerprint, which no other name begins with.
+/// Lower-case letters, digits and `-` stay; every other byte becomes `_` and two digits. A name that would be too long becomes
+/// `__` and a fingerprint; no other name begins with `__`.
 fn of_chat(chat: Option<&str>) -> String {
     let Some(chat) = chat else { return NO_CHAT.to_owned() };
     let mut name = String::new();
     for (nth, byte) in chat.bytes().enumerate() {
-        // The first letter of this one is written differently, so that it is not the folder of no chat.
+        // Its first letter is escaped, so that it is not the folder for conversations without a chat.
         let is_plain = byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if is_plain && (nth > 0 || chat != NO_CHAT) {
             name.push(char::from(byte));

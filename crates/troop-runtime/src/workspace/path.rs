@@ -1,5 +1,5 @@
-//! What a file of the workspace may be called. What keeps files inside is not this but how they are opened: this is so that
-//! a name means one file, the same to everybody who reads it.
+//! Valid names of workspace files. Files stay inside because of how they are opened, not because of this: these rules make a name
+//! mean one file, the same for every reader.
 
 use std::fmt;
 
@@ -11,18 +11,18 @@ use super::WorkspaceError;
 const MAX_PATH: usize = 512;
 /// The longest name on a path; file systems take no longer ones.
 const MAX_NAME: usize = 255;
-/// How many folders may lie in each other.
+/// How deep folders may be nested.
 pub(super) const MAX_DEPTH: usize = 16;
 
-/// Names of folders that make programs run what is in them, where somebody only wanted to look.
+/// Names of folders whose contents programs run when somebody only wants to look.
 const RESERVED: [&str; 4] = [".git", ".troop", ".claude", ".envrc"];
 
-/// A path of the workspace, in the one form that it has.
+/// A path in the workspace, in its normal form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FilePath(String);
 
 impl FilePath {
-    /// Takes a path. Of two ways to write the same characters, one is meant by both.
+    /// Checks a path and normalises it (Unicode NFC).
     pub fn new(text: &str) -> Result<Self, WorkspaceError> {
         let path = if is_nfc(text) { text.to_owned() } else { text.nfc().collect() };
         match fault(&path) {
@@ -54,7 +54,7 @@ impl fmt::Display for FilePath {
     }
 }
 
-/// What is wrong with a path, if something is.
+/// Why a path is invalid, if it is.
 fn fault(path: &str) -> Option<&'static str> {
     if path.is_empty() {
         return Some("it is empty");
@@ -72,7 +72,7 @@ fn fault(path: &str) -> Option<&'static str> {
 }
 
 fn fault_of_name(name: &str) -> Option<&'static str> {
-    // What a name looks like when letters that only look different are written plainly.
+    // The name with compatibility characters replaced (Unicode NFKC).
     let plain: String = name.nfkc().collect();
     if name.is_empty() {
         return Some("it has an empty part");
@@ -98,12 +98,12 @@ fn fault_of_name(name: &str) -> Option<&'static str> {
     None
 }
 
-/// Slashes that stay what they are when they are written plainly.
+/// Lookalike slashes that normalisation does not replace.
 const LIKE_A_SLASH: [char; 8] = [
     '\u{2044}', '\u{2215}', '\u{2216}', '\u{27cb}', '\u{29f5}', '\u{29f8}', '\u{29f9}', '\u{2571}',
 ];
 
-/// Whether nobody sees a character who looks at a name.
+/// Whether a character is invisible.
 fn is_invisible(c: char) -> bool {
     troop_model::is_unprintable(c)
         || matches!(

@@ -15,7 +15,7 @@ use troop_model::WorkspaceFolder;
 
 use super::{FilePath, MAX_FILE, MAX_FILES, Workspace, WorkspaceError};
 
-/// A workspace in its own folder, and files outside that must stay unchanged.
+/// A workspace in a temporary folder, and something outside that must not change.
 struct Stage {
     temp: TempDir,
     workspace: Workspace,
@@ -31,7 +31,7 @@ impl Stage {
         Self { temp, workspace, folder: WorkspaceFolder::default() }
     }
 
-    /// A path in the folder, for changes by hand.
+    /// A path in the folder, for changes without troop.
     fn by_hand(&self, path: &str) -> PathBuf {
         self.workspace.path_of(&self.folder).join(path)
     }
@@ -112,7 +112,7 @@ fn folders_are_created_on_demand_for_owner_and_group() {
 }
 
 #[test]
-fn chats_have_their_own_files_and_none_is_the_shared_one() {
+fn each_chat_has_its_own_files() {
     let stage = Stage::new();
     let chat = |name: &str| WorkspaceFolder::of_chat(Some(name.into()));
     let folders = [
@@ -146,7 +146,7 @@ fn ten_megabytes_are_written_and_not_one_byte_more() {
     );
     assert!(error.hint().unwrap().to_string().contains("split it"));
     assert_eq!(stage.read("most").unwrap().len(), most.len(), "it is as it was");
-    // A file that grew by hand is not read either.
+    // A file that grew without troop is not read either.
     fs::write(stage.by_hand("grown"), &more).unwrap();
     assert!(stage.read("grown").unwrap_err().contains("at most 10485760"));
 }
@@ -195,7 +195,8 @@ fn many_simultaneous_writers_stay_within_the_limits() {
     let start = Arc::new(Barrier::new(8));
     let writers: Vec<_> = (0..8)
         .map(|writer| {
-            let (stage, start) = (Arc::clone(&stage), Arc::clone(&start));
+            let stage = Arc::clone(&stage);
+            let start = Arc::clone(&start);
             std::thread::spawn(move || {
                 start.wait();
                 (0..20).filter(|n| stage.write(&format!("{writer}-{n}"), "x").is_ok()).count()
@@ -207,7 +208,7 @@ fn many_simultaneous_writers_stay_within_the_limits() {
 }
 
 #[test]
-fn a_link_leads_nowhere() {
+fn a_symlink_is_not_followed() {
     let stage = Stage::new();
     stage.write("real/a", "x").unwrap();
     symlink(stage.outside(), stage.by_hand("out")).unwrap();
@@ -235,7 +236,7 @@ fn a_link_leads_nowhere() {
 }
 
 #[test]
-fn a_workspace_that_is_a_link_is_not_used() {
+fn a_workspace_that_is_a_symlink_is_not_used() {
     let stage = Stage::new();
     let team = stage.temp.path().join("team");
     fs::create_dir(&team).unwrap();
@@ -261,7 +262,7 @@ fn writing_does_not_reach_a_file_through_another_of_its_names() {
 }
 
 #[test]
-fn pipes_folders_and_devices_are_not_files() {
+fn pipes_folders_and_devices_are_refused() {
     let stage = Stage::new();
     stage.write("folder/a", "x").unwrap();
     mkfifoat(CWD, stage.by_hand("pipe"), Mode::from_raw_mode(0o600)).unwrap();
@@ -277,7 +278,7 @@ fn pipes_folders_and_devices_are_not_files() {
 }
 
 #[test]
-fn a_name_that_cannot_be_typed_is_counted_and_not_listed() {
+fn a_file_with_an_invalid_name_is_counted_but_not_listed() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
     let stage = Stage::new();
     stage.write("a", "x").unwrap();
@@ -289,7 +290,7 @@ fn a_name_that_cannot_be_typed_is_counted_and_not_listed() {
 }
 
 #[test]
-fn leftovers_of_a_killed_writer_are_invisible_and_removed() {
+fn temporary_files_of_a_killed_writer_are_hidden_and_removed() {
     let stage = Stage::new();
     stage.write("a", "x").unwrap();
     let writing = stage.temp.path().join("team/workspace/.writing");

@@ -1,4 +1,4 @@
-//! Looking at all that lies in a folder, by its handle and without following links.
+//! Walks through a folder, by its handle and without following symlinks.
 
 use std::{io, path::Path};
 
@@ -7,25 +7,25 @@ use cap_std::fs::Dir;
 
 use super::{FilePath, FileStat, MAX_ENTRIES, WorkspaceError, is_no_folder, path::MAX_DEPTH};
 
-/// What lies in a folder.
+/// The contents of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// The files, by path.
     pub files: Vec<(FilePath, FileStat)>,
-    /// How many things are there that are no files which could be used.
+    /// How many entries are no usable files.
     pub n_skipped: usize,
 }
 
 impl Listing {
-    /// How many files there are, usable or not.
+    /// How many files the folder has, usable or not.
     pub(super) fn n_entries(&self) -> usize {
         self.files.len() + self.n_skipped
     }
 }
 
-/// One thing that is no folder.
+/// One entry that is no folder.
 struct WalkEntry {
-    /// Its path; none if its name is no text.
+    /// Its path; none if its name is not UTF-8.
     path: Option<String>,
     stat: Option<FileStat>,
 }
@@ -33,7 +33,7 @@ struct WalkEntry {
 pub(super) fn list(dir: &Dir, place: &Path) -> Result<Listing, WorkspaceError> {
     let mut listing = Listing::default();
     walk(dir, place, &[], |found| {
-        // A name that would be written in another way cannot be asked for.
+        // A name that is not in normal form cannot be asked for.
         let path =
             found.path.and_then(|it| FilePath::new(&it).ok().filter(|path| path.as_str() == it));
         match (path, found.stat) {
@@ -45,7 +45,7 @@ pub(super) fn list(dir: &Dir, place: &Path) -> Result<Listing, WorkspaceError> {
     Ok(listing)
 }
 
-/// How many bytes all files have together, except those in what is named.
+/// The size of all files, but for those in the named folders.
 pub(super) fn size(dir: &Dir, place: &Path, except: &[&str]) -> Result<u64, WorkspaceError> {
     let mut size = 0_u64;
     walk(dir, place, except, |found| {
@@ -54,7 +54,7 @@ pub(super) fn size(dir: &Dir, place: &Path, except: &[&str]) -> Result<u64, Work
     Ok(size)
 }
 
-/// Shows everything that is no folder. What goes away meanwhile is not there.
+/// Shows every entry that is no folder. Those that vanish meanwhile are skipped.
 fn walk(
     dir: &Dir,
     place: &Path,
@@ -95,7 +95,7 @@ fn walk(
     Ok(())
 }
 
-/// What is there; none if it has gone, or has become something else, since it was listed.
+/// The metadata of an entry; none if it has vanished, or changed its kind, since it was listed.
 fn present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),

@@ -13,14 +13,14 @@ use crate::support::{LEAD, add_tasks, by, claim, complete, crew, events, name, s
 
 on_every_store! {
     an_exported_team_is_imported_unchanged,
-    a_copy_of_a_running_team_has_no_lead_and_no_running_members,
-    a_team_can_be_shown_at_an_earlier_moment,
-    a_long_log_is_exported_page_by_page,
+    a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it,
+    a_team_is_shown_as_it_once_was,
+    a_long_log_goes_page_by_page,
 }
 
 async fn exported(board: &Board, store: &dyn Store) -> (ExportHeader, String) {
     let mut file = String::new();
-    let header = export(store, (board.team(), "crew".to_owned()), |lines| {
+    let header = export(store, board.team(), "crew", |lines| {
         file.push_str(lines);
         Ok::<_, BoardError>(())
     })
@@ -42,7 +42,8 @@ async fn an_exported_team_is_imported_unchanged(store: TestStore) {
     for other in [troop_testkit::sqlite_store().await, troop_testkit::files_store().await] {
         let mut session = StoreSession::new(other.store(), Clock::system(), Following::WhenAsked);
         let copy = session.import(copied.clone(), None).await.unwrap();
-        let (here, there) = (state_of(&board).await, state_of(copy).await);
+        let here = state_of(&board).await;
+        let there = state_of(copy).await;
         assert_eq!(tasks(&here), tasks(&there));
         assert_eq!(here.version(), there.version());
         assert_eq!(add_tasks(copy, 1).await, [4], "the copy is independent");
@@ -54,11 +55,13 @@ async fn a_copy_of_a_running_team_has_no_lead_and_no_running_members(store: Test
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
     let system = |command| CommandRequest::new(Actor::system(), command);
-    let (session, holder) = (Uuid::now_v7(), "pat on here, process 7".to_owned());
+    let session = Uuid::now_v7();
+    let holder = "pat on here, process 7".to_owned();
     let take = Command::TakeLead { session, holder, over: None, checks: Vec::new() };
     board.submit(system(take)).await.unwrap();
     for (member, state) in [(LEAD, MemberState::Working), ("bob", MemberState::Idle)] {
-        let (member, pid) = (name(member), Some(7));
+        let member = name(member);
+        let pid = Some(7);
         let state = Command::SetMemberState { member, state, reason: None, cause: None, pid };
         board.submit(system(state)).await.unwrap();
     }
@@ -163,13 +166,13 @@ fn fuzz_export() {
     let (_, log) = read_export(file.as_bytes()).unwrap();
     let lines: Vec<_> = file.lines().map(|line| line.as_bytes().to_vec()).collect();
     troop_testkit::fuzz(&["\"version\":", "\"kind\":\"task.created\""], &lines, 300, |bytes| {
-        // An export that can be read is written back the same.
+        // A team that can be read can be written, and is the same then.
         if let Ok(event) = decode(&String::from_utf8_lossy(bytes)) {
             assert_eq!(decode(&encode(&event)).unwrap(), event);
         }
     });
     troop_testkit::fuzz(&[], &[file.into_bytes()], 300, |bytes| {
-        // It is whole and unchanged, or refused.
+        // It is complete and unchanged, or refused.
         if let Ok((_, events)) = read_export(bytes) {
             assert_eq!(events, log);
         }

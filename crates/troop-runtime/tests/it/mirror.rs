@@ -1,4 +1,4 @@
-//! The mirror: programs that know only the files work in the team, and nothing is lost.
+//! Programs that know only the files work in the team, and nothing is lost.
 
 mod bad_input;
 mod interleaved;
@@ -21,7 +21,7 @@ use troop_runtime::{Layout, MirrorNotice};
 use crate::support::{add_tasks, by, claim, complete, create, name, numbered, say};
 
 #[tokio::test]
-async fn a_team_is_mirrored_in_files() {
+async fn the_files_show_the_whole_team() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     stage.submit("ann", say("pat", "hello")).await;
@@ -64,7 +64,7 @@ async fn a_team_is_mirrored_in_files() {
 }
 
 #[tokio::test]
-async fn a_restart_changes_no_file() {
+async fn a_restart_changes_no_files() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     stage.mirror().await.pass().await.unwrap();
@@ -139,7 +139,7 @@ async fn a_refused_change_is_put_back_and_reported() {
     assert!(reason.contains("blocked by task-1"), "{reason}");
     let told = stage.inbox("pat");
     assert!(told[0]["content"].as_str().unwrap().contains("blocked by task-1"), "{told:?}");
-    // Another member's claim, an unknown member, an unknown status, impossible dependencies.
+    // Another member's claim, a finished task, an unknown member.
     stage.submit("bob", claim(1)).await;
     mirror.pass().await.unwrap();
     for (number, change, why) in [
@@ -163,13 +163,13 @@ async fn a_refused_change_is_put_back_and_reported() {
 }
 
 #[tokio::test]
-async fn a_new_file_is_a_new_task_with_its_own_id() {
+async fn a_new_file_is_a_new_task_with_the_files_id() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("first")).await;
         let mut mirror = stage.mirror().await;
         mirror.pass().await.unwrap();
-        // One waits for the other, in either order; ids may be numbers.
+        // One waits for the other, whichever the mirror sees first; ids may be numbers.
         let (waits, own) = match layout {
             Layout::Seeds => ("dependsOn", "note"),
             Layout::Claude => ("blockedBy", "note"),
@@ -185,7 +185,7 @@ async fn a_new_file_is_a_new_task_with_its_own_id() {
         let numbers = stage.with_subject(&["second", "third"]).await;
         let waits_for = stage.waits_for(numbers[0]).await;
         assert_eq!(waits_for, [1, numbers[1]].into_iter().collect(), "{layout}");
-        // The id stays the same for a later mirror.
+        // The id stays, also for a later mirror.
         let mut again = stage.mirror().await;
         stage.change(
             "tasks/crew/b.json",
@@ -202,7 +202,7 @@ async fn two_tasks_under_one_id_are_two_tasks() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
-    // Both use the same number at the same time.
+    // Both choose the same number at the same time.
     stage.write("tasks/crew/1.json", &json!({"id": "1", "subject": "theirs", "status": "pending"}));
     stage.submit("ann", create("ours")).await;
     mirror.pass().await.unwrap();
@@ -217,7 +217,7 @@ async fn two_tasks_under_one_id_are_two_tasks() {
 }
 
 #[tokio::test]
-async fn a_task_that_appears_while_ours_waits_is_kept() {
+async fn a_task_made_by_another_program_at_the_same_time_is_kept() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -238,7 +238,7 @@ async fn a_task_that_appears_while_ours_waits_is_kept() {
 }
 
 #[tokio::test]
-async fn the_client_finds_its_own_fields_in_its_files() {
+async fn the_client_finds_the_fields_that_it_writes_itself() {
     let stage = Stage::new(Layout::Claude).await;
     let rob = NewMember { model: Some("opus".into()), ..external("rob") };
     stage.submit("ann", Command::AddMember(rob)).await;
@@ -276,11 +276,12 @@ async fn the_client_finds_its_own_fields_in_its_files() {
 }
 
 #[tokio::test]
-async fn no_client_claims_a_failed_task_but_one_can_retry_it() {
+async fn no_client_claims_a_failed_task_and_one_can_retry_it() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     stage.submit("bob", claim(1)).await;
-    let (task, reason) = (numbered(1), "no".to_owned());
+    let task = numbered(1);
+    let reason = "no".to_owned();
     stage
         .submit(
             "bob",
@@ -322,7 +323,7 @@ async fn the_mark_of_the_highest_id_never_falls() {
 }
 
 #[tokio::test]
-async fn changes_made_without_a_mirror_are_taken_up_later() {
+async fn changes_made_without_a_mirror_are_taken() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -377,8 +378,8 @@ async fn members_join_and_leave_through_the_config() {
         assert!(!members.iter().any(|it| it["name"] == "Not A Name" || it["name"] == "pat"));
         let refused = std::iter::from_fn(|| notices.try_recv().ok())
             .filter(|it| matches!(it, MirrorNotice::Refused { .. }));
-        assert_eq!(refused.count(), 2, "an invalid name, and bob");
-        // A member removed on the board does not come back from a file.
+        assert_eq!(refused.count(), 2, "a name that is none, and bob");
+        // A member that was removed on the board does not come back from a file.
         let rae: MemberName = name("rae");
         stage.submit("ann", Command::RemoveMember { member: rae, reason: None }).await;
         stage.mirror().await.pass().await.unwrap();
@@ -389,7 +390,7 @@ async fn members_join_and_leave_through_the_config() {
 #[tokio::test]
 async fn a_change_writes_only_the_files_that_it_touches() {
     let stage = Stage::new(Layout::Seeds).await;
-    // Enough to show it: a file costs the same however many there are.
+    // Enough to show that one change costs the same however many files there are.
     add_tasks(&stage.board, 100).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -402,7 +403,7 @@ async fn a_change_writes_only_the_files_that_it_touches() {
 }
 
 #[tokio::test]
-async fn mail_of_running_members_is_not_in_files() {
+async fn mail_to_a_running_member_stays_out_of_its_inbox() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     stage.submit("ann", say("bob", "hello")).await;
@@ -435,7 +436,7 @@ async fn a_broadcast_reaches_every_inbox_and_a_message_one() {
 }
 
 #[tokio::test]
-async fn messages_read_on_the_board_leave_the_inbox() {
+async fn a_message_read_on_the_board_leaves_the_inbox() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", say("pat", "hello")).await;
@@ -482,7 +483,7 @@ async fn a_request_to_stop_is_answered_through_files() {
 }
 
 #[tokio::test]
-async fn a_change_without_a_notice_is_found_by_polling() {
+async fn unannounced_changes_are_found_by_polling() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;
@@ -491,8 +492,8 @@ async fn a_change_without_a_notice_is_found_by_polling() {
     let kept = tokio_util::task::TaskTracker::new().spawn(mirror.run(stop.clone()));
     stage.change("tasks/crew/task-1.json", &json!({"status": "claimed", "claimed_by": "pat"}));
     let is_held = async || (stage.task(1).await.0 == Status::InProgress).then_some(());
-    troop_testkit::wait_for("a claim with a notice", is_held).await;
-    // A watch stays with its folder, not with another that replaces it.
+    troop_testkit::wait_for("a claim that is told of", is_held).await;
+    // A watch stays with its folder, and does not follow one that takes its place.
     let [folder, other] = ["tasks/crew", "tasks/other"].map(|it| stage.path(it));
     std::fs::create_dir(&other).unwrap();
     for entry in std::fs::read_dir(&folder).unwrap() {
@@ -538,7 +539,7 @@ async fn a_request_keeps_the_id_that_its_writer_gave_it() {
     let [answer] = stage.inbox("ann").try_into().unwrap();
     let answer: serde_json::Value = serde_json::from_str(answer["text"].as_str().unwrap()).unwrap();
     assert_eq!((&answer["type"], &answer["requestId"]), (&json!("shutdown_rejected"), &json!(id)));
-    // Both members work in files: the answer belongs to the request there.
+    // Both use files: the answer has the id that was used there.
     stage.put_letter("pat", text(asked));
     mirror.pass().await.unwrap();
     assert_eq!(stage.n_requests().await, 1);

@@ -32,13 +32,13 @@ pub(super) async fn export(
 ) -> Result<()> {
     let board = desk.team(name).await?;
     let name = name_of(&board).await?;
-    let team = (board.team(), name.clone());
+    let team = board.team();
     let Some(path) = output else {
         let write = |lines: &str| printer.bytes(lines.as_bytes());
-        troop_runtime::export(desk.store.as_ref(), team, write).await?;
+        troop_runtime::export(desk.store.as_ref(), team, &name, write).await?;
         return Ok(());
     };
-    let header = to_file(path, team, desk).await?;
+    let header = to_file(path, team, &name, desk).await?;
     if printer.json {
         return printer.json(&header);
     }
@@ -49,13 +49,14 @@ pub(super) async fn export(
 /// Writes a whole file or none: one that is half there would be taken for a backup.
 async fn to_file(
     path: &Path,
-    team: (troop_model::TeamId, String),
+    team: troop_model::TeamId,
+    name: &str,
     desk: &TeamDesk,
 ) -> Result<ExportHeader> {
     let unwritten = || format!("`{}` cannot be written", path.display());
     let mut file = BufWriter::new(FileDraft::new(path).with_context(unwritten)?);
     let write = |lines: &str| file.write_all(lines.as_bytes()).with_context(unwritten);
-    let header = troop_runtime::export(desk.store.as_ref(), team, write).await?;
+    let header = troop_runtime::export(desk.store.as_ref(), team, name, write).await?;
     let file =
         file.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(unwritten)?;
     file.put(FileAccess::Owner).with_context(unwritten)?;

@@ -1,6 +1,18 @@
 //! The decisions of isolation, case by case.
 
-use super::*;
+mod finish;
+mod folder;
+mod land;
+mod merge;
+
+use super::{
+    land::{BringCase, FailedForward, WaitReason, bring, failed_forward},
+    *,
+};
+use crate::isolation::{
+    effect::{OldValue, RefMove},
+    leftovers::LeftoverState,
+};
 
 fn on(branch: Option<&str>) -> FolderHead {
     FolderHead { commit: "c0".to_owned(), branch: branch.map(str::to_owned) }
@@ -56,7 +68,7 @@ fn a_teams_work_lands_only_on_the_branch_it_began_on() {
 }
 
 #[test]
-fn files_are_put_back_only_if_git_had_begun_to_write() {
+fn files_are_put_back_only_if_git_began_to_write_and_nothing_was_in_the_way() {
     let untracked = "error: The following untracked working tree files would be overwritten by merge:; \ta.txt; \tb.txt; Please move";
     let changed = "error: Your local changes to the following files would be overwritten by merge:; \ta.txt; Please commit";
     let locked = "fatal: Unable to create '/p/.git/index.lock': File exists.";
@@ -117,7 +129,8 @@ fn files_are_put_back_only_if_git_had_begun_to_write() {
         (full, false, true, FailedForward::Untouched(waits(full, None))),
     ];
     for (says, is_clear, is_full, expect) in cases {
-        assert_eq!(failed_forward(says, is_clear, is_full), expect, "{says}");
+        let failure = ForwardFailure { says: says.to_owned(), is_clear, is_full };
+        assert_eq!(failed_forward(&failure), expect, "{says}");
     }
 }
 
@@ -131,7 +144,7 @@ fn a_merge_commit_is_made_only_if_both_sides_moved() {
 }
 
 #[test]
-fn the_merge_base_is_read_from_gits_output() {
+fn the_fork_of_two_commits_is_read_from_gits_output() {
     let lines = |said| {
         let ForkLines { team, base } = ForkLines::read(said);
         (team, base)
@@ -173,10 +186,10 @@ fn a_merge_is_finished_when_no_file_is_marked_or_undecided() {
         (&deleted, None, b"kept\n".to_vec(), Some("Undecided")),
         (&deleted, None, marks, Some("Unresolved")),
         (&submodule, None, Vec::new(), Some("Undecided")),
-        (&mixed, Some("rebase"), b"resolved\n".to_vec(), Some("Unended")),
+        (&mixed, Some("rebase"), b"resolved\n".to_vec(), Some("Unfinished")),
     ];
     for (status, command, bytes, expect) in cases {
-        let refusal = status.unended(command, &[bytes]).map(|it| format!("{it:?}"));
+        let refusal = status.unfinished(command, &[bytes]).map(|it| format!("{it:?}"));
         let found = refusal.as_deref().and_then(|it| it.split('(').next());
         assert_eq!(found, expect, "{status:?} {command:?}");
     }
@@ -185,11 +198,27 @@ fn a_merge_is_finished_when_no_file_is_marked_or_undecided() {
 #[test]
 fn a_foreign_branch_is_left_alone() {
     let found = || Some("c1".to_owned());
-    assert_eq!(start_case(None, BranchOwner::IsOthers), StartCase::Make);
-    assert_eq!(start_case(None, BranchOwner::IsOurs), StartCase::Make);
-    assert_eq!(start_case(found(), BranchOwner::IsOthers), StartCase::Not);
-    let from = "c1".to_owned();
-    assert_eq!(start_case(found(), BranchOwner::IsOurs), StartCase::MoveIfMerged { from });
+    let start = |found, owner| start_case("refs/heads/troop/crew", found, "p1", owner);
+    let step = |from| RefMove::new("refs/heads/troop/crew", from, "p1");
+    let make = StartCase::Make(step(OldValue::Absent));
+    assert_eq!(start(None, BranchOwner::IsOthers), make);
+    assert_eq!(start(None, BranchOwner::IsOurs), make);
+    assert_eq!(start(found(), BranchOwner::IsOthers), StartCase::Taken);
+    let to_project = step(OldValue::Is("c1".to_owned()));
+    let goes_on = StartCase::MoveIfMerged { from: "c1".to_owned(), to_project };
+    assert_eq!(start(found(), BranchOwner::IsOurs), goes_on);
+}
+
+#[test]
+fn a_moved_branch_is_put_back_and_foreign_commits_are_kept_on_another() {
+    let name = "refs/heads/troop/crew";
+    let moves = |found, rescue| put_back(&PutBackFacts { name, found, back_to: "c1", rescue });
+    let back = |from| RefMove::new(name, from, "c1").because("troop: put back");
+    let was_c2 = || OldValue::Is("c2".to_owned());
+    assert_eq!(moves(None, None), [back(OldValue::Absent)], "deleted");
+    assert_eq!(moves(Some("c2"), None), [back(was_c2())], "moved backwards");
+    let kept = RefMove::new("refs/heads/r", OldValue::Absent, "c2");
+    assert_eq!(moves(Some("c2"), Some("refs/heads/r")), [back(was_c2()), kept]);
 }
 
 #[test]
@@ -206,7 +235,7 @@ fn the_teams_branch_is_put_back_if_others_moved_it() {
 }
 
 #[test]
-fn leftovers_are_committed_moved_or_refused() {
+fn leftovers_of_a_team_are_committed_moved_or_refused() {
     let lost = LeftoverState::Lost { says: "x".to_owned() };
     for (state, is_strange, expect) in [
         (LeftoverState::Away, false, RescueCase::Refused),

@@ -11,7 +11,7 @@ async fn notices(scene: &Scene, project: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn one_notice_says_why_teammates_cannot_have_their_own_folders() {
+async fn a_notice_explains_why_teammates_share_a_folder() {
     let scene = Scene::empty().await;
     let no_commit =
         "teammates share this folder: this repository has no commit yet (`git commit` first)";
@@ -30,7 +30,7 @@ async fn one_notice_says_why_teammates_cannot_have_their_own_folders() {
 }
 
 #[tokio::test]
-async fn a_notice_says_that_teammates_do_not_see_uncommitted_changes() {
+async fn uncommitted_changes_of_the_project_are_announced() {
     let scene = Scene::new().await;
     scene.write("README.md", "not committed");
     scene.write("new.txt", "new");
@@ -91,7 +91,7 @@ async fn a_project_that_is_a_worktree_is_used_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_shallow_clone_is_used_like_any_other() {
+async fn a_shallow_clone_works() {
     let scene = Scene::new().await;
     for nth in 0..3 {
         scene.write("README.md", &format!("{nth}\n"));
@@ -112,7 +112,7 @@ async fn a_shallow_clone_is_used_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_notice_says_that_submodules_are_left_empty() {
+async fn submodules_stay_empty_in_worktrees_with_a_notice() {
     let scene = Scene::new().await;
     let inner = Scene::new().await;
     let from = inner.project().to_string_lossy().into_owned();
@@ -162,7 +162,7 @@ async fn a_full_disk_during_a_merge_loses_nothing() {
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     let before = scene.git(&["rev-parse", "troop/demo"]).await;
     write(&ann, "one.txt", "1");
-    // A file where git wants a folder for its temporary objects stands in for a full disk.
+    // A file in the place of git's object folder stands in for a full disk, also for root.
     let objects = scene.project().join(".git/objects");
     let aside = scene.project().join(".git/aside");
     fs::rename(&objects, &aside).unwrap();
@@ -180,7 +180,7 @@ async fn a_full_disk_during_a_merge_loses_nothing() {
     assert_eq!(scene.in_team("one.txt").await, "1");
 }
 
-/// Prevents git from writing any object, even as root: a file takes the place of each folder.
+/// Makes git fail to write any object, even for root: a file is in the place of its folder.
 fn fill(objects: &Path) {
     for first in 0..=255 {
         fs::write(objects.join(format!("{first:02x}")), "").unwrap();
@@ -200,7 +200,7 @@ async fn a_conflicting_branch_is_named_before_anything_is_created() {
 }
 
 #[tokio::test]
-async fn a_team_whose_branch_name_is_taken_gets_another() {
+async fn a_team_whose_branch_name_is_blocked_takes_another() {
     for name in ["troop/demo/mine", "troop-work/demo"] {
         let scene = Scene::new().await;
         scene.git(&["branch", name]).await;
@@ -213,7 +213,7 @@ async fn a_team_whose_branch_name_is_taken_gets_another() {
 }
 
 #[tokio::test]
-async fn a_broken_required_filter_is_named_before_anything_is_created() {
+async fn a_broken_required_filter_is_named_before_anything_is_made() {
     let scene = Scene::new().await;
     let open = async || Worktrees::open(scene.options(&scene.project())).await;
     scene.write("a.bin", "1");
@@ -234,7 +234,7 @@ async fn a_broken_required_filter_is_named_before_anything_is_created() {
 }
 
 #[tokio::test]
-async fn another_git_command_in_the_folder_is_awaited_and_then_named() {
+async fn a_git_lock_is_waited_for_and_then_named() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -247,7 +247,7 @@ async fn another_git_command_in_the_folder_is_awaited_and_then_named() {
 }
 
 #[tokio::test]
-async fn a_persons_git_settings_do_not_hide_work() {
+async fn files_hidden_by_a_persons_git_settings_are_merged() {
     let scene = Scene::new().await;
     let home = tempfile::tempdir().unwrap();
     let told = "[status]\n\tshowUntrackedFiles = no\n[merge]\n\tverifySignatures = true\n\tautoStash = true\n[log]\n\tshowSignature = true\n";

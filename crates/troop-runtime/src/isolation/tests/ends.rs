@@ -4,7 +4,7 @@ use super::*;
 use crate::isolation::{Landing, LeftoverState, leftovers, orphans, rescue};
 
 #[tokio::test]
-async fn a_teams_work_lands_in_the_project_and_nothing_else_is_left() {
+async fn a_teams_work_lands_in_the_project_and_nothing_is_left_over() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -38,7 +38,8 @@ async fn unmerged_work_is_never_deleted_and_can_be_rescued() {
     assert_eq!(kept, [("ann", true), ("bob", false), ("cyd", true)]);
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
     let states: Vec<_> = found.iter().map(|it| (it.state.clone(), it.task)).collect();
-    let (dirty, unmerged) = (LeftoverState::Dirty, LeftoverState::Unmerged);
+    let dirty = LeftoverState::Dirty;
+    let unmerged = LeftoverState::Unmerged;
     let tasks = [Some(TaskNumber(1)), Some(TaskNumber(2)), None];
     assert_eq!(states, [(dirty.clone(), tasks[0]), (unmerged, tasks[1]), (dirty, tasks[2])]);
     for leftover in &found {
@@ -75,7 +76,7 @@ async fn a_project_whose_branch_moved_is_left_alone() {
 }
 
 #[tokio::test]
-async fn local_changes_are_never_overwritten() {
+async fn local_changes_are_not_overwritten() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -134,7 +135,7 @@ async fn a_folder_whose_repository_is_gone_is_reported_and_kept() {
 }
 
 #[tokio::test]
-async fn a_person_on_the_teams_branch_does_not_lose_its_work() {
+async fn checking_out_the_teams_branch_does_not_lose_its_work() {
     for look in [
         &["checkout", "-q", "--ignore-other-worktrees", "troop/demo"][..],
         &["checkout", "-q", "--detach", "troop/demo"],
@@ -158,7 +159,7 @@ async fn a_person_on_the_teams_branch_does_not_lose_its_work() {
 }
 
 #[tokio::test]
-async fn leftovers_are_found_even_in_a_project_without_commits() {
+async fn leftovers_are_found_even_without_a_branch_to_compare_with() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -173,7 +174,8 @@ async fn leftovers_are_found_even_in_a_project_without_commits() {
 #[tokio::test]
 async fn rescuing_one_team_keeps_what_was_rescued_for_another() {
     let scene = Scene::new().await;
-    let (red, blue) = (scene.folder.path().join("red"), scene.folder.path().join("blue"));
+    let red = scene.folder.path().join("red");
+    let blue = scene.folder.path().join("blue");
     for folder in [&red, &blue] {
         let mut options = scene.options(&scene.project());
         options.folder = folder.clone();
@@ -247,7 +249,7 @@ async fn waiting_results_are_found_until_they_are_in_the_project() {
 }
 
 #[tokio::test]
-async fn small_ignored_files_are_kept_with_the_team_and_large_ones_are_named() {
+async fn small_ignored_files_are_kept_and_large_ones_are_named() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -280,7 +282,7 @@ async fn small_ignored_files_are_kept_with_the_team_and_large_ones_are_named() {
 }
 
 #[tokio::test]
-async fn small_files_of_a_large_folder_are_kept_after_whole_folders_that_fit() {
+async fn small_files_of_large_ignored_folders_are_kept_last() {
     let scene = Scene::new().await;
     scene.write(".gitignore", "build/\n*.pdf\n");
     scene.git(&["commit", "-a", "-m", "ignore"]).await;
@@ -340,7 +342,8 @@ async fn branches_of_erased_teams_are_found_in_their_project() {
     scene.begin(&isolation, "bob", 2).await;
     write(&ann, "half.txt", "half");
     isolation.save(&member("ann")).await.unwrap();
-    let (project, team) = (scene.project(), scene.team());
+    let project = scene.project();
+    let team = scene.team();
     let known = orphans(&project, std::slice::from_ref(&team), &environment()).await.unwrap();
     assert!(known.is_empty(), "what a team left is found there: {known:?}");
     fs::remove_dir_all(&team).unwrap();

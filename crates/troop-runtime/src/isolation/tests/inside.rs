@@ -1,18 +1,19 @@
 //! Submodules that members fill: work in them is neither lost nor mixed up.
 
 use super::*;
-use crate::isolation::{Landing, LeftoverState, leftovers, rescue};
+use crate::isolation::{Landing, LeftoverState, effect::FolderEffect, leftovers, rescue};
 
 /// A repository with a submodule `sub`, which is filled in the project.
 struct Nested {
     scene: Scene,
-    /// Where the submodule comes from.
+    /// The origin of the submodule.
     inner: Scene,
 }
 
 impl Nested {
     async fn new() -> Self {
-        let (scene, inner) = (Scene::new().await, Scene::new().await);
+        let scene = Scene::new().await;
+        let inner = Scene::new().await;
         let from = inner.project().to_string_lossy().into_owned();
         scene.git(&[&ALLOW[..], &["submodule", "add", "-q", &from, "sub"]].concat()).await;
         scene.git(&["commit", "-m", "with a submodule"]).await;
@@ -33,10 +34,10 @@ impl Nested {
     }
 }
 
-/// Git takes submodules from folders of the same machine only with this option.
+/// Git fetches submodules from local folders only with this setting.
 const ALLOW: [&str; 2] = ["-c", "protocol.file.allow=always"];
 
-/// Commits a file in the submodule of a folder; returns the commit.
+/// Commits a file in the submodule of a folder. Returns the commit.
 async fn commit_inside(place: &Path, file: &str, text: &str) -> String {
     let sub = place.join("sub");
     write(&sub, file, text);
@@ -46,7 +47,7 @@ async fn commit_inside(place: &Path, file: &str, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn commits_in_a_submodule_are_merged_with_the_work() {
+async fn submodule_commits_come_home_with_the_work() {
     let nested = Nested::new().await;
     let project = nested.scene.project();
     for is_filled in [true, false] {
@@ -88,7 +89,7 @@ async fn uncommitted_changes_in_a_submodule_refuse_the_completion() {
 }
 
 #[tokio::test]
-async fn work_in_a_submodule_stays_with_its_task() {
+async fn submodule_changes_of_one_task_stay_out_of_the_next() {
     let nested = Nested::new().await;
     let isolation = nested.scene.open().await;
     let (_, ann) = nested.begin(&isolation, "ann", 1).await;
@@ -101,14 +102,14 @@ async fn work_in_a_submodule_stays_with_its_task() {
     write(&ann, "two.txt", "two");
     merge(&isolation, &two).await;
     assert_eq!(nested.scene.git(&["rev-parse", "troop/demo:sub"]).await, before);
-    // The first task is as it was left, for the next attempt.
+    // The first task's work is as it was left, for the next attempt.
     let left = nested.scene.git(&["rev-parse", "troop-work/demo/ann/task-1:sub"]).await;
     let files = git(&nested.scene.project().join("sub"), &["ls-tree", "--name-only", &left]).await;
     assert!(files.contains("one.txt") && files.contains("half.txt"), "{files}");
 }
 
 #[tokio::test]
-async fn the_next_task_has_submodule_commits_of_others() {
+async fn a_submodule_commit_of_another_member_is_there_for_the_next_task() {
     let nested = Nested::new().await;
     let isolation = nested.scene.open().await;
     let (one, ann) = nested.begin(&isolation, "ann", 1).await;
@@ -117,20 +118,21 @@ async fn the_next_task_has_submodule_commits_of_others() {
     merge(&isolation, &one).await;
     isolation.begin(&work("bob", 3)).await.unwrap();
     assert_eq!(fs::read_to_string(bob.join("sub/one.txt")).unwrap(), "of ann");
-    // A member that fills it only now finds the commit, too, although nobody has pushed it.
+    // A member that fills it only now finds the commit, too, though nobody has pushed it.
     let (_, cyd) = nested.begin(&isolation, "cyd", 4).await;
     assert_eq!(fs::read_to_string(cyd.join("sub/one.txt")).unwrap(), "of ann");
-    // With an unknown commit the submodule is emptied, and its files are kept.
+    // A submodule whose commit nobody has is emptied, and its files are kept.
     git(&bob, &["update-index", "--cacheinfo", &format!("160000,{},sub", "1".repeat(40))]).await;
     write(&bob, "sub/x.log", "ignored");
-    let left = isolation.follow(&member("bob"), &isolation.git_of(&member("bob")).unwrap()).await;
+    let owner = member("bob");
+    let left = isolation.folder(&owner).run(&[FolderEffect::FollowSubmodules]).await;
     assert_eq!(left.unwrap(), [nested.scene.aside().join("demo-bob-sub")]);
     assert!(nested.scene.aside().join("demo-bob-sub/x.log").exists());
     assert_eq!(fs::read_dir(bob.join("sub")).unwrap().count(), 0);
 }
 
 #[tokio::test]
-async fn a_folder_is_rescued_with_its_filled_submodules() {
+async fn a_folder_is_rescued_with_everything_in_its_submodules() {
     let nested = Nested::new().await;
     let isolation = nested.scene.open().await;
     let (_, ann) = nested.begin(&isolation, "ann", 1).await;
@@ -139,7 +141,7 @@ async fn a_folder_is_rescued_with_its_filled_submodules() {
     write(&ann, "sub/out.log", "ignored");
     git(&ann.join("sub"), &["init", "-q", "own"]).await;
     write(&ann, "sub/own/own.txt", "own");
-    // A member that commits on another branch of the submodule, and goes back.
+    // A member commits on another branch of the submodule, and goes back.
     git(&bob.join("sub"), &["checkout", "-q", "-b", "side"]).await;
     let side = commit_inside(&bob, "side.txt", "side").await;
     git(&bob.join("sub"), &["checkout", "-q", "--detach", "HEAD~"]).await;

@@ -27,13 +27,13 @@ async fn finished_work_is_committed_and_merged_with_others_work() {
 }
 
 #[tokio::test]
-async fn merging_again_is_harmless() {
+async fn merging_twice_is_harmless() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "one.txt", "1");
     let first = merge(&isolation, &one).await;
-    // As after a lead that was killed between the merge and its record.
+    // As after a lead that was killed between the merge and its report.
     let again = scene.open().await;
     again.place(&one.member).await.unwrap();
     again.begin(&TaskAttempt { attempt: 2, ..one.clone() }).await.unwrap();
@@ -42,7 +42,7 @@ async fn merging_again_is_harmless() {
 }
 
 #[tokio::test]
-async fn conflicting_work_changes_nothing_and_is_repaired_by_its_member() {
+async fn a_conflict_changes_nothing_and_its_member_repairs_it() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -56,7 +56,7 @@ async fn conflicting_work_changes_nothing_and_is_repaired_by_its_member() {
     );
     assert_eq!(scene.git(&["rev-parse", "troop/demo"]).await, merged.commit);
     assert_eq!(git(&bob, &["log", "-1", "--format=%s"]).await, "task-2: subject of 2");
-    // It follows the advice, and completes the task too early.
+    // It follows the instructions, but completes too early.
     let mut own = Git::new(&bob, &environment());
     own.find_identity().await.unwrap();
     assert_eq!(own.ask(&["merge", "troop/demo"]).await.unwrap(), None, "there is a conflict");
@@ -67,7 +67,7 @@ async fn conflicting_work_changes_nothing_and_is_repaired_by_its_member() {
     assert!(scene.in_team("README.md").await.contains("ANN and BOB"));
 }
 
-/// Merges the changes of two members; returns the files that conflict.
+/// What two members do to a repository, and the file in which it conflicts.
 async fn clash(ann: impl FnOnce(&Path), bob: impl FnOnce(&Path)) -> Option<Vec<String>> {
     let scene = Scene::new().await;
     write(&scene.project(), "bytes", "a\0b");
@@ -109,7 +109,7 @@ async fn two_edits_of_a_binary_file_conflict() {
 }
 
 #[tokio::test]
-async fn a_file_that_became_a_link_and_an_edit_conflict() {
+async fn a_file_that_became_a_symlink_and_an_edit_conflict() {
     let link = |folder: &Path| {
         fs::remove_file(folder.join("README.md")).unwrap();
         symlink("bytes", folder.join("README.md")).unwrap();
@@ -119,7 +119,7 @@ async fn a_file_that_became_a_link_and_an_edit_conflict() {
 }
 
 #[tokio::test]
-async fn a_change_of_mode_and_an_edit_merge() {
+async fn a_mode_change_and_an_edit_merge() {
     let mode = |folder: &Path| {
         let permissions = fs::Permissions::from_mode(0o755);
         fs::set_permissions(folder.join("README.md"), permissions).unwrap();
@@ -129,7 +129,7 @@ async fn a_change_of_mode_and_an_edit_merge() {
 }
 
 #[tokio::test]
-async fn checks_run_on_the_merged_result_and_a_failing_one_keeps_it_out() {
+async fn checks_run_on_the_merged_result_and_a_failure_prevents_the_merge() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -151,7 +151,7 @@ async fn checks_run_on_the_merged_result_and_a_failing_one_keeps_it_out() {
 }
 
 #[tokio::test]
-async fn work_in_review_waits_on_its_branch_until_it_is_approved() {
+async fn handed_in_work_waits_on_its_branch_for_approval() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -188,7 +188,7 @@ async fn commits_on_a_members_own_branch_are_merged() {
 }
 
 #[tokio::test]
-async fn simultaneous_merges_happen_one_after_the_other() {
+async fn concurrent_merges_happen_one_after_the_other() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let mut works = Vec::new();
@@ -223,7 +223,7 @@ async fn a_huge_file_is_merged() {
 }
 
 #[tokio::test]
-async fn a_nested_repository_refuses_the_completion() {
+async fn a_nested_repository_is_not_merged_as_a_mere_reference() {
     for has_commit in [true, false] {
         let scene = Scene::new().await;
         let isolation = scene.open().await;
@@ -250,7 +250,7 @@ async fn a_nested_repository_refuses_the_completion() {
 }
 
 #[tokio::test]
-async fn a_nested_repository_that_a_member_committed_is_refused_as_well() {
+async fn a_nested_repository_that_a_member_committed_is_refused() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -282,7 +282,7 @@ async fn a_half_removed_folder_for_checks_does_not_matter() {
 }
 
 #[tokio::test]
-async fn the_folder_for_checks_is_removed_even_if_the_merge_fails() {
+async fn the_check_folder_is_removed_even_if_the_merge_cannot_be_tried() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -292,7 +292,7 @@ async fn the_folder_for_checks_is_removed_even_if_the_merge_fails() {
     isolation.finish(&one, Aim::HandIn, &check).await.unwrap();
     write(&bob, "README.md", "1\ntwo\nthree\nfour\nfive\n");
     merge(&isolation, &two).await;
-    // Git cannot merge two files if it cannot read one of them.
+    // Git cannot merge files of which one cannot be read.
     let theirs = scene.git(&["rev-parse", "troop/demo:README.md"]).await;
     let (folder, file) = theirs.split_at(2);
     let object = scene.project().join(".git/objects").join(folder).join(file);
@@ -308,7 +308,7 @@ async fn the_folder_for_checks_is_removed_even_if_the_merge_fails() {
 }
 
 #[tokio::test]
-async fn unwanted_work_is_neither_checked_to_the_end_nor_merged() {
+async fn unwanted_work_is_neither_fully_checked_nor_merged() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -331,7 +331,7 @@ async fn unwanted_work_is_neither_checked_to_the_end_nor_merged() {
 }
 
 #[tokio::test]
-async fn unwanted_work_in_review_leaves_no_ref_behind() {
+async fn unwanted_handed_in_work_leaves_no_reference_behind() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

@@ -17,7 +17,7 @@ async fn move_project(scene: &Scene) -> (PathBuf, IsolationStart) {
 }
 
 #[tokio::test]
-async fn a_team_of_a_moved_project_keeps_its_branch_and_folders() {
+async fn a_team_whose_project_was_moved_keeps_its_branch_and_folders() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -46,7 +46,7 @@ async fn a_team_of_a_moved_project_keeps_its_branch_and_folders() {
 }
 
 #[tokio::test]
-async fn leftovers_of_a_moved_project_are_neither_lost_nor_orphans() {
+async fn leftovers_in_a_moved_project_are_neither_lost_nor_orphans() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -66,7 +66,7 @@ async fn leftovers_of_a_moved_project_are_neither_lost_nor_orphans() {
 }
 
 #[tokio::test]
-async fn a_team_in_another_repository_learns_that_its_results_are_elsewhere() {
+async fn a_team_in_another_repository_hears_where_its_results_are() {
     let scene = Scene::new().await;
     drop(scene.open().await);
     let other = Scene::new().await;
@@ -83,14 +83,14 @@ async fn a_team_in_another_repository_learns_that_its_results_are_elsewhere() {
     fs::remove_dir_all(scene.project()).unwrap();
     let opened = Worktrees::open(scene.options(&third.project())).await.unwrap();
     let says = format!(
-        "the team was in `{}` before, and `troop/demo` is not here: it begins where this project is",
+        "the team was in `{}` before, and `troop/demo` is not here: it starts from this project's commit",
         scene.project().display()
     );
     assert_eq!(opened.notices, [says]);
 }
 
 #[tokio::test]
-async fn work_of_a_deleted_or_recreated_repository_is_found_and_rescued() {
+async fn leftovers_are_rescued_after_their_repository_is_gone_or_remade() {
     for is_made_anew in [false, true] {
         let scene = Scene::new().await;
         let isolation = scene.open().await;
@@ -110,7 +110,7 @@ async fn work_of_a_deleted_or_recreated_repository_is_found_and_rescued() {
 }
 
 #[tokio::test]
-async fn files_outside_a_sparse_checkout_are_merged_and_rescued() {
+async fn files_outside_of_a_sparse_checkout_are_merged_and_rescued() {
     let scene = Scene::new().await;
     scene.write("a/one.txt", "1");
     scene.write("b/two.txt", "2");

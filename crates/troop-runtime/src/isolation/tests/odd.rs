@@ -1,4 +1,4 @@
-//! Unexpected uses of git by members: no work is dropped silently.
+//! Unexpected uses of git by members: nothing is dropped silently.
 
 use super::*;
 use crate::isolation::{Landing, StrayWork};
@@ -30,7 +30,7 @@ async fn an_amended_first_commit_is_merged_with_others_work() {
 }
 
 #[tokio::test]
-async fn an_unrelated_branch_is_refused_with_advice() {
+async fn an_orphan_branch_is_refused_with_instructions() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -40,11 +40,11 @@ async fn an_unrelated_branch_is_refused_with_advice() {
     commit(&ann, &[]).await;
     let commit = git(&ann, &["rev-parse", "--short=10", "HEAD"]).await;
     let says = format!(
-        "your work has no commit in common with `troop/demo`, so git cannot merge it; begin from there (`git checkout -b NAME troop/demo`), bring what is to stay (`git checkout {commit} -- FILE`), and complete the task again"
+        "your work has no commit in common with `troop/demo`, so git cannot merge it; begin from there (`git checkout -b NAME troop/demo`), take over what you want to keep (`git checkout {commit} -- FILE`), and complete the task again"
     );
     assert_eq!(refusal(&isolation, &one).await, says);
     assert_eq!(scene.in_team("README.md").await, "one\ntwo\nthree\nfour\nfive");
-    // The advice works.
+    // The instructions work.
     git(&ann, &["checkout", "--quiet", "-b", "again", "troop/demo"]).await;
     git(&ann, &["checkout", &commit, "--", "index.html"]).await;
     merge(&isolation, &one).await;
@@ -54,7 +54,7 @@ async fn an_unrelated_branch_is_refused_with_advice() {
 }
 
 #[tokio::test]
-async fn files_hidden_from_git_are_still_work() {
+async fn changes_hidden_from_git_are_merged() {
     let scene = Scene::new().await;
     for how in ["--skip-worktree", "--assume-unchanged"] {
         for has_more in [true, false] {
@@ -75,7 +75,7 @@ async fn files_hidden_from_git_are_still_work() {
 }
 
 #[tokio::test]
-async fn a_folder_with_a_hidden_change_stays() {
+async fn a_folder_with_a_change_hidden_from_git_stays() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -102,7 +102,7 @@ async fn files_outside_a_sparse_checkout_are_not_deleted() {
 }
 
 #[tokio::test]
-async fn work_on_other_branches_or_in_the_stash_is_reported_at_the_end() {
+async fn other_branches_and_stashes_of_members_are_reported_at_the_end() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -123,13 +123,14 @@ async fn work_on_other_branches_or_in_the_stash_is_reported_at_the_end() {
     git(&bob, &["stash", "--quiet"]).await;
     merge(&isolation, &two).await;
     let LandingReport { kept, elsewhere, .. } = isolation.land().await.unwrap();
-    let (branch, name) = ("feature".to_owned(), "stash@{0}".to_owned());
+    let branch = "feature".to_owned();
+    let name = "stash@{0}".to_owned();
     let expected = [
         StrayWork::Branch { member: member("ann"), branch },
         StrayWork::Stash { member: member("bob"), name },
     ];
     assert_eq!((kept, elsewhere.as_slice()), (Vec::new(), expected.as_slice()));
-    // A later look reports the same, although the folders are gone, until it is merged or dropped.
+    // Later reports say the same, although the folders are gone, until it is merged or dropped.
     let look = async || crate::isolation::elsewhere(&scene.team(), &environment()).await.unwrap();
     assert_eq!(look().await, (scene.project().canonicalize().unwrap(), expected.to_vec()));
     drop(scene.open().await.land().await.unwrap());
@@ -144,7 +145,7 @@ async fn work_on_other_branches_or_in_the_stash_is_reported_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_moved_project_keeps_the_work_of_its_team() {
+async fn a_team_continues_in_a_project_that_was_moved() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -163,8 +164,9 @@ async fn a_moved_project_keeps_the_work_of_its_team() {
     assert!(matches!(landed, Landing::Merged { .. }), "{landed:?}");
     assert_eq!(kept, []);
     assert!(moved.join("one.txt").exists() && moved.join("two.txt").exists());
-    // A repository that still exists at the old path belongs to others, whatever its branches are called.
-    let (other, isolation) = (Scene::new().await, scene.opened_at(&moved).await);
+    // A repository that still exists is another one, whatever its branches are called.
+    let other = Scene::new().await;
+    let isolation = scene.opened_at(&moved).await;
     other.git(&["branch", "troop/demo"]).await;
     drop(isolation);
     let isolation = scene.opened_at(&other.project()).await;

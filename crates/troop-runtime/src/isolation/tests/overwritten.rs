@@ -1,9 +1,9 @@
-//! Ignored files matter, too: they are never overwritten.
+//! Files that git ignores belong to somebody, too: nothing overwrites them.
 
 use super::*;
 use crate::isolation::Landing;
 
-/// Lets a member finish a file that git ignores.
+/// Has a member finish a file that git ignores.
 async fn add_by_force(isolation: &Worktrees, work: &TaskAttempt, folder: &Path) {
     write(folder, "notes.log", "of the team");
     git(folder, &["add", "--force", "notes.log"]).await;
@@ -55,7 +55,7 @@ async fn an_ignored_file_is_moved_aside_before_a_result_is_checked() {
 }
 
 #[tokio::test]
-async fn a_landing_that_git_cannot_finish_leaves_the_project_unchanged() {
+async fn a_failed_write_leaves_the_project_as_it_was() {
     let scene = Scene::new().await;
     scene.write("old.txt", "old\n");
     scene.git(&["add", "--all"]).await;

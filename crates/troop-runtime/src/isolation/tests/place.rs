@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_member_has_its_own_folder_and_branch() {
+async fn each_member_works_in_its_own_folder_and_branch() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, place) = scene.begin(&isolation, "ann", 1).await;
@@ -14,7 +14,7 @@ async fn a_member_has_its_own_folder_and_branch() {
 }
 
 #[tokio::test]
-async fn a_task_begins_with_the_merged_work() {
+async fn a_task_begins_with_all_merged_work() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, place) = scene.begin(&isolation, "ann", 1).await;
@@ -37,7 +37,7 @@ async fn beginning_twice_is_harmless() {
 }
 
 #[tokio::test]
-async fn leftover_changes_are_committed_before_the_next_task_begins() {
+async fn unfinished_work_is_committed_before_the_next_task() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, place) = scene.begin(&isolation, "ann", 1).await;
@@ -51,7 +51,7 @@ async fn leftover_changes_are_committed_before_the_next_task_begins() {
 }
 
 #[tokio::test]
-async fn another_attempt_learns_where_the_earlier_work_is() {
+async fn a_new_attempt_names_the_branches_of_earlier_ones() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, place) = scene.begin(&isolation, "ann", 1).await;
@@ -69,7 +69,7 @@ async fn another_attempt_learns_where_the_earlier_work_is() {
 }
 
 #[tokio::test]
-async fn the_branch_of_a_merged_task_is_deleted_when_the_next_begins() {
+async fn a_merged_task_branch_goes_when_the_next_task_begins() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, place) = scene.begin(&isolation, "ann", 1).await;
@@ -82,7 +82,7 @@ async fn the_branch_of_a_merged_task_is_deleted_when_the_next_begins() {
 }
 
 #[tokio::test]
-async fn invalid_branch_names_and_existing_branches_are_avoided() {
+async fn invalid_ref_names_and_existing_branches_are_no_obstacle() {
     let scene = Scene::new().await;
     scene.git(&["branch", "troop-work/demo/a==b=lock/task-1"]).await;
     scene.git(&["branch", "troop/demo-work"]).await;
@@ -119,7 +119,7 @@ async fn a_foreign_branch_with_the_teams_name_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_lock_left_by_a_killed_member_is_removed() {
+async fn locks_of_a_killed_member_are_removed() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, place) = scene.begin(&isolation, "ann", 1).await;
@@ -143,7 +143,7 @@ async fn a_deleted_folder_is_created_again() {
 }
 
 #[tokio::test]
-async fn two_teams_of_the_same_name_have_different_branches() {
+async fn two_teams_of_one_name_in_two_stores_have_different_branches() {
     let scene = Scene::new().await;
     let one = scene.open().await;
     let mut options = scene.options(&scene.project());
@@ -153,7 +153,7 @@ async fn two_teams_of_the_same_name_have_different_branches() {
 }
 
 #[tokio::test]
-async fn a_member_that_returns_to_a_task_finds_it_as_it_was() {
+async fn a_member_that_returns_to_a_task_finds_its_work() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -170,7 +170,7 @@ async fn a_member_that_returns_to_a_task_finds_it_as_it_was() {
 }
 
 #[tokio::test]
-async fn of_several_earlier_attempts_the_newest_is_named_last() {
+async fn earlier_attempts_are_named_oldest_first() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     for (attempt, name) in [(1, "cyd"), (2, "bob"), (10, "ann")] {

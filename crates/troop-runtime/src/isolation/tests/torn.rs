@@ -1,9 +1,9 @@
-//! Folders that members have damaged or replaced.
+//! Folders that are no longer what was made for their members.
 
 use super::*;
 use crate::isolation::{LeftoverState, leftovers, rescue};
 
-/// Replaces the folder's git file by a new repository.
+/// Makes a member's folder a separate repository.
 async fn replace(place: &Path) {
     fs::remove_file(place.join(".git")).unwrap();
     git(place, &["init", "--quiet"]).await;
@@ -33,7 +33,7 @@ async fn work_in_a_folder_without_its_git_file_is_merged() {
 }
 
 #[tokio::test]
-async fn a_member_that_copies_anothers_folder_keeps_its_own_branch() {
+async fn copying_another_members_folder_keeps_ones_own_branch() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -46,7 +46,7 @@ async fn a_member_that_copies_anothers_folder_keeps_its_own_branch() {
 }
 
 #[tokio::test]
-async fn a_folder_moved_with_all_of_troops_files_is_used_as_it_is() {
+async fn a_folder_that_moved_with_troops_data_is_used_as_it_is() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -87,7 +87,7 @@ async fn a_folder_without_its_git_file_is_a_leftover_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_deleted_folder_is_reported_and_restored_from_its_commits() {
+async fn a_deleted_folder_is_restored_and_its_member_hears_of_it() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -104,7 +104,7 @@ async fn a_deleted_folder_is_reported_and_restored_from_its_commits() {
 }
 
 #[tokio::test]
-async fn a_member_that_makes_its_folder_a_repository_gets_advice() {
+async fn a_member_that_replaces_its_repository_hears_what_to_do() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -118,7 +118,7 @@ async fn a_member_that_makes_its_folder_a_repository_gets_advice() {
 }
 
 #[tokio::test]
-async fn a_repository_that_replaced_ours_is_moved_away_before_the_next_task() {
+async fn a_replaced_repository_is_moved_aside_before_the_next_task() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -133,7 +133,7 @@ async fn a_repository_that_replaced_ours_is_moved_away_before_the_next_task() {
 }
 
 #[tokio::test]
-async fn a_repository_left_in_a_folder_is_moved_away_before_the_next_task() {
+async fn a_nested_repository_is_moved_aside_before_the_next_task() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -153,7 +153,7 @@ async fn a_repository_left_in_a_folder_is_moved_away_before_the_next_task() {
 }
 
 #[tokio::test]
-async fn a_folder_that_the_repository_does_not_know_is_moved_away_whole() {
+async fn a_folder_that_the_repository_forgot_is_moved_aside_whole() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -174,7 +174,7 @@ async fn a_folder_that_the_repository_does_not_know_is_moved_away_whole() {
 }
 
 #[tokio::test]
-async fn a_repository_that_replaced_ours_is_rescued_beside_the_files() {
+async fn a_replaced_repository_is_rescued_beside_the_files() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;

@@ -1,10 +1,10 @@
-//! Finding conflicts early.
+//! Seeing conflicts early.
 
 use super::*;
 use crate::isolation::Watcher;
 
 #[tokio::test]
-async fn both_members_hear_of_a_conflict_once() {
+async fn two_members_hear_once_that_their_work_conflicts() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -31,7 +31,7 @@ async fn both_members_hear_of_a_conflict_once() {
 }
 
 #[tokio::test]
-async fn a_member_hears_of_a_conflict_with_merged_work() {
+async fn a_member_hears_that_its_work_conflicts_with_merged_work() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -48,7 +48,7 @@ async fn a_member_hears_of_a_conflict_with_merged_work() {
 }
 
 #[tokio::test]
-async fn mergeable_changes_of_the_same_file_are_not_reported() {
+async fn changes_of_one_file_that_merge_are_not_reported() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -60,7 +60,7 @@ async fn mergeable_changes_of_the_same_file_are_not_reported() {
 }
 
 #[tokio::test]
-async fn an_unreadable_folder_hides_only_itself() {
+async fn an_unreadable_folder_does_not_hide_conflicts_of_others() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

@@ -1,4 +1,4 @@
-//! Files with a time in the future age like any others.
+//! Files from the future grow old like any other.
 
 use std::{fs, time::Duration};
 
@@ -10,7 +10,7 @@ use super::{Ages, Stamp};
 const LIMIT: Duration = Duration::from_secs(2);
 
 #[tokio::test(start_paused = true)]
-async fn a_file_from_the_future_ages_too() {
+async fn a_file_from_the_future_grows_old_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.json");
     fs::write(&path, "{").unwrap();
@@ -19,7 +19,7 @@ async fn a_file_from_the_future_ages_too() {
     let mut ages = Ages::default();
     assert!(ages.age(&path, stamp, yesterday, Instant::now()) <= LIMIT);
     tokio::time::advance(LIMIT / 2).await;
-    // Another write starts over.
+    // Writing it again resets its age.
     fs::write(&path, "{{").unwrap();
     let again = Stamp::of(&path).unwrap().unwrap();
     assert!(ages.age(&path, again, yesterday, Instant::now()) <= LIMIT);
@@ -33,7 +33,7 @@ async fn a_file_from_the_future_ages_too() {
 }
 
 #[tokio::test]
-async fn a_file_is_as_old_as_its_own_time_says() {
+async fn a_file_is_as_old_as_its_timestamp() {
     let folder = tempfile::tempdir().unwrap();
     let stamp = Stamp::of(folder.path()).unwrap().unwrap();
     let later = Time::from_micros(stamp.at.as_micros() + 3_000_000);

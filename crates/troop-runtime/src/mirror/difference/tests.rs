@@ -13,7 +13,7 @@ fn claude(value: &Value) -> TaskFile {
     read_task(Layout::Claude, value.as_object().unwrap(), None).unwrap()
 }
 
-/// The steps in words, each with its actor.
+/// The steps as text: who wants what.
 fn steps(before: &TaskFile, now: &TaskFile, reading: DiffReading) -> Vec<String> {
     let show = |WantedStep { by, step }: WantedStep| {
         format!("{} by {}", step, by.unwrap_or_else(|| "the lead".to_owned()))
@@ -60,7 +60,7 @@ fn a_change_of_hands_or_status_is_one_step() {
 }
 
 #[test]
-fn the_owner_of_a_pending_task_in_a_file_is_its_assignee() {
+fn an_owner_beside_a_pending_task_is_its_assignee() {
     let free = claude(&json!({"status": "pending"}));
     let reserved = claude(&json!({"status": "pending", "owner": "pat"}));
     let held = claude(&json!({"status": "in_progress", "owner": "pat"}));
@@ -77,7 +77,7 @@ fn the_owner_of_a_pending_task_in_a_file_is_its_assignee() {
 }
 
 #[test]
-fn a_missing_field_has_not_changed() {
+fn a_missing_field_leaves_the_task_unchanged() {
     let before = seeds(&json!({
         "subject": "write", "description": "all of it", "status": "pending", "claimedBy": "",
         "assignedTo": "pat", "dependsOn": ["task-1"], "metadata": {"mood": "good"},
@@ -108,7 +108,7 @@ fn of_two_spellings_the_one_that_changed_counts() {
 }
 
 #[test]
-fn a_file_that_is_older_than_the_board_only_goes_forward() {
+fn a_file_older_than_the_board_only_moves_its_task_forward() {
     let held = seeds(&json!({"status": "in_progress", "claimed_by": "pat"}));
     let free = seeds(&json!({"status": "pending", "claimed_by": "", "subject": "another"}));
     assert_eq!(steps(&held, &free, DiffReading::Forward), [""; 0]);
@@ -116,8 +116,8 @@ fn a_file_that_is_older_than_the_board_only_goes_forward() {
 }
 
 #[test]
-fn applying_a_difference_leaves_none() {
-    // Whatever a file says: once the board has applied it, no difference is left.
+fn no_two_files_differ_without_end() {
+    // Once the board has done what a file says, no difference is left.
     let statuses = ["pending", "claimed", "in_review", "done", "failed", "cancelled", "deleted"];
     let owners = [Value::Null, json!(""), json!("pat"), json!("quin")];
     for status in statuses {

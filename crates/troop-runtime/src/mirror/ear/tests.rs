@@ -1,4 +1,4 @@
-//! Notices about files.
+//! Noticing changes of files.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::FolderWatch;
 use crate::mirror::layout::{Layout, MirrorPlaces};
 
 #[tokio::test]
-async fn a_recreated_folder_is_watched_again() {
+async fn a_folder_that_is_made_again_is_watched_again() {
     let folder = tempfile::tempdir().unwrap();
     let places = MirrorPlaces::new(Layout::Seeds, folder.path(), "crew".parse().unwrap());
     let make = || {

@@ -1,4 +1,4 @@
-//! The file names of ids.
+//! Valid ids, and ids that are taken.
 
 use troop_model::{Origin, TaskNumber};
 
@@ -18,14 +18,16 @@ fn an_id_is_a_name_and_never_a_path() {
 }
 
 #[test]
-fn a_task_keeps_its_file_if_another_takes_its_id() {
+fn a_task_keeps_its_file_when_another_takes_its_id() {
     let mut ids = Ids {
         layout: Layout::Claude,
         given: std::collections::BTreeMap::new(),
         numbers: std::collections::BTreeMap::new(),
         lead: None,
     };
-    let (first, second, third) = (TaskNumber(1), TaskNumber(2), TaskNumber(3));
+    let first = TaskNumber(1);
+    let second = TaskNumber(2);
+    let third = TaskNumber(3);
     ids.learn(&FileId::new("a").unwrap(), second);
     ids.learn(&FileId::new("a").unwrap(), third);
     ids.learn(&FileId::new("a").unwrap(), second);
@@ -39,7 +41,7 @@ fn a_task_keeps_its_file_if_another_takes_its_id() {
 }
 
 #[test]
-fn the_origin_of_a_task_is_not_part_of_its_free_data() {
+fn the_origin_of_a_task_file_is_internal() {
     let origin = FileId::new("docs").unwrap().origin();
     assert!(origin.is_internal(), "no access list is about it");
     assert_ne!(origin, Origin::default());

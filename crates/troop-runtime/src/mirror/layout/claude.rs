@@ -8,11 +8,11 @@ use super::{
     value::{at, object, read_data, read_text, read_texts, read_words, result},
 };
 
-/// What the client calls the lead.
+/// The client's name for the lead.
 const LEAD: &str = "team-lead";
-/// What the client calls the kind of a teammate that is nothing in particular.
+/// The client's agent type for a teammate without a speciality.
 const AGENT_TYPE: &str = "general-purpose";
-/// The field that says which session of the client leads. If one does, it has written that itself.
+/// The field with the session of the client that leads. Such a session writes it itself.
 pub(super) const LEAD_SESSION: &str = "leadSessionId";
 /// The field that the client shows while somebody works on a task.
 const ACTIVE_FORM: &str = "activeForm";
@@ -22,11 +22,11 @@ pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String,
     let word = match status {
         Status::Pending | Status::Blocked => "pending",
         Status::InProgress | Status::InReview | Status::Stale => "in_progress",
-        // The client has no word for it. So that nobody claims it in vain, it is with the lead until it can be tried again.
+        // The client has no word for it. The lead is its owner until it can be retried, so that nobody claims it in vain.
         Status::Failed => "in_progress",
         Status::Completed | Status::Cancelled => "completed",
     };
-    // The client has one field for both: who is to do it, and who does it.
+    // The client has one field for both the assignee and the owner.
     let owner = task.owner.as_ref().or(task.assignee.as_ref());
     let owner = owner.map(|it| client_name(state, it.as_str()));
     let owner = if status == Status::Failed { Some(LEAD.to_owned()) } else { owner };
@@ -62,9 +62,9 @@ pub(super) fn read_task(file: &Map<String, Value>) -> Result<TaskFile, Unreadabl
     if let Some(metadata) = &mut metadata {
         metadata.shift_remove("troop");
     }
-    // Who has a task that nobody has begun is whom it is reserved for.
+    // The owner of a task that nobody has begun is its assignee.
     let (owner, assignee) = match (status, was_failed) {
-        // The lead stands there only because it failed.
+        // The lead is its owner only because it failed.
         (FileStatus::Pending | FileStatus::Failed, true) => (Some(None), None),
         (FileStatus::Pending, false) => (Some(None), Some(owner)),
         _ => (Some(owner), None),
@@ -107,7 +107,7 @@ pub(super) fn letter(
 ) -> Map<String, Value> {
     let message = &posted.message;
     let is_lead = |party: &Party| names.lead().is_some_and(|lead| *party == *lead);
-    // Whoever gives out work is the lead, for the client.
+    // To the client, the lead assigns all work.
     let is_by_lead = message.kind == MessageKind::TaskAssignment || is_lead(&message.from);
     let from = if is_by_lead { LEAD } else { message.from.as_str() };
     let body = body(posted, from, ids);
@@ -123,7 +123,7 @@ pub(super) fn letter(
     letter
 }
 
-/// The JSON that stands in the text of a message which is more than words.
+/// The JSON in the text of a message that is more than words.
 fn body(posted: &OutgoingLetter, from: &str, ids: &dyn TaskIds) -> Option<Value> {
     let OutgoingLetter { message, request_id: id, task } = posted;
     let said = &message.content;
@@ -155,7 +155,7 @@ fn body(posted: &OutgoingLetter, from: &str, ids: &dyn TaskIds) -> Option<Value>
             json!({"type": "idle_notification", "from": from, "timestamp": at, "result": said})
         }
         MessageKind::TaskAssignment => {
-            // A task that is gone meanwhile has only the words that were said about it.
+            // A task that is gone has only the text of the message.
             let subject = task.as_ref().map_or(said, |it| &it.subject);
             let description = task.as_ref().map_or(said, |it| &it.description);
             let task = message.task.map(|it| ids.id_of(it));
@@ -215,7 +215,7 @@ fn read_body(letter: &mut InboxLetter, body: &Map<String, Value>) {
             let result = at(body, "result").or_else(|| at(body, "idleReason"));
             (letter.kind, letter.content) = (MessageKind::Idle, result.unwrap_or_default());
         }
-        // Anything else is told as it stands.
+        // Anything else is passed on unchanged.
         _ => return,
     }
     letter.request_id = request_id;
@@ -234,7 +234,7 @@ pub(super) fn config(team: &Team) -> Map<String, Value> {
 pub(super) fn member(team: &Team, member: &Member) -> Map<String, Value> {
     let is_lead = member.role == Role::Lead;
     let name = if is_lead { LEAD } else { member.name.as_str() };
-    // Where a member lives that the client did not start is not for the client to know; but it wants to read something.
+    // The client need not know where a member runs that it did not start, but it wants to read something.
     let mut entry = object(json!({
         "agentId": format!("{name}@{}", team.name),
         "name": name,
@@ -250,13 +250,13 @@ pub(super) fn member(team: &Team, member: &Member) -> Map<String, Value> {
     entry
 }
 
-/// A member's name as the client has it.
+/// A member's name as the client spells it.
 fn client_name(state: &State, name: &str) -> String {
     let is_lead = state.lead().is_some_and(|lead| lead.name.as_str() == name);
     if is_lead { LEAD.to_owned() } else { name.to_owned() }
 }
 
-/// The client writes moments to the millisecond.
+/// The client writes timestamps in milliseconds.
 fn millis(time: Time) -> Time {
     Time::from_micros(time.as_micros() / 1_000 * 1_000)
 }

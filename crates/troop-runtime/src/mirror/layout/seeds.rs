@@ -97,7 +97,7 @@ pub(super) fn read_letter(file: &Map<String, Value>) -> Result<InboxLetter, Unre
     let missing = |key: &str| Unreadable::Shape(format!("the message has no `{key}`"));
     let kind = at(file, "type").unwrap_or_default();
     let kind = match kind.as_str() {
-        // It lies in one inbox, so it is for one; who tells everybody puts it into every inbox.
+        // It is in one inbox, so it is for one member; a broadcast is put into every inbox.
         "broadcast" => MessageKind::Message,
         "shutdown" => MessageKind::ShutdownRequest,
         other => MessageKind::parse(other).unwrap_or_default(),

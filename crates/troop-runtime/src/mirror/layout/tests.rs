@@ -1,4 +1,4 @@
-//! Reading files.
+//! Reading and writing the files of each layout.
 
 use serde_json::{Value, json};
 use troop_model::MessageKind;
@@ -86,7 +86,7 @@ fn the_kind_of_a_message_is_understood() {
 }
 
 #[test]
-fn a_half_written_file_is_distinguished_from_a_malformed_one() {
+fn half_a_file_is_distinguished_from_a_wrong_one() {
     assert!(matches!(read_object(b"{\"id\":"), Err(Unreadable::NotJson(_))));
     assert!(matches!(read_object(b""), Err(Unreadable::NotJson(_))));
     assert!(matches!(read_object(b"[]"), Err(Unreadable::Shape(_))));
@@ -96,7 +96,7 @@ fn a_half_written_file_is_distinguished_from_a_malformed_one() {
     assert!(matches!(read_array(deep.as_bytes()), Err(Unreadable::NotJson(_))));
 }
 
-/// Reads any bytes in any layout: they are understood or not, and an unchanged file yields no change.
+/// Any bytes are understood or refused, and a file that did not change wants nothing.
 fn read_any(bytes: &[u8]) {
     for layout in [Layout::Seeds, Layout::Claude] {
         for entry in read_array(bytes).iter().flatten().filter_map(Value::as_object) {

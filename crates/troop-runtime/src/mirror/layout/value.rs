@@ -14,7 +14,7 @@ pub(crate) fn read_object(bytes: &[u8]) -> Result<Map<String, Value>, Unreadable
     Ok(object)
 }
 
-/// A file's one array. An empty file is an empty one.
+/// A file's one array. An empty file is an empty array.
 pub(crate) fn read_array(bytes: &[u8]) -> Result<Vec<Value>, Unreadable> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
@@ -28,9 +28,9 @@ pub(crate) fn read_array(bytes: &[u8]) -> Result<Vec<Value>, Unreadable> {
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, Unreadable> {
-    // Some programs begin a file with a mark.
+    // Some programs write a byte order mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    // Nesting has a limit there.
+    // `serde_json` limits the nesting.
     serde_json::from_slice(bytes).map_err(|error| Unreadable::NotJson(error.to_string()))
 }
 
@@ -50,7 +50,7 @@ pub(super) fn object(value: Value) -> Map<String, Value> {
     if let Value::Object(object) = value { object } else { Map::new() }
 }
 
-/// A text, or a number that stands for one; nothing and the empty text are the same.
+/// A text, or a number as text; null and the empty text are none.
 pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if text.is_empty() => None,
@@ -60,25 +60,27 @@ pub(super) fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// A text, where nothing else may be.
+/// Reads a text, and refuses anything else.
 pub(super) fn read_text(key: &str, value: &Value) -> Result<Option<String>, Unreadable> {
     match value {
         Value::Null | Value::String(_) | Value::Number(_) => Ok(text(value)),
-        Value::Bool(_) | Value::Array(_) | Value::Object(_) => Err(is_no(key, value, "a text")),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            Err(wrong_kind(key, value, "a text"))
+        }
     }
 }
 
-/// Several of them, where nothing else may be. One is a list of one.
+/// Reads a list of texts, and refuses anything else. One text is a list of one.
 pub(super) fn read_texts(key: &str, value: &Value) -> Result<Vec<String>, Unreadable> {
     let Value::Array(all) = value else {
-        let one = read_text(key, value).map_err(|_| is_no(key, value, "a list of texts"))?;
+        let one = read_text(key, value).map_err(|_| wrong_kind(key, value, "a list of texts"))?;
         return Ok(one.into_iter().collect());
     };
-    let texts = all.iter().map(|it| text(it).ok_or_else(|| is_no(key, it, "a text")));
+    let texts = all.iter().map(|it| text(it).ok_or_else(|| wrong_kind(key, it, "a text")));
     texts.collect()
 }
 
-/// Free data, where nothing else may be.
+/// Reads metadata, and refuses anything else.
 pub(super) fn read_data(
     file: &Map<String, Value>,
     key: &str,
@@ -86,11 +88,11 @@ pub(super) fn read_data(
     match file.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(data)) => Ok(Some(data.clone())),
-        Some(other) => Err(is_no(key, other, "an object")),
+        Some(other) => Err(wrong_kind(key, other, "an object")),
     }
 }
 
-/// A text at a key, where nothing else may be. An empty one is one.
+/// Reads a text at a key, and refuses anything else. The empty text counts.
 pub(super) fn read_words(
     file: &Map<String, Value>,
     key: &str,
@@ -101,11 +103,11 @@ pub(super) fn read_words(
     }
 }
 
-fn is_no(key: &str, value: &Value, wanted: &str) -> Unreadable {
+fn wrong_kind(key: &str, value: &Value, wanted: &str) -> Unreadable {
     Unreadable::Shape(format!("`{key}` has {}, and should have {wanted}", kind(value)))
 }
 
-/// What came of a task, whatever form that has.
+/// The result of a task, whatever its form.
 pub(super) fn result(value: &Value) -> Option<String> {
     match value {
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => Some(value.to_string()),
@@ -118,8 +120,8 @@ pub(super) fn at(file: &Map<String, Value>, key: &str) -> Option<String> {
     file.get(key).and_then(text)
 }
 
-/// The first of several keys that says something else than before; if none does, the first that says something. An empty
-/// text counts only if no other does: it may be older than what is compared with.
+/// The first of several keys whose value differs from before; if none does, the first that exists. An empty text counts only if
+/// no other key does: it may be older than what it is compared with.
 pub(super) fn newest<'a>(
     file: &'a Map<String, Value>,
     before: Option<&Map<String, Value>>,

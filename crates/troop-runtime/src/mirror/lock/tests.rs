@@ -16,7 +16,7 @@ fn take(layout: Layout, path: &Path, seconds_later: i64) -> Option<FileLock> {
 }
 
 #[test]
-fn a_lock_folder_of_a_dead_process_blocks_nobody() {
+fn a_lock_folder_of_a_dead_program_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.json");
     fs::create_dir(folder.path().join("7.json.lock")).unwrap();
@@ -29,7 +29,7 @@ fn a_lock_folder_of_a_dead_process_blocks_nobody() {
 }
 
 #[test]
-fn a_slow_holder_leaves_a_lock_alone_that_is_now_anothers() {
+fn a_slow_program_leaves_the_lock_of_another_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.json");
     let slow = take(Layout::Claude, &path, 0).unwrap();
@@ -42,13 +42,13 @@ fn a_slow_holder_leaves_a_lock_alone_that_is_now_anothers() {
 }
 
 #[test]
-fn of_two_that_find_a_lock_stale_neither_removes_the_others() {
+fn two_that_find_a_lock_stale_do_not_take_each_others() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.json");
     let lock = folder.path().join("7.json.lock");
     fs::create_dir(&lock).unwrap();
     let seen = Stamp::of(&lock).unwrap().unwrap();
-    // The first removes it and takes the lock; then the second, which saw the same.
+    // The first one removes it and takes its own; then the second one tries, which saw the same stale lock.
     remove(&lock, seen).unwrap();
     let first = take(Layout::Claude, &path, 0).unwrap();
     remove(&lock, seen).unwrap();
@@ -58,7 +58,7 @@ fn of_two_that_find_a_lock_stale_neither_removes_the_others() {
 }
 
 #[test]
-fn a_lock_of_the_other_layout_blocks_nobody_for_ever() {
+fn a_stale_lock_of_the_other_layout_is_removed() {
     for (layout, other) in [(Layout::Claude, Layout::Seeds), (Layout::Seeds, Layout::Claude)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.json");
@@ -73,7 +73,7 @@ fn a_lock_of_the_other_layout_blocks_nobody_for_ever() {
 }
 
 #[test]
-fn a_process_that_dies_releases_the_lock_of_a_task() {
+fn a_dead_program_releases_its_lock() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("task-7.json");
     for name in ["task-7.lock", "task-7.json.lock"] {
@@ -94,7 +94,7 @@ fn a_process_that_dies_releases_the_lock_of_a_task() {
 }
 
 #[test]
-fn a_pipe_in_place_of_a_lock_blocks_nobody() {
+fn a_pipe_in_the_place_of_a_lock_does_not_block() {
     let folder = tempfile::tempdir().unwrap();
     let lock = folder.path().join("task-7.lock");
     rustix::fs::mkfifoat(rustix::fs::CWD, &lock, rustix::fs::Mode::RWXU).unwrap();

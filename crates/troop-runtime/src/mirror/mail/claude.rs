@@ -1,4 +1,4 @@
-//! An inbox that is one file: an array of messages, which are marked as read or taken out when they were.
+//! An inbox that is one file: an array of messages. Read messages are marked or removed.
 
 use serde_json::{Map, Value};
 use troop_model::{OperationId, Time};
@@ -9,7 +9,7 @@ use crate::mirror::{
     disk::{self, DiskFile, Stamp},
     layout::{self, Unreadable},
     operation,
-    rules::{self, ClaimedId, EntryCase, KnownInbox, SortedInbox, WaitingMail},
+    rules::{self, ClaimedId, EntryCase, KnownInbox, OwnerMail, SortedInbox},
     unusable,
 };
 
@@ -17,7 +17,7 @@ impl InboxVisit<'_> {
     pub(super) async fn settle_file(
         &mut self,
         before: KnownInbox,
-        mail: Option<WaitingMail>,
+        mail: Option<OwnerMail>,
     ) -> Result<Settlement, MirrorError> {
         let stamp = Stamp::of(&self.path).map_err(unusable(&self.path))?;
         let is_quiet = mail.as_ref().is_none_or(|mail| mail.is_in(&before));
@@ -36,24 +36,17 @@ impl InboxVisit<'_> {
         let mut sorted = self.sort(&there, &before, &mail, found.as_ref()).await?;
         let names = self.mirror.names().await?;
         sorted.add_missing(&mail, &self.noted(&mail), &names, &self.mirror.memory.ids);
-        let SortedInbox { entries, mut inbox, delivered, read } = sorted;
-        inbox.stamp = match found {
-            Some(found) if there == entries => Some(found.stamp),
-            None if entries.is_empty() => None,
-            _ => Some(self.mirror.write(&self.path, &Value::Array(entries))?),
-        };
-        self.note(&before.ids(), &inbox)?;
-        self.remember(inbox);
-        self.record(&mail.member, delivered, read).await?;
+        let stamp = found.map(|it| it.stamp);
+        self.run(sorted.effects(&there, stamp, &before.ids()), &mail.member).await?;
         Ok(Settlement::Done)
     }
 
-    /// Goes through what lies there: ours, theirs, and what was read.
+    /// Sorts the entries: those of the board, those of others, and those that were read.
     async fn sort(
         &mut self,
         there: &[Value],
         before: &KnownInbox,
-        mail: &WaitingMail,
+        mail: &OwnerMail,
         found: Option<&DiskFile>,
     ) -> Result<SortedInbox, MirrorError> {
         let written_at = found.map_or(self.mirror.clock.now(), |found| found.stamp.at);
@@ -87,7 +80,7 @@ impl InboxVisit<'_> {
     async fn take_entry(
         &mut self,
         entry: &Map<String, Value>,
-        mail: &WaitingMail,
+        mail: &OwnerMail,
         operation: OperationId,
         sorted: &mut SortedInbox,
     ) -> Result<(), MirrorError> {
@@ -108,7 +101,7 @@ impl InboxVisit<'_> {
         Ok(())
     }
 
-    /// Moves an inbox away that nobody can read. What waits for its owner is put into a new one.
+    /// Moves an unreadable inbox aside. The messages that wait for its owner are put into a new one.
     async fn refuse_inbox(
         &mut self,
         found: Option<DiskFile>,
@@ -130,7 +123,7 @@ impl InboxVisit<'_> {
         Ok(Settlement::Later)
     }
 
-    /// Nobody has this inbox.
+    /// Refuses every message in an inbox that belongs to no member.
     async fn refuse_all(&mut self, there: &[Value]) -> Result<Settlement, MirrorError> {
         let is_new = |it: &&Value| !rules::is_read(it);
         if !there.iter().any(|it| is_new(&it)) {
@@ -146,7 +139,7 @@ impl InboxVisit<'_> {
         Ok(Settlement::Done)
     }
 
-    /// What is done because of an entry, which is the nth that says the same.
+    /// The operation for an entry, which is the nth of equal ones.
     fn entry_operation(
         &self,
         entry: &Map<String, Value>,

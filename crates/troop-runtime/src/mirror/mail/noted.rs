@@ -1,6 +1,6 @@
-//! Which messages were put into which inbox, noted beside them.
+//! Notes beside the inboxes about which messages were put into them.
 //!
-//! A message that is gone from an inbox was read only if it lay there. The board says that a message was delivered, and not where:
+//! A message that is gone from an inbox was read only if it lay there. The board knows that a message was delivered, but not where:
 //! there may be several folders, and an inbox may be lost. So each folder notes what its inboxes hold, one empty file per message.
 
 use std::{collections::BTreeSet, fs, io};
@@ -8,22 +8,13 @@ use std::{collections::BTreeSet, fs, io};
 use uuid::Uuid;
 
 use super::InboxVisit;
-use crate::mirror::{
-    MirrorError,
-    rules::{KnownInbox, WaitingMail},
-    unusable,
-};
+use crate::mirror::{MirrorError, rules::OwnerMail, unusable};
 
 impl InboxVisit<'_> {
-    /// Notes what lies in the inbox since `before`. After it was put there: a mirror that is killed in between puts it there
-    /// again, at worst.
-    pub(super) fn note(
-        &self,
-        before: &BTreeSet<Uuid>,
-        inbox: &KnownInbox,
-    ) -> Result<(), MirrorError> {
+    /// Notes messages that lie in the inbox.
+    pub(super) fn note(&self, ids: &[Uuid]) -> Result<(), MirrorError> {
         let folder = self.mirror.places.noted(self.owner);
-        for id in inbox.letters.values().filter(|it| !before.contains(it)) {
+        for id in ids {
             let path = folder.join(id.to_string());
             if !path.exists() {
                 fs::create_dir_all(&folder).map_err(unusable(&folder))?;
@@ -33,20 +24,20 @@ impl InboxVisit<'_> {
         Ok(())
     }
 
-    /// Those of the messages that wait for the owner which were put into its inbox here, and not taken from there by us.
-    pub(super) fn noted(&self, mail: &WaitingMail) -> BTreeSet<Uuid> {
+    /// Messages that wait for the owner although they were put into its inbox here, and we did not take them away.
+    pub(super) fn noted(&self, mail: &OwnerMail) -> BTreeSet<Uuid> {
         let folder = self.mirror.places.noted(self.owner);
         let waiting = mail.missing.iter().map(|it| it.message.id);
         waiting.filter(|id| folder.join(id.to_string()).exists()).collect()
     }
 
-    /// Forgets a message that is taken from the inbox by us, or was read.
+    /// Forgets a message that we take from the inbox, or that was read.
     pub(super) fn forget_note(&self, id: Uuid) {
-        // One that stays is about a message that waits for nobody.
+        // A note that stays is about a message that waits for nobody.
         drop(fs::remove_file(self.mirror.places.noted(self.owner).join(id.to_string())));
     }
 
-    /// Forgets what lay in an inbox that is lost: what waits for its owner is put there again.
+    /// Forgets what lay in an inbox that is lost, so that waiting messages are put there again.
     pub(super) fn forget_notes(&mut self) -> Result<(), MirrorError> {
         self.mirror.memory.inboxes.remove(self.owner);
         let folder = self.mirror.places.noted(self.owner);
@@ -56,7 +47,7 @@ impl InboxVisit<'_> {
         }
     }
 
-    /// Forgets notes about what was read while nobody looked.
+    /// Forgets notes about messages that were read while no mirror ran.
     pub(super) fn clean_notes(&self, unread: &BTreeSet<Uuid>) {
         let Ok(entries) = fs::read_dir(self.mirror.places.noted(self.owner)) else { return };
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

@@ -12,11 +12,11 @@ use crate::mirror::{
     disk::{self, DiskFile},
     layout::{self, Unreadable},
     operation,
-    rules::{self, FolderInbox, KnownInbox, LetterCase, MissingLetter, WaitingMail},
+    rules::{self, FolderInbox, KnownInbox, LetterCase, OwnerMail},
     unusable,
 };
 
-/// What became of a file that nobody knew.
+/// What became of an unknown file.
 enum LetterFate {
     Known(Uuid),
     Gone,
@@ -27,7 +27,7 @@ impl InboxVisit<'_> {
     pub(super) async fn settle_folder(
         &mut self,
         mut inbox: KnownInbox,
-        mail: Option<WaitingMail>,
+        mail: Option<OwnerMail>,
     ) -> Result<Settlement, MirrorError> {
         let there: BTreeSet<String> =
             disk::list(&self.path).map_err(unusable(&self.path))?.into_iter().collect();
@@ -49,29 +49,15 @@ impl InboxVisit<'_> {
             self.mirror.memory.inboxes.remove(self.owner);
             return Ok(settled);
         };
-        let mut sorted = FolderInbox::new(inbox, &there, &arrived, &mail);
-        for (name, id) in &sorted.withdrawn {
-            let path = self.path.join(name);
-            self.forget_note(*id);
-            disk::remove(&path).map_err(unusable(&path))?;
-        }
-        let mut delivered = if mail.is_running { Vec::new() } else { arrived };
-        self.make_folder()?;
-        let missing = sorted.missing(&mail, &self.noted(&mail), &self.mirror.memory.ids);
-        let FolderInbox { mut inbox, read, .. } = sorted;
-        for MissingLetter { name, id, content } in missing {
-            self.mirror.write(&self.path.join(&name), &content)?;
-            inbox.letters.insert(name, id);
-            delivered.push(id);
-        }
-        self.note(&before, &inbox)?;
-        self.remember(inbox);
-        self.record(&mail.member, delivered, read).await?;
+        let sorted = FolderInbox::new(inbox, &there, &arrived, &mail);
+        let noted = self.noted(&mail);
+        let effects = sorted.effects(&mail, &noted, &before, arrived, &self.mirror.memory.ids);
+        self.run(effects, &mail.member).await?;
         Ok(settled)
     }
 
     /// Makes the folder of the inbox, and no other: a team that is gone meanwhile must not come back as an empty folder.
-    fn make_folder(&self) -> Result<(), MirrorError> {
+    pub(super) fn make_folder(&self) -> Result<(), MirrorError> {
         match std::fs::create_dir(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 Err(unusable(&self.path)(error))
@@ -80,12 +66,12 @@ impl InboxVisit<'_> {
         }
     }
 
-    /// Takes a file that nobody knew: one of ours from before, or what somebody put there.
+    /// Takes an unknown file: one that an earlier mirror wrote, or a message from somebody.
     async fn take_letter(
         &mut self,
         path: &Path,
         found: DiskFile,
-        mail: Option<&WaitingMail>,
+        mail: Option<&OwnerMail>,
     ) -> Result<LetterFate, MirrorError> {
         let operation = self.letter_operation(path, &found);
         let raw = match rules::read_file(&found) {
@@ -149,7 +135,7 @@ impl InboxVisit<'_> {
     }
 }
 
-/// Files in the order in which they were written, as far as they say or the system knows: a second message builds on the first.
+/// Files in the order of their messages' timestamps, or else of their own: a second message builds on the first.
 fn in_order<'a>(
     folder: &Path,
     names: impl Iterator<Item = &'a String>,

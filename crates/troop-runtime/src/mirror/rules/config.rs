@@ -1,4 +1,4 @@
-//! Who joins and who leaves by way of the config.
+//! Members that join and leave through the config.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use crate::mirror::{
     layout::{self, MEMBER_ID, Names},
 };
 
-/// Somebody whom another program wrote into the config.
+/// A newcomer that another program wrote into the config.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::mirror) struct ConfigNewcomer {
-    /// The name as it is written.
+    /// The name as it is in the config.
     pub(in crate::mirror) name: String,
-    /// The member; the reason, if nobody can have that name.
+    /// The new member, or why the name is invalid.
     pub(in crate::mirror) member: Result<NewMember, String>,
 }
 
-/// Those who are in the config and whom the board never knew. A member with an id was removed on the board.
+/// Members in the config that the board never knew. One with an id was removed on the board.
 pub(in crate::mirror) fn newcomers(
     theirs: &Map<String, Value>,
     names: &Names,
@@ -49,7 +49,7 @@ fn new_member(name: MemberName, entry: &Map<String, Value>) -> NewMember {
     }
 }
 
-/// Somebody whom another program took out of the config.
+/// A member that another program took out of the config.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::mirror) struct Leaver {
     pub(in crate::mirror) member: MemberName,
@@ -57,8 +57,8 @@ pub(in crate::mirror) struct Leaver {
     pub(in crate::mirror) is_external: bool,
 }
 
-/// Those who were in the config as it was written last, and are not any more. A config that lists nobody at all, not even the
-/// lead, is not about members.
+/// Members that were in the config as it was written last, and are not any more. A config that lists nobody, not even the lead,
+/// is not about members.
 pub(in crate::mirror) fn leavers(
     state: &State,
     known: Option<&Map<String, Value>>,

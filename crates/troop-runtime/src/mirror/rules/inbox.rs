@@ -1,7 +1,7 @@
 //! What becomes of an inbox: which of its messages are the board's, which are new, and which were read.
 //!
-//! A message that waits for somebody whom nobody runs is put into its inbox, and that is its delivery; when it is gone from where
-//! it lay, it was read. What others put there is said on the board.
+//! A message to a member that troop does not run is put into its inbox, which counts as delivery; when it is gone from there, it
+//! was read. Messages that others put there are sent through the board.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,15 +21,49 @@ use crate::{
     },
 };
 
+/// A change at the end of a visit to an inbox. A message is put there before that is noted, and noted before the board hears of
+/// it: a mirror that is killed in between puts it there again, at worst.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::mirror) enum InboxEffect {
+    /// Forgets that a message lay there.
+    ForgetNote(Uuid),
+    RemoveLetter(String),
+    MakeFolder,
+    WriteLetter(MissingLetter),
+    /// Writes an inbox that is one file.
+    WriteFile(Vec<Value>),
+    /// Notes which messages lie there.
+    Note(Vec<Uuid>),
+    Remember(KnownInbox),
+    MarkDelivered(Vec<Uuid>),
+    MarkRead(Vec<Uuid>),
+}
+
+/// Notes, remembers and reports what lies in an inbox, in this order.
+fn closing(
+    inbox: KnownInbox,
+    before: &BTreeSet<Uuid>,
+    delivered: Vec<Uuid>,
+    read: Vec<Uuid>,
+) -> Vec<InboxEffect> {
+    let new = inbox.letters.values().filter(|it| !before.contains(it)).copied().collect();
+    let mut effects = vec![InboxEffect::Note(new), InboxEffect::Remember(inbox)];
+    effects.extend((!delivered.is_empty()).then_some(InboxEffect::MarkDelivered(delivered)));
+    effects.extend((!read.is_empty()).then(|| InboxEffect::MarkRead(read.clone())));
+    // Messages that were read need no note any more.
+    effects.extend(read.into_iter().map(InboxEffect::ForgetNote));
+    effects
+}
+
 /// The field that names a message where an inbox is one file.
 const ID: &str = "msg_id";
 
 /// What lies in an inbox, as far as it is known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::mirror) struct KnownInbox {
     /// The messages, by the name of the file or of the entry.
     pub(in crate::mirror) letters: BTreeMap<String, Uuid>,
-    /// The file's, where an inbox is one.
+    /// The stamp of an inbox that is one file.
     pub(in crate::mirror) stamp: Option<Stamp>,
 }
 
@@ -39,23 +73,23 @@ impl KnownInbox {
     }
 }
 
-/// What the board knows about somebody's mail.
+/// What the board knows about the mail of an inbox's owner.
 #[derive(Clone, Debug)]
-pub(in crate::mirror) struct WaitingMail {
+pub(in crate::mirror) struct OwnerMail {
     pub(in crate::mirror) member: MemberName,
-    /// Whether it gets its mail in another way, because troop runs it.
+    /// Whether troop runs the owner, and brings the mail in another way.
     pub(in crate::mirror) is_running: bool,
     pub(in crate::mirror) unread: BTreeSet<Uuid>,
     /// Unread messages that are not known to lie in the inbox.
     pub(in crate::mirror) missing: Vec<OutgoingLetter>,
 }
 
-/// What waits for somebody, of which `known` lies in its inbox; none if the board does not know the owner.
-pub(in crate::mirror) fn waiting_mail(
+/// The mail of an owner, of which `known` lies in its inbox; none if the board does not know the owner.
+pub(in crate::mirror) fn owner_mail(
     state: &State,
     owner: &str,
     known: &BTreeSet<Uuid>,
-) -> Option<WaitingMail> {
+) -> Option<OwnerMail> {
     let member = state.find_member(owner).ok()?;
     let reader = Party::member(&member.name);
     let mut unread = BTreeSet::new();
@@ -69,22 +103,22 @@ pub(in crate::mirror) fn waiting_mail(
         }
     }
     let is_running = member.is_running();
-    Some(WaitingMail { is_running, member: member.name.clone(), unread, missing })
+    Some(OwnerMail { is_running, member: member.name.clone(), unread, missing })
 }
 
-impl WaitingMail {
-    /// Whether nothing is to be done about an inbox that is as it was seen last.
+impl OwnerMail {
+    /// Whether an inbox that is as it was seen last needs no change.
     pub(in crate::mirror) fn is_in(&self, inbox: &KnownInbox) -> bool {
         let stays = |id| self.unread.contains(id) && !self.is_running;
         (self.missing.is_empty() || self.is_running) && inbox.letters.values().all(stays)
     }
 }
 
-/// The message of the board that an entry says it is.
+/// The message of the board that an entry claims to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mirror) enum ClaimedId {
     Known(Uuid),
-    /// If the log says that it was sent to this member. Another program may give its own messages such names, too.
+    /// It is that message if the log has it as sent to this member. Other programs may give their messages such names, too.
     IfLogged(Uuid),
     Nothing,
 }
@@ -92,7 +126,7 @@ pub(in crate::mirror) enum ClaimedId {
 pub(in crate::mirror) fn claimed_id(
     entry: &Map<String, Value>,
     before: &KnownInbox,
-    mail: &WaitingMail,
+    mail: &OwnerMail,
 ) -> ClaimedId {
     let Some(name) = entry.get(ID).and_then(Value::as_str) else { return ClaimedId::Nothing };
     if let Some(id) = before.letters.get(name) {
@@ -108,17 +142,17 @@ pub(in crate::mirror) fn claimed_id(
 /// What becomes of an entry of an inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mirror) enum EntryCase {
-    /// It was read in another way. A client that keeps what it read keeps it.
+    /// It was read elsewhere. A client that keeps read messages keeps it.
     ReadElsewhere(Uuid),
     /// Its owner has read it here.
     Read(Uuid),
-    /// troop runs its owner by now, and brings it in another way.
+    /// troop runs its owner now, and brings it in another way.
     Withdrawn(Uuid),
     /// It waits there.
     Lies(Uuid),
-    /// It is nobody else's matter.
+    /// It concerns only the owner.
     Kept,
-    /// Somebody put it there, and it is to be said on the board.
+    /// Somebody put it there; it has to be sent through the board.
     New,
 }
 
@@ -126,7 +160,7 @@ pub(in crate::mirror) enum EntryCase {
 pub(in crate::mirror) fn entry_case(
     entry: &Map<String, Value>,
     known: Option<Uuid>,
-    mail: &WaitingMail,
+    mail: &OwnerMail,
     names: &Names,
 ) -> EntryCase {
     match known {
@@ -135,13 +169,13 @@ pub(in crate::mirror) fn entry_case(
         Some(id) if mail.is_running => EntryCase::Withdrawn(id),
         Some(id) => EntryCase::Lies(id),
         None if is_read_entry(entry) => EntryCase::Kept,
-        // The client notes there what it takes on by itself.
+        // The client notes there which work it takes by itself.
         None if names.is_same(entry.get("from"), &mail.member) => EntryCase::Kept,
         None => EntryCase::New,
     }
 }
 
-/// An inbox that is one file, as it is to be.
+/// An inbox that is one file, as it has to be.
 #[derive(Debug, Default)]
 pub(in crate::mirror) struct SortedInbox {
     pub(in crate::mirror) entries: Vec<Value>,
@@ -151,7 +185,7 @@ pub(in crate::mirror) struct SortedInbox {
 }
 
 impl SortedInbox {
-    /// Adds what lies there and is not new. The message of which no note is needed any more.
+    /// Adds an entry that is not new. Returns the message that needs no note any more.
     pub(in crate::mirror) fn add(&mut self, value: &Value, case: EntryCase) -> Option<Uuid> {
         let name = value.get(ID).and_then(Value::as_str);
         match case {
@@ -170,7 +204,7 @@ impl SortedInbox {
         None
     }
 
-    /// Adds what somebody put there, and what is on the board now.
+    /// Adds an entry that somebody put there, and that is on the board now.
     pub(in crate::mirror) fn add_taken(&mut self, entry: &Map<String, Value>, id: Uuid) {
         let mut entry = entry.clone();
         let name = entry.entry(ID).or_insert_with(|| Value::from(id.to_string()));
@@ -180,18 +214,19 @@ impl SortedInbox {
         self.delivered.push(id);
     }
 
-    /// Counts as read what lay there before, and is gone.
-    pub(in crate::mirror) fn add_gone(&mut self, before: &KnownInbox, mail: &WaitingMail) {
+    /// Counts messages as read that lay there before and are gone.
+    pub(in crate::mirror) fn add_gone(&mut self, before: &KnownInbox, mail: &OwnerMail) {
         let still = self.inbox.ids();
         let is_gone =
             |id: &&Uuid| !still.contains(*id) && mail.unread.contains(*id) && !mail.is_running;
         self.read.extend(before.letters.values().filter(is_gone));
     }
 
-    /// Adds what waits for the owner, as far as there is room. Of that, `noted` lay there before nobody looked: it was read.
+    /// Adds messages that wait for the owner, as far as there is room. Those in `noted` lay there before and are gone: they were
+    /// read while no mirror ran.
     pub(in crate::mirror) fn add_missing(
         &mut self,
-        mail: &WaitingMail,
+        mail: &OwnerMail,
         noted: &BTreeSet<Uuid>,
         names: &Names,
         ids: &Ids,
@@ -219,13 +254,29 @@ impl SortedInbox {
                 n_bytes -= size(&self.entries.remove(nth));
             }
             if n_bytes > MAX_FILE {
-                // Nobody reads a file that is too large. What comes next waits until something was read.
+                // Nobody reads a file that is too large. The next messages wait until some are read.
                 break;
             }
             self.entries.push(letter);
             self.inbox.letters.insert(id.to_string(), id);
             self.delivered.push(id);
         }
+    }
+
+    /// Writes the inbox if it differs from what lies there: `there` in a file with this stamp, if there is one. `before` are the
+    /// messages that lay there when it was seen last.
+    pub(in crate::mirror) fn effects(
+        self,
+        there: &[Value],
+        stamp: Option<Stamp>,
+        before: &BTreeSet<Uuid>,
+    ) -> Vec<InboxEffect> {
+        let Self { entries, inbox, delivered, read } = self;
+        let is_same = if stamp.is_some() { *there == *entries } else { entries.is_empty() };
+        let mut effects = Vec::new();
+        effects.extend((!is_same).then_some(InboxEffect::WriteFile(entries)));
+        effects.extend(closing(KnownInbox { stamp, ..inbox }, before, delivered, read));
+        effects
     }
 }
 
@@ -242,23 +293,23 @@ fn size(entry: &Value) -> u64 {
     serde_json::to_vec_pretty(std::slice::from_ref(entry)).map_or(0, |it| it.len() as u64)
 }
 
-/// What becomes of a file in an inbox that is a folder, and that was not known to lie there.
+/// What becomes of an unknown file in an inbox that is a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mirror) enum LetterCase {
-    /// The board's own, which waits there.
+    /// A message of the board, which waits there.
     Lies(Uuid),
-    /// The board's own, which was read or comes in another way.
+    /// A message of the board, which was read or comes in another way.
     Withdrawn(Uuid),
-    /// The board's own, if the log says that it was sent to this member: then it was read.
+    /// A message of the board, if the log has it as sent to this member: then it was read.
     WithdrawnIfLogged(Uuid),
-    /// Somebody put it there, and it is to be said on the board.
+    /// Somebody put it there; it has to be sent through the board.
     New,
 }
 
 pub(in crate::mirror) fn letter_case(
     path: &Path,
     raw: &Map<String, Value>,
-    mail: &WaitingMail,
+    mail: &OwnerMail,
 ) -> LetterCase {
     match own_id(path, raw) {
         None => LetterCase::New,
@@ -268,7 +319,7 @@ pub(in crate::mirror) fn letter_case(
     }
 }
 
-/// The message that a file holds which troop wrote.
+/// The message in a file that troop wrote.
 fn own_id(path: &Path, raw: &Map<String, Value>) -> Option<Uuid> {
     let is_stored = raw.get("stored").and_then(Value::as_bool) == Some(true);
     let name = path.file_name()?.to_str()?;
@@ -276,7 +327,7 @@ fn own_id(path: &Path, raw: &Map<String, Value>) -> Option<Uuid> {
     id.filter(|_| is_stored)
 }
 
-/// An inbox that is a folder, as it is to be.
+/// An inbox that is a folder, as it has to be.
 #[derive(Debug, Default)]
 pub(in crate::mirror) struct FolderInbox {
     pub(in crate::mirror) inbox: KnownInbox,
@@ -285,8 +336,8 @@ pub(in crate::mirror) struct FolderInbox {
     pub(in crate::mirror) read: Vec<Uuid>,
 }
 
-/// A file that is to be put into an inbox.
-#[derive(Debug)]
+/// A file to put into an inbox.
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::mirror) struct MissingLetter {
     pub(in crate::mirror) name: String,
     pub(in crate::mirror) id: Uuid,
@@ -294,12 +345,12 @@ pub(in crate::mirror) struct MissingLetter {
 }
 
 impl FolderInbox {
-    /// Sorts what is known to lie there: what is gone was read; what was read or comes in another way is taken away.
+    /// Sorts the known messages: those that are gone were read; those that were read or come in another way are removed.
     pub(in crate::mirror) fn new(
         known: KnownInbox,
         there: &BTreeSet<String>,
         arrived: &[Uuid],
-        mail: &WaitingMail,
+        mail: &OwnerMail,
     ) -> Self {
         let mut sorted = Self::default();
         for (name, id) in known.letters {
@@ -315,10 +366,38 @@ impl FolderInbox {
         sorted
     }
 
-    /// What waits for the owner and is to be put there. Of what waits, `noted` lay there before nobody looked: it was read.
+    /// Removes read messages, adds waiting ones, and reports both. `before` are the messages that lay there when the inbox was
+    /// seen last, `arrived` those that others put there since. Those in `noted` lay there and are gone: they were read while no
+    /// mirror ran.
+    pub(in crate::mirror) fn effects(
+        mut self,
+        mail: &OwnerMail,
+        noted: &BTreeSet<Uuid>,
+        before: &BTreeSet<Uuid>,
+        arrived: Vec<Uuid>,
+        ids: &Ids,
+    ) -> Vec<InboxEffect> {
+        let missing = self.missing(mail, noted, ids);
+        let Self { mut inbox, withdrawn, read } = self;
+        let mut effects = Vec::new();
+        for (name, id) in withdrawn {
+            effects.extend([InboxEffect::ForgetNote(id), InboxEffect::RemoveLetter(name)]);
+        }
+        effects.push(InboxEffect::MakeFolder);
+        let mut delivered = if mail.is_running { Vec::new() } else { arrived };
+        for letter in missing {
+            inbox.letters.insert(letter.name.clone(), letter.id);
+            delivered.push(letter.id);
+            effects.push(InboxEffect::WriteLetter(letter));
+        }
+        effects.extend(closing(inbox, before, delivered, read));
+        effects
+    }
+
+    /// Messages that wait for the owner and are not there.
     pub(in crate::mirror) fn missing(
         &mut self,
-        mail: &WaitingMail,
+        mail: &OwnerMail,
         noted: &BTreeSet<Uuid>,
         ids: &Ids,
     ) -> Vec<MissingLetter> {

@@ -1,4 +1,4 @@
-//! Messages between files and the board: what a letter says as a command, and whom a refusal is told.
+//! Messages between files and the board: a letter as a command, and the message about a refusal.
 
 use std::borrow::Borrow;
 
@@ -10,10 +10,10 @@ use uuid::Uuid;
 
 use crate::mirror::layout::{InboxLetter, Names};
 
-/// How the summary of a request begins that has another id in the files than here.
+/// The beginning of the summary of a request that has another id in the files.
 const REQUEST: &str = "request ";
 
-/// The command that says on the board what somebody put into an inbox.
+/// The command that sends what somebody put into an inbox.
 pub(in crate::mirror) fn outgoing(
     state: &State,
     to: &MemberName,
@@ -39,7 +39,7 @@ pub(in crate::mirror) fn outgoing(
         request_id = answer.open_request(state, letter.request_id.as_deref());
         letter.approve.get_or_insert(true);
         if request_id.is_none() && letter.request_id.is_some() {
-            // Nobody here asked that, so it is told as it stands.
+            // Nobody here asked that, so it is passed on unchanged.
             letter.kind = MessageKind::Message;
             letter.content = letter.text;
         }
@@ -60,15 +60,15 @@ struct RequestAnswer<'a> {
 }
 
 impl RequestAnswer<'_> {
-    /// The open request that it means: by its id here, or by what its asker calls it. An answer that names none means the
-    /// last one.
+    /// The open request that it answers: by its id here, or by the asker's id for it. An answer that names none means the last
+    /// one.
     fn open_request(&self, state: &State, meant: Option<&str>) -> Option<Uuid> {
         let open = state.requests().filter(|(_, it)| {
             it.kind == self.kind && it.from == *self.asker && it.to.as_str() == self.answerer
         });
         let Some(meant) = meant else { return open.max_by_key(|(_, it)| it.at).map(|(id, _)| *id) };
         if let Ok(id) = meant.parse() {
-            // If there is no such request, the board says so.
+            // The board refuses it if there is no such request.
             return Some(id);
         }
         let mut open = open.map(|(id, _)| *id);
@@ -76,13 +76,13 @@ impl RequestAnswer<'_> {
     }
 }
 
-/// The request that a message is or answers, as its asker calls it.
+/// The request that a message is or answers, by the asker's id for it.
 pub(super) fn request_id(state: &State, message: &Message) -> Option<String> {
     let id = message.request_id?;
     Some(called(state, id).unwrap_or_else(|| id.to_string()))
 }
 
-/// What a request that came through a file is called there.
+/// The id in the files of a request that came through one.
 fn called(state: &State, request: Uuid) -> Option<String> {
     let message = state.mailbox().iter().find(|it| it.id == request)?;
     Some(message.summary.as_deref()?.strip_prefix(REQUEST)?.to_owned())
@@ -104,8 +104,8 @@ pub(in crate::mirror) fn stopping(events: &[Event]) -> Option<&MemberName> {
     })
 }
 
-/// The message that tells somebody that what it wrote was refused; the lead, if nobody knows who wrote it. None if there is
-/// nobody to tell.
+/// The message to the writer of something that was refused; to the lead, if the writer is unknown. None if there is nobody to
+/// tell.
 pub(in crate::mirror) fn refusal(
     names: &Names,
     who: Option<&str>,

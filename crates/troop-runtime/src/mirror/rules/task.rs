@@ -1,4 +1,4 @@
-//! What becomes of the file of a task.
+//! Decides what becomes of the file of a task.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -27,9 +27,9 @@ pub(in crate::mirror) struct KnownFile {
     pub(in crate::mirror) raw: Map<String, Value>,
 }
 
-/// What the board says of the task that a file is about.
+/// What the board says about the task of a file.
 #[derive(Debug)]
-pub(in crate::mirror) enum BoardTask {
+pub(in crate::mirror) enum TaskOnBoard {
     Live(Box<LiveTask>),
     /// It is over and archived: nothing about it changes.
     Over,
@@ -46,8 +46,8 @@ pub(in crate::mirror) struct LiveTask {
     pub(in crate::mirror) wants_renewal: bool,
 }
 
-impl BoardTask {
-    /// `kept` is what lies there: other programs may keep more in the file than the board knows.
+impl TaskOnBoard {
+    /// `kept` is the current content: other programs may keep fields in the file that the board does not know.
     pub(in crate::mirror) fn new(
         state: &State,
         layout: Layout,
@@ -70,12 +70,12 @@ impl BoardTask {
     }
 }
 
-/// Whether nothing is to be done about a file that is as it was seen last: the board still says the same.
-pub(in crate::mirror) fn is_at_rest(known: &KnownFile, ours: &BoardTask) -> bool {
+/// Whether a file that is as it was seen last needs no change, because the board still says the same.
+pub(in crate::mirror) fn is_at_rest(known: &KnownFile, ours: &TaskOnBoard) -> bool {
     match ours {
-        BoardTask::Live(ours) => ours.raw == known.raw,
-        BoardTask::Over => true,
-        BoardTask::Nothing => false,
+        TaskOnBoard::Live(ours) => ours.raw == known.raw,
+        TaskOnBoard::Over => true,
+        TaskOnBoard::Nothing => false,
     }
 }
 
@@ -83,29 +83,29 @@ pub(in crate::mirror) fn is_at_rest(known: &KnownFile, ours: &BoardTask) -> bool
 pub(in crate::mirror) fn is_unchanged(
     found: &DiskFile,
     written: &WrittenNote,
-    ours: &BoardTask,
+    ours: &TaskOnBoard,
 ) -> bool {
     let is_ours = read_file(found).is_ok_and(|raw| raw == written.raw);
     let is_touched = found.stamp != written.stamp;
     let is_so = match ours {
-        BoardTask::Live(ours) => ours.raw == written.raw && !(is_touched && ours.wants_renewal),
-        BoardTask::Over | BoardTask::Nothing => false,
+        TaskOnBoard::Live(ours) => ours.raw == written.raw && !(is_touched && ours.wants_renewal),
+        TaskOnBoard::Over | TaskOnBoard::Nothing => false,
     };
     is_ours && is_so
 }
 
-/// What a file is that lies where a task has its own.
+/// What a file is in the place of a task's file.
 #[derive(Debug)]
 pub(in crate::mirror) enum TaskCase {
-    /// It is the file of this task; what differs from before is what somebody wants.
+    /// It is the file of this task; the difference from before is what somebody wants.
     Change(Box<LiveTask>),
     /// Somebody made another task under the id of this one, at the same time.
     Displaces(TaskNumber),
     /// Its task is over.
     Over,
-    /// Its task is deleted, and it is to go.
+    /// Its task is deleted, so the file goes.
     Deleted,
-    /// It is to go if the log has had the task with this id; else it is new.
+    /// The file goes if the log has had the task with this id; else it is new.
     DeletedIfLogged(Uuid),
     New,
 }
@@ -115,18 +115,18 @@ pub(in crate::mirror) fn task_case(
     layout: Layout,
     raw: &Map<String, Value>,
     is_known: bool,
-    ours: BoardTask,
+    ours: TaskOnBoard,
 ) -> TaskCase {
     match ours {
-        BoardTask::Live(ours) if is_known || layout::is_of(layout, raw, &ours.task) => {
+        TaskOnBoard::Live(ours) if is_known || layout::is_of(layout, raw, &ours.task) => {
             TaskCase::Change(ours)
         }
-        BoardTask::Live(ours) => TaskCase::Displaces(ours.task.number),
-        BoardTask::Over => TaskCase::Over,
-        BoardTask::Nothing if is_known => TaskCase::Deleted,
-        // A copy of the file of a task that the board has is how people make a new one. The file of a task that it never had
-        // is somebody else's.
-        BoardTask::Nothing => match layout::own_id(layout, raw) {
+        TaskOnBoard::Live(ours) => TaskCase::Displaces(ours.task.number),
+        TaskOnBoard::Over => TaskCase::Over,
+        TaskOnBoard::Nothing if is_known => TaskCase::Deleted,
+        // People make a new task by copying the file of one that the board has. The file of a task that it never had is
+        // somebody else's.
+        TaskOnBoard::Nothing => match layout::own_id(layout, raw) {
             Some(id) if state.tasks().with_id_prefix(&id.to_string()).count() == 0 => {
                 TaskCase::DeletedIfLogged(id)
             }
@@ -146,7 +146,7 @@ pub(in crate::mirror) struct ChangeFacts<'a> {
     pub(in crate::mirror) raw: &'a Map<String, Value>,
 }
 
-/// What somebody wants who changed a file.
+/// What the writer of a changed file wants.
 #[derive(Debug)]
 pub(in crate::mirror) struct WantedChange {
     pub(in crate::mirror) before: TaskFile,
@@ -167,7 +167,7 @@ pub(in crate::mirror) fn change(facts: &ChangeFacts<'_>) -> Result<WantedChange,
     let read = |raw, before| whole_task(layout, raw, before, names);
     let before = read(last, None);
     let now = read(raw, Some(last));
-    // If both are unreadable, the newer one is what somebody can mend.
+    // If both are unreadable, the reason for the newer one helps: somebody can repair that.
     let (before, now) = match (before, now) {
         (Ok(before), Ok(now)) => (before, now),
         (_, Err(reason)) | (Err(reason), _) => return Err(reason),
@@ -175,7 +175,7 @@ pub(in crate::mirror) fn change(facts: &ChangeFacts<'_>) -> Result<WantedChange,
     let mut steps = difference(&before, &now, reading);
     let said = read(&ours.raw, None);
     if said.is_ok_and(|it| difference(&it, &now, DiffReading::Whole).is_empty()) {
-        // The board says so already: a mirror was killed after it gave the command, or somebody said it in another way.
+        // The board says so already: a mirror was killed after it gave the command, or somebody gave it in another way.
         steps.clear();
     }
     let renews = steps.is_empty() && is_touched && ours.wants_renewal;
@@ -201,8 +201,8 @@ pub(in crate::mirror) fn new_task(
     })))
 }
 
-/// A member that left may have completed a task before. That counts if nobody else has begun the task since, and is said in
-/// the lead's name.
+/// A member that left may have completed a task before. That counts if nobody else has begun the task since, and is done in the
+/// lead's name.
 pub(in crate::mirror) fn in_leads_name(
     wanted: WantedStep,
     status: Option<Status>,
@@ -224,7 +224,7 @@ pub(in crate::mirror) fn in_leads_name(
 pub(in crate::mirror) enum BlockCase {
     Waits,
     Free,
-    /// The board does not know it. Its own file may say so, and was not taken yet.
+    /// The board does not know the other task. Its file may say so, and was not taken yet.
     AskFile(FileId),
 }
 
@@ -247,29 +247,29 @@ pub(in crate::mirror) fn block_case(
     }
 }
 
-/// The command that lets one task wait for another.
+/// The command that makes one task wait for another.
 pub(in crate::mirror) fn blocks(ids: &Ids, other: &str, number: TaskNumber) -> Command {
     let add_blocked_by = vec![number.into()];
     let change = TaskUpdate { add_blocked_by, ..TaskUpdate::default() };
     Command::Task(TaskCommand::Update { task: ids.meant(other), change: Box::new(change) })
 }
 
-/// What is known about the file of a task that is not there.
+/// What is known about a task whose file is missing.
 pub(in crate::mirror) struct GoneFacts<'a> {
     pub(in crate::mirror) layout: Layout,
     pub(in crate::mirror) id: &'a FileId,
     /// The files that some mirror has written or taken.
     pub(in crate::mirror) noted: &'a [FileId],
-    /// Those of them that are there.
+    /// Those of them that exist.
     pub(in crate::mirror) present: &'a BTreeSet<FileId>,
-    /// The highest id that was ever used, as the client notes it.
+    /// The highest id that was ever used, as noted by the client.
     pub(in crate::mirror) mark: Option<&'a str>,
 }
 
-/// Why a file is not there that some mirror has written.
+/// Why a file is missing that some mirror wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mirror) enum GoneCase {
-    /// Somebody took all files away.
+    /// Somebody deleted all files.
     AllLost,
     /// Nobody deletes tasks like that.
     Lost,
@@ -281,41 +281,41 @@ pub(in crate::mirror) fn gone(facts: &GoneFacts<'_>) -> GoneCase {
     if !facts.noted.iter().any(|it| facts.present.contains(it)) {
         return GoneCase::AllLost;
     }
-    // It may be the client's doing, which counts the ids that it has used.
+    // The client may have deleted it; it counts the ids that it has used.
     let highest = facts.mark.and_then(|it| it.parse::<u64>().ok());
     let number = facts.id.as_str().parse::<u64>();
     let is_used = number.is_ok_and(|number| highest.is_some_and(|it| it >= number));
     if facts.layout == Layout::Claude && is_used { GoneCase::Deleted } else { GoneCase::Lost }
 }
 
-/// Whether an id is higher than what is noted as the highest. What is noted may be for others to understand.
+/// Whether an id is higher than the noted highest. A note that is no number is left to others.
 pub(in crate::mirror) fn is_higher(number: u64, mark: Option<&str>) -> bool {
     mark.is_none_or(|text| text.is_empty() || text.parse().is_ok_and(|it: u64| it < number))
 }
 
-/// What a file is to say in the end.
+/// How the file has to be at the end of a visit.
 #[derive(Debug, PartialEq)]
 pub(in crate::mirror) enum FilePut {
-    /// It says that already.
+    /// It is right already.
     Agree(Map<String, Value>),
-    /// In the place of what lies there.
+    /// Written over what lies there.
     Write(Map<String, Value>),
-    /// Where there is none.
+    /// Made where there is none.
     Make(Map<String, Value>),
-    /// Whatever it says.
+    /// Left as it is.
     Leave,
-    /// Nothing: it is to go.
+    /// Removed.
     Remove,
 }
 
 /// `theirs` is what lies there; none if there is no file.
-pub(in crate::mirror) fn put(ours: BoardTask, theirs: Option<&Map<String, Value>>) -> FilePut {
+pub(in crate::mirror) fn put(ours: TaskOnBoard, theirs: Option<&Map<String, Value>>) -> FilePut {
     match (ours, theirs) {
-        (BoardTask::Live(ours), Some(theirs)) if *theirs == ours.raw => FilePut::Agree(ours.raw),
-        (BoardTask::Live(ours), Some(_)) => FilePut::Write(ours.raw),
-        (BoardTask::Live(ours), None) => FilePut::Make(ours.raw),
-        (BoardTask::Over, _) => FilePut::Leave,
-        (BoardTask::Nothing, _) => FilePut::Remove,
+        (TaskOnBoard::Live(ours), Some(theirs)) if *theirs == ours.raw => FilePut::Agree(ours.raw),
+        (TaskOnBoard::Live(ours), Some(_)) => FilePut::Write(ours.raw),
+        (TaskOnBoard::Live(ours), None) => FilePut::Make(ours.raw),
+        (TaskOnBoard::Over, _) => FilePut::Leave,
+        (TaskOnBoard::Nothing, _) => FilePut::Remove,
     }
 }
 
@@ -330,7 +330,7 @@ pub(in crate::mirror) fn too_large(found: &DiskFile) -> Unreadable {
     Unreadable::Shape(format!("it is not a file of at most {limit} MiB; it has {size} bytes"))
 }
 
-/// What a file says about a task, with members by the names that the board has for them.
+/// Reads what a file says about a task, with members by the names that the board has for them.
 pub(in crate::mirror) fn whole_task(
     layout: Layout,
     raw: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! The decisions of the mirror, case by case: a board in memory, our last write, and the file that a program left.
+//! What the mirror decides, case by case: from a board in memory, what was written last, and what somebody wrote.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,10 @@ use troop_model::{
 };
 use uuid::Uuid;
 
-use super::{task::WantedChange, *};
+use super::{
+    task::{FilePut, WantedChange},
+    *,
+};
 use crate::{
     disk::{DiskFile, Stamp},
     mirror::{
@@ -115,15 +118,15 @@ impl Bench {
         Ids::new(layout, &self.state)
     }
 
-    fn ours(&self, number: u32) -> BoardTask {
+    fn ours(&self, number: u32) -> TaskOnBoard {
         let ids = self.ids(Layout::Seeds);
         let number = TaskNumber(number);
-        BoardTask::new(&self.state, Layout::Seeds, &ids, number, None, at(self.second))
+        TaskOnBoard::new(&self.state, Layout::Seeds, &ids, number, None, at(self.second))
     }
 
     /// The file of a task in its current state.
     fn file(&self, number: u32) -> Map<String, Value> {
-        let BoardTask::Live(ours) = self.ours(number) else { panic!("{number} is not live") };
+        let TaskOnBoard::Live(ours) = self.ours(number) else { panic!("{number} is not live") };
         ours.raw
     }
 
@@ -131,8 +134,8 @@ impl Bench {
         Names::new(&self.state)
     }
 
-    fn mail(&self, owner: &str, known: &[Uuid]) -> WaitingMail {
-        waiting_mail(&self.state, owner, &known.iter().copied().collect()).unwrap()
+    fn mail(&self, owner: &str, known: &[Uuid]) -> OwnerMail {
+        owner_mail(&self.state, owner, &known.iter().copied().collect()).unwrap()
     }
 }
 
@@ -152,15 +155,15 @@ fn shown(steps: Vec<WantedStep>) -> Vec<String> {
 }
 
 #[test]
-fn a_file_is_at_rest_while_it_agrees_with_the_board() {
+fn a_file_is_at_rest_while_the_board_agrees_with_it() {
     let mut bench = Bench::new();
     bench.create("one");
     let file = known(&bench.file(1), 1);
     assert!(is_at_rest(&file, &bench.ours(1)));
     bench.claim("bob", 1);
     assert!(!is_at_rest(&file, &bench.ours(1)), "the board has moved on");
-    assert!(is_at_rest(&file, &BoardTask::Over));
-    assert!(!is_at_rest(&file, &BoardTask::Nothing), "the file is to go");
+    assert!(is_at_rest(&file, &TaskOnBoard::Over));
+    assert!(!is_at_rest(&file, &TaskOnBoard::Nothing), "the file is to go");
 }
 
 #[test]
@@ -178,13 +181,13 @@ fn a_new_mirror_recognises_what_an_earlier_one_wrote() {
     assert!(is_unchanged(&on_disk(&raw, stamp), &written, &bench.ours(1)));
     assert!(!is_unchanged(&on_disk(&theirs, stamp), &written, &bench.ours(1)));
     assert!(!is_unchanged(&DiskFile { stamp, bytes: None }, &written, &bench.ours(1)));
-    assert!(!is_unchanged(&on_disk(&raw, stamp), &written, &BoardTask::Over));
+    assert!(!is_unchanged(&on_disk(&raw, stamp), &written, &TaskOnBoard::Over));
     bench.claim("bob", 1);
     assert!(!is_unchanged(&on_disk(&raw, stamp), &written, &bench.ours(1)));
 }
 
 #[test]
-fn a_file_belongs_to_its_task_is_another_task_or_is_deleted() {
+fn a_file_is_its_tasks_another_tasks_or_deleted() {
     let mut bench = Bench::new();
     bench.create("one");
     bench.create("two");
@@ -200,24 +203,24 @@ fn a_file_belongs_to_its_task_is_another_task_or_is_deleted() {
         (&own, true, bench.ours(1), "Change"),
         (&other, true, bench.ours(1), "Change"),
         (&other, false, bench.ours(1), "Displaces"),
-        (&own, true, BoardTask::Over, "Over"),
-        (&own, true, BoardTask::Nothing, "Deleted"),
-        (&own, false, BoardTask::Nothing, "New"),
-        (&foreign, false, BoardTask::Nothing, "DeletedIfLogged"),
-        (&other, false, BoardTask::Nothing, "New"),
+        (&own, true, TaskOnBoard::Over, "Over"),
+        (&own, true, TaskOnBoard::Nothing, "Deleted"),
+        (&own, false, TaskOnBoard::Nothing, "New"),
+        (&foreign, false, TaskOnBoard::Nothing, "DeletedIfLogged"),
+        (&other, false, TaskOnBoard::Nothing, "New"),
     ] {
         assert_eq!(case(raw, is_known, ours), expect, "{raw:?}, {is_known}");
     }
 }
 
-/// The changes of task 1, if `written` was our last write and the file now has `theirs`.
+/// The changes that are wanted for task 1, if `written` was written last and `theirs` lies there.
 fn wanted(
     bench: &Bench,
     written: Option<&KnownFile>,
     stamp: Stamp,
     theirs: &Map<String, Value>,
 ) -> WantedChange {
-    let BoardTask::Live(ours) = bench.ours(1) else { panic!("task 1 is not live") };
+    let TaskOnBoard::Live(ours) = bench.ours(1) else { panic!("task 1 is not live") };
     let names = bench.names();
     let facts = ChangeFacts {
         layout: Layout::Seeds,
@@ -231,7 +234,7 @@ fn wanted(
 }
 
 #[test]
-fn only_the_programs_changes_count_in_any_order() {
+fn only_a_programs_changes_are_wanted_whoever_is_first() {
     let mut free = Bench::new();
     free.create("one");
     let written = free.file(1);
@@ -271,7 +274,7 @@ fn only_the_programs_changes_count_in_any_order() {
 }
 
 #[test]
-fn an_unknown_file_older_than_the_board_only_goes_forward() {
+fn a_foreign_file_only_moves_its_task_forward_if_the_board_is_newer() {
     let mut bench = Bench::new();
     bench.create("one");
     bench.claim("pat", 1);
@@ -359,7 +362,7 @@ fn a_mark_is_raised_and_never_lowered_or_overwritten() {
 }
 
 #[test]
-fn in_the_end_a_file_agrees_with_the_board() {
+fn a_visit_leaves_the_boards_content_in_the_file() {
     let mut bench = Bench::new();
     bench.create("one");
     let ours = bench.file(1);
@@ -367,9 +370,9 @@ fn in_the_end_a_file_agrees_with_the_board() {
     assert_eq!(put(bench.ours(1), Some(&ours)), FilePut::Agree(ours.clone()));
     assert_eq!(put(bench.ours(1), Some(&theirs)), FilePut::Write(ours.clone()));
     assert_eq!(put(bench.ours(1), None), FilePut::Make(ours));
-    assert_eq!(put(BoardTask::Over, Some(&theirs)), FilePut::Leave);
-    assert_eq!(put(BoardTask::Nothing, Some(&theirs)), FilePut::Remove);
-    assert_eq!(put(BoardTask::Nothing, None), FilePut::Remove);
+    assert_eq!(put(TaskOnBoard::Over, Some(&theirs)), FilePut::Leave);
+    assert_eq!(put(TaskOnBoard::Nothing, Some(&theirs)), FilePut::Remove);
+    assert_eq!(put(TaskOnBoard::Nothing, None), FilePut::Remove);
 }
 
 #[test]
@@ -453,7 +456,7 @@ fn a_message_counts_as_read_only_if_it_was_in_the_inbox() {
     assert_eq!(folder.read, [lay, noted]);
     assert_eq!(missing.iter().map(|it| it.id).collect::<Vec<_>>(), [fresh]);
 
-    let running = WaitingMail { is_running: true, ..mail };
+    let running = OwnerMail { is_running: true, ..mail };
     let there = BTreeSet::from(["a".to_owned()]);
     let mut folder = FolderInbox::new(before, &there, &[], &running);
     assert_eq!(folder.withdrawn, [("a".to_owned(), lay)]);
@@ -462,13 +465,58 @@ fn a_message_counts_as_read_only_if_it_was_in_the_inbox() {
 }
 
 #[test]
-fn a_quiet_inbox_holds_exactly_the_unread_messages() {
+fn a_message_lies_in_its_inbox_before_that_is_noted_and_the_board_hears_of_it() {
+    let mut bench = Bench::new();
+    let lay = bench.send("ann", "pat", MessageKind::Message);
+    let fresh = bench.send("ann", "pat", MessageKind::Message);
+    let before = KnownInbox { letters: BTreeMap::from([("a".to_owned(), lay)]), stamp: None };
+    let mail = bench.mail("pat", &[lay]);
+    let nothing = BTreeSet::new();
+    let closing = |inbox: KnownInbox| {
+        [
+            InboxEffect::Note(vec![fresh]),
+            InboxEffect::Remember(inbox),
+            InboxEffect::MarkDelivered(vec![fresh]),
+            InboxEffect::MarkRead(vec![lay]),
+            InboxEffect::ForgetNote(lay),
+        ]
+    };
+
+    let mut file = SortedInbox::default();
+    file.add_gone(&before, &mail);
+    file.add_missing(&mail, &nothing, &bench.names(), &bench.ids(Layout::Claude));
+    let written = InboxEffect::WriteFile(file.entries.clone());
+    let inbox = file.inbox.clone();
+    let effects = file.effects(&[], None, &before.ids());
+    assert_eq!(effects, [vec![written], closing(inbox).to_vec()].concat());
+    let quiet = SortedInbox::default().effects(&[], None, &nothing);
+    let remember = InboxEffect::Remember(KnownInbox::default());
+    assert_eq!(quiet, [InboxEffect::Note(Vec::new()), remember], "no empty file is made");
+
+    let ids = bench.ids(Layout::Seeds);
+    let old = ("b".to_owned(), Uuid::from_u128(9));
+    let letters = before.letters.clone().into_iter().chain([old.clone()]).collect();
+    let known = KnownInbox { letters, stamp: None };
+    let there = BTreeSet::from(["b".to_owned()]);
+    let folder = FolderInbox::new(known.clone(), &there, &[], &mail);
+    let effects = folder.effects(&mail, &nothing, &known.ids(), Vec::new(), &ids);
+    let (begin, end) = effects.split_at(3);
+    let withdrawn = [InboxEffect::ForgetNote(old.1), InboxEffect::RemoveLetter(old.0)];
+    assert_eq!(begin, [withdrawn.to_vec(), vec![InboxEffect::MakeFolder]].concat());
+    let name = format!("msg-{fresh}.json");
+    assert!(matches!(&end[0], InboxEffect::WriteLetter(it) if it.name == name));
+    let letters = BTreeMap::from([(name, fresh)]);
+    assert_eq!(end[1..], closing(KnownInbox { letters, stamp: None }));
+}
+
+#[test]
+fn a_quiet_inbox_holds_exactly_what_waits() {
     let mut bench = Bench::new();
     let waits = bench.send("ann", "pat", MessageKind::Message);
     let inbox = KnownInbox { letters: BTreeMap::from([("a".to_owned(), waits)]), stamp: None };
     assert!(bench.mail("pat", &[waits]).is_in(&inbox));
     assert!(!bench.mail("pat", &[]).is_in(&KnownInbox::default()), "one is missing");
-    let running = WaitingMail { is_running: true, ..bench.mail("pat", &[waits]) };
+    let running = OwnerMail { is_running: true, ..bench.mail("pat", &[waits]) };
     assert!(!running.is_in(&inbox), "it is to be taken away");
     assert!(running.is_in(&KnownInbox::default()));
 }
@@ -481,7 +529,7 @@ fn a_file_in_an_inbox_is_ours_only_by_its_name_and_its_mark() {
     let mut mail = bench.mail("pat", &[]);
     let stored = object(json!({"stored": true}));
     let copied = object(json!({"content": "x"}));
-    let case = |mail: &WaitingMail, file: String, raw| letter_case(Path::new(&file), raw, mail);
+    let case = |mail: &OwnerMail, file: String, raw| letter_case(Path::new(&file), raw, mail);
     assert_eq!(case(&mail, format!("msg-{waits}.json"), &stored), LetterCase::Lies(waits));
     assert_eq!(case(&mail, format!("msg-{waits}.json"), &copied), LetterCase::New);
     assert_eq!(case(&mail, format!("{waits}.json"), &stored), LetterCase::New);
@@ -491,7 +539,7 @@ fn a_file_in_an_inbox_is_ours_only_by_its_name_and_its_mark() {
 }
 
 #[test]
-fn a_new_config_entry_joins_and_a_removed_one_leaves() {
+fn members_join_and_leave_through_the_config() {
     let bench = Bench::new();
     let entry = |name: &str| json!({"name": name});
     let listed = |names: &[&str]| {
@@ -547,7 +595,7 @@ fn an_answer_finds_its_request() {
 }
 
 #[test]
-fn a_refusal_is_sent_to_its_writer_or_to_the_lead() {
+fn a_refusal_is_sent_to_the_writer_or_the_lead() {
     let names = Bench::new().names();
     for (who, expect) in [(Some("pat"), "pat"), (Some("gone"), "ann"), (None, "ann")] {
         let Some(Command::Send(told)) = refusal(&names, who, "tasks/crew/1.json", "no") else {

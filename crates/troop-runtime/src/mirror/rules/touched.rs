@@ -1,4 +1,4 @@
-//! Which files an event touches.
+//! The files that an event touches.
 
 use troop_model::{Fact, MemberName, TaskNumber};
 
@@ -8,7 +8,7 @@ use crate::mirror::{Item, layout::Layout};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::mirror) struct Touched {
     pub(in crate::mirror) items: Vec<Item>,
-    /// The task that it is about. The files of tasks tell of each other, so more of them may be touched.
+    /// The task that it is about. The files of tasks name each other, so more of them may be touched.
     pub(in crate::mirror) task: Option<TaskNumber>,
 }
 
@@ -18,7 +18,7 @@ pub(in crate::mirror) fn touched(
     lead: Option<&MemberName>,
 ) -> Touched {
     let inbox = |member: &str| inbox_of(member, layout, lead);
-    #[expect(clippy::wildcard_enum_match_arm, reason = "what is not here stands in no file")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other facts are in no file")]
     let items = match fact {
         Fact::MemberAdded { member, .. } | Fact::MemberRemoved { member, .. } => {
             vec![Item::Config, inbox(member.as_str())]
@@ -34,7 +34,7 @@ pub(in crate::mirror) fn touched(
     Touched { items, task: None }
 }
 
-/// The inbox of a member, as the files call it.
+/// The inbox of a member, by its name in the files.
 pub(in crate::mirror) fn inbox_of(member: &str, layout: Layout, lead: Option<&MemberName>) -> Item {
     let is_lead = lead.is_some_and(|lead| lead.as_str() == member);
     Item::Inbox(match layout {

@@ -1,58 +1,59 @@
-//! What a file says that waits for its task. That is so when the other task says it, so it is made there.
+//! Tasks that wait for this one, as its file says. Waiting is kept with the task that waits, so it is changed there.
 
 use std::sync::Arc;
 
 use troop_model::{State, TaskNumber};
 
-use super::{ForeignFile, TaskVisit};
+use super::{ForeignFile, TaskVisit, WishAnswer};
 use crate::mirror::{
-    MirrorError, Settlement, disk,
+    MirrorError, disk,
     gate::GateAnswer,
     ids::FileId,
-    layout::{self, TaskFile},
+    layout,
     rules::{self, BlockCase},
     unusable,
 };
 
 impl TaskVisit<'_> {
-    /// Lets those tasks wait for this one of which its file says so, and did not before.
-    pub(super) async fn let_wait(
+    /// Has another task wait for this one.
+    pub(super) async fn block(
         &mut self,
+        other: &str,
         number: TaskNumber,
         theirs: &ForeignFile,
-        before: &TaskFile,
-        now: &TaskFile,
-    ) -> Result<Settlement, MirrorError> {
-        let Some(now) = &now.blocks else { return Ok(Settlement::Done) };
-        let before = before.blocks.as_deref().unwrap_or_default();
-        for other in now.iter().filter(|it| !before.contains(it)) {
-            if self.waits_already(other, number).await? {
-                continue;
-            }
-            let command = rules::blocks(&self.mirror.memory.ids, other, number);
-            let operation = self.operation(theirs, other.as_bytes());
-            match self.give(None, operation, command).await? {
-                GateAnswer::Done(_) => {
-                    let what = format!("{number} comes before `{other}` now");
-                    self.mirror.notice_taken(&self.path, what);
-                }
-                GateAnswer::Refused(reason) => {
-                    let reason = format!("`blocks` has `{other}`: {reason}");
-                    self.refuse_block(theirs, other, &reason).await?;
-                }
-                GateAnswer::Waits => return Ok(Settlement::Waits),
-            }
+    ) -> Result<WishAnswer, MirrorError> {
+        if self.is_waiting(other, number).await? {
+            return Ok(WishAnswer::Done);
         }
-        for other in before.iter().filter(|it| !now.contains(it)) {
-            if FileId::new(other).is_some_and(|it| !self.mirror.places.task(&it).exists()) {
-                // A program that deletes a task takes it out of what others say.
-                continue;
+        let command = rules::blocks(&self.mirror.memory.ids, other, number);
+        let operation = self.operation(theirs, other.as_bytes());
+        match self.give(None, operation, command).await? {
+            GateAnswer::Done(_) => {
+                let what = format!("{number} comes before `{other}` now");
+                self.mirror.notice_taken(&self.path, what);
+                Ok(WishAnswer::Done)
             }
-            let reason =
-                format!("`blocks` no longer has `{other}`; remove it from `blockedBy` there");
-            self.refuse_block(theirs, other, &reason).await?;
+            GateAnswer::Refused(reason) => {
+                let reason = format!("`blocks` has `{other}`: {reason}");
+                self.refuse_block(theirs, other, &reason).await?;
+                Ok(WishAnswer::Refused)
+            }
+            GateAnswer::Waits => Ok(WishAnswer::Waits),
         }
-        Ok(Settlement::Done)
+    }
+
+    /// Refuses to have another task wait no longer, which is for its own file to say.
+    pub(super) async fn refuse_unblock(
+        &mut self,
+        other: &str,
+        theirs: &ForeignFile,
+    ) -> Result<(), MirrorError> {
+        if FileId::new(other).is_some_and(|it| !self.mirror.places.task(&it).exists()) {
+            // A program that deletes a task removes its id from other files.
+            return Ok(());
+        }
+        let reason = format!("`blocks` no longer has `{other}`; remove it from `blockedBy` there");
+        self.refuse_block(theirs, other, &reason).await
     }
 
     async fn refuse_block(
@@ -65,8 +66,8 @@ impl TaskVisit<'_> {
         self.mirror.refuse(&self.path, None, operation, reason).await
     }
 
-    /// Whether a task waits for this one on the board, or its own file says so and was not taken yet.
-    async fn waits_already(&self, other: &str, number: TaskNumber) -> Result<bool, MirrorError> {
+    /// Whether another task waits for this one on the board, or its own file says so and was not taken yet.
+    async fn is_waiting(&self, other: &str, number: TaskNumber) -> Result<bool, MirrorError> {
         let ids = Arc::clone(&self.mirror.memory.ids);
         let named = other.to_owned();
         let look = move |state: &State| rules::block_case(state, &ids, &named, number);

@@ -1,5 +1,5 @@
-//! Files of tasks that are gone. Claude Code deletes a task by taking its file away; other missing files were lost, and are
-//! written again.
+//! Missing files of tasks. Claude Code deletes a task by deleting its file; other missing files were lost, and are written
+//! again.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::mirror::{
     difference::{DiffReading, difference},
     ids::FileId,
     layout::{FileStatus, TaskFile},
-    rules::{self, BoardTask, GoneCase, GoneFacts, LiveTask},
+    rules::{self, GoneCase, GoneFacts, Intake, LiveTask, TaskOnBoard},
     unusable,
     written::{self, NotedFile, WrittenNote},
 };
 
-/// How long a file must be gone for its task to count as deleted: a program that takes all files away begins with one of them.
+/// How long a file must be gone for its task to count as deleted: a program that deletes all files begins with one of them.
 const GONE: Duration = Duration::from_millis(50);
 
 const ALL_LOST: &str = "its files were gone, and were written again";
@@ -24,14 +24,14 @@ const LOST: &str =
     r#"it was gone, and was written again; to delete a task, write `"status": "deleted"`"#;
 
 impl TaskVisit<'_> {
-    /// Deletes the task whose file somebody took away, or writes the file again.
-    pub(super) async fn settle_gone(&mut self) -> Result<Settlement, MirrorError> {
+    /// Deletes the task whose file somebody deleted, or has the file written again.
+    pub(super) async fn settle_gone(&mut self) -> Result<Intake, MirrorError> {
         let note = self.note();
         let written = written::read(&note).map_err(unusable(&note))?;
         let ours = self.ours(None).await?;
-        let (Some(written), BoardTask::Live(ours)) = (written, ours) else {
-            // It was never there, or is to be gone.
-            return self.put(None).await;
+        let (Some(written), TaskOnBoard::Live(ours)) = (written, ours) else {
+            // It was never there, or has to go.
+            return Ok(Intake::Renew);
         };
         let noted = self.mirror.noted_tasks()?;
         let present = self.present(&noted);
@@ -55,18 +55,18 @@ impl TaskVisit<'_> {
                 self.mirror.notice_refused(&self.path, LOST);
             }
             GoneCase::Deleted => {
-                // A program that deletes a task takes it out of what others say; those files are read first.
+                // A program that deletes a task removes its id from other files; those are read first.
                 if self.mirror.work.has_unread_tasks()
                     || self.mirror.ages.seen_for(&self.path, written.stamp, Instant::now()) <= GONE
                 {
-                    return Ok(Settlement::Later);
+                    return Ok(Intake::Settled(Settlement::Later));
                 }
                 if self.delete(written, &ours).await? == Settlement::Waits {
-                    return Ok(Settlement::Waits);
+                    return Ok(Intake::Settled(Settlement::Waits));
                 }
             }
         }
-        self.put(None).await
+        Ok(Intake::Renew)
     }
 
     fn forget_written(&self, id: &FileId) -> Result<(), MirrorError> {
@@ -88,8 +88,9 @@ impl TaskVisit<'_> {
         };
         let now = TaskFile { status: FileStatus::Deleted, ..before.clone() };
         let steps = difference(&before, &now, DiffReading::Whole);
-        let settled = self.carry_out(steps, ours.task.number, &theirs, &names).await?;
-        // They tell of it no more.
+        let wishes = rules::steps(steps).collect();
+        let settled = self.fulfil(wishes, ours.task.number, &theirs, &names).await?;
+        // Their files must no longer name it.
         let others = before.waits_for.iter().chain(&before.blocks).flatten();
         let others: Vec<_> = others.filter_map(|it| FileId::new(it)).map(Item::Task).collect();
         self.mirror.work.mark_all(others);

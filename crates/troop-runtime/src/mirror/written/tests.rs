@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use super::{super::disk, NotedFile, TargetPlace, WrittenNote};
+use super::{NoteStep, NotedFile, TargetPlace};
 
 struct Desk {
     _folder: TempDir,
@@ -32,23 +32,28 @@ impl Desk {
         self.noted().under_lock().unwrap().map(|it| it.raw)
     }
 
-    /// Begins to write, like a mirror that is killed before the file is in its place.
-    fn begin(&self, word: &str) -> PathBuf {
+    /// Writes like a mirror that is killed after so many steps.
+    fn write_and_die(&self, word: &str, n_steps: usize) {
         let raw = says(word);
-        let (half, stamp) = disk::write_beside(&self.path, &disk::pretty(&raw).unwrap()).unwrap();
-        let name = half.file_name().unwrap().to_str().unwrap().to_owned();
-        self.noted().write_next(&WrittenNote { stamp, raw, half: Some(name) }).unwrap();
-        half
+        let mut write = self.noted().begin(&raw, TargetPlace::Any);
+        for step in NoteStep::ORDER.into_iter().take(n_steps) {
+            assert!(write.take(step).unwrap(), "{step:?}");
+        }
+    }
+
+    /// What the file says.
+    fn file(&self) -> Map<String, Value> {
+        serde_json::from_slice(&fs::read(&self.path).unwrap()).unwrap()
     }
 }
 
 #[test]
-fn a_later_mirror_knows_the_last_write() {
+fn a_later_mirror_knows_what_was_written_last() {
     let desk = desk();
     assert_eq!(desk.last(), None);
     desk.noted().write(&says("pending"), TargetPlace::Empty).unwrap().unwrap();
     desk.noted().write(&says("in_progress"), TargetPlace::Any).unwrap().unwrap();
-    // Whatever happens to the file.
+    // The note stays, whatever becomes of the file.
     fs::write(&desk.path, "{}").unwrap();
     assert_eq!(desk.last(), Some(says("in_progress")));
     desk.noted().forget().unwrap();
@@ -66,26 +71,33 @@ fn an_existing_file_is_not_overwritten_and_nothing_is_noted() {
 }
 
 #[test]
-fn a_mirror_killed_before_the_rename_has_not_written() {
+fn file_and_note_agree_whenever_a_mirror_is_killed() {
+    for n_steps in 0..=NoteStep::ORDER.len() {
+        let desk = desk();
+        desk.noted().write(&says("pending"), TargetPlace::Any).unwrap();
+        desk.write_and_die("in_progress", n_steps);
+        let is_placed = n_steps > 2;
+        let expect = says(if is_placed { "in_progress" } else { "pending" });
+        assert_eq!(desk.last(), Some(expect.clone()), "after {n_steps} steps");
+        assert_eq!(desk.file(), expect, "after {n_steps} steps");
+    }
+}
+
+#[test]
+fn half_a_note_counts_as_none() {
     let desk = desk();
     desk.noted().write(&says("pending"), TargetPlace::Any).unwrap();
-    desk.begin("in_progress");
-    assert_eq!(desk.last(), Some(says("pending")));
-    // Not even the note was whole.
+    desk.write_and_die("in_progress", 1);
     fs::write(desk.noted().next(), "{\"stamp\"").unwrap();
     assert_eq!(desk.last(), Some(says("pending")));
 }
 
 #[test]
-fn a_mirror_killed_after_the_rename_has_written() {
-    for place in [TargetPlace::Any, TargetPlace::Empty] {
-        let desk = desk();
-        let half = desk.begin("in_progress");
-        match place {
-            TargetPlace::Any => disk::in_place(&half, &desk.path).unwrap(),
-            // It has both names for a moment.
-            TargetPlace::Empty => fs::hard_link(&half, &desk.path).unwrap(),
-        }
-        assert_eq!(desk.last(), Some(says("in_progress")), "{place:?}");
-    }
+fn a_new_file_that_has_two_names_for_a_moment_is_in_its_place() {
+    let desk = desk();
+    let raw = says("in_progress");
+    let mut write = desk.noted().begin(&raw, TargetPlace::Empty);
+    assert!(write.take(NoteStep::Half).unwrap() && write.take(NoteStep::NextNote).unwrap());
+    fs::hard_link(&write.half, &desk.path).unwrap();
+    assert_eq!(desk.last(), Some(raw));
 }

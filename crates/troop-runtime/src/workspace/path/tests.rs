@@ -1,4 +1,4 @@
-//! Accepted and refused names.
+//! Valid names, and invalid ones.
 
 use super::FilePath;
 
@@ -37,7 +37,7 @@ fn two_spellings_of_a_name_mean_one_file() {
 }
 
 #[test]
-fn a_path_that_leads_out_is_refused() {
+fn a_path_out_of_the_workspace_is_refused() {
     for path in ["..", "../a", "a/../b", "a/..", ".", "./a", "a/./b"] {
         assert!(why_not(path).ends_with("`.` and `..` are not allowed"), "{path}");
     }
@@ -49,7 +49,7 @@ fn a_path_that_leads_out_is_refused() {
 }
 
 #[test]
-fn characters_that_look_like_separators_are_refused() {
+fn lookalike_separators_are_no_separators() {
     for path in [
         "a\\b",
         "..\\a",
@@ -68,7 +68,7 @@ fn characters_that_look_like_separators_are_refused() {
 }
 
 #[test]
-fn invisible_characters_are_refused() {
+fn invisible_characters_in_names_are_refused() {
     for path in [
         "a\nb",
         "a\rb",
@@ -88,7 +88,7 @@ fn invisible_characters_are_refused() {
     for path in [" a", "a ", "a /b", "a/\u{a0}b"] {
         assert!(why_not(path).contains("begins or ends with a space"), "{path:?}");
     }
-    // The error shows it escaped, so that it moves no cursor.
+    // The message contains no control characters.
     assert!(!why_not("a\nb").contains('\n'));
 }
 

@@ -1,4 +1,4 @@
-//! Folders that are swapped for links to the outside and back, as fast as possible, while others work in them.
+//! Folders that somebody swaps for symlinks to the outside and back, as fast as possible, while others work in them.
 
 use std::{
     fs,
@@ -16,14 +16,14 @@ use super::Stage;
 /// The minimum number of attempts.
 const N_TRIES: u32 = 500;
 
-/// The folders on the path to `d` in the workspace, from the innermost to the workspace itself.
+/// The folders on the way to `d` in the workspace, the innermost first.
 fn folders(stage: &Stage) -> Vec<PathBuf> {
     let inside = stage.by_hand("d");
     let team = stage.temp.path().join("team");
     inside.ancestors().take_while(|it| **it != team).map(Path::to_owned).collect()
 }
 
-/// A folder outside with the same subfolders as a folder on the path to `d`, and a secret in it.
+/// A folder outside with the same subfolders as one on the way to `d`, and a secret in them.
 fn bait(stage: &Stage, folder: &Path) -> (PathBuf, PathBuf) {
     let bait = stage.temp.path().join("bait");
     let inside = bait.join(stage.by_hand("d").strip_prefix(folder).unwrap());
@@ -32,7 +32,7 @@ fn bait(stage: &Stage, folder: &Path) -> (PathBuf, PathBuf) {
     (bait, inside)
 }
 
-/// Swaps a folder for a link until it is stopped.
+/// Swaps a folder for a symlink until it is stopped.
 struct Swapper {
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -56,9 +56,10 @@ impl Swapper {
     }
 }
 
-/// Works until it met the link, and until `is_enough` accepts how often it got in.
+/// Works until it met the symlink, and got in as often as `is_enough` demands.
 fn until_met(is_enough: impl Fn(u32) -> bool, mut gets_in: impl FnMut(u32) -> bool) {
-    let (mut n_in, mut n_out) = (0_u32, 0_u32);
+    let mut n_in = 0_u32;
+    let mut n_out = 0_u32;
     for nth in 0.. {
         if gets_in(nth) {
             n_in += 1;
@@ -72,14 +73,15 @@ fn until_met(is_enough: impl Fn(u32) -> bool, mut gets_in: impl FnMut(u32) -> bo
 }
 
 #[test]
-fn a_folder_swapped_for_a_link_on_the_way_leads_nobody_out() {
+fn a_folder_swapped_for_a_symlink_leads_nobody_outside() {
     for nth in 0..folders(&Stage::new()).len() {
         let stage = Stage::new();
         stage.write("d/a", "x").unwrap();
         let folder = folders(&stage).swap_remove(nth);
         let (bait, inside) = bait(&stage, &folder);
-        let (from, aside) = (folder.clone(), stage.temp.path().join("aside"));
-        // No folder is created meanwhile, so that each step works.
+        let from = folder.clone();
+        let aside = stage.temp.path().join("aside");
+        // Nobody makes a folder meanwhile, so that each step works.
         let swapper = Swapper::start(move || {
             fs::rename(&from, &aside).unwrap();
             symlink(&bait, &from).unwrap();
@@ -106,14 +108,14 @@ fn a_folder_swapped_for_a_link_on_the_way_leads_nobody_out() {
 }
 
 #[test]
-fn writes_during_a_swap_stay_inside() {
+fn a_write_during_a_folder_swap_stays_inside() {
     for nth in 0..folders(&Stage::new()).len() {
         let stage = Stage::new();
         stage.write("d/a", "x").unwrap();
         let folder = folders(&stage).swap_remove(nth);
         let (bait, inside) = bait(&stage, &folder);
         let from = folder.clone();
-        // Writing creates missing folders, so that any step may fail.
+        // Writing makes missing folders, so that any step may fail.
         let swapper = Swapper::start(move || {
             drop(fs::remove_dir_all(&from));
             drop(symlink(&bait, &from));

@@ -10,7 +10,7 @@ use troop_runtime::{Layout, MirrorNotice};
 use super::stage::Stage;
 use crate::support::{create, name, say};
 
-/// Makes a file so old that it cannot be half written.
+/// Makes a file so old that nobody can still be writing it.
 pub(super) fn age(stage: &Stage, path: &str) {
     let file = fs::File::options().write(true).open(stage.path(path)).unwrap();
     let then = file.metadata().unwrap().modified().unwrap() - Duration::from_secs(60);
@@ -18,7 +18,7 @@ pub(super) fn age(stage: &Stage, path: &str) {
 }
 
 #[tokio::test]
-async fn half_a_file_is_waited_for() {
+async fn a_half_written_file_is_waited_for() {
     for (layout, path) in
         [(Layout::Seeds, "tasks/crew/task-1.json"), (Layout::Claude, "tasks/crew/1.json")]
     {
@@ -38,7 +38,7 @@ async fn half_a_file_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_too_large_or_malformed_is_refused_clearly() {
+async fn oversized_and_invalid_json_files_are_refused() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;
@@ -103,7 +103,7 @@ async fn ids_may_be_anything() {
 }
 
 #[tokio::test]
-async fn pipes_links_and_folders_are_moved_away_and_block_nothing() {
+async fn pipes_symlinks_and_folders_are_set_aside_and_block_nothing() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let secret = stage.path("secret");
@@ -129,7 +129,7 @@ async fn pipes_links_and_folders_are_moved_away_and_block_nothing() {
 }
 
 #[tokio::test]
-async fn a_file_in_the_inbox_of_an_unknown_member_is_refused() {
+async fn a_letter_to_an_unknown_member_is_refused() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
@@ -149,8 +149,8 @@ async fn a_file_in_the_inbox_of_an_unknown_member_is_refused() {
     }
 }
 
-/// Writes these bytes to every kind of file. The mirror goes on, and the board changes only as valid files demand: otherwise
-/// no member leaves, and no message counts as read.
+/// Any bytes in any file: the mirror continues, and the board is unchanged or has what a file said. Nobody leaves, and no
+/// message counts as read, unless the bytes say so.
 async fn write_any(bytes: Vec<u8>, layout: Layout) {
     let stage = Stage::new(layout).await;
     stage.submit("ann", create("write")).await;
@@ -194,7 +194,7 @@ async fn write_any(bytes: Vec<u8>, layout: Layout) {
     assert!(is_unread || is_config || is_inbox, "nobody read it");
 }
 
-/// Pieces of valid and invalid files.
+/// Pieces of valid files, and of invalid ones.
 fn any_file() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         Just("pending"),
@@ -303,7 +303,7 @@ async fn tasks_that_wait_for_each_other_are_refused_and_put_back() {
     mirror.pass().await.unwrap();
     assert_eq!(stage.read("tasks/crew/task-1.json")["dependsOn"], json!(["task-2"]));
     assert_eq!(stage.read("tasks/crew/task-2.json")["dependsOn"], json!([]));
-    // New ones that wait for each other: no order works.
+    // New ones that wait for each other: no order of taking them works.
     stage.write("tasks/crew/a.json", &json!({"id": "a", "subject": "a", "dependsOn": ["b"]}));
     stage.write("tasks/crew/b.json", &json!({"id": "b", "subject": "b", "dependsOn": ["a"]}));
     mirror.pass().await.unwrap();

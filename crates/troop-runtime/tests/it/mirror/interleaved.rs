@@ -1,4 +1,4 @@
-//! Any order of our writes and theirs, under the locks: every change is on the board or was refused, once.
+//! Any order of our writes and those of others, under the locks: each is on the board or was refused, once.
 
 use std::{collections::BTreeMap, fs};
 
@@ -61,10 +61,10 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// What others did through files.
+/// What others did, and may not have reached the board yet.
 #[derive(Default)]
 struct Theirs {
-    /// By task: the claims in files.
+    /// By the file's path: what was done there since the last pass.
     claims: Vec<(u32, &'static str)>,
     notes: Vec<(u32, String)>,
     ends: Vec<u32>,
@@ -89,7 +89,8 @@ impl Play {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
         let notices = mirror.notices();
-        let (theirs, refused) = (Theirs::default(), BTreeMap::new());
+        let theirs = Theirs::default();
+        let refused = BTreeMap::new();
         Self { stage, mirror, notices, theirs, refused, n_deeds: 0, claimed: Vec::new() }
     }
 
@@ -132,7 +133,7 @@ impl Play {
     }
 
     async fn ours(&self, member: &str, command: Command) -> bool {
-        // A refusal by the rules is fine.
+        // A refused command changes nothing.
         self.stage.board.submit(by(member, command)).await.is_ok()
     }
 
@@ -143,7 +144,8 @@ impl Play {
             None
         };
         if let Some(owner) = owner {
-            let (task, reason) = (numbered(number), "no time".to_owned());
+            let task = numbered(number);
+            let reason = "no time".to_owned();
             let release = Command::Task(TaskCommand::Release { task, reason });
             self.ours(owner.as_str(), release).await;
         }
@@ -163,7 +165,8 @@ impl Play {
             }
             Deed::WeLetGo(number) => self.we_let_go(number).await,
             Deed::WeCancel(number) => {
-                let (task, reason) = (numbered(number), "not needed".to_owned());
+                let task = numbered(number);
+                let reason = "not needed".to_owned();
                 self.ours("ann", Command::Task(TaskCommand::Cancel { task, reason })).await;
             }
             Deed::WeRetry(number) => {
@@ -280,7 +283,7 @@ impl Play {
         }
     }
 
-    /// Checks that each change of others is on the board once, or was refused, and that the files agree with the board.
+    /// Everything that others did is on the board once, or was refused; the files agree with the board.
     async fn check(&mut self) {
         self.pass().await;
         self.pass().await;
@@ -316,7 +319,8 @@ impl Play {
             assert!(n_with(&is_it) == 1 || is_refused(*number), "{number} was ended");
         }
         for (number, mark) in &self.theirs.notes {
-            let (task, key) = (TaskNumber(*number), mark.clone());
+            let task = TaskNumber(*number);
+            let key = mark.clone();
             let look = move |state: &State| {
                 state.tasks().get(task).is_some_and(|it| it.metadata.0.contains_key(&key))
             };
@@ -327,7 +331,7 @@ impl Play {
         self.check_files().await;
     }
 
-    /// Checks that nothing is recorded or refused that no program did: troop's own writes mean nothing.
+    /// The mirror takes and refuses only what somebody did: what troop wrote itself counts as nothing.
     fn check_phantoms(&self, facts: &[Fact]) {
         let theirs = &self.theirs;
         for number in 1..5 {
@@ -337,7 +341,7 @@ impl Play {
                         if task.0 == number && *owner == name(who))
                 });
                 let done = theirs.claims.iter().chain(&self.claimed);
-                // Completing an unclaimed task claims it, too.
+                // A member that ends a task that nobody holds takes it, too.
                 let n_ends = theirs.ends.iter().filter(|it| **it == number).count();
                 let n_done = done.filter(|it| **it == (number, who)).count() + n_ends;
                 assert!(claims.count() <= n_done, "{who} claimed {number} only {n_done} times");

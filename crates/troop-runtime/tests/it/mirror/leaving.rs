@@ -1,4 +1,4 @@
-//! Members that leave: their earlier changes count, whichever file is read first.
+//! Members that leave: what they did before counts, whichever file is visited first.
 
 use std::fs;
 
@@ -45,7 +45,7 @@ async fn is_member(stage: &Stage, member: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_member_can_complete_its_task_send_a_message_and_leave_at_once() {
+async fn a_member_can_end_its_task_report_and_leave_at_once() {
     for layout in LAYOUTS {
         for is_restarted in [false, true] {
             let stage = Stage::new(layout).await;
@@ -72,7 +72,7 @@ async fn a_member_can_complete_its_task_send_a_message_and_leave_at_once() {
 }
 
 #[tokio::test]
-async fn a_member_leaves_only_after_its_task_was_read() {
+async fn a_member_leaves_only_after_its_task_file_was_read() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;
@@ -90,7 +90,7 @@ async fn a_member_leaves_only_after_its_task_was_read() {
 }
 
 #[tokio::test]
-async fn a_held_lock_does_not_keep_a_member_for_ever() {
+async fn a_held_lock_does_not_keep_a_member_from_leaving() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     let mut mirror = stage.mirror().await;
@@ -104,7 +104,7 @@ async fn a_held_lock_does_not_keep_a_member_for_ever() {
 }
 
 #[tokio::test]
-async fn a_completion_by_a_former_member_counts() {
+async fn a_task_completed_by_a_former_member_stays_completed() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         for folder in ["teams/crew", "tasks/crew"] {
@@ -127,7 +127,7 @@ async fn a_completion_by_a_former_member_counts() {
 }
 
 #[tokio::test]
-async fn an_unknown_program_cannot_complete_anothers_task() {
+async fn an_unknown_writer_cannot_end_a_task_that_another_holds() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", create("write")).await;
     stage.submit("bob", crate::support::claim(1)).await;

@@ -1,4 +1,4 @@
-//! Lost files, and several folders: no member leaves, and no unseen message counts as read.
+//! Files that are lost, or are in several folders: nobody leaves, and unseen messages do not count as read.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ async fn a_second_folder_gets_the_mail_that_the_first_one_has() {
         kept.pass().await.unwrap();
         mirror.pass().await.unwrap();
         assert_eq!((said(&first, "pat").len(), first.n_unread("pat").await), (1, 1));
-        // Reading it in one folder is enough.
+        // A message that is read in one folder is read.
         second.take_letters("pat");
         mirror.pass().await.unwrap();
         kept.pass().await.unwrap();
@@ -44,7 +44,7 @@ async fn a_second_folder_gets_the_mail_that_the_first_one_has() {
 }
 
 #[tokio::test]
-async fn messages_removed_without_a_mirror_count_as_read_in_every_folder() {
+async fn a_message_taken_without_a_mirror_counts_as_read() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", say("pat", "hello")).await;
@@ -58,7 +58,7 @@ async fn messages_removed_without_a_mirror_count_as_read_in_every_folder() {
 }
 
 #[tokio::test]
-async fn a_missing_inbox_is_restored_with_its_unread_messages() {
+async fn a_deleted_inbox_comes_back_with_the_waiting_messages() {
     for layout in LAYOUTS {
         for is_restarted in [false, true] {
             let stage = Stage::new(layout).await;
@@ -77,7 +77,7 @@ async fn a_missing_inbox_is_restored_with_its_unread_messages() {
 }
 
 #[tokio::test]
-async fn a_malformed_inbox_is_rewritten_with_its_unread_messages() {
+async fn an_unreadable_inbox_is_replaced_with_the_waiting_messages() {
     let stage = Stage::new(Layout::Claude).await;
     stage.submit("ann", say("pat", "first")).await;
     stage.submit("ann", say("pat", "second")).await;
@@ -105,7 +105,7 @@ async fn an_inbox_never_gets_too_large_to_be_read() {
     }
     let mut seen = Vec::new();
     while seen.len() < N_MESSAGES {
-        // Messages that it removes are read, and make room for more.
+        // Messages that it takes out are read, which makes room for more.
         mirror.pass().await.unwrap();
         assert_eq!(stage.n_unread("pat").await, N_MESSAGES - seen.len());
         assert!(stage.bytes("teams/crew/inboxes/pat.json").len() <= 16 << 20, "who would read it?");
@@ -122,7 +122,7 @@ async fn an_inbox_never_gets_too_large_to_be_read() {
 }
 
 #[tokio::test]
-async fn no_member_leaves_with_a_lost_config() {
+async fn a_lost_config_removes_no_members() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -155,7 +155,7 @@ async fn no_member_leaves_with_a_lost_config() {
 }
 
 #[tokio::test]
-async fn a_foreign_message_with_a_name_like_ours_is_taken() {
+async fn a_foreign_message_with_a_name_like_troops_is_taken() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = passed(&stage).await;
     let id = uuid::Uuid::now_v7();
@@ -165,7 +165,7 @@ async fn a_foreign_message_with_a_name_like_ours_is_taken() {
     mirror.pass().await.unwrap();
     assert_eq!(said(&stage, "ann"), ["hi"]);
     assert_eq!(stage.n_unread("ann").await, 1);
-    // It stays the same message for a later mirror.
+    // It stays the same one for a later mirror.
     passed(&stage).await;
     assert_eq!((said(&stage, "ann").len(), stage.n_unread("ann").await), (1, 1));
 }
@@ -190,7 +190,7 @@ async fn a_copy_of_a_message_for_another_member_is_a_message() {
 }
 
 #[tokio::test]
-async fn messages_read_elsewhere_long_ago_leave_the_inbox() {
+async fn a_message_read_elsewhere_leaves_the_inbox_however_old() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", say("pat", "hello")).await;
@@ -240,14 +240,15 @@ async fn a_copy_of_a_task_is_a_new_task_and_the_file_of_a_deleted_one_goes() {
         stage.submit("ann", create("write")).await;
         stage.submit("ann", create("read")).await;
         let mut mirror = passed(&stage).await;
-        let (own, copy) = (format!("tasks/crew/{own}"), format!("tasks/crew/{copy}"));
+        let own = format!("tasks/crew/{own}");
+        let copy = format!("tasks/crew/{copy}");
         fs::copy(stage.path(&own), stage.path(&copy)).unwrap();
         stage.change(&copy, &json!({"id": "9", "subject": "write more"}));
         mirror.pass().await.unwrap();
         assert_eq!(stage.with_subject(&["write more"]).await, [3], "{layout}");
         assert_eq!(stage.read(&copy)["subject"], "write more");
         assert_ne!(stage.read(&copy)["uuid"], stage.read(&own)["uuid"].as_str().unwrap_or("x"));
-        // For a later mirror the file still belongs to that task, and goes with it.
+        // For a later mirror it is that task's file, and goes with it.
         let mut again = passed(&stage).await;
         assert_eq!((stage.n_tasks().await, again.n_written()), (3, 0));
         stage.submit("ann", cancel(1)).await;
@@ -262,7 +263,8 @@ async fn a_copy_of_a_task_is_a_new_task_and_the_file_of_a_deleted_one_goes() {
 #[tokio::test]
 async fn a_task_of_another_board_is_a_new_task_here() {
     for (layout, file) in [(Layout::Seeds, "task-1.json"), (Layout::Claude, "1.json")] {
-        let (stage, other) = (Stage::new(layout).await, Stage::new(layout).await);
+        let stage = Stage::new(layout).await;
+        let other = Stage::new(layout).await;
         other.submit("ann", create("theirs")).await;
         passed(&other).await;
         let mut mirror = passed(&stage).await;
@@ -274,7 +276,7 @@ async fn a_task_of_another_board_is_a_new_task_here() {
 }
 
 #[tokio::test]
-async fn a_folder_is_one_teams_in_one_layout() {
+async fn a_folder_holds_one_team_in_one_layout() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;

@@ -9,7 +9,7 @@ use troop_runtime::{CommandRequest, Layout};
 use super::stage::Stage;
 use crate::support::{cancel, delete, name, say};
 
-/// Files outside the team's folders, and their contents.
+/// Files beside the team's, and their contents.
 struct Victims {
     files: Vec<(std::path::PathBuf, Vec<u8>)>,
 }
@@ -66,7 +66,8 @@ async fn no_free_data_and_no_origin_of_a_task_leads_out_of_its_folder() {
             };
             let create = Command::Task(TaskCommand::Create(task));
             let mut request = CommandRequest::new(Actor::agent(&name("ann")), create);
-            let (kind, key) = (Some("file".into()), Some(id.into()));
+            let kind = Some("file".into());
+            let key = Some(id.into());
             request.origin = Origin { peer_kind: kind, local_key: key, ..Origin::default() };
             stage.board.submit(request).await.unwrap();
         }
@@ -74,7 +75,7 @@ async fn no_free_data_and_no_origin_of_a_task_leads_out_of_its_folder() {
         let mut notices = mirror.notices();
         mirror.pass().await.unwrap();
         victims.check();
-        // Each has its own file with its free data.
+        // Each has its own file with its metadata.
         let files = stage.files("tasks/crew");
         assert_eq!(files.len(), ids.len(), "{layout}");
         let mut told: Vec<_> = files.iter().map(|it| it["metadata"]["file"].clone()).collect();
@@ -95,7 +96,7 @@ async fn no_free_data_and_no_origin_of_a_task_leads_out_of_its_folder() {
 }
 
 #[tokio::test]
-async fn nothing_that_a_task_waits_for_leads_out_of_its_folder() {
+async fn a_dependency_never_leads_out_of_its_folder() {
     for (layout, key) in [(Layout::Seeds, "dependsOn"), (Layout::Claude, "blockedBy")] {
         let stage = Stage::new(layout).await;
         let victims = Victims::new(&stage);
@@ -135,7 +136,7 @@ async fn no_message_and_no_member_leads_out_of_its_folder() {
 }
 
 #[tokio::test]
-async fn an_inbox_that_is_a_link_leads_nowhere() {
+async fn an_inbox_that_is_a_symlink_is_not_followed() {
     let stage = Stage::new(Layout::Seeds).await;
     let victims = Victims::new(&stage);
     let mut mirror = stage.mirror().await;

@@ -1,4 +1,4 @@
-//! A mirror never mistakes troop's own writes for changes by a program.
+//! Content that troop wrote itself is no change, whichever mirror reads it and whenever.
 
 use serde_json::json;
 use troop_model::{Command, RejectMode, Status, TaskCommand};
@@ -15,17 +15,20 @@ fn task_file(layout: Layout, number: u32) -> String {
 }
 
 fn release(number: u32) -> Command {
-    let (task, reason) = (numbered(number), "no time".to_owned());
+    let task = numbered(number);
+    let reason = "no time".to_owned();
     Command::Task(TaskCommand::Release { task, reason })
 }
 
 fn cancel(number: u32) -> Command {
-    let (task, reason) = (numbered(number), "not needed".to_owned());
+    let task = numbered(number);
+    let reason = "not needed".to_owned();
     Command::Task(TaskCommand::Cancel { task, reason })
 }
 
 fn fail(number: u32) -> Command {
-    let (task, reason) = (numbered(number), "no".to_owned());
+    let task = numbered(number);
+    let reason = "no".to_owned();
     Command::Task(TaskCommand::Fail { task, reason, attempt: None, for_good: false })
 }
 
@@ -34,7 +37,8 @@ fn review(number: u32) -> Command {
 }
 
 fn reject(number: u32) -> Command {
-    let (task, reason) = (numbered(number), "not good".to_owned());
+    let task = numbered(number);
+    let reason = "not good".to_owned();
     Command::Task(TaskCommand::Reject { task, reason, mode: RejectMode::Cancel })
 }
 
@@ -42,8 +46,8 @@ fn retry(number: u32) -> Command {
     Command::Task(TaskCommand::Retry { task: numbered(number) })
 }
 
-/// Lets a new mirror read the files.
-async fn start_again(stage: &Stage) -> Vec<MirrorNotice> {
+/// What a new mirror takes and refuses.
+async fn look_anew(stage: &Stage) -> Vec<MirrorNotice> {
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
     mirror.pass().await.unwrap();
@@ -51,7 +55,7 @@ async fn start_again(stage: &Stage) -> Vec<MirrorNotice> {
 }
 
 #[tokio::test]
-async fn a_board_that_changed_without_a_mirror_is_not_reverted_by_its_own_files() {
+async fn stale_files_do_not_undo_what_the_board_did_without_a_mirror() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         for nth in 1..=6 {
@@ -88,7 +92,7 @@ async fn a_board_that_changed_without_a_mirror_is_not_reverted_by_its_own_files(
 }
 
 #[tokio::test]
-async fn a_locked_file_of_ours_is_not_taken_for_a_change() {
+async fn a_file_that_was_locked_during_a_change_is_not_taken_for_a_wish() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
@@ -121,13 +125,13 @@ async fn a_locked_file_of_ours_is_not_taken_for_a_change() {
 }
 
 #[tokio::test]
-async fn a_change_is_the_difference_to_our_last_write() {
+async fn a_change_is_the_difference_from_what_was_written_last() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
         stage.submit("pat", claim(1)).await;
-        start_again(&stage).await;
-        // A program notes something, and the board changes: the note is new, the claim is not.
+        look_anew(&stage).await;
+        // A program adds metadata, and the board moves on: the metadata is new, the claim is not.
         stage.change(&task_file(layout, 1), &json!({"description": "with care"}));
         stage.submit("pat", release(1)).await;
         let notices = start_again(&stage).await;
@@ -139,12 +143,13 @@ async fn a_change_is_the_difference_to_our_last_write() {
 }
 
 #[tokio::test]
-async fn two_mirrors_of_one_folder_do_not_mistake_each_others_writes() {
+async fn two_mirrors_do_not_take_each_others_writes_for_changes() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
         stage.submit("pat", claim(1)).await;
-        let (mut one, mut other) = (stage.mirror().await, stage.mirror().await);
+        let mut one = stage.mirror().await;
+        let mut other = stage.mirror().await;
         let mut notices = one.notices();
         one.pass().await.unwrap();
         stage.submit("pat", release(1)).await;
@@ -157,7 +162,7 @@ async fn two_mirrors_of_one_folder_do_not_mistake_each_others_writes() {
 }
 
 #[tokio::test]
-async fn a_member_removed_from_the_config_without_a_mirror_leaves() {
+async fn a_member_taken_out_of_the_config_without_a_mirror_leaves() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         start_again(&stage).await;
@@ -168,10 +173,10 @@ async fn a_member_removed_from_the_config_without_a_mirror_leaves() {
         let notices = start_again(&stage).await;
         let roster: Vec<_> = stage.roster().await.into_iter().map(|it| it.0).collect();
         assert_eq!(roster, ["ann", "bob", "quin"], "{layout}");
-        // A member that troop runs cannot be removed through a file, and that is reported.
+        // A member that troop runs cannot be removed through a file, and the lead hears so.
         let is_told = |it: &MirrorNotice| matches!(it, MirrorNotice::Refused { reason, .. } if reason.contains("bob"));
         assert_eq!(notices.iter().filter(|it| is_told(it)).count(), 1, "{notices:?}");
-        assert_eq!(start_again(&stage).await, [], "{layout}: once");
+        assert_eq!(look_anew(&stage).await, [], "{layout}: once");
         // A member that joins on the board is not in the file yet, and stays.
         stage.submit("ann", Command::AddMember(super::external("rob"))).await;
         start_again(&stage).await;

@@ -77,7 +77,7 @@ async fn a_plan_written_goal_first_is_taken_whole() {
 }
 
 #[tokio::test]
-async fn a_dependency_may_be_written_a_moment_later() {
+async fn a_dependency_of_a_new_task_may_come_a_moment_later() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
@@ -95,7 +95,7 @@ async fn a_dependency_may_be_written_a_moment_later() {
 }
 
 #[tokio::test]
-async fn a_missing_dependency_is_not_waited_for_long() {
+async fn a_dependency_that_never_comes_is_not_waited_for_long() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("first")).await;
     let mut mirror = stage.mirror().await;
@@ -117,7 +117,7 @@ async fn a_missing_dependency_is_not_waited_for_long() {
 }
 
 #[tokio::test]
-async fn a_program_that_may_not_create_tasks_learns_so() {
+async fn a_member_that_may_not_create_tasks_hears_so() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -131,7 +131,7 @@ async fn a_program_that_may_not_create_tasks_learns_so() {
 }
 
 #[tokio::test]
-async fn messages_arrive_in_the_order_of_their_times() {
+async fn messages_arrive_in_the_order_of_their_timestamps() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
@@ -145,7 +145,7 @@ async fn messages_arrive_in_the_order_of_their_times() {
     for (nth, (name, at)) in (1..).zip(times) {
         stage.write(&format!("teams/crew/inbox/pat/{name}.json"), &letter(nth, at));
     }
-    // Messages without a time get that of their file.
+    // Messages without a timestamp have that of their file.
     for (nth, name) in [(4, "w"), (5, "v")] {
         let path = format!("teams/crew/inbox/pat/{name}.json");
         stage.write(&path, &letter(nth, Value::Null));
@@ -163,7 +163,7 @@ async fn messages_arrive_in_the_order_of_their_times() {
 }
 
 #[tokio::test]
-async fn the_client_sees_what_its_task_is_about() {
+async fn a_task_assignment_tells_the_client_about_its_task() {
     let stage = Stage::new(Layout::Claude).await;
     let task = troop_model::NewTask {
         subject: "write".to_owned(),
@@ -171,7 +171,8 @@ async fn the_client_sees_what_its_task_is_about() {
         ..troop_model::NewTask::default()
     };
     stage.submit("ann", Command::Task(TaskCommand::Create(task))).await;
-    let (task, to) = (Some(numbered(1)), name("pat"));
+    let task = Some(numbered(1));
+    let to = name("pat");
     stage.submit("ann", Command::Task(TaskCommand::Assign { task, to })).await;
     stage.submit("ann", say("pat", "hello")).await;
     stage.mirror().await.pass().await.unwrap();

@@ -1,4 +1,4 @@
-//! Programs in another language that know only the files.
+//! Programs in another language, which know only the files.
 
 use std::{
     collections::BTreeSet,
@@ -16,17 +16,18 @@ use troop_testkit::wait_for;
 use super::stage::Stage;
 use crate::support::{create, name, say};
 
-/// A mirror at work.
+/// A running mirror.
 struct Running {
     stop: CancellationToken,
     tracker: TaskTracker,
 }
 
 impl Running {
-    /// Starts it without polling: it learns of changes only by notices.
+    /// It does not poll, so that only the system's notices tell it of changes.
     fn start(mut mirror: Mirror) -> Self {
         mirror.poll_every(Duration::from_secs(3_600));
-        let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+        let stop = CancellationToken::new();
+        let tracker = TaskTracker::new();
         let token = stop.clone();
         tracker.spawn(async move { mirror.run(token).await.unwrap() });
         tracker.close();
@@ -50,7 +51,7 @@ fn program_with(words: &str, stage: &Stage, member: &str, act: &[&str]) -> Child
     python.args(act).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// The output of a program that has ended.
+/// The output of a program that ended.
 async fn said(child: Child) -> Vec<String> {
     let output = tokio::task::spawn_blocking(|| child.wait_with_output().unwrap()).await.unwrap();
     assert!(output.status.success());
@@ -113,7 +114,7 @@ async fn no_message_of_many_senders_is_lost(layout: Layout) {
     const N_MESSAGES: usize = 25;
     let stage = Stage::new(layout).await;
     let mut mirror = stage.mirror().await;
-    // Messages from before the mirror started arrive, too.
+    // Messages from before the mirror ran arrive, too.
     stage.submit("ann", say("quin", "ann says 0")).await;
     mirror.pass().await.unwrap();
     let early = serde_json::json!({
@@ -140,7 +141,7 @@ async fn no_message_of_many_senders_is_lost(layout: Layout) {
         state.mailbox().unread_of(&bob).map(|it| it.content.clone()).collect()
     };
     assert_eq!(stage.board.look(contents).await.unwrap().len(), 2 * N_MESSAGES);
-    // A program that removes a message from its inbox has read it.
+    // A program that takes a message from its inbox has read it.
     let taken = said(program(&stage, "quin", &["receive", &(N_MESSAGES + 1).to_string()])).await;
     let mut expected: Vec<_> = (0..N_MESSAGES).map(|nth| format!("ann says {nth}")).collect();
     expected.push("pat says early".to_owned());
@@ -155,16 +156,16 @@ async fn no_message_of_many_senders_is_lost(layout: Layout) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_message_of_many_senders_is_lost_in_folders() {
-    no_message_of_many_senders_is_lost(Layout::Seeds).await;
+    nothing_that_many_say_to_one_is_lost(Layout::Seeds).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_message_of_many_senders_is_lost_in_one_file() {
-    no_message_of_many_senders_is_lost(Layout::Claude).await;
+    nothing_that_many_say_to_one_is_lost(Layout::Claude).await;
 }
 
 #[tokio::test]
-async fn a_folder_with_a_relative_path_is_watched() {
+async fn writes_below_a_relative_path_are_noticed() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", create("write")).await;
     let here = std::env::current_dir().unwrap();

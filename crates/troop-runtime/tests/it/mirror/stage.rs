@@ -34,14 +34,16 @@ impl Stage {
         let mut team = new_team("crew");
         team.members = vec![new_member("bob"), external("pat"), external("quin")];
         let signature = Signature::new(Actor::human("zoe"));
-        let (clock, following) = (Clock::system(), Following::Always);
+        let clock = Clock::system();
+        let following = Following::Always;
         let board = Board::create(store, clock, following, &signature, team).await.unwrap();
         Self { board, folder: TempDir::new().unwrap(), layout }
     }
 
     /// The same team in another folder.
     pub(crate) fn beside(&self) -> Self {
-        let (board, folder) = (self.board.clone(), TempDir::new().unwrap());
+        let board = self.board.clone();
+        let folder = TempDir::new().unwrap();
         Self { board, folder, layout: self.layout }
     }
 
@@ -58,7 +60,9 @@ impl Stage {
         folder: PathBuf,
         layout: Layout,
     ) -> Result<Mirror, MirrorError> {
-        let (board, clock, lead) = (self.board.clone(), Clock::system(), None);
+        let board = self.board.clone();
+        let clock = Clock::system();
+        let lead = None;
         Mirror::open(MirrorOptions { board, clock, folder, layout, lead }).await
     }
 
@@ -67,7 +71,8 @@ impl Stage {
     }
 
     pub(crate) async fn set_running(&self, member: &str) {
-        let (member, state) = (name(member), MemberState::Idle);
+        let member = name(member);
+        let state = MemberState::Idle;
         let seen =
             Command::SetMemberState { member, state, reason: None, cause: None, pid: Some(1) };
         self.board.submit(CommandRequest::new(Actor::system(), seen)).await.unwrap();

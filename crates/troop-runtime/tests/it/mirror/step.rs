@@ -1,4 +1,4 @@
-//! A new mirror opens only the files that changed, and misses nothing.
+//! A new mirror opens only files that changed, and misses nothing.
 
 use std::{fs, io::Write as _, time::SystemTime};
 
@@ -56,10 +56,11 @@ async fn a_new_mirror_opens_only_changed_files() {
         assert!(n_read <= 4 && n_written == 1, "{layout}: {n_read} {n_written}");
         let owner = if layout == Layout::Seeds { "claimed_by" } else { "owner" };
         assert_eq!(stage.read(&task_file(layout, 8))[owner], "bob");
-        // A lost file is written again, a task that the client removes is deleted, and a deleted task stays deleted.
+        // A lost file is written again; where the client deletes files, the task is deleted; a deleted task's file goes.
         fs::remove_file(stage.path(&task_file(layout, 9))).unwrap();
         let delete = |number| Command::Task(TaskCommand::Delete { task: numbered(number) });
-        let (task, reason) = (numbered(10), "no".to_owned());
+        let task = numbered(10);
+        let reason = "no".to_owned();
         stage.submit("ann", Command::Task(TaskCommand::Cancel { task, reason })).await;
         stage.submit("ann", delete(10)).await;
         start_again(&stage).await;
@@ -71,12 +72,12 @@ async fn a_new_mirror_opens_only_changed_files() {
 }
 
 #[tokio::test]
-async fn a_write_at_the_moment_of_our_own_is_not_missed() {
+async fn a_write_in_the_same_clock_tick_as_ours_is_not_missed() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("one word")).await;
-        start_again(&stage).await;
-        // In place, with the same size and the same time: a coarse clock cannot tell them apart.
+        look_anew(&stage).await;
+        // In place, with the same size and time, as if the clock stood still for a moment.
         let path = stage.path(&task_file(layout, 1));
         let written_at = fs::metadata(&path).unwrap().modified().unwrap();
         let text = fs::read_to_string(&path).unwrap().replace("one word", "two word");
@@ -101,7 +102,7 @@ async fn notes_about_another_log_are_ignored() {
         let (n_read, _) = start_again(&stage).await;
         assert_eq!(n_read, u64::from(N_TASKS));
     }
-    // A touched file is read.
+    // A file that was touched is read.
     let file = fs::File::options().append(true).open(stage.path(&task_file(Layout::Seeds, 3)));
     file.unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
     assert_eq!(start_again(&stage).await.0, 1);

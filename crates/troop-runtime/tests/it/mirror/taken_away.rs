@@ -1,4 +1,4 @@
-//! Removed task files: Claude Code deletes a task that way. Any other missing file was lost, and comes back.
+//! Deleted files of tasks: Claude Code deletes a task like that. Other missing files were lost, and come back.
 
 use std::fs;
 
@@ -77,7 +77,7 @@ async fn a_task_that_the_client_deletes_is_deleted() {
 }
 
 #[tokio::test]
-async fn a_deleted_task_that_others_wait_for_is_cancelled_and_stays() {
+async fn deleting_the_file_of_a_needed_task_only_cancels_it() {
     let (stage, mut mirror) = three(Layout::Claude).await;
     fs::remove_file(stage.path("tasks/crew/2.json")).unwrap();
     mirror.pass().await.unwrap();
@@ -87,7 +87,7 @@ async fn a_deleted_task_that_others_wait_for_is_cancelled_and_stays() {
 }
 
 #[tokio::test]
-async fn files_that_are_all_missing_come_back() {
+async fn files_that_were_all_deleted_come_back() {
     const N_TASKS: usize = 12;
     for layout in [Layout::Seeds, Layout::Claude] {
         for is_restarted in [false, true] {

@@ -1,4 +1,4 @@
-//! Changes that programs make in files: in either of two files, in other forms than troop writes, or of an open task.
+//! What programs ask for through files: in either of two files, in another form than troop's, or about an unfinished task.
 
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -18,7 +18,7 @@ fn refused(notices: &mut UnboundedReceiver<MirrorNotice>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_dependency_may_be_in_either_file() {
+async fn a_dependency_may_be_written_in_either_file() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
@@ -45,7 +45,7 @@ async fn a_dependency_may_be_in_either_file() {
 }
 
 #[tokio::test]
-async fn an_invalid_blocks_field_is_reported() {
+async fn an_impossible_dependency_is_reported() {
     let stage = Stage::new(Layout::Claude).await;
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
@@ -70,7 +70,7 @@ async fn an_invalid_blocks_field_is_reported() {
 }
 
 #[tokio::test]
-async fn a_single_id_is_a_list_of_one_and_other_types_are_refused() {
+async fn one_id_is_a_list_of_one_and_nonsense_is_refused() {
     let stage = Stage::new(Layout::Seeds).await;
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
@@ -97,7 +97,7 @@ async fn a_single_id_is_a_list_of_one_and_other_types_are_refused() {
         assert_eq!(stage.read("tasks/crew/task-1.json")["subject"], "first", "it is put back");
     }
     assert_eq!(stage.n_tasks().await, 2);
-    // A result may have any form.
+    // The result of a task may have any form.
     stage.submit("bob", claim(1)).await;
     mirror.pass().await.unwrap();
     let done = json!({"status": "completed", "result": {"lines": [7]}});
@@ -107,7 +107,7 @@ async fn a_single_id_is_a_list_of_one_and_other_types_are_refused() {
 }
 
 #[tokio::test]
-async fn an_open_task_can_be_deleted_through_its_file() {
+async fn unfinished_tasks_are_deleted_through_their_files() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;

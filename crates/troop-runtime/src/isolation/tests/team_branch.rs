@@ -1,12 +1,12 @@
-//! Only troop uses the team's branch: members neither work on it nor move it.
+//! The team's branch belongs to troop: members neither work on it nor move it.
 
 use super::*;
 
-/// Forces a checkout that git itself would refuse.
+/// Puts a folder on the team's branch, which git itself would refuse.
 const ALL_THE_SAME: [&str; 4] = ["checkout", "--quiet", "--ignore-other-worktrees", "troop/demo"];
 
 #[tokio::test]
-async fn git_refuses_to_check_out_or_move_the_branch_of_a_running_team() {
+async fn git_refuses_to_check_out_or_move_a_running_teams_branch() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -40,7 +40,7 @@ async fn the_next_lead_takes_the_branch_from_a_killed_one() {
 }
 
 #[tokio::test]
-async fn a_member_on_the_teams_branch_undoes_nothing_of_others() {
+async fn a_member_on_the_teams_branch_undoes_no_work_of_others() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -59,7 +59,7 @@ async fn a_member_on_the_teams_branch_undoes_nothing_of_others() {
 }
 
 #[tokio::test]
-async fn commits_on_the_teams_branch_are_checked_like_all_others() {
+async fn commits_on_the_teams_branch_are_checked_too() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

@@ -1,8 +1,8 @@
-//! Completions in a folder with an unfinished git command.
+//! Work in a folder with an unfinished git command.
 
 use super::*;
 
-/// Two commits of ann, of which the first conflicts with bob's merged work.
+/// Two commits of ann and one of bob. Bob's is merged, and the first of ann's conflicts with it.
 async fn parted(scene: &Scene, isolation: &Worktrees) -> (TaskAttempt, PathBuf) {
     let (one, ann) = scene.begin(isolation, "ann", 1).await;
     let (two, bob) = scene.begin(isolation, "bob", 2).await;
@@ -28,7 +28,7 @@ async fn work_is_not_done_during_a_rebase() {
     git(&ann, &["add", "--all"]).await;
     assert_eq!(
         refusal(&isolation, &one).await,
-        "`git rebase` in your folder is not at its end; go on with it (`git rebase --continue`), or take it back (`git rebase --abort`), and complete the task again"
+        "`git rebase` in your folder is unfinished; continue it (`git rebase --continue`), or abort it (`git rebase --abort`), and complete the task again"
     );
     git(&ann, &["rebase", "--continue"]).await;
     merge(&isolation, &one).await;
@@ -47,7 +47,11 @@ async fn work_is_not_done_during_a_cherry_pick() {
     let picks = ["cherry-pick", "troop-work/demo/ann/task-1~2..troop-work/demo/ann/task-1"];
     assert_eq!(own.ask(&picks).await.unwrap(), None, "there is a conflict");
     write(&ann, "README.md", "both\n");
-    assert!(refusal(&isolation, &one).await.starts_with("`git cherry-pick` in your folder is not"));
+    assert!(
+        refusal(&isolation, &one)
+            .await
+            .starts_with("`git cherry-pick` in your folder is unfinished")
+    );
     git(&ann, &["add", "--all"]).await;
     git(&ann, &["cherry-pick", "--continue"]).await;
     merge(&isolation, &one).await;
@@ -93,7 +97,7 @@ async fn a_conflict_without_markers_is_resolved_with_git_add_or_rm() {
     assert_eq!(own.ask(&["merge", "troop/demo"]).await.unwrap(), None, "there is a conflict");
     assert_eq!(
         refusal(&isolation, &one).await,
-        "the merge in your folder is not at its end: git cannot tell whether `gone.txt`, `picture` is as you want it; make it so, say it (`git add FILE`, or `git rm FILE`), and complete the task again"
+        "the merge in your folder is unfinished: git cannot tell whether `gone.txt`, `picture` is as you want it; edit it, mark it as resolved (`git add FILE`, or `git rm FILE`), and complete the task again"
     );
     git(&ann, &["rm", "--quiet", "gone.txt"]).await;
     git(&ann, &["add", "picture"]).await;

@@ -1,0 +1,192 @@
+//! What is done to the folder of a member: making it, putting it on a branch, and committing what is in it.
+
+use std::path::Path;
+
+use troop_model::MemberName;
+
+use super::status::FolderHead;
+use crate::isolation::{
+    TaskAttempt,
+    effect::{
+        EmptyCommit, FileExchange, FolderEffect, IndexEffect, OldValue, RefMove, RepositoryEffect,
+        WorktreeStart,
+    },
+    names,
+};
+
+/// What is found where the folder of a member has to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::isolation) enum FolderState {
+    Whole,
+    /// Somebody made it a separate repository.
+    Replaced,
+    /// It has to be made, from the commit of the team.
+    Missing {
+        team: String,
+        remains: FolderRemains,
+    },
+}
+
+/// What lies where a folder is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::isolation) enum FolderRemains {
+    Nothing,
+    EmptyFolder,
+    /// A folder with files that the repository does not know.
+    Files,
+}
+
+/// Makes the folder of a member, unless it is there. `place` is where the project is in it.
+pub(in crate::isolation) fn make_folder(
+    state: &FolderState,
+    folder: &Path,
+    place: &Path,
+) -> Vec<FolderEffect> {
+    let mut effects = Vec::new();
+    match state {
+        FolderState::Whole => {}
+        FolderState::Replaced => {
+            effects.push(FolderEffect::SetAside(".git".to_owned()));
+            effects.push(FolderEffect::MendTie);
+        }
+        FolderState::Missing { team, remains } => {
+            effects.extend(match remains {
+                FolderRemains::Nothing => None,
+                FolderRemains::EmptyFolder => Some(FolderEffect::RemoveEmptyFolder),
+                FolderRemains::Files => Some(FolderEffect::SetAside(String::new())),
+            });
+            effects.extend(folder.parent().map(|all| FolderEffect::MakeFolder(all.to_owned())));
+            let start = WorktreeStart::Commit(team.clone());
+            let add = RepositoryEffect::AddWorktree { folder: folder.to_owned(), start };
+            effects.push(FolderEffect::Repository(add));
+        }
+    }
+    effects.push(FolderEffect::MakeFolder(place.to_owned()));
+    effects
+}
+
+/// What is known before a folder is put on a new branch. All that was in it is committed.
+#[derive(Clone, Debug)]
+pub(in crate::isolation) struct BeginFacts {
+    pub(in crate::isolation) before: FolderHead,
+    /// Whether `before` is a branch of the team's members that holds nothing which the team's branch does not.
+    pub(in crate::isolation) is_before_merged: bool,
+    /// The git command of several steps that somebody left unfinished.
+    pub(in crate::isolation) unfinished: Option<&'static str>,
+    /// The new branch.
+    pub(in crate::isolation) branch: String,
+    /// The commit that it begins at.
+    pub(in crate::isolation) team: String,
+}
+
+/// Puts a folder on a new branch for a task. Its old branch goes last, when nothing is on it any more.
+pub(in crate::isolation) fn begin(facts: &BeginFacts) -> Vec<FolderEffect> {
+    let BeginFacts { before, is_before_merged, unfinished, branch, team } = facts;
+    let to = FileExchange::NewBranch { branch: branch.clone(), from: team.clone() };
+    let mut effects = switch(*unfinished, to);
+    if let Some(old) = before.branch.as_ref().filter(|_| *is_before_merged) {
+        let from = OldValue::Is(before.commit.clone());
+        effects.push(RefMove::delete(&names::full(old), from).into());
+    }
+    effects
+}
+
+/// Puts a folder back on a branch that is there.
+pub(in crate::isolation) fn go_back(
+    unfinished: Option<&'static str>,
+    branch: &str,
+) -> Vec<FolderEffect> {
+    switch(unfinished, FileExchange::Branch(branch.to_owned()))
+}
+
+/// Exchanges the files of a folder in which everything is committed. It is marked meanwhile: a folder that was left half
+/// exchanged would look changed.
+fn switch(unfinished: Option<&'static str>, to: FileExchange) -> Vec<FolderEffect> {
+    let mut effects: Vec<_> = unfinished.map(FolderEffect::Quit).into_iter().collect();
+    effects.extend([
+        FolderEffect::MarkExchange,
+        FolderEffect::Exchange(to),
+        FolderEffect::UnmarkExchange,
+        FolderEffect::FollowSubmodules,
+        FolderEffect::ClearRepositories,
+    ]);
+    effects
+}
+
+/// The branch that keeps what is in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::isolation) enum KeepBranch {
+    /// The folder is on it.
+    Own(String),
+    New(String),
+}
+
+impl KeepBranch {
+    pub(in crate::isolation) fn name(&self) -> &str {
+        match self {
+            Self::Own(branch) | Self::New(branch) => branch,
+        }
+    }
+
+    /// Puts the folder on it, with everything as it is, and commits everything.
+    pub(in crate::isolation) fn keep(
+        &self,
+        facts: &CommitFacts,
+        message: &str,
+    ) -> Vec<FolderEffect> {
+        let mut effects = match self {
+            Self::Own(_) => Vec::new(),
+            Self::New(branch) => stay_on(branch),
+        };
+        effects.extend(commit_all(facts, message).into_iter().map(FolderEffect::Index));
+        effects
+    }
+}
+
+/// Puts a folder on a new branch from where it is. Nothing in it changes, not even an unfinished merge.
+pub(in crate::isolation) fn stay_on(branch: &str) -> Vec<FolderEffect> {
+    vec![FolderEffect::MakeBranch(branch.to_owned()), FolderEffect::AttachHead(branch.to_owned())]
+}
+
+/// What has to be known to commit everything in a folder.
+#[derive(Clone, Debug, Default)]
+pub(in crate::isolation) struct CommitFacts {
+    /// Files that git was told not to look at.
+    pub(in crate::isolation) hidden: Vec<String>,
+    /// Repositories that are no submodules: git would keep nothing of what they hold.
+    pub(in crate::isolation) repositories: Vec<String>,
+}
+
+/// Puts everything that is in a folder into its index, but for repositories.
+pub(in crate::isolation) fn stage_all(facts: &CommitFacts) -> Vec<IndexEffect> {
+    let CommitFacts { hidden, repositories } = facts;
+    let mut effects = Vec::new();
+    effects.extend((!hidden.is_empty()).then(|| IndexEffect::Reveal(hidden.clone())));
+    effects.push(IndexEffect::StageAll { except: repositories.clone() });
+    effects
+}
+
+/// Commits everything that is in a folder, but for repositories.
+pub(in crate::isolation) fn commit_all(facts: &CommitFacts, message: &str) -> Vec<IndexEffect> {
+    let is_whole = facts.repositories.is_empty();
+    let empty = if is_whole { EmptyCommit::Make } else { EmptyCommit::Skip };
+    let mut effects = stage_all(facts);
+    effects.push(IndexEffect::Commit { message: message.to_owned(), empty });
+    effects
+}
+
+/// The message of a commit that keeps unfinished work.
+pub(in crate::isolation) fn save_message(branch: &str, member: &MemberName) -> String {
+    let what = names::task_of(branch).map_or_else(
+        || "work without a task".to_owned(),
+        |task| format!("unfinished work on {task}"),
+    );
+    format!("{what}\n\nMember: {member}\n")
+}
+
+/// The message of a commit of a task's work.
+pub(in crate::isolation) fn work_message(work: &TaskAttempt) -> String {
+    let TaskAttempt { member, task, subject, .. } = work;
+    let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{task}: {subject}\n\nTask: {task}\nMember: {member}\n")
+}

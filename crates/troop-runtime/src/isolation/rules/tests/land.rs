@@ -1,0 +1,214 @@
+//! The end of a team, from what is known to the next step.
+
+use std::collections::BTreeMap;
+
+use crate::isolation::{
+    effect::{OldValue, RefMove},
+    land::Landing,
+    rules::{
+        FolderHead, ForwardFacts, ForwardFailure, LandFacts, LandStep, ProjectFacts, TidyState,
+        forget_merged, land_step,
+    },
+};
+
+const TEAM: &str = "troop/crew";
+
+fn facts() -> LandFacts {
+    LandFacts::new(TEAM, Some("main"))
+}
+
+/// A team whose branch is released, in a project on a branch.
+fn in_project(branch: Option<&str>, is_there: bool) -> LandFacts {
+    let now = FolderHead { commit: "p".to_owned(), branch: branch.map(str::to_owned) };
+    let project = Some(ProjectFacts { now, is_there });
+    LandFacts { team: Some("t".to_owned()), is_released: true, project, ..facts() }
+}
+
+fn team() -> String {
+    "t".to_owned()
+}
+
+fn now() -> String {
+    "p".to_owned()
+}
+
+/// What became of the work, once everything else is done.
+fn landing(facts: LandFacts) -> Landing {
+    let step = land_step(&LandFacts { tidy: TidyState::BranchGone, ..facts });
+    let LandStep::End(landing) = step else { panic!("{step:?}") };
+    landing
+}
+
+fn why(landing: Landing) -> String {
+    match landing {
+        Landing::Waits { why, .. } => why,
+        Landing::Nothing | Landing::Merged { .. } => panic!("{landing:?}"),
+    }
+}
+
+#[test]
+fn the_teams_branch_is_released_before_the_project_is_looked_at() {
+    let mut facts = facts();
+    assert_eq!(land_step(&facts), LandStep::FindTeam);
+    facts.team = Some(team());
+    assert_eq!(land_step(&facts), LandStep::Release);
+    facts.is_released = true;
+    assert_eq!(land_step(&facts), LandStep::LookAtProject { team: team() });
+}
+
+#[test]
+fn the_projects_branch_moves_only_forward() {
+    let mut facts = in_project(Some("main"), false);
+    assert_eq!(land_step(&facts), LandStep::LookAhead { now: now(), team: team() });
+    facts.forward = Some(ForwardFacts::Ahead { n_commits: 3, is_clear: true });
+    let forward = LandStep::Forward { team: team(), n_commits: 3, is_clear: true };
+    assert_eq!(land_step(&facts), forward);
+    facts.forward = Some(ForwardFacts::Moved { n_commits: 3 });
+    assert_eq!(landing(facts), Landing::Merged { branch: "main".to_owned(), n_commits: 3 });
+    let mut facts = in_project(Some("main"), false);
+    facts.forward = Some(ForwardFacts::Behind);
+    assert_eq!(why(landing(facts)), "`main` has moved in the meantime");
+}
+
+#[test]
+fn files_that_git_began_to_write_are_put_back_before_anything_else() {
+    let failure = ForwardFailure { says: "odd".to_owned(), is_clear: true, is_full: false };
+    let mut facts = in_project(Some("main"), false);
+    facts.forward = Some(ForwardFacts::Failed(failure.clone()));
+    let step = LandStep::PutBack { now: now(), team: team(), failure: failure.clone() };
+    assert_eq!(land_step(&facts), step);
+    facts.forward = Some(ForwardFacts::PutBack(failure.clone()));
+    assert_eq!(land_step(&facts), LandStep::NoteStray);
+    assert!(why(landing(facts)).ends_with("the project is as it was: odd"));
+    let mut facts = in_project(Some("main"), false);
+    facts.forward = Some(ForwardFacts::Failed(ForwardFailure { is_clear: false, ..failure }));
+    assert_eq!(why(landing(facts)), "odd", "files of a person are in the way");
+}
+
+#[test]
+fn work_that_only_the_teams_branch_holds_waits() {
+    let mut facts = in_project(None, true);
+    assert_eq!(land_step(&facts), LandStep::AskHeld { team: team() });
+    facts.is_held = Some(true);
+    assert_eq!(landing(facts), Landing::Nothing);
+    let mut facts = in_project(None, true);
+    facts.is_held = Some(false);
+    assert_eq!(why(landing(facts)), "the project is not on a branch");
+}
+
+#[test]
+fn the_teams_branch_goes_last_and_only_if_its_work_is_in_the_project() {
+    let steps = |tidy| {
+        let there = land_step(&LandFacts { tidy, ..in_project(Some("main"), true) });
+        let not = land_step(&LandFacts { tidy, ..in_project(Some("other"), false) });
+        (there, matches!(not, LandStep::End(_)))
+    };
+    let end = || LandStep::End(Landing::Nothing);
+    let name = "refs/heads/troop/crew";
+    let forget = LandStep::ForgetBranch(RefMove::delete(name, OldValue::Any));
+    assert_eq!(steps(TidyState::Begins), (LandStep::NoteStray, false));
+    assert_eq!(steps(TidyState::StrayNoted), (LandStep::Tidy, false));
+    assert_eq!(steps(TidyState::Tidy), (LandStep::AskInUse, true));
+    assert_eq!(steps(TidyState::BranchFree).0, forget);
+    assert_eq!(steps(TidyState::BranchInUse).0, end());
+    assert_eq!(steps(TidyState::BranchGone).0, end());
+}
+
+#[test]
+fn branches_that_a_folder_is_on_are_kept() {
+    let in_use = ["b".to_owned()];
+    let gone = forget_merged(["a", "b"].into_iter(), &in_use);
+    assert_eq!(gone, [RefMove::delete("refs/heads/a", OldValue::Any)]);
+}
+
+/// A project in which two teams land at the same time. Both began at the commit `p`.
+struct ModelProject {
+    /// Commits with their parents.
+    parents: BTreeMap<&'static str, &'static str>,
+    main: &'static str,
+    branches: BTreeMap<&'static str, &'static str>,
+}
+
+impl ModelProject {
+    fn new() -> Self {
+        Self {
+            parents: BTreeMap::from([("red", "p"), ("blue", "p")]),
+            main: "p",
+            branches: BTreeMap::from([("troop/red", "red"), ("troop/blue", "blue")]),
+        }
+    }
+
+    fn is_ancestor(&self, one: &str, other: &str) -> bool {
+        one == other || self.parents.get(other).is_some_and(|it| self.is_ancestor(one, it))
+    }
+
+    /// Takes the next step of one team. Returns what became of its work, at the end.
+    fn step(&mut self, facts: &mut LandFacts) -> Option<Landing> {
+        match land_step(facts) {
+            LandStep::FindTeam => {
+                facts.team = Some(self.branches[facts.team_branch.as_str()].to_owned());
+            }
+            LandStep::Release => facts.is_released = true,
+            LandStep::LookAtProject { team } => {
+                let branch = Some("main".to_owned());
+                let now = FolderHead { commit: self.main.to_owned(), branch };
+                let is_there = self.is_ancestor(&team, self.main);
+                facts.project = Some(ProjectFacts { now, is_there });
+            }
+            LandStep::AskHeld { .. } => facts.is_held = Some(false),
+            LandStep::LookAhead { now, team } => {
+                facts.forward = Some(match self.is_ancestor(&now, &team) {
+                    true => ForwardFacts::Ahead { n_commits: 1, is_clear: true },
+                    false => ForwardFacts::Behind,
+                });
+            }
+            LandStep::Forward { team, n_commits, is_clear } => {
+                facts.forward = Some(match self.is_ancestor(self.main, &team) {
+                    true => {
+                        self.main = self.branches[facts.team_branch.as_str()];
+                        ForwardFacts::Moved { n_commits }
+                    }
+                    false => {
+                        let says = "fatal: Not possible to fast-forward, aborting.".to_owned();
+                        ForwardFacts::Failed(ForwardFailure { says, is_clear, is_full: false })
+                    }
+                });
+            }
+            LandStep::PutBack { failure, .. } => {
+                facts.forward = Some(ForwardFacts::PutBack(failure));
+            }
+            LandStep::NoteStray => facts.tidy = TidyState::StrayNoted,
+            LandStep::Tidy => facts.tidy = TidyState::Tidy,
+            LandStep::AskInUse => facts.tidy = TidyState::BranchFree,
+            LandStep::ForgetBranch(_) => {
+                self.branches.remove(facts.team_branch.as_str());
+                facts.tidy = TidyState::BranchGone;
+            }
+            LandStep::End(landing) => return Some(landing),
+        }
+        None
+    }
+}
+
+#[test]
+fn of_two_teams_that_land_at_once_one_waits_and_no_commit_is_lost() {
+    // Red takes `n_red` steps, then blue lands, then red goes on.
+    for n_red in 0..12 {
+        let mut project = ModelProject::new();
+        let mut red = LandFacts::new("troop/red", Some("main"));
+        let mut blue = LandFacts::new("troop/blue", Some("main"));
+        let mut landed = Vec::new();
+        landed.extend((0..n_red).find_map(|_| project.step(&mut red)));
+        landed.extend((0..20).find_map(|_| project.step(&mut blue)));
+        if landed.len() < 2 {
+            landed.extend((0..20).find_map(|_| project.step(&mut red)));
+        }
+        let n_merged = landed.iter().filter(|it| matches!(it, Landing::Merged { .. })).count();
+        let n_waiting = landed.iter().filter(|it| matches!(it, Landing::Waits { .. })).count();
+        assert_eq!((n_merged, n_waiting), (1, 1), "after {n_red}: {landed:?}");
+        for (branch, commit) in [("troop/red", "red"), ("troop/blue", "blue")] {
+            let is_held = project.branches.contains_key(branch);
+            assert!(is_held || project.is_ancestor(commit, project.main), "{n_red}: {commit}");
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The order of visits: what is done to a file, its note and the board, one step after the other.
+//!
+//! A visit is a function from what is known so far to the next step. A mirror can be killed between any two steps, and what the
+//! next one finds then depends on their order, which stands here and nowhere else. The changes at the end of a visit are lists.
+
+use serde_json::{Map, Value};
+
+use crate::mirror::{
+    Settlement,
+    difference::{DiffReading, WantedStep, difference},
+    layout::{FileStatus, Layout, TaskFile},
+    written::TargetPlace,
+};
+
+use super::task::{FilePut, WantedChange};
+
+/// What is known so far in a visit to the file of a task.
+#[derive(Debug, Default)]
+pub(in crate::mirror) struct VisitFacts {
+    /// Whether the file is as it was seen last, and the board still says the same.
+    pub(in crate::mirror) is_at_rest: Option<bool>,
+    /// Whether it is noted that this mirror reads files now.
+    pub(in crate::mirror) has_begun: bool,
+    /// Whether some mirror wrote the file, and the board still says the same.
+    pub(in crate::mirror) is_recognised: Option<bool>,
+    /// Whether we have the file's lock, or somebody else.
+    pub(in crate::mirror) has_lock: Option<bool>,
+    /// Whether we know what was written into the file last.
+    pub(in crate::mirror) is_recalled: bool,
+    pub(in crate::mirror) reading: Option<FileReading>,
+    pub(in crate::mirror) intake: Option<Intake>,
+    pub(in crate::mirror) put: Option<Settlement>,
+    pub(in crate::mirror) is_noted: bool,
+}
+
+/// What lies in the place of a file, read under its lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::mirror) enum FileReading {
+    Gone,
+    /// Somebody may still be writing it.
+    Half,
+    Unreadable(String),
+    Whole,
+}
+
+/// What came of taking a file in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mirror) enum Intake {
+    /// Nothing is written.
+    Settled(Settlement),
+    /// The board's file comes in the place of theirs.
+    Replace,
+    /// The board's file comes where there is none: theirs is gone or was set aside.
+    Renew,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::mirror) enum VisitStep {
+    /// Compares the file's stamp and the board with what is known.
+    Compare,
+    BeginReading,
+    /// Compares the file and the board with what some mirror wrote.
+    Recognise,
+    Lock,
+    /// Reads the note about what was written last, and mends it if a mirror was killed while it wrote.
+    Recall,
+    Read,
+    /// Deletes the task whose file somebody deleted, or has the file written again.
+    SettleGone,
+    SetAside(String),
+    /// Gives the board the commands that the file stands for.
+    TakeIn,
+    /// Writes what the board says.
+    Put(Intake),
+    /// Notes that the file need not be read again.
+    NoteInStep,
+    End(Settlement),
+}
+
+pub(in crate::mirror) fn visit_step(facts: &VisitFacts) -> VisitStep {
+    match facts.is_at_rest {
+        None => return VisitStep::Compare,
+        Some(true) => return VisitStep::End(Settlement::Done),
+        Some(false) if !facts.has_begun => return VisitStep::BeginReading,
+        Some(false) => {}
+    }
+    match facts.is_recognised {
+        None => return VisitStep::Recognise,
+        Some(true) => return VisitStep::End(Settlement::Done),
+        Some(false) => {}
+    }
+    match facts.has_lock {
+        None => return VisitStep::Lock,
+        Some(false) => return VisitStep::End(Settlement::Later),
+        Some(true) if !facts.is_recalled => return VisitStep::Recall,
+        Some(true) => {}
+    }
+    let Some(reading) = &facts.reading else { return VisitStep::Read };
+    let Some(intake) = facts.intake else {
+        return match reading {
+            FileReading::Gone => VisitStep::SettleGone,
+            FileReading::Half => VisitStep::End(Settlement::Later),
+            FileReading::Unreadable(reason) => VisitStep::SetAside(reason.clone()),
+            FileReading::Whole => VisitStep::TakeIn,
+        };
+    };
+    let settled = match (intake, facts.put) {
+        (Intake::Settled(settled), _) | (_, Some(settled)) => settled,
+        (Intake::Replace | Intake::Renew, None) => return VisitStep::Put(intake),
+    };
+    if settled == Settlement::Done && !facts.is_noted {
+        return VisitStep::NoteInStep;
+    }
+    VisitStep::End(settled)
+}
+
+/// One thing that the writer of a task's file wants from the board. Wishes are given in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::mirror) enum FileWish {
+    /// A member that touches the file of a task that it holds is alive.
+    Renew { by: Option<String> },
+    /// The nth step that the file stands for. If one is refused, those after it are not given.
+    Step { nth: u8, wanted: WantedStep },
+    /// Another task waits for this one.
+    Block(String),
+    /// Another task waits for this one no longer. That is for its own file to say.
+    Unblock(String),
+}
+
+/// What somebody wants who changed the file of a task that `owner` holds.
+pub(in crate::mirror) fn change_wishes(
+    change: &WantedChange,
+    owner: Option<String>,
+) -> Vec<FileWish> {
+    let mut wishes = Vec::new();
+    wishes.extend(change.renews.then_some(FileWish::Renew { by: owner }));
+    wishes.extend(steps(change.steps.clone()));
+    if change.reading == DiffReading::Whole {
+        wishes.extend(block_wishes(&change.before, &change.now));
+    }
+    wishes
+}
+
+/// What somebody wants besides a new task: to take it or end it, and to have others wait for it.
+pub(in crate::mirror) fn new_wishes(file: &TaskFile) -> Vec<FileWish> {
+    let fresh = TaskFile { status: FileStatus::Pending, owner: Some(None), ..file.clone() };
+    let wanted = difference(&fresh, file, DiffReading::Forward);
+    let fresh = TaskFile { blocks: None, ..fresh };
+    steps(wanted).chain(block_wishes(&fresh, file)).collect()
+}
+
+/// Steps, in their order.
+pub(in crate::mirror) fn steps(steps: Vec<WantedStep>) -> impl Iterator<Item = FileWish> {
+    // Those before are the refusal of the whole file, and the making of its task.
+    (2..).zip(steps).map(|(nth, wanted)| FileWish::Step { nth, wanted })
+}
+
+/// Which other tasks begin to wait for this one, and which cease to, as its file says.
+pub(in crate::mirror) fn block_wishes(before: &TaskFile, now: &TaskFile) -> Vec<FileWish> {
+    let Some(now) = &now.blocks else { return Vec::new() };
+    let before = before.blocks.as_deref().unwrap_or_default();
+    let new = now.iter().filter(|it| !before.contains(it)).cloned().map(FileWish::Block);
+    let gone = before.iter().filter(|it| !now.contains(it)).cloned().map(FileWish::Unblock);
+    new.chain(gone).collect()
+}
+
+/// A change at the end of a visit to the file of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::mirror) enum PutEffect {
+    /// Takes the lock under which Claude Code counts ids.
+    LockIds,
+    /// Writes the file and its note.
+    Write(Map<String, Value>, TargetPlace),
+    /// Notes the highest id, for programs that count from there.
+    RaiseMark,
+    /// Notes what somebody else wrote, because the board says the same.
+    NoteTheirs(Map<String, Value>),
+    Remember(Map<String, Value>),
+    ForgetKnown,
+    RemoveFile,
+    RemoveNote,
+    RemoveLocks,
+}
+
+impl FilePut {
+    /// `is_noted`: what lies there is what was noted last.
+    pub(in crate::mirror) fn effects(self, layout: Layout, is_noted: bool) -> Vec<PutEffect> {
+        match self {
+            Self::Agree(raw) if is_noted => vec![PutEffect::Remember(raw)],
+            Self::Agree(raw) => vec![PutEffect::NoteTheirs(raw.clone()), PutEffect::Remember(raw)],
+            Self::Write(raw) => {
+                vec![PutEffect::Write(raw.clone(), TargetPlace::Any), PutEffect::Remember(raw)]
+            }
+            Self::Make(raw) => {
+                let write = PutEffect::Write(raw.clone(), TargetPlace::Empty);
+                let remember = PutEffect::Remember(raw);
+                match layout {
+                    Layout::Seeds => vec![write, remember],
+                    Layout::Claude => {
+                        vec![PutEffect::LockIds, write, PutEffect::RaiseMark, remember]
+                    }
+                }
+            }
+            Self::Leave => Vec::new(),
+            Self::Remove => vec![
+                PutEffect::ForgetKnown,
+                PutEffect::RemoveFile,
+                PutEffect::RemoveNote,
+                PutEffect::RemoveLocks,
+            ],
+        }
+    }
+}
+
+/// What becomes of members that were taken out of the config.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mirror) enum Leavers {
+    /// They stay members until everything is taken that they did before.
+    Stay,
+    Go,
+}
+
+/// What is known so far in a visit to the config.
+#[derive(Debug)]
+pub(in crate::mirror) struct ConfigFacts {
+    pub(in crate::mirror) leavers: Leavers,
+    /// Whether the file is as it was seen last, and the board still says the same.
+    pub(in crate::mirror) is_at_rest: Option<bool>,
+    /// Whether we have the file's lock, or somebody else.
+    pub(in crate::mirror) has_lock: Option<bool>,
+    pub(in crate::mirror) is_recalled: bool,
+    pub(in crate::mirror) reading: Option<FileReading>,
+    pub(in crate::mirror) progress: ConfigProgress,
+}
+
+/// How far a config that can be read was taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mirror) enum ConfigProgress {
+    Read,
+    /// Those who were written into it have joined.
+    Joined,
+    /// Whether somebody was taken out of it.
+    Compared {
+        has_leavers: bool,
+    },
+    /// Those who were taken out of it have left.
+    Left,
+    /// It says what the board says, or is noted to be read again.
+    Written,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::mirror) enum ConfigStep {
+    Compare,
+    Lock,
+    Recall,
+    Read,
+    SetAside(String),
+    /// Writes the config as the board has it, with what was kept there when it was seen last.
+    Restore,
+    /// Lets those join who were written into it.
+    Join,
+    FindLeavers,
+    /// Has everything visited that a leaver may have written before it left.
+    HearOut,
+    LetGo,
+    /// Writes the config as the board has it, with what others keep there.
+    Put,
+    End(Settlement),
+}
+
+impl ConfigFacts {
+    pub(in crate::mirror) fn new(leavers: Leavers) -> Self {
+        Self {
+            leavers,
+            is_at_rest: None,
+            has_lock: None,
+            is_recalled: false,
+            reading: None,
+            progress: ConfigProgress::Read,
+        }
+    }
+}
+
+pub(in crate::mirror) fn config_step(facts: &ConfigFacts) -> ConfigStep {
+    match facts.is_at_rest {
+        None => return ConfigStep::Compare,
+        Some(true) => return ConfigStep::End(Settlement::Done),
+        Some(false) => {}
+    }
+    match facts.has_lock {
+        None => return ConfigStep::Lock,
+        Some(false) => return ConfigStep::End(Settlement::Later),
+        Some(true) if !facts.is_recalled => return ConfigStep::Recall,
+        Some(true) => {}
+    }
+    if facts.progress == ConfigProgress::Written {
+        return ConfigStep::End(Settlement::Done);
+    }
+    match &facts.reading {
+        None => return ConfigStep::Read,
+        Some(FileReading::Half) => return ConfigStep::End(Settlement::Later),
+        Some(FileReading::Unreadable(reason)) => return ConfigStep::SetAside(reason.clone()),
+        // It says nothing about members, so that they are as they were.
+        Some(FileReading::Gone) => return ConfigStep::Restore,
+        Some(FileReading::Whole) => {}
+    }
+    match facts.progress {
+        ConfigProgress::Read => ConfigStep::Join,
+        ConfigProgress::Joined => ConfigStep::FindLeavers,
+        ConfigProgress::Compared { has_leavers: true } if facts.leavers == Leavers::Stay => {
+            ConfigStep::HearOut
+        }
+        ConfigProgress::Compared { .. } => ConfigStep::LetGo,
+        ConfigProgress::Left => ConfigStep::Put,
+        ConfigProgress::Written => ConfigStep::End(Settlement::Done),
+    }
+}
+
+#[cfg(test)]
+mod tests;
