@@ -10,7 +10,7 @@ pub struct Violation {
     pub trial: u64,
     /// One line for each broken promise.
     pub what: Vec<String>,
-    /// What is left of the trial: its log and the output of its processes.
+    /// The remains of the trial: its log and the output of its processes.
     pub folder: PathBuf,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Held {
 pub struct CampaignTally {
     /// How long it took.
     pub elapsed: Duration,
-    /// What was broken.
+    /// The broken promises.
     pub violations: Vec<Violation>,
     trials: BTreeMap<Backend, u64>,
     faults: BTreeMap<&'static str, u64>,

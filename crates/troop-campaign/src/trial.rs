@@ -237,7 +237,7 @@ impl Trial {
         }
     }
 
-    /// What is not at rest yet; nothing if all is.
+    /// The parts that are not at rest yet; empty if all are.
     async fn unrest(&self) -> Result<String> {
         let look = |state: &State| {
             let session =
@@ -289,7 +289,7 @@ fn mates(state: &State) -> impl Iterator<Item = &Member> {
     state.members().filter(|it| it.role == Role::Member)
 }
 
-/// What is not at rest yet according to the log; nothing if all is.
+/// The parts that are not at rest yet according to the log; empty if all are.
 fn unrest(state: &State) -> String {
     let tasks = state.tasks();
     let will_move = |number: &TaskNumber| match tasks.status(*number) {
@@ -348,7 +348,7 @@ async fn make_team(store: Arc<dyn Store>) -> Result<Board> {
     Ok(Board::create(store, Clock::system(), Following::Always, &signature, new).await?)
 }
 
-/// What a chore leaves behind is proof that it was done, and its result says by which process.
+/// The file that a chore leaves behind proves that it was done, and its result names the process.
 fn new_task(nth: usize, chore: &Chore) -> NewTask {
     let fails = match chore.fails_first {
         true => "echo x >>tries-$TROOP_TASK; test $(wc -l <tries-$TROOP_TASK) -gt 1 || exit 1; ",

@@ -1,8 +1,7 @@
 //! Other programs: starting them, ending them with everything that they started, and reading their output.
 //! Nothing else starts processes, except benchmarks and tests.
 //!
-//! Read in this order: `group.rs` starts processes that end together, `mark.rs` and `tree.rs` find those that left
-//! their
+//! Read in this order: `group.rs` starts processes that end together, `mark.rs` and `tree.rs` find those that left their
 //! group, `output.rs` reads their output.
 
 mod group;

@@ -19,7 +19,7 @@ const QUICK: Retries = Retries {
     longest_asked: Duration::from_secs(2),
 };
 
-/// Records what is shown.
+/// Records the parts that people see.
 #[derive(Debug, Default)]
 struct Seen {
     text: String,
@@ -246,14 +246,14 @@ async fn a_response_without_events_is_reported_and_not_retried() {
             let error = ask(&model(api, &mock), &mut Seen::default()).await.unwrap_err();
             let (kind, beginning) = (kind.to_owned(), told.to_owned());
             assert_eq!(error, ModelError::Foreign { kind, beginning }, "{api}");
-            assert_eq!(mock.requests().len(), 1, "{api}: nothing of that will pass");
+            assert_eq!(mock.requests().len(), 1, "{api}: it would not pass");
         }
     }
     let body = json!({"error": {"message": "overloaded", "type": "overloaded_error"}}).to_string();
     let busy = Answer::Status { status: 200, headers: Vec::new(), body };
     let mock = MockModel::with([busy, Answer::text("hi")]).await;
     let reply = ask(&model(Api::Anthropic, &mock), &mut Seen::default()).await.unwrap();
-    assert_eq!(reply.text(), "hi", "what it says went wrong counts");
+    assert_eq!(reply.text(), "hi", "the error in the body counts");
 }
 
 #[tokio::test]

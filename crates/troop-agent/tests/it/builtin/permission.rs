@@ -132,7 +132,7 @@ async fn a_permission_question_can_be_interrupted() {
     lead.mail("leave it").await;
     assert_eq!(ended(&mut lead).await, completed("never mind"));
     let told = mock.requests().pop().unwrap().last();
-    assert!(told.contains("leave that to bob"), "what was heard meanwhile is not lost: {told}");
+    assert!(told.contains("leave that to bob"), "mail that came meanwhile is not lost: {told}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -73,7 +73,7 @@ async fn a_shortened_conversation_keeps_the_task_and_the_summary() {
         }
         let last = serde_json::to_string(&asked.last().unwrap().body).unwrap();
         assert!(last.contains("mind the unicorn"), "{api}: the task is forgotten");
-        assert!(last.contains(SUMMARY), "{api}: what was written down is forgotten");
+        assert!(last.contains(SUMMARY), "{api}: the summary is forgotten");
     }
 }
 

@@ -1,4 +1,4 @@
-//! MCP servers: good ones, and everything that is wrong with bad ones.
+//! MCP servers: good ones, and the faults of bad ones.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
@@ -84,7 +84,7 @@ async fn the_tools_of_a_server_are_offered_and_used_and_bad_servers_are_left_out
     assert_eq!(
         schema.unwrap()["input_schema"],
         json!({"type": "object"}),
-        "what is no schema is not passed on"
+        "an invalid schema is not passed on"
     );
     // It ends with the agent.
     let pid = fs::read_to_string(folder.path().join("pids")).unwrap();
@@ -126,8 +126,8 @@ async fn a_server_gets_no_key_but_the_one_that_its_entry_names() {
         text.lines().any(|line| line.starts_with(wanted))
     };
     assert!(!has("a.env", &format!("{KEY}=")), "keys are for the agent alone");
-    assert!(has("b.env", &format!("{KEY}=named")), "what its entry names it gets");
-    assert!(has("a.env", "TROOP_MEMBER=ann"), "it knows for whom it runs");
+    assert!(has("b.env", &format!("{KEY}=named")), "it gets the key that its entry names");
+    assert!(has("a.env", "TROOP_MEMBER=ann"), "it knows its member");
 }
 
 #[tokio::test]

@@ -143,7 +143,7 @@ async fn a_model_that_is_cut_off_may_go_on_and_one_that_refuses_fails() {
     let mock = MockModel::with([with("I would rather not", "refusal")]).await;
     let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
     let (status, reason) = does(&mut lead, "do it").await;
-    assert_eq!((status.as_str(), reason.as_str()), ("failed", "the model does not want to answer"));
+    assert_eq!((status.as_str(), reason.as_str()), ("failed", "the model refuses to answer"));
 }
 
 #[tokio::test]
@@ -188,8 +188,8 @@ async fn mail_of_teammates_is_answered_up_to_the_limit_and_then_waits() {
             }
         }
     }
-    assert_eq!(mock.requests().len(), 3, "no more than the limit, however many messages they are");
-    assert_eq!(errors.len(), 1, "it is told once: {errors:?}");
+    assert_eq!(mock.requests().len(), 3, "the limit holds however many messages come");
+    assert_eq!(errors.len(), 1, "it is reported once: {errors:?}");
     assert!(errors[0].starts_with("it asked the model 3 times, which is the limit (`rounds`)"));
     assert!(errors[0].contains("mail from teammates waits until"), "{errors:?}");
     lead.mail("what did bob say?").await;
@@ -232,11 +232,7 @@ async fn nothing_runs_after_a_task_failed_or_was_given_back() {
     assert!(!folder.path().join("late").exists());
     let (status, reason) = does(&mut lead, "find it").await;
     assert_eq!((status.as_str(), reason.as_str()), ("pending", "bob knows that"));
-    assert_eq!(
-        does(&mut lead, "the next").await,
-        completed("third"),
-        "the history is good to go on with"
-    );
+    assert_eq!(does(&mut lead, "the next").await, completed("third"), "the history is still valid");
 }
 
 #[tokio::test]
@@ -360,7 +356,11 @@ async fn a_command_gets_a_time_limit_and_no_key() {
     assert_eq!(does(&mut lead, "run").await, completed("the key is [key]"));
     let told = mock.requests().pop().unwrap().last();
     assert!(told.contains("killed after 0.1 seconds\nbefore"), "{told}");
-    assert_eq!(told.matches("killed after 0.1 seconds").count(), 2, "who floods is stopped, too");
+    assert_eq!(
+        told.matches("killed after 0.1 seconds").count(),
+        2,
+        "endless output is stopped, too"
+    );
     assert!(told.contains("exit code 3") && !told.contains("\nPATH="), "{told}");
     assert!(told.contains("the key is [key]"), "{told}");
 }
@@ -435,7 +435,7 @@ async fn the_model_gets_the_team_only_when_it_changed() {
         let asked = mock.requests().pop().unwrap();
         let told = asked.last();
         assert_eq!(told.contains(&team(team_md)), is_told, "{told}");
-        assert!(told.contains("look"), "before the work, in the same breath: {told}");
+        assert!(told.contains("look"), "in the same message as the work: {told}");
     }
 }
 

@@ -459,7 +459,7 @@ async fn who_cannot_start_is_no_teammate_and_who_only_looks_is_one_in_plan_mode(
     let run = run.await;
     assert_eq!(run.code, 0, "{} {}", run.out, run.err);
     let told = mock.requests().iter().map(Seen::last).find(|it| it.contains("name: eve")).unwrap();
-    let those = "there is no agent `nobody`; there is: `builtin`, `command`, `script:FILE`";
+    let those = "there is no agent `nobody`; the agents are: `builtin`, `command`, `script:FILE`";
     assert!(told.contains(those), "nobody is asked for leave: {told}");
     assert!(told.contains("there is no key for the model `gpt-5`"), "{told}");
     let members = troop.json("--team crew member list");

@@ -18,7 +18,7 @@ async fn who_may_only_read_and_says_what_it_found_is_not_waited_for_for_ever() {
             "lead" if last.contains("find out why") => {
                 Answer::call("TaskCreate", &json!({"subject": "why", "description": "look"}))
             }
-            "ann" if last.contains("which was approved") => Answer::text("The cache is cold."),
+            "ann" if last.contains("Your approved plan") => Answer::text("The cache is cold."),
             "ann" if last.contains("your plan was rejected: and then?") => {
                 Answer::text("It is the cache, and nothing is to be done.")
             }
