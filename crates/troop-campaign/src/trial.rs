@@ -209,13 +209,7 @@ impl Trial {
             Some(MateMind::Foreign) => FOREIGN,
             Some(MateMind::Command) | None => "command",
         };
-        let member = NewMember {
-            name,
-            agent: agent.into(),
-            expertise: String::new(),
-            model: None,
-            permissions: None,
-        };
+        let member = NewMember::new(name, agent);
         let request = person(Command::SpawnMember(Spawn { member, prompt: None }));
         match self.board.submit(request).await {
             // A later look tries again.
@@ -335,13 +329,7 @@ async fn make_team(store: Arc<dyn Store>) -> Result<Board> {
         name: "crew".parse()?,
         description: String::new(),
         settings,
-        lead: NewMember {
-            name: MemberName::lead(),
-            agent: "person".into(),
-            expertise: String::new(),
-            model: None,
-            permissions: None,
-        },
+        lead: NewMember::new(MemberName::lead(), "person"),
         members: Vec::new(),
     };
     let signature = Signature::new(Actor::human("zoe"));

@@ -36,8 +36,7 @@ fn name(text: &str) -> MemberName {
 }
 
 fn member(text: &str) -> NewMember {
-    let (name, agent) = (name(text), "script".into());
-    NewMember { name, agent, expertise: String::new(), model: None, permissions: None }
+    NewMember::new(name(text), "script")
 }
 
 impl World {

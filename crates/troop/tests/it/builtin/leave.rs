@@ -306,7 +306,7 @@ async fn what_limits_an_agent_and_makes_no_sense_is_refused_with_a_hint_about_it
     let words = ALONE.map(|word| if word == "builtin" { "looker" } else { word });
     let refused = run(&troop, &mock, &words).await;
     assert_eq!(refused.code, 1, "{} {}", refused.out, refused.err);
-    assert!(refused.err.contains("looker.md`: `tools` is no list of names"), "{}", refused.err);
+    assert!(refused.err.contains("looker.md`: `tools` is not a list of names"), "{}", refused.err);
     assert!(mock.requests().is_empty(), "nobody thinks with more than it was given");
 }
 
