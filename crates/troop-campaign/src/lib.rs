@@ -72,10 +72,10 @@ pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<Campaign
             next += 1;
             continue;
         }
-        let Some(held) = trials.join_next().await else { break };
-        let held = held??;
-        held.violation.iter().for_each(&tell);
-        tally.add(held);
+        let Some(outcome) = trials.join_next().await else { break };
+        let outcome = outcome??;
+        outcome.violation.iter().for_each(&tell);
+        tally.add(outcome);
     }
     tally.elapsed = start.elapsed();
     Ok(tally)

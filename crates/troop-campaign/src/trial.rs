@@ -30,7 +30,7 @@ use crate::{
     disk::Disk,
     lead::{FOREIGN, Orders},
     plan::{Backend, Chore, Fault, MateMind, Plan, Weather},
-    tally::Held,
+    tally::TrialOutcome,
 };
 use lead_process::LeadProcess;
 
@@ -43,7 +43,7 @@ const MANY_LOOKS: u32 = 15;
 const SCRIPT: &str = include_str!("mate.sh");
 
 /// Runs a trial and checks the promises.
-pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Held> {
+pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<TrialOutcome> {
     let folder = options.folder.join(format!("trial-{nth}"));
     for part in ["store", "lead", "project"] {
         fs::create_dir_all(folder.join(part))?;
@@ -70,7 +70,7 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Held>
     if violation.is_none() {
         fs::remove_dir_all(&folder)?;
     }
-    Ok(Held { plan, faults, n_events, violation })
+    Ok(TrialOutcome { plan, faults, n_events, violation })
 }
 
 /// A running trial.

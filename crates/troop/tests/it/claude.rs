@@ -13,7 +13,7 @@ use std::{
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use troop_testkit::{
-    mock::{Answer, MockModel, Seen},
+    mock::{Answer, MockModel, MockRequest},
     repository, wait_for,
 };
 
@@ -56,7 +56,10 @@ struct Home {
 struct Client(Child);
 
 impl Home {
-    async fn new(folder: &Path, script: impl FnMut(&Seen) -> Answer + Send + 'static) -> Self {
+    async fn new(
+        folder: &Path,
+        script: impl FnMut(&MockRequest) -> Answer + Send + 'static,
+    ) -> Self {
         let (folder, model) = (folder.join("client"), MockModel::start(script).await);
         let work = folder.join("work");
         fs::create_dir_all(&work).unwrap();
@@ -119,12 +122,12 @@ impl Drop for Client {
 }
 
 /// How often the model has spoken in this conversation.
-fn n_said(seen: &Seen) -> usize {
+fn n_said(seen: &MockRequest) -> usize {
     seen.messages().iter().filter(|it| it["role"] == "assistant").count()
 }
 
 /// What a teammate does: claims a task, makes another and completes both, tells the lead, and stops when it is asked to.
-fn teammate(seen: &Seen) -> Answer {
+fn teammate(seen: &MockRequest) -> Answer {
     let last = seen.last();
     if !seen.tools().iter().any(|it| it == "SendMessage") {
         return Answer::text("ok");
@@ -221,7 +224,7 @@ const N_TIMES: usize = 10;
 
 /// What a lead and its teammates do. The lead makes a team, two tasks and two teammates, and tells one what to begin with. That
 /// one thinks for ever, so that what it was told stays in its inbox; the other says something when it is told to.
-fn lead(seen: &Seen) -> Answer {
+fn lead(seen: &MockRequest) -> Answer {
     let tools = seen.tools();
     let has = |tool: &str| tools.iter().any(|it| it == tool);
     if !has("SendMessage") {

@@ -179,7 +179,7 @@ async fn nothing_is_done_until_a_rejected_plan_is_changed_and_approved() {
     lead.answers_question("plan_approval_response", true, "").await;
     assert_eq!(ended(&mut lead).await, completed("fine"));
     assert!(folder.path().join("a.txt").exists());
-    let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::Seen::last).collect();
+    let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::MockRequest::last).collect();
     assert!(
         told[1].contains("your plan was rejected: too much; change it and ask again"),
         "{told:#?}"

@@ -8,7 +8,7 @@ use troop_agent::builtin::{
     Api, BuiltinOptions, CommandConsent, McpServer, McpTimeouts, McpTransport,
 };
 use troop_testkit::{
-    mock::{Answer, MockModel, Seen},
+    mock::{Answer, MockModel, MockRequest},
     wait_until_gone,
 };
 
@@ -250,7 +250,7 @@ async fn tools_of_servers_need_permission() {
 }
 
 /// A remote server that answers with JSON.
-fn serves(seen: &Seen) -> Answer {
+fn serves(seen: &MockRequest) -> Answer {
     let (status, result) = match seen.body["method"].as_str().unwrap_or_default() {
         "initialize" => (200, json!({"protocolVersion": "2025-06-18", "capabilities": {}})),
         "tools/list" if seen.body["params"]["cursor"] == "2" => {

@@ -6,7 +6,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use troop_agent::builtin::{Api, BuiltinOptions, Price, WorkLimits};
 use troop_testkit::{
-    mock::{Answer, Break, MockModel, Reply, Said, Way},
+    mock::{Answer, Break, MockModel, MockPart, Reply, Way},
     wait_for, wait_until_gone,
 };
 
@@ -45,7 +45,7 @@ async fn a_task_is_done_with_tools_and_the_last_words_are_its_result() {
 #[tokio::test]
 async fn a_model_learns_that_a_call_was_invalid_and_continues() {
     let folder = TempDir::new().unwrap();
-    let broken = Said::Call { name: "Read".to_owned(), input: "{\"file_path\": ".to_owned() };
+    let broken = MockPart::Call { name: "Read".to_owned(), input: "{\"file_path\": ".to_owned() };
     let mock = MockModel::with([
         Answer::call("Fly", &json!({})),
         Answer::Reply(Reply { said: vec![broken], ..Reply::default() }),
@@ -55,7 +55,7 @@ async fn a_model_learns_that_a_call_was_invalid_and_continues() {
     .await;
     let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
     assert_eq!(does(&mut lead, "fly").await, completed("I give up flying"));
-    let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::Seen::last).collect();
+    let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::MockRequest::last).collect();
     assert!(
         told[1].contains("there is no tool `Fly`; the tools are: Read, LS, Glob"),
         "{}",
@@ -152,7 +152,7 @@ async fn a_cut_off_call_is_reported_and_not_repeated_for_ever() {
     for (api, too_long) in [(Api::Anthropic, "max_tokens"), (Api::OpenAi, "length")] {
         let mock = MockModel::start(move |_| {
             let input = "{\"file_path\": \"a\", \"content\": \"once upon".to_owned();
-            let said = vec![Said::Call { name: "Write".to_owned(), input }];
+            let said = vec![MockPart::Call { name: "Write".to_owned(), input }];
             Answer::Reply(Reply { said, ending: Some(too_long.to_owned()), ..Reply::default() })
         })
         .await;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use troop_testkit::mock::{Answer, MockModel, Seen};
+use troop_testkit::mock::{Answer, MockModel, MockRequest};
 
 use super::{member, repository, run};
 
@@ -11,7 +11,7 @@ const CREW: [&str; 8] =
     ["--team", "crew", "run", "find the bug", "--agent", "builtin", "-m", "ann=builtin"];
 
 /// A lead that has something found out, and one thing more when it hears what was found.
-fn leads(seen: &Seen) -> Answer {
+fn leads(seen: &MockRequest) -> Answer {
     let last = seen.last();
     let task = |it: &str| Answer::call("TaskCreate", &json!({"subject": it, "description": it}));
     if last.contains("task-1 is completed: line 7") {
@@ -26,7 +26,7 @@ fn leads(seen: &Seen) -> Answer {
 }
 
 /// What was called last, if the model was told what came of it.
-fn wrote(seen: &Seen, file: &str) -> bool {
+fn wrote(seen: &MockRequest, file: &str) -> bool {
     seen.messages().iter().any(|it| it.to_string().contains(file) && it["role"] == "assistant")
 }
 
@@ -55,7 +55,8 @@ async fn who_ends_its_task_by_its_tool_has_what_it_says_and_writes_after_it_in_i
         assert!(troop.folder().join(file).exists(), "{file}: {}", run.out);
     }
     assert!(run.out.contains("Both are done."), "{}", run.out);
-    let told = mock.requests().iter().map(Seen::last).find(|it| it.contains("Updated task #1"));
+    let told =
+        mock.requests().iter().map(MockRequest::last).find(|it| it.contains("Updated task #1"));
     assert!(told.unwrap().contains("The task is completed when your turn ends."));
 }
 

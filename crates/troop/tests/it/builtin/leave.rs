@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use troop_testkit::{
-    mock::{Answer, MockModel, Seen},
+    mock::{Answer, MockModel, MockRequest},
     wait_for,
 };
 
@@ -14,7 +14,7 @@ use super::{
 };
 
 /// A lead that starts a teammate which must ask, and lets it write files, and nothing else.
-fn decides(seen: &Seen) -> Answer {
+fn decides(seen: &MockRequest) -> Answer {
     let last = seen.last();
     let kind = "kind=\"permission_request\" request_id=\"";
     if let Some(request) = last.split(kind).nth(1) {
@@ -89,7 +89,7 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
     );
     assert!(run.out.contains("lead gives ann permission: as agreed"), "{}", run.out);
     assert!(troop.folder().join("one.txt").exists() && !troop.folder().join("two.txt").exists());
-    let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
+    let told: Vec<_> = mock.requests().iter().map(MockRequest::last).collect();
     let refused = told.iter().filter(|it| it.contains("`user` said no: not here")).count();
     assert_eq!(refused, 1, "{told:#?}");
 }
@@ -132,8 +132,11 @@ async fn an_injection_gets_nobody_the_rights_of_another() {
     let mut words = TEAM.to_vec();
     words.extend(["--set", "max_attempts=1"]);
     let run = run(&troop, &mock, &words).await;
-    let told =
-        mock.requests().iter().map(Seen::last).find(|it| it.contains("`Agent` is for the lead"));
+    let told = mock
+        .requests()
+        .iter()
+        .map(MockRequest::last)
+        .find(|it| it.contains("`Agent` is for the lead"));
     let told = told.unwrap_or_else(|| panic!("{} {}", run.out, run.err));
     for refused in
         ["there is no open request", "ask members to stop", "is outside your working folder"]
@@ -147,7 +150,7 @@ async fn an_injection_gets_nobody_the_rights_of_another() {
 
 #[tokio::test]
 async fn who_may_not_run_commands_starts_nobody_who_runs_them_without_asking() {
-    let starts = |seen: &Seen| {
+    let starts = |seen: &MockRequest| {
         let last = seen.last();
         let eve = |agent: &str| json!({"name": "eve", "subagent_type": agent, "prompt": "go"});
         if last.contains("write a greeting") {
@@ -280,7 +283,7 @@ async fn what_a_member_leaves_behind_acts_for_it_or_for_nobody() {
     let mut words = ALONE.to_vec();
     words.extend(["--no-delegate", "-m", "ann=builtin"]);
     let run = run(&troop, &mock, &words).await;
-    let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
+    let told: Vec<_> = mock.requests().iter().map(MockRequest::last).collect();
     let n_refused = |what: &str| told.iter().map(|it| it.matches(what).count()).max();
     let of_lead = n_refused("a member of a team left this running, and it is unknown which");
     assert_eq!(of_lead, Some(3), "{told:#?} {} {}", run.out, run.err);
