@@ -120,7 +120,7 @@ impl WorkFolder {
         Some(real)
     }
 
-    /// Opens a file without blocking. What is not a regular file, such as a pipe, is refused.
+    /// Opens a file without blocking. Everything but a regular file, such as a pipe, is refused.
     pub(crate) fn open_file(&self, path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
         let file = self.dir.open_with(path, options.custom_flags(flags))?;

@@ -45,7 +45,7 @@ pub enum Permit {
 }
 
 impl Rules {
-    /// Whether an action is allowed in this mode. What is denied is denied in every mode.
+    /// Whether an action is allowed in this mode. Deny rules hold in every mode.
     #[must_use]
     pub fn check(&self, mode: Permissions, action: &ToolAction<'_>) -> Permit {
         if let Some(rule) = self.deny.iter().find(|rule| rule.forbids(action)) {
@@ -73,7 +73,7 @@ impl Rules {
         self.deny.iter().any(|rule| rule.is_about_all_of(tool))
     }
 
-    /// Hides files from a tool that reads many: what is denied, and what needs permission.
+    /// Hides files from a tool that reads many: those that are denied, and those that need permission.
     pub(crate) fn veil(&self, tool: &'static str) -> Veil {
         Veil { tool, rules: self.deny.iter().chain(&self.ask).cloned().collect() }
     }

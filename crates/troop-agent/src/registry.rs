@@ -17,7 +17,7 @@ const RUNS: &str = "`builtin`, `command`, `script:FILE`";
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    #[error("there is no agent `{key}`; there is: {}", known(described))]
+    #[error("there is no agent `{key}`; the agents are: {}", known(described))]
     Unknown {
         key: String,
         /// The definitions of the project and of the person.
@@ -27,12 +27,12 @@ pub enum RegistryError {
     #[error("a teammate cannot run the agent `{agent}` of `{key}`; it can run: {RUNS}")]
     CannotRun { key: String, agent: String },
     /// The lead starts another program for it.
-    #[error("`{key}` is a program of its own; its lead starts `{program}` instead of troop")]
+    #[error("`{key}` is another program; its lead starts `{program}` instead of troop")]
     Foreign { key: String, program: String },
     /// The key names no script.
     #[error("which script? write `script:FILE`, or `script: FILE` in the agent's definition")]
     NoScript,
-    /// Its definition has a mistake, so nobody knows what it may do.
+    /// Its definition has a mistake, so its limits are unknown.
     #[error("the agent `{key}` is not described clearly in `{file}`: {why}")]
     Unclear { key: String, file: String, why: String },
     #[error("{why}")]

@@ -4,7 +4,6 @@
 mod queue;
 
 use std::{
-    any::Any,
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
@@ -19,7 +18,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use troop_model::MessageKind;
+use troop_model::{MessageKind, panic_text};
 use troop_protocol::{
     FromTeammate, Idle, Incoming, Level, Log, MessageOut, PROTOCOL_VERSION, Peer, Ready,
     ReportedStatus, ShutdownAck, TaskReport, WireTask,
@@ -194,7 +193,7 @@ impl Teammate {
 
     /// Reports how a task ended, and then that the member is ready for the next one.
     async fn end_task(&mut self, task: WireTask, outcome: TurnOutcome) {
-        let mut report = about(&task, ReportedStatus::Completed);
+        let mut report = TaskReport::about(&task, ReportedStatus::Completed);
         if let Some(key) = task.own_session()
             && outcome != TurnOutcome::Interrupted
         {
@@ -268,7 +267,7 @@ impl Teammate {
 
     async fn give_back(&mut self, task: &WireTask, farewell: &Farewell) {
         let reason = Some(format!("{} stops: {}", self.options.place.name, farewell.reason));
-        let report = TaskReport { reason, ..about(task, ReportedStatus::Pending) };
+        let report = TaskReport { reason, ..TaskReport::about(task, ReportedStatus::Pending) };
         self.say(&FromTeammate::TaskUpdate(report)).await;
     }
 
@@ -281,7 +280,7 @@ impl Teammate {
     }
 
     async fn report(&mut self, task: &WireTask, status: ReportedStatus) {
-        self.say(&FromTeammate::TaskUpdate(about(task, status))).await;
+        self.say(&FromTeammate::TaskUpdate(TaskReport::about(task, status))).await;
     }
 
     /// Sends something. If the lead is gone, the loop will notice.
@@ -294,14 +293,9 @@ impl Farewell {
     /// The answer to a shutdown request that came by mail.
     fn response(&self, ack: &ShutdownAck) -> Option<MessageOut> {
         let (to, request_id) = self.asked_by.clone()?;
-        Some(MessageOut {
-            to,
-            content: ack.reason.clone().unwrap_or_else(|| "I stop".to_owned()),
-            kind: MessageKind::ShutdownResponse,
-            summary: None,
-            request_id,
-            approve: Some(ack.approve),
-        })
+        let content = ack.reason.as_deref().unwrap_or("I stop");
+        let response = MessageOut::new(to, MessageKind::ShutdownResponse, content);
+        Some(MessageOut { request_id, approve: Some(ack.approve), ..response })
     }
 }
 
@@ -324,18 +318,6 @@ fn own_session(work: &Work) -> Option<String> {
     }
 }
 
-pub(crate) fn about(task: &WireTask, status: ReportedStatus) -> TaskReport {
-    TaskReport {
-        task_id: task.id.clone(),
-        status,
-        result: None,
-        summary: None,
-        reason: None,
-        attempt: task.attempt,
-        for_good: false,
-    }
-}
-
 /// A turn that panics has failed, and the member goes on.
 async fn caught(mut turn: BoxFuture<'_, TurnOutcome>) -> TurnOutcome {
     std::future::poll_fn(|cx| {
@@ -345,9 +327,4 @@ async fn caught(mut turn: BoxFuture<'_, TurnOutcome>) -> TurnOutcome {
         })
     })
     .await
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word")
 }

@@ -74,7 +74,7 @@ impl Turn {
 
     /// Sends a message to a member by name, to `lead`, to `user`, or to `*` for all others.
     pub async fn say(&self, to: &str, content: &str) -> Result<(), PeerError> {
-        self.send(plain(to, MessageKind::Message, content)).await
+        self.send(MessageOut::new(to, MessageKind::Message, content)).await
     }
 
     /// Sends a message and waits until it is stored. A lead that does not know board calls never answers.
@@ -89,7 +89,7 @@ impl Turn {
     /// Sends the lead a plan. The answer arrives as mail of the kind `plan_approval_response`. Works with any lead;
     /// with one that knows board calls, use [`Self::propose`].
     pub async fn ask_approval(&self, plan: &str) -> Result<(), PeerError> {
-        self.send(plain("lead", MessageKind::PlanApprovalRequest, plan)).await
+        self.send(MessageOut::new("lead", MessageKind::PlanApprovalRequest, plan)).await
     }
 
     /// Sends a message of any kind.
@@ -207,16 +207,5 @@ impl Turn {
 impl Calls for Turn {
     async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
         Ok(self.ask(&call).await?)
-    }
-}
-
-fn plain(to: &str, kind: MessageKind, content: &str) -> MessageOut {
-    MessageOut {
-        to: to.to_owned(),
-        content: content.to_owned(),
-        kind,
-        summary: None,
-        request_id: None,
-        approve: None,
     }
 }

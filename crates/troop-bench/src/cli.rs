@@ -33,15 +33,15 @@ pub(crate) enum BenchCommand {
     Agent(BenchAgentArgs),
     /// The observer on a long stream, beside bare typed parsing of the same bytes
     Observe(BenchObserveArgs),
-    /// How soon what another program writes into a team's files is on the board
+    /// How soon a change that another program makes in a team's files is on the board
     Files(BenchFilesArgs),
-    /// What the benchmark runs in processes of their own
+    /// The parts that the benchmark runs in separate processes
     #[command(subcommand, hide = true)]
     Child(BenchChildCommand),
 }
 
 impl BenchCommand {
-    /// Where to make what is measured, if somebody chose that.
+    /// Where to put the files that are measured, unless the default is used.
     pub(crate) fn folder(&self) -> Option<&Path> {
         match self {
             Self::Board(args) => args.folder.as_deref(),
@@ -151,17 +151,17 @@ pub(crate) struct BenchObserveArgs {
     /// How long each measurement runs; 0 does each thing once
     #[arg(long, value_name = "SECONDS", default_value_t = 6)]
     pub(crate) seconds: u64,
-    /// How many messages the stream has that is read again and again
+    /// How many messages the repeatedly read stream has
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     pub(crate) messages: u64,
-    /// How long the stream is by which memory is measured, in megabytes
+    /// The length of the stream for the measurement of memory, in megabytes
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) megabytes: u64,
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BenchFilesArgs {
-    /// How many changes are waited for
+    /// How many changes to wait for
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) changes: u32,
     /// How many tasks the team has
@@ -181,35 +181,33 @@ pub(crate) enum BenchPart {
     /// Claiming and completing on PostgreSQL
     Postgres,
     /// How soon another process sees a change
-    Seen,
+    MockRequest,
     /// Commands and opening, with a short and with a long log
     Open,
     /// Starting the program, and the memory it takes
     Start,
 }
 
-/// Each waits for lines on its standard input, so that the benchmark decides when what happens.
+/// Each waits for lines on its standard input, so that the benchmark controls the order.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum BenchChildCommand {
-    /// Claims and completes for a while, and tells how long each took
+    /// Claims and completes for a while, and reports how long each operation took
     Work {
         #[command(flatten)]
         team: BenchTeam,
-        /// Which member it is
+        /// The number of its member
         #[arg(long)]
         nth: usize,
-        /// For how long
         #[arg(long)]
         seconds: u64,
     },
-    /// Likewise, by way of the team's lead
+    /// The same through the team's lead
     Ask {
-        /// Where the lead takes commands
+        /// The lead's socket
         socket: PathBuf,
-        /// Which member it is
+        /// The number of its member
         #[arg(long)]
         nth: usize,
-        /// For how long
         #[arg(long)]
         seconds: u64,
     },
@@ -219,29 +217,20 @@ pub(crate) enum BenchChildCommand {
         team: BenchTeam,
     },
     /// Writes the time into a file for every line
-    Touch {
-        /// Which
-        file: PathBuf,
-    },
-    /// Notifies whoever listens on a server, once for every line
-    Notify {
-        /// Where
-        url: String,
-    },
-    /// Is a teammate that plays ball with another, and tells how long each message was on its way
+    Touch { file: PathBuf },
+    /// Sends a notice to a PostgreSQL server for every line
+    Notify { url: String },
+    /// A teammate that exchanges messages with another, and reports the latency of each
     Mate {
-        /// What its lead starts it with
+        /// The arguments from its lead
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
     /// Sends back every line that comes over a socket
-    Echo {
-        /// Where
-        socket: PathBuf,
-    },
-    /// Serves MCP and echoes what it is called with
+    Echo { socket: PathBuf },
+    /// Serves MCP and echoes the input of every call
     McpEcho,
-    /// Opens a team, looks at all it has, and tells how much memory that takes
+    /// Opens a team, reads all of it, and reports the memory that takes
     Hold {
         #[command(flatten)]
         team: BenchTeam,
@@ -251,10 +240,9 @@ pub(crate) enum BenchChildCommand {
 /// A team in a store.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BenchTeam {
-    /// Its id
     #[arg(long)]
     pub(crate) id: Uuid,
-    /// Where it is kept
+    /// The URL of its store
     #[arg(long)]
     pub(crate) at: String,
 }

@@ -71,14 +71,8 @@ impl Mate {
     }
 
     async fn hit(&self, to: String) -> Result<()> {
-        let ball = MessageOut {
-            to,
-            content: self.clock.now().as_micros().to_string(),
-            kind: MessageKind::Message,
-            summary: None,
-            request_id: None,
-            approve: None,
-        };
+        let now = self.clock.now().as_micros().to_string();
+        let ball = MessageOut::new(to, MessageKind::Message, now);
         self.say(FromTeammate::Message(ball)).await
     }
 
@@ -100,15 +94,9 @@ impl Mate {
 
     async fn end(&mut self) -> Result<()> {
         let (task, _) = self.game.take().context("a game is played")?;
-        let report = TaskReport {
-            task_id: task.id.clone(),
-            status: ReportedStatus::Completed,
-            result: Some(serde_json::to_string(&self.micros)?),
-            summary: None,
-            reason: None,
-            attempt: task.attempt,
-            for_good: false,
-        };
+        let result = Some(serde_json::to_string(&self.micros)?);
+        let report = TaskReport::about(&task, ReportedStatus::Completed);
+        let report = TaskReport { result, ..report };
         self.say(FromTeammate::TaskUpdate(report)).await?;
         self.say(FromTeammate::Idle(Idle { last_task: Some(task.id) })).await
     }

@@ -51,7 +51,7 @@ impl BenchPrinter {
     }
 
     pub(crate) fn error_line(self, text: &str) {
-        // If even this cannot be written there is nobody left to tell.
+        // If even this cannot be written, there is no way to report it.
         drop(writeln!(io::stderr(), "{text}"));
     }
 }

@@ -100,13 +100,7 @@ impl RunningTeam {
     /// Spawns a teammate and waits until it is idle.
     async fn spawn(&mut self, nth: usize, agent: &'static str) -> Result<MemberName> {
         let name = team::member(nth)?;
-        let member = NewMember {
-            name: name.clone(),
-            agent: agent.into(),
-            expertise: String::new(),
-            model: None,
-            permissions: None,
-        };
+        let member = NewMember::new(name.clone(), agent);
         self.submit(Command::SpawnMember(Spawn { member, prompt: None })).await?;
         self.until_idle(&name).await?;
         Ok(name)

@@ -59,11 +59,7 @@ pub(crate) async fn run(
 async fn team(folder: &Path, n_tasks: u32) -> Result<Board> {
     let url = StoreUrl::parse(&format!("sqlite:{}", folder.join("troop.db").display()))?;
     let store = troop_store::open(&url, Missing::Make).await?;
-    let member = |name: &str| -> Result<NewMember> {
-        let name = name.parse()?;
-        let agent = EXTERNAL.into();
-        Ok(NewMember { name, agent, expertise: String::new(), model: None, permissions: None })
-    };
+    let member = |name: &str| -> Result<NewMember> { Ok(NewMember::new(name.parse()?, EXTERNAL)) };
     let new = NewTeamCommand {
         team: TeamId(Uuid::now_v7()),
         name: "bench".parse()?,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use smol_str::SmolStr;
 use tokio::task::JoinSet;
 use troop_model::{
     Actor, Command, Event, Fact, MemberName, NewMember, NewTask, NewTeamCommand, OperationId,
@@ -65,13 +64,7 @@ pub(crate) async fn open(
 }
 
 fn newcomer(name: MemberName) -> NewMember {
-    NewMember {
-        name,
-        agent: SmolStr::new_static("builtin"),
-        expertise: String::new(),
-        model: None,
-        permissions: None,
-    }
+    NewMember::new(name, "builtin")
 }
 
 /// The name of a member.

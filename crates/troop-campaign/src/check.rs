@@ -43,8 +43,8 @@ pub(crate) async fn all(trial: &Trial) -> Result<Vec<String>> {
 /// Which processes held a task, one after another.
 type Holders = BTreeMap<TaskNumber, Vec<u32>>;
 
-/// What the log amounts to. On the way: nobody is given what another holds, and each task is completed once, by the process
-/// that holds it.
+/// Replays the log. Checks on the way that no task is given to a member while another holds it, and that each task is completed
+/// once, by the process that holds it.
 fn replay(events: &[Event], broken: &mut Vec<String>) -> (State, Holders) {
     let mut state = State::default();
     let mut completed = BTreeSet::new();
@@ -104,7 +104,7 @@ async fn agree(trial: &Trial, replayed: &State, broken: &mut Vec<String>) -> Res
     anew.close().await;
     for (what, state) in [("the board", own), ("the board, opened anew,", opened)] {
         if state != *replayed {
-            broken.push(format!("{what} is not what the log says"));
+            broken.push(format!("{what} differs from the log"));
         }
     }
     Ok(())
@@ -213,7 +213,7 @@ fn lines(file: &Path) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Nobody outlives the lead that started it.
+/// No process outlives the lead that started it.
 async fn orphans(events: &[Event], broken: &mut Vec<String>) {
     let sessions = events.iter().filter_map(|event| {
         let Fact::LeadTaken { session, .. } = &event.fact else { return None };

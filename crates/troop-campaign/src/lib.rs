@@ -1,7 +1,7 @@
 //! Real teams of processes under random faults, and what must hold afterwards.
 //!
-//! Read in this order: a [`Plan`] is all that is random about a trial; [`run`] makes it happen, many at once; [`lead`] is
-//! what runs in the lead's process; what was promised is checked in `check.rs`; a [`CampaignTally`] is what is told.
+//! Read in this order: a [`Plan`] is everything random about a trial; [`run`] runs many trials at once; [`lead`] runs in the
+//! lead's process; `check.rs` checks the promises; a [`CampaignTally`] is the report.
 
 mod check;
 mod disk;
@@ -72,10 +72,10 @@ pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<Campaign
             next += 1;
             continue;
         }
-        let Some(held) = trials.join_next().await else { break };
-        let held = held??;
-        held.violation.iter().for_each(&tell);
-        tally.add(held);
+        let Some(outcome) = trials.join_next().await else { break };
+        let outcome = outcome??;
+        outcome.violation.iter().for_each(&tell);
+        tally.add(outcome);
     }
     tally.elapsed = start.elapsed();
     Ok(tally)

@@ -1,5 +1,5 @@
-# A teammate that is no troop: it speaks the table, keeps a record, and says much that makes no sense.
-# Its first argument is how many teammates there are.
+# A teammate that is not troop: it speaks the wire protocol, keeps a record, and mixes in garbage.
+# Its first argument is the number of teammates.
 n_mates=$1
 shift
 name=
@@ -27,7 +27,7 @@ garbage() {
     esac
 }
 
-# Somebody else, another one each time.
+# Another teammate, a different one each time.
 other() {
     printf 'mate-%s' $(((${name#mate-} + 1 + n % (n_mates - 1)) % n_mates))
 }

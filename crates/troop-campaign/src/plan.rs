@@ -42,7 +42,7 @@ impl FromStr for Backend {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match Self::ALL.into_iter().find(|it| it.name() == text) {
             Some(backend) => Ok(backend),
-            None => bail!("there is no store `{text}`; there is: sqlite, files, postgres"),
+            None => bail!("there is no store `{text}`; the stores are: sqlite, files, postgres"),
         }
     }
 }

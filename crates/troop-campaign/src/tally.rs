@@ -10,13 +10,13 @@ pub struct Violation {
     pub trial: u64,
     /// One line for each broken promise.
     pub what: Vec<String>,
-    /// What is left of the trial: its log and the output of its processes.
+    /// The remains of the trial: its log and the output of its processes.
     pub folder: PathBuf,
 }
 
 /// How one trial went.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct TrialOutcome {
     pub(crate) plan: Plan,
     /// The faults that really happened.
     pub(crate) faults: Vec<Fault>,
@@ -29,7 +29,7 @@ pub(crate) struct Held {
 pub struct CampaignTally {
     /// How long it took.
     pub elapsed: Duration,
-    /// What was broken.
+    /// The broken promises.
     pub violations: Vec<Violation>,
     trials: BTreeMap<Backend, u64>,
     faults: BTreeMap<&'static str, u64>,
@@ -38,21 +38,22 @@ pub struct CampaignTally {
 }
 
 impl CampaignTally {
-    pub(crate) fn add(&mut self, held: Held) {
-        *self.trials.entry(held.plan.backend).or_default() += 1;
-        let weather = match held.plan.weather {
+    pub(crate) fn add(&mut self, outcome: TrialOutcome) {
+        *self.trials.entry(outcome.plan.backend).or_default() += 1;
+        let weather = match outcome.plan.weather {
             Weather::Fair => None,
             Weather::Slow(_) => Some("slow disk, for all of a trial"),
             Weather::LostAnswer(_) => Some("answer of the store lost"),
         };
-        let n_foreign = held.plan.mates.iter().filter(|it| **it == crate::plan::MateMind::Foreign);
+        let n_foreign =
+            outcome.plan.mates.iter().filter(|it| **it == crate::plan::MateMind::Foreign);
         let garbage = (n_foreign.count() > 0).then_some("garbage on the wire, for all of a trial");
-        for name in held.faults.iter().map(|it| it.name()).chain(weather).chain(garbage) {
+        for name in outcome.faults.iter().map(|it| it.name()).chain(weather).chain(garbage) {
             *self.faults.entry(name).or_default() += 1;
         }
-        self.n_tasks += held.plan.chores.len() as u64;
-        self.n_events += held.n_events;
-        self.violations.extend(held.violation);
+        self.n_tasks += outcome.plan.chores.len() as u64;
+        self.n_events += outcome.n_events;
+        self.violations.extend(outcome.violation);
     }
 
     /// How many trials there were.

@@ -30,7 +30,7 @@ use crate::{
     disk::Disk,
     lead::{FOREIGN, Orders},
     plan::{Backend, Chore, Fault, MateMind, Plan, Weather},
-    tally::Held,
+    tally::TrialOutcome,
 };
 use lead_process::LeadProcess;
 
@@ -43,7 +43,7 @@ const MANY_LOOKS: u32 = 15;
 const SCRIPT: &str = include_str!("mate.sh");
 
 /// Runs a trial and checks the promises.
-pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Held> {
+pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<TrialOutcome> {
     let folder = options.folder.join(format!("trial-{nth}"));
     for part in ["store", "lead", "project"] {
         fs::create_dir_all(folder.join(part))?;
@@ -70,7 +70,7 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Held>
     if violation.is_none() {
         fs::remove_dir_all(&folder)?;
     }
-    Ok(Held { plan, faults, n_events, violation })
+    Ok(TrialOutcome { plan, faults, n_events, violation })
 }
 
 /// A running trial.
@@ -209,13 +209,7 @@ impl Trial {
             Some(MateMind::Foreign) => FOREIGN,
             Some(MateMind::Command) | None => "command",
         };
-        let member = NewMember {
-            name,
-            agent: agent.into(),
-            expertise: String::new(),
-            model: None,
-            permissions: None,
-        };
+        let member = NewMember::new(name, agent);
         let request = person(Command::SpawnMember(Spawn { member, prompt: None }));
         match self.board.submit(request).await {
             // A later look tries again.
@@ -237,7 +231,7 @@ impl Trial {
         }
     }
 
-    /// What is not at rest yet; nothing if all is.
+    /// The parts that are not at rest yet; empty if all are.
     async fn unrest(&self) -> Result<String> {
         let look = |state: &State| {
             let session =
@@ -289,7 +283,7 @@ fn mates(state: &State) -> impl Iterator<Item = &Member> {
     state.members().filter(|it| it.role == Role::Member)
 }
 
-/// What is not at rest yet according to the log; nothing if all is.
+/// The parts that are not at rest yet according to the log; empty if all are.
 fn unrest(state: &State) -> String {
     let tasks = state.tasks();
     let will_move = |number: &TaskNumber| match tasks.status(*number) {
@@ -335,20 +329,14 @@ async fn make_team(store: Arc<dyn Store>) -> Result<Board> {
         name: "crew".parse()?,
         description: String::new(),
         settings,
-        lead: NewMember {
-            name: MemberName::lead(),
-            agent: "person".into(),
-            expertise: String::new(),
-            model: None,
-            permissions: None,
-        },
+        lead: NewMember::new(MemberName::lead(), "person"),
         members: Vec::new(),
     };
     let signature = Signature::new(Actor::human("zoe"));
     Ok(Board::create(store, Clock::system(), Following::Always, &signature, new).await?)
 }
 
-/// What a chore leaves behind is proof that it was done, and its result says by which process.
+/// The file that a chore leaves behind proves that it was done, and its result names the process.
 fn new_task(nth: usize, chore: &Chore) -> NewTask {
     let fails = match chore.fails_first {
         true => "echo x >>tries-$TROOP_TASK; test $(wc -l <tries-$TROOP_TASK) -gt 1 || exit 1; ",

@@ -263,6 +263,15 @@ pub struct NewMember {
     pub permissions: Option<Permissions>,
 }
 
+impl NewMember {
+    /// A member with the defaults.
+    #[must_use]
+    pub fn new(name: MemberName, agent: impl Into<SmolStr>) -> Self {
+        let agent = agent.into();
+        Self { name, agent, expertise: String::new(), model: None, permissions: None }
+    }
+}
+
 /// What is to be said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -77,7 +77,8 @@ pub use task::{
 };
 pub use team_md::{BOARD_ACTIONS, NO_TEAM, WITHOUT_TASK, team_md};
 pub use text::{
-    MAX_LINE, MAX_TEXT, causes, is_unprintable, preview, quoted, quoted_path, with_causes,
+    MAX_LINE, MAX_TEXT, causes, is_unprintable, panic_text, preview, quoted, quoted_path,
+    with_causes,
 };
 pub use time::Time;
 pub use usage::{Budget, Dollars, Spending, Usage};

@@ -1,6 +1,6 @@
 //! Text from people and agents: how long it may be and what it must not contain.
 
-use std::{error::Error, iter::successors, path::Path};
+use std::{any::Any, error::Error, iter::successors, path::Path};
 
 use crate::Refusal;
 
@@ -48,6 +48,13 @@ pub fn with_causes(error: &(dyn Error + 'static)) -> String {
         // Some errors repeat their cause.
         if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
     })
+}
+
+/// The text of a panic that was caught.
+#[must_use]
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown")
 }
 
 /// A word quoted for a shell, for commands that people paste.

@@ -1,9 +1,9 @@
 //! The one place that starts processes. Each leads its own group, so that everything it starts can be ended with it.
 //!
-//! **When a group may be killed.** While its leader lives, or right after the leader was waited for, and not later. A group
-//! keeps its number as long as anybody is left in it, so whatever the leader left behind is hit and nobody else. Where
-//! nobody is left the number is free, but the system goes through all numbers before it gives one out again: right after
-//! the wait it cannot be somebody else's, some thousands of processes later it can.
+//! **When a group may be killed.** While its leader lives, or right after the wait for its leader, but not later. A group
+//! keeps its number as long as a process is left in it, so the signal hits only processes that the leader left behind. The
+//! number of an empty group is free, but the system goes through all numbers before it reuses one: right after the wait it
+//! cannot belong to another group, some thousands of processes later it can.
 
 use std::{ffi::OsStr, io, process::Stdio};
 
@@ -15,8 +15,8 @@ use tokio::process::{Child, Command};
 
 pub use rustix::process::Signal;
 
-/// A program about to be started: in a process group of its own, with nothing to read, killed when nobody holds it
-/// any more. What it starts itself is only killed through its [`Group`].
+/// A program about to be started: in its own process group, without input, killed when its handle is dropped. Processes that
+/// it starts itself are only killed through its [`Group`].
 ///
 /// Nothing here needs code between fork and exec, so the fast `posix_spawn` is used.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
@@ -26,7 +26,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Sends a signal to the group that a process leads, or led until just now. A group that is gone already is no error.
+/// Sends a signal to the group that a process leads, or led until just now. A group that is gone already is not an error.
 ///
 /// # Errors
 ///
@@ -40,12 +40,11 @@ pub fn kill_group(leader: u32, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// Whether a process is stopped, by Ctrl-Z or a signal, until it is continued. False if the system does not
-/// tell.
+/// Whether a process is stopped, by Ctrl-Z or a signal, until it is continued. False if the system does not say.
 #[must_use]
 pub fn is_stopped(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // Its name stands in parentheses before its state, and may contain anything.
+    // Its name is in parentheses before its state, and may contain anything.
     let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
     matches!(state, Some('T' | 't'))
 }

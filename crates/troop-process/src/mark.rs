@@ -1,6 +1,5 @@
-//! Marks: a process that runs for a member carries a mark in its environment, and so does everything that it starts,
-//! even
-//! in another group or session. With the mark we find processes that were left behind.
+//! Marks: a process that runs for a member carries a mark in its environment, and so does everything that it starts, even in
+//! another group or session. With the mark we find processes that were left behind.
 
 use std::{fs, io};
 

@@ -314,6 +314,32 @@ pub struct TeamContext {
 
 method::methods_both_ways!(FromTeammate, FromLead);
 
+impl TaskReport {
+    /// A report about a task as it was assigned, with nothing but a status.
+    #[must_use]
+    pub fn about(task: &WireTask, status: ReportedStatus) -> Self {
+        Self {
+            task_id: task.id.clone(),
+            status,
+            result: None,
+            summary: None,
+            reason: None,
+            attempt: task.attempt,
+            for_good: false,
+        }
+    }
+}
+
+impl MessageOut {
+    /// A message that answers no request.
+    #[must_use]
+    pub fn new(to: impl Into<String>, kind: MessageKind, content: impl Into<String>) -> Self {
+        let to = to.into();
+        let content = content.into();
+        Self { to, content, kind, summary: None, request_id: None, approve: None }
+    }
+}
+
 impl ShutdownAck {
     #[must_use]
     pub fn agreed() -> Self {

@@ -23,7 +23,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 use troop_model::{
     Actor, Asker, Command, Event, NewTeamCommand, OperationId, Origin, State, TaskNumber, TeamId,
-    Time, Version,
+    Time, Version, panic_text,
 };
 use troop_store::Store;
 use uuid::Uuid;
@@ -324,9 +324,7 @@ async fn keep_fault(run: impl Future<Output = ()>, fault: Arc<OnceLock<String>>)
     std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(cx))) {
         Ok(poll) => poll,
         Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            fault.get_or_init(|| text.unwrap_or("unknown").to_owned());
+            fault.get_or_init(|| panic_text(panic.as_ref()).to_owned());
             Poll::Ready(())
         }
     })

@@ -20,7 +20,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::lock;
 
 use crate::wait_for;
-pub use request::{Api, Seen};
+pub use request::{Api, MockRequest};
 
 /// The answer to one request.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub enum Answer {
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
     /// The parts, in order.
-    pub said: Vec<Said>,
+    pub said: Vec<MockPart>,
     /// How many tokens were read, read from the cache, and written.
     pub tokens: (u64, u64, u64),
     /// The stop reason, if it is not the usual one.
@@ -59,7 +59,7 @@ pub struct Reply {
 
 /// A part of a reply.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
+pub enum MockPart {
     /// Text.
     Text(String),
     /// A thought.
@@ -95,27 +95,27 @@ pub enum Break {
     Hang,
 }
 
-type Script = Box<dyn FnMut(&Seen) -> Answer + Send>;
+type Script = Box<dyn FnMut(&MockRequest) -> Answer + Send>;
 
 /// A model's API. Ends when it is dropped.
 pub struct MockModel {
     address: SocketAddr,
-    told: Arc<Told>,
+    told: Arc<MockState>,
     stopped: CancellationToken,
 }
 
-/// What the connections share.
-struct Told {
+/// The state that all connections share.
+struct MockState {
     script: Mutex<Script>,
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<MockRequest>>,
 }
 
 impl MockModel {
     /// Answers each request with the function's result.
-    pub async fn start(script: impl FnMut(&Seen) -> Answer + Send + 'static) -> Self {
+    pub async fn start(script: impl FnMut(&MockRequest) -> Answer + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let told = Told { script: Mutex::new(Box::new(script)), seen: Mutex::default() };
+        let told = MockState { script: Mutex::new(Box::new(script)), seen: Mutex::default() };
         let told = Arc::new(told);
         let stopped = CancellationToken::new();
         let serving = serve::serve(listener, Arc::clone(&told));
@@ -142,7 +142,7 @@ impl MockModel {
 
     /// All requests so far.
     #[must_use]
-    pub fn requests(&self) -> Vec<Seen> {
+    pub fn requests(&self) -> Vec<MockRequest> {
         lock(&self.told.seen).clone()
     }
 
@@ -181,9 +181,10 @@ impl Answer {
     /// A reply of several calls.
     #[must_use]
     pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
-        let said = calls
-            .into_iter()
-            .map(|(name, input)| Said::Call { name: name.to_owned(), input: input.to_string() });
+        let said = calls.into_iter().map(|(name, input)| MockPart::Call {
+            name: name.to_owned(),
+            input: input.to_string(),
+        });
         Self::Reply(Reply { said: said.collect(), tokens: (10, 0, 5), ..Reply::default() })
     }
 
@@ -208,6 +209,6 @@ impl Reply {
     /// One text.
     #[must_use]
     pub fn text(text: &str) -> Self {
-        Self { said: vec![Said::Text(text.to_owned())], tokens: (10, 0, 5), ..Self::default() }
+        Self { said: vec![MockPart::Text(text.to_owned())], tokens: (10, 0, 5), ..Self::default() }
     }
 }

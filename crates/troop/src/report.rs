@@ -16,7 +16,7 @@ use anyhow::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 use troop_app::hint::unknown_team;
-use troop_model::{Refusal, RefusalKind, did_you_mean, nearest, with_causes};
+use troop_model::{Refusal, RefusalKind, did_you_mean, nearest, panic_text, with_causes};
 use troop_protocol::{Failure, FailureKind};
 use troop_runtime::{BoardError, ExportError, WorkspaceError};
 use troop_store::StoreError;
@@ -127,14 +127,7 @@ pub(crate) fn catch(run: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<
     std::panic::set_hook(Box::new(|_| {}));
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => result,
-        Err(panic) => {
-            let text = panic
-                .downcast_ref::<String>()
-                .map(String::as_str)
-                .or_else(|| panic.downcast_ref::<&str>().copied())
-                .unwrap_or("unknown");
-            Err(StoreError::Bug { what: text.to_owned() }.into())
-        }
+        Err(panic) => Err(StoreError::Bug { what: panic_text(panic.as_ref()).to_owned() }.into()),
     }
 }
 

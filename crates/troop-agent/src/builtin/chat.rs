@@ -33,7 +33,7 @@ impl ToolSpec {
 /// One message of a conversation. User and model alternate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChatMessage {
-    /// What the model is told: first the results of all its calls, then text.
+    /// A message to the model: first the results of all its calls, then text.
     User(Vec<UserPart>),
     Model(Vec<ReplyPart>),
 }
@@ -98,7 +98,7 @@ pub enum StopReason {
     Calls,
     /// It reached the limit of one reply.
     TooLong,
-    /// It does not want to answer, or may not.
+    /// It refuses to answer, or may not.
     Refused,
     Other(String),
 }

@@ -47,7 +47,7 @@ impl History {
         &self.messages
     }
 
-    /// The pinned texts, in the order in which they are told again.
+    /// The pinned texts, in the order in which the model gets them again.
     pub(crate) fn pins(&self) -> Vec<&str> {
         let Pins { team, goals, work, plan, mail } = &self.pins;
         // The work may be the latest goal, which is not told twice.
@@ -99,7 +99,7 @@ impl History {
         self.tell(work);
     }
 
-    /// Pins what a person told a lead. The model hears it with the work.
+    /// Pins a person's message to a lead. The model gets it with the work.
     pub(crate) fn keep_goal(&mut self, text: String) {
         self.pins.goals.push(text);
         // The goal stays; of the rest the oldest goes first.

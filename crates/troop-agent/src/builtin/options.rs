@@ -21,7 +21,7 @@ pub struct BuiltinOptions {
     /// What the model costs, if that is known.
     pub price: Option<Price>,
     pub rights: ToolRights,
-    /// Where it finds what a project tells its agents.
+    /// Where it finds the files that a project has for agents.
     pub sources: ContextSources,
     pub servers: Vec<McpServer>,
     pub server_timeouts: McpTimeouts,
@@ -84,7 +84,7 @@ impl BuiltinOptions {
         }
     }
 
-    /// How many tokens a request may have, beside what the model may think and say.
+    /// How many tokens a request may have, so that thinking and reply still fit into the window.
     pub(crate) fn room(&self) -> u64 {
         let thinking = self.endpoint.thinking.unwrap_or_default();
         self.size.window.saturating_sub(u64::from(self.size.max_tokens) + u64::from(thinking))

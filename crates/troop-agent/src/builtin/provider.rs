@@ -142,7 +142,7 @@ impl FromStr for Api {
             "openai" => Ok(Self::OpenAi),
             "gemini" => Ok(Self::Gemini),
             other => Err(format!(
-                "there is no provider `{other}`; there is: anthropic, openai (also for others that speak its API, with a \
+                "there is no provider `{other}`; the providers are: anthropic, openai (also for others that speak its API, with a \
                  base URL), gemini"
             )),
         }

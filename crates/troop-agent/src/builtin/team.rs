@@ -75,7 +75,7 @@ impl<'a> TeamTools<'a> {
         };
         // Only a lead that knows the board sends TEAM.md.
         match turn.team_md() {
-            Some(_) => Err(format!("its lead does not say who is in the team: {why}")),
+            Some(_) => Err(format!("the lead did not describe the team: {why}")),
             None => Ok(None),
         }
     }

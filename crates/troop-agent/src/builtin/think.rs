@@ -195,7 +195,7 @@ impl Mind {
             }
             let stumble = match ending {
                 StopReason::Refused => {
-                    return Thought::Failed("the model does not want to answer".to_owned());
+                    return Thought::Failed("the model refuses to answer".to_owned());
                 }
                 StopReason::TooLong => {
                     // The next part continues where this one ends, which may be within a word.
@@ -313,7 +313,7 @@ impl Mind {
         self.take_in(&hands.turn.mail())
     }
 
-    /// Completes with these words the task that the model called done. False if that is refused; the model is told why.
+    /// Completes the task that the model reported done, with these words. False if that is refused; the model learns why.
     async fn settle(&mut self, hands: &Hands<'_>, last_words: &str) -> bool {
         let Some(team) = &hands.team else { return true };
         if !last_words.is_empty() && hands.ends_with_plan() {

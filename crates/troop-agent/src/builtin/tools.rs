@@ -115,7 +115,7 @@ impl OwnTool {
         ToolSpec { name: self.name().to_owned(), description: description.to_owned(), input }
     }
 
-    /// What a permission for the call is about: a path, or a command.
+    /// The path or command that a permission for the call is about.
     pub(crate) async fn rule_path(
         self,
         input: &Map<String, Value>,
@@ -135,7 +135,7 @@ impl OwnTool {
         in_background(move |_| Ok(files.rule_path(&path))).await.unwrap_or_default()
     }
 
-    /// Runs the tool. What it starts ends with this future.
+    /// Runs the tool. Everything it starts ends with this future.
     pub(crate) async fn run(
         self,
         input: &Map<String, Value>,
@@ -148,7 +148,7 @@ impl OwnTool {
                 Ok(it) => shell::run(it, shell).await,
                 Err(wrong) => Err(wrong),
             },
-            Self::Plan => Err("nobody can be asked about plans".to_owned()),
+            Self::Plan => Err("there is nobody to approve plans".to_owned()),
             Self::Fail | Self::GiveBack => match parse(self, input) {
                 Ok(it) => return ToolOutcome::Over(end::end(self, it)),
                 Err(wrong) => Err(wrong),
@@ -163,7 +163,7 @@ impl OwnTool {
         done.map_or_else(|wrong| ToolOutcome::Bad(cut(wrong)), |good| ToolOutcome::Good(cut(good)))
     }
 
-    /// Runs a tool that only needs files, on a thread of its own because disks may be slow.
+    /// Runs a tool that only needs files, on a separate thread because disks may be slow.
     fn on_files(
         self,
         input: &Map<String, Value>,

@@ -35,7 +35,7 @@ fn context_includes_no_file_outside_the_project_and_no_denied_file() {
     let text = ContextSources::default().read(project.path(), &veil(&["Read(.env)"]));
     assert!(text.contains("see @.env"), "{text}");
     assert!(!text.contains("a private key") && !text.contains("a password"), "{text}");
-    assert!(read(project.path()).contains("a password"), "what is not denied is told");
+    assert!(read(project.path()).contains("a password"), "files that are not denied are included");
 }
 
 #[test]

@@ -60,12 +60,12 @@ impl<'a> FrontMatter<'a> {
         if value.is_empty() && !more.is_empty() {
             let items = more.iter().map(|line| Some(unquoted(line.strip_prefix('-')?).to_owned()));
             let items: Option<Vec<_>> = items.collect();
-            return Some(items.ok_or_else(|| format!("`{name}` is no list of names")));
+            return Some(items.ok_or_else(|| format!("`{name}` is not a list of names")));
         }
         let whole = std::iter::once(value).chain(more).collect::<Vec<_>>().join(" ");
         let inner = whole.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
         if inner.is_none() && whole.starts_with(['[', '{', '|', '>', '&', '!']) {
-            return Some(Err(format!("`{name}` is no list of names")));
+            return Some(Err(format!("`{name}` is not a list of names")));
         }
         Some(Ok(match inner {
             Some(inner) => split(inner, |c| c == ','),

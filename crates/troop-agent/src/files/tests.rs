@@ -15,7 +15,10 @@ fn files_outside_the_working_folder_are_out_of_reach() {
     for path in ["x", "a/b/c.txt", "./x", "a..b", "a/../x"] {
         assert!(files.inside(path).is_ok(), "{path}");
     }
-    assert!(files.write(&files.inside("").unwrap(), "x").is_err(), "the folder itself is no file");
+    assert!(
+        files.write(&files.inside("").unwrap(), "x").is_err(),
+        "the folder itself is not a file"
+    );
 }
 
 #[test]

@@ -251,12 +251,9 @@ impl<'a> Performance<'a> {
         answers: Option<(&MessageIn, bool)>,
     ) -> Result<(), ScriptStop> {
         let message = MessageOut {
-            to: to.to_owned(),
-            content: self.fill(text),
-            kind,
-            summary: None,
             request_id: answers.and_then(|(request, _)| request.request_id),
             approve: answers.map(|(_, approve)| approve),
+            ..MessageOut::new(to, kind, self.fill(text))
         };
         self.turn.send(message).await.map_err(|error| ScriptStop::Failed(error.to_string()))
     }

@@ -140,8 +140,8 @@ fn script_errors_name_the_line_and_the_right_form() {
         ("when task\n  log x", "line 1: which tasks? `when task *` means all"),
         ("when started", "line 1: `when started` does nothing; indent its steps below it"),
         ("when started\n  log a\nwhen started\n  log b", "line 3: `when started` is there already"),
-        ("when started\n  workspace", "line 2: write `workspace write FILE`, with what"),
-        ("when started\n  workspace list x", "line 2: write `workspace write FILE`, with what"),
+        ("when started\n  workspace", "line 2: write `workspace write FILE`, with its"),
+        ("when started\n  workspace list x", "line 2: write `workspace write FILE`, with its"),
         ("when started\n  dance", "line 2: there is no step `dance`; the steps are: log, message,"),
         ("when started\n  log", "line 2: `log` needs a text"),
         ("when started\n  message bob", "line 2: write `message NAME TEXT`"),
@@ -150,23 +150,23 @@ fn script_errors_name_the_line_and_the_right_form() {
             "line 2: `if rejected` belongs right after a `plan`",
         ),
         ("when started\n  sleep 1s\n    log x", "line 3: nothing belongs below `sleep 1s`"),
-        ("when started\n  sleep long", "line 2: `long` is no time; write `200ms`, `2s` or `1m`"),
+        (
+            "when started\n  sleep long",
+            "line 2: `long` is not a duration; write `200ms`, `2s` or `1m`",
+        ),
         ("when started\n  wait", "line 2: write `wait for mail PATTERN [from NAME]` or"),
         ("when started\n  progress 101 x", "line 2: write `progress 0…100 TEXT`"),
         ("when started\n  replace a in b", "line 2: write `replace \"OLD\" with \"NEW\" in FILE`"),
         ("when started\n  call dance", "line 2: write `call RESOURCE/VERB {…} [as NAME]`"),
         (
             "when started\n  call a/b {x}",
-            "line 2: the parameters of `a/b` are no JSON: key must be a string",
+            "line 2: the parameters of `a/b` are not valid JSON: key must be a string",
         ),
-        ("when started\n  call a/b [1]", "line 2: the parameters of `a/b` are no object `{…}`"),
+        ("when started\n  call a/b [1]", "line 2: the parameters of `a/b` are not an object `{…}`"),
         ("when started\n  on monday\n    log x", "line 2: write `on attempt N` or `only once`"),
         ("when started\n  only once", "line 2: `only once` does nothing; indent steps below it"),
         ("when started\n  give up", "line 2: write `give back TEXT` or `refuse shutdown TEXT`"),
-        (
-            "when started\n  write",
-            "line 2: write `write FILE`, and what is to be in it indented below",
-        ),
+        ("when started\n  write", "line 2: write `write FILE`, with its content indented below"),
     ] {
         let problem = problem(script);
         assert!(problem.starts_with(&format!("`demo.script`, {expected}")), "{script}\n{problem}");

@@ -10,7 +10,7 @@ use troop_protocol::{
 };
 use uuid::Uuid;
 
-use super::{Exit, about};
+use super::Exit;
 use crate::{Turn, Work, wire::MemberWire};
 
 /// How many tasks may wait. Few do: a lead gives the next one when the member reports that it is idle.
@@ -198,7 +198,7 @@ impl WorkQueue {
             return;
         };
         let reason = Some(format!("{} cannot take it: {reason}", self.wire.place.name));
-        let report = TaskReport { reason, ..about(&task, ReportedStatus::Pending) };
+        let report = TaskReport { reason, ..TaskReport::about(&task, ReportedStatus::Pending) };
         drop(self.wire.say(&FromTeammate::TaskUpdate(report)).await);
     }
 

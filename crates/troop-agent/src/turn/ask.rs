@@ -69,11 +69,11 @@ pub enum NoAnswer {
     /// The team may spend no more, so the member does not wait any longer.
     #[error("nobody has answered so far, and {why}")]
     Spent { why: String },
-    #[error("nobody could be asked: {why}")]
+    #[error("the question could not be asked: {why}")]
     NotAsked { why: String },
 }
 
-/// What a turn knows about its questions.
+/// The questions of a turn.
 #[derive(Debug)]
 pub(super) struct Questions {
     /// Held by the question that waits for an answer.

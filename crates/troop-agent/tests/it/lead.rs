@@ -30,7 +30,7 @@ pub(crate) struct Lead {
 }
 
 /// The method and parameters of something that a teammate sent.
-pub(crate) type Said = (String, Value);
+pub(crate) type WireMessage = (String, Value);
 
 thread_local! {
     /// How often the teammates of this thread were at rest.
@@ -95,7 +95,7 @@ impl Lead {
         self.waits_for("answer").await;
     }
 
-    async fn next(&mut self) -> Option<(Option<Id>, Said)> {
+    async fn next(&mut self) -> Option<(Option<Id>, WireMessage)> {
         let frame = timeout(PATIENCE, self.reader.next()).await.expect("the teammate speaks");
         let (id, said) = match frame.unwrap()? {
             Frame::Envelope(Envelope::Notification(said)) => (None, said),
@@ -113,7 +113,7 @@ impl Lead {
     }
 
     /// The next thing that the teammate sends.
-    pub(crate) async fn hear(&mut self) -> Said {
+    pub(crate) async fn hear(&mut self) -> WireMessage {
         self.next().await.expect("the teammate is there").1
     }
 
@@ -139,7 +139,7 @@ impl Lead {
     }
 
     /// Expects a request and answers it.
-    pub(crate) async fn answers(&mut self, result: Value) -> Said {
+    pub(crate) async fn answers(&mut self, result: Value) -> WireMessage {
         let (id, asked) = self.next().await.expect("the teammate is there");
         let id = id.unwrap_or_else(|| panic!("{asked:?} asks nothing"));
         let line = json!({"jsonrpc": "2.0", "id": id, "result": result});
@@ -148,7 +148,7 @@ impl Lead {
     }
 
     /// Expects a request and refuses it.
-    pub(crate) async fn refuses(&mut self, message: &str) -> Said {
+    pub(crate) async fn refuses(&mut self, message: &str) -> WireMessage {
         let (id, asked) = self.next().await.expect("the teammate is there");
         let id = id.unwrap_or_else(|| panic!("{asked:?} asks nothing"));
         let error = json!({"code": -32000, "message": message});
@@ -157,7 +157,7 @@ impl Lead {
     }
 
     /// Reads the next thing. Answers it if it is a request, else skips it.
-    pub(crate) async fn answers_request(&mut self, result: Value) -> Option<Said> {
+    pub(crate) async fn answers_request(&mut self, result: Value) -> Option<WireMessage> {
         let (id, asked) = self.next().await.expect("the teammate is there");
         let line = json!({"jsonrpc": "2.0", "id": id?, "result": result});
         self.write(&format!("{line}\n")).await;
@@ -188,7 +188,7 @@ impl Lead {
     }
 
     /// Everything that the teammate sends until it ends, and its exit.
-    pub(crate) async fn end(mut self) -> (Vec<Said>, Exit) {
+    pub(crate) async fn end(mut self) -> (Vec<WireMessage>, Exit) {
         let mut said = Vec::new();
         while let Some((_, it)) = self.next().await {
             said.push(it);

@@ -199,7 +199,11 @@ async fn tasks_wait_while_a_teammate_works_and_it_is_not_idle_between_them() {
         let report = lead.hears("team.taskUpdate").await;
         assert_eq!((&report["taskId"], &report["status"]), (&json!(task), &json!(status)));
     }
-    assert_eq!(lead.hears("team.idle").await["lastTask"], "task-2", "what came twice is done once");
+    assert_eq!(
+        lead.hears("team.idle").await["lastTask"],
+        "task-2",
+        "a task that came twice is done once"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -347,14 +351,14 @@ async fn a_long_turn_gives_signs_of_life() {
     lead.hears("team.idle").await;
     assert!(
         tokio::time::timeout(3 * ALIVE, lead.hear()).await.is_err(),
-        "who has nothing to do says nothing"
+        "an idle teammate says nothing"
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_teammate_comes_to_rest_once_until_it_gets_work() {
     let mut lead = Lead::of(obedient().0, here()).await;
-    assert_eq!(N_RESTS.get(), 0, "between two tasks nobody rests");
+    assert_eq!(N_RESTS.get(), 0, "it does not rest between two tasks");
     for n_rests in 1..=2 {
         tokio::time::timeout(ALIVE, lead.hear()).await.expect_err("there is nothing to say");
         assert_eq!(N_RESTS.get(), n_rests);
@@ -364,7 +368,7 @@ async fn an_idle_teammate_comes_to_rest_once_until_it_gets_work() {
         lead.hears("turn/alive").await;
         lead.hears("team.taskUpdate").await;
         lead.hears("team.idle").await;
-        assert_eq!(N_RESTS.get(), n_rests, "who works does not rest");
+        assert_eq!(N_RESTS.get(), n_rests, "it does not rest while it works");
     }
 }
 
@@ -434,7 +438,7 @@ async fn the_context_says_what_a_member_may_do() {
     };
     let tasks = json!([{"id": "task-9", "subject": "x"}]);
     assert_eq!(result(json!({"tasks": [], "mode": "plan"})).await, "0 plan");
-    assert_eq!(result(json!({"tasks": tasks})).await, "1 plan", "what is not said stays");
+    assert_eq!(result(json!({"tasks": tasks})).await, "1 plan", "a value that is not sent stays");
     assert_eq!(result(json!({"tasks": [], "mode": "bypass"})).await, "0 bypass");
 }
 

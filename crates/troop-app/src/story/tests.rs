@@ -9,9 +9,7 @@ use uuid::Uuid;
 use super::{Story, StoryKind, StoryLine, waiting};
 
 fn member(name: &str) -> NewMember {
-    let name = name.parse().unwrap();
-    let agent = "script".into();
-    NewMember { name, agent, expertise: String::new(), model: None, permissions: None }
+    NewMember::new(name.parse().unwrap(), "script")
 }
 
 fn agent(name: &str) -> Actor {

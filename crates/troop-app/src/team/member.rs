@@ -130,13 +130,7 @@ impl Calls for MemberCaller {
         let agent = agent.map_err(|error| board_failure(&error))?.unwrap_or_default();
         let MemberOptions { member, dialect, session, store, clock, max_teammates, .. } =
             &self.options;
-        let lead = NewMember {
-            name: member.clone(),
-            agent,
-            expertise: String::new(),
-            model: None,
-            permissions: None,
-        };
+        let lead = NewMember::new(member.clone(), agent);
         let settings =
             Settings { max_teammates: *max_teammates, ..Settings::for_dialect(*dialect) };
         let team = TeamId(Uuid::now_v7());

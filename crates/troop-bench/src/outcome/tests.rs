@@ -1,4 +1,4 @@
-//! Numbers that stand for many.
+//! Percentiles and medians.
 
 use super::{median, of_hundred};
 

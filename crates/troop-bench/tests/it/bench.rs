@@ -1,4 +1,4 @@
-//! The benchmark runs and says what it found. What it finds is not for tests: they say nothing about time.
+//! The benchmark runs and reports every measure. Its numbers are not for tests: they say nothing about time.
 
 use std::{
     path::Path,
@@ -11,12 +11,12 @@ use tempfile::TempDir;
 /// As small as it gets: each thing once, on a small board.
 const QUICK: &str = "board --seconds 0 --tasks 100 --events 500 --folder .";
 
-/// Runs the benchmark with the words of a line, in a folder of its own.
+/// Runs the benchmark with the words of a line, in its own folder.
 #[track_caller]
 fn run(folder: &TempDir, line: &str) -> Output {
     let program = Path::new(env!("CARGO_BIN_EXE_troop-bench"));
     let is_built = program.with_file_name("troop").is_file();
-    assert!(is_built, "build what is measured first: `cargo build -p troop`");
+    assert!(is_built, "build the program to measure first: `cargo build -p troop`");
     Command::new(program)
         .args(line.split_whitespace())
         .current_dir(folder.path())
@@ -43,7 +43,7 @@ fn assert_empty(folder: &TempDir) {
     assert_eq!(left.len(), 0, "{left:?}");
 }
 
-/// What was compared, as part and subject, in order.
+/// The comparisons, as part and subject, in order.
 fn subjects(results: &Value) -> Vec<String> {
     let name = |it: &Value| format!("{}: {}", it["part"], it["what"]).replace('"', "");
     let mut names: Vec<_> = results["results"].as_array().unwrap().iter().map(name).collect();

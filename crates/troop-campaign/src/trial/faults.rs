@@ -108,7 +108,7 @@ impl Trial {
     async fn write_to(&mut self, to: usize) -> Result<()> {
         let name: MemberName = Plan::mate(to).parse()?;
         if self.board.look(move |state| state.member(&name).is_none()).await? {
-            // Nobody writes to an absent member.
+            // Persons do not write to an absent member.
             return Ok(());
         }
         let content = format!("letter {}", self.letters.len());

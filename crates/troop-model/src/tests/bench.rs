@@ -52,13 +52,7 @@ pub(crate) fn number(number: u32) -> TaskNumber {
 }
 
 pub(crate) fn newcomer(text: &str) -> NewMember {
-    NewMember {
-        name: name(text),
-        agent: "script".into(),
-        expertise: String::new(),
-        model: None,
-        permissions: None,
-    }
+    NewMember::new(name(text), "script")
 }
 
 pub(crate) fn new_team(settings: Settings, members: &[&str]) -> NewTeamCommand {

@@ -12,7 +12,7 @@ use troop_testkit::wait_until_gone;
 
 use super::{Group, Signal, command, kill_group};
 
-/// A shell with a child of its own, and the number of that child.
+/// A shell with a child, and the pid of that child.
 async fn family() -> (Child, String) {
     let mut shell = command("sh");
     shell.args(["-c", "sleep 600 & echo $!; wait"]).stdout(Stdio::piped());

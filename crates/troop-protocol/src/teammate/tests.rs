@@ -46,14 +46,7 @@ fn line(method: &str, params: impl Into<Value>) -> Value {
 }
 
 fn message(to: &str, content: &str) -> MessageOut {
-    MessageOut {
-        to: to.into(),
-        content: content.into(),
-        kind: MessageKind::Message,
-        summary: None,
-        request_id: None,
-        approve: None,
-    }
+    MessageOut::new(to, MessageKind::Message, content)
 }
 
 fn forwarded(from: &str, content: &str) -> MessageIn {

@@ -48,13 +48,7 @@ struct Hand {
 }
 
 fn newcomer(name: &str) -> NewMember {
-    NewMember {
-        name: name.parse().unwrap(),
-        agent: "script".into(),
-        expertise: String::new(),
-        model: None,
-        permissions: None,
-    }
+    NewMember::new(name.parse().unwrap(), "script")
 }
 
 impl Stage {

@@ -26,13 +26,7 @@ pub(crate) fn by(member: &str, command: Command) -> CommandRequest {
 }
 
 pub(crate) fn new_member(member: &str) -> NewMember {
-    NewMember {
-        name: name(member),
-        agent: "script".into(),
-        expertise: String::new(),
-        model: None,
-        permissions: None,
-    }
+    NewMember::new(name(member), "script")
 }
 
 pub(crate) fn new_team(team: &str) -> NewTeamCommand {

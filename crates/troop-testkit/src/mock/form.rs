@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Api, Reply, Said};
+use super::{Api, MockPart, Reply};
 
 /// The stream of events of a reply.
 pub(super) fn events(api: Api, reply: &Reply) -> String {
@@ -29,7 +29,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn ending<'a>(reply: &'a Reply, calls: &'a str, done: &'a str) -> &'a str {
-    let has_calls = reply.said.iter().any(|said| matches!(said, Said::Call { .. }));
+    let has_calls = reply.said.iter().any(|said| matches!(said, MockPart::Call { .. }));
     reply.ending.as_deref().unwrap_or(if has_calls { calls } else { done })
 }
 
@@ -62,19 +62,19 @@ fn anthropic(reply: &Reply) -> Vec<Value> {
 }
 
 /// The start of a block, and its deltas.
-fn anthropic_block(said: &Said) -> (Value, Vec<Value>) {
+fn anthropic_block(said: &MockPart) -> (Value, Vec<Value>) {
     match said {
-        Said::Text(text) => {
+        MockPart::Text(text) => {
             let delta = |text| json!({"type": "text_delta", "text": text});
             (json!({"type": "text", "text": ""}), words(text).map(delta).collect())
         }
-        Said::Thinking(text) => {
+        MockPart::Thinking(text) => {
             let delta = |text| json!({"type": "thinking_delta", "thinking": text});
             let mut deltas: Vec<_> = words(text).map(delta).collect();
             deltas.push(json!({"type": "signature_delta", "signature": "signed"}));
             (json!({"type": "thinking", "thinking": ""}), deltas)
         }
-        Said::Call { name, input } => {
+        MockPart::Call { name, input } => {
             let delta = |text| json!({"type": "input_json_delta", "partial_json": text});
             let block = json!({"type": "tool_use", "id": id(), "name": name, "input": {}});
             (block, words(input).map(delta).collect())
@@ -89,13 +89,13 @@ fn openai(reply: &Reply) -> Vec<Value> {
     let mut n_calls = 0;
     for said in &reply.said {
         match said {
-            Said::Text(text) => {
+            MockPart::Text(text) => {
                 events.extend(words(text).map(|text| choice(json!({"content": text}))));
             }
-            Said::Thinking(text) => {
+            MockPart::Thinking(text) => {
                 events.extend(words(text).map(|text| choice(json!({"reasoning_content": text}))));
             }
-            Said::Call { name, input } => {
+            MockPart::Call { name, input } => {
                 let call = |call: Value| choice(json!({"tool_calls": [call]}));
                 let function = json!({"name": name, "arguments": ""});
                 let begin =
@@ -123,11 +123,13 @@ fn gemini(reply: &Reply) -> Vec<Value> {
     let mut events = Vec::new();
     for said in &reply.said {
         match said {
-            Said::Text(text) => events.extend(words(text).map(|text| part(json!({"text": text})))),
-            Said::Thinking(text) => {
+            MockPart::Text(text) => {
+                events.extend(words(text).map(|text| part(json!({"text": text}))));
+            }
+            MockPart::Thinking(text) => {
                 events.extend(words(text).map(|text| part(json!({"text": text, "thought": true}))));
             }
-            Said::Call { name, input } => {
+            MockPart::Call { name, input } => {
                 // This API has JSON inputs; anything else is sent as a string.
                 let args = serde_json::from_str(input).unwrap_or_else(|_| json!(input));
                 let call = json!({"name": name, "args": args});

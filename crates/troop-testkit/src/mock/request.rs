@@ -19,7 +19,7 @@ pub enum Api {
 
 /// A request.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct MockRequest {
     /// The path.
     pub path: String,
     /// By their names in lower case.
@@ -30,7 +30,7 @@ pub struct Seen {
     pub connection: usize,
 }
 
-impl Seen {
+impl MockRequest {
     /// The API that the path belongs to.
     #[must_use]
     pub fn api(&self) -> Option<Api> {
@@ -113,7 +113,10 @@ fn text_of(value: &Value) -> String {
 }
 
 /// Reads the next request; `None` at the end.
-pub(super) async fn read(reader: &mut BufReader<OwnedReadHalf>, connection: usize) -> Option<Seen> {
+pub(super) async fn read(
+    reader: &mut BufReader<OwnedReadHalf>,
+    connection: usize,
+) -> Option<MockRequest> {
     let mut line = String::new();
     reader.read_line(&mut line).await.ok().filter(|n_read| *n_read > 0)?;
     let path = line.split(' ').nth(1)?.to_owned();
@@ -128,5 +131,5 @@ pub(super) async fn read(reader: &mut BufReader<OwnedReadHalf>, connection: usiz
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).await.ok()?;
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    Some(Seen { path, headers, body, connection })
+    Some(MockRequest { path, headers, body, connection })
 }

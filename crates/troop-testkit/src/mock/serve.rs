@@ -9,10 +9,10 @@ use tokio::{
 };
 use troop_model::lock;
 
-use super::{Answer, Break, Reply, Told, form, request};
+use super::{Answer, Break, MockState, Reply, form, request};
 
 /// Serves until it is dropped; all connections end with it.
-pub(super) async fn serve(listener: TcpListener, told: Arc<Told>) {
+pub(super) async fn serve(listener: TcpListener, told: Arc<MockState>) {
     let mut connections = JoinSet::new();
     for nth in 1.. {
         let Ok((stream, _)) = listener.accept().await else { return };
@@ -23,7 +23,7 @@ pub(super) async fn serve(listener: TcpListener, told: Arc<Told>) {
     }
 }
 
-async fn converse(stream: TcpStream, told: &Told, nth: usize) -> io::Result<()> {
+async fn converse(stream: TcpStream, told: &MockState, nth: usize) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
@@ -52,7 +52,7 @@ async fn converse(stream: TcpStream, told: &Told, nth: usize) -> io::Result<()> 
                 let bytes = form::events(api, &reply).into_bytes();
                 let Reply { way, .. } = reply;
                 let left = Streamed { bytes, way }.write(&mut writer).await?;
-                if left == Left::Broken {
+                if left == ConnectionState::Broken {
                     return Ok(());
                 }
             }
@@ -86,13 +86,13 @@ struct Streamed {
 
 /// Whether a connection stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
+enum ConnectionState {
     Usable,
     Broken,
 }
 
 impl Streamed {
-    async fn write(self, writer: &mut OwnedWriteHalf) -> io::Result<Left> {
+    async fn write(self, writer: &mut OwnedWriteHalf) -> io::Result<ConnectionState> {
         let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
         writer.write_all(head).await?;
         let n_told = self.way.broken.map_or(self.bytes.len(), |(n_bytes, _)| n_bytes);
@@ -107,11 +107,11 @@ impl Streamed {
             }
         }
         match self.way.broken {
-            Some((_, Break::Cut)) => Ok(Left::Broken),
+            Some((_, Break::Cut)) => Ok(ConnectionState::Broken),
             Some((_, Break::Hang)) => std::future::pending().await,
             Some((_, Break::End)) | None => {
                 writer.write_all(b"0\r\n\r\n").await?;
-                Ok(Left::Usable)
+                Ok(ConnectionState::Usable)
             }
         }
     }

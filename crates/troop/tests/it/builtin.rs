@@ -15,7 +15,7 @@ use std::{
 use serde_json::json;
 use troop_testkit::{
     git,
-    mock::{MockModel, Seen},
+    mock::{MockModel, MockRequest},
 };
 
 use crate::troop::{Printing, Run, Troop};
@@ -59,7 +59,7 @@ fn start(troop: &Troop, mock: &MockModel, arguments: &[&str]) -> Printing {
 }
 
 /// The member whose turn the model answers.
-fn member(seen: &Seen) -> String {
+fn member(seen: &MockRequest) -> String {
     let system = seen.system();
     system.split('`').nth(1).unwrap_or_default().to_owned()
 }

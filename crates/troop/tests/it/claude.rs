@@ -13,7 +13,7 @@ use std::{
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use troop_testkit::{
-    mock::{Answer, MockModel, Seen},
+    mock::{Answer, MockModel, MockRequest},
     repository, wait_for,
 };
 
@@ -56,7 +56,10 @@ struct Home {
 struct Client(Child);
 
 impl Home {
-    async fn new(folder: &Path, script: impl FnMut(&Seen) -> Answer + Send + 'static) -> Self {
+    async fn new(
+        folder: &Path,
+        script: impl FnMut(&MockRequest) -> Answer + Send + 'static,
+    ) -> Self {
         let folder = folder.join("client");
         let model = MockModel::start(script).await;
         let work = folder.join("work");
@@ -120,12 +123,12 @@ impl Drop for Client {
 }
 
 /// How many answers the model has given in this conversation.
-fn n_said(seen: &Seen) -> usize {
+fn n_said(seen: &MockRequest) -> usize {
     seen.messages().iter().filter(|it| it["role"] == "assistant").count()
 }
 
 /// The model of a teammate: it claims a task, makes another and completes both, tells the lead, and stops when asked to.
-fn teammate(seen: &Seen) -> Answer {
+fn teammate(seen: &MockRequest) -> Answer {
     let last = seen.last();
     if !seen.tools().iter().any(|it| it == "SendMessage") {
         return Answer::text("ok");
@@ -222,7 +225,7 @@ const N_TIMES: usize = 10;
 
 /// The model of a lead and its teammates. The lead makes a team, two tasks and two teammates, and tells one of them what to
 /// begin with. That one never answers, so that the message stays in its inbox; the other sends a message when asked to.
-fn lead(seen: &Seen) -> Answer {
+fn lead(seen: &MockRequest) -> Answer {
     let tools = seen.tools();
     let has = |tool: &str| tools.iter().any(|it| it == tool);
     if !has("SendMessage") {

@@ -232,11 +232,11 @@ fn an_agent_of_the_project_is_found_by_its_name() {
     for (agent, message) in [
         (
             "nobody",
-            "there is no agent `nobody`; there is: `builtin`, `command`, `script:FILE`, `actor`, `foreign`, `thinker`",
+            "there is no agent `nobody`; the agents are: `builtin`, `command`, `script:FILE`, `actor`, `foreign`, `thinker`",
         ),
         (
             "foreign",
-            "`foreign` is a program of its own; its lead starts `python3 x.py` instead of troop",
+            "`foreign` is another program; its lead starts `python3 x.py` instead of troop",
         ),
         ("thinker", "the agent `builtin` has no model to use"),
         ("script", "which script? write `script:FILE`"),

@@ -29,7 +29,7 @@ impl Hands<'_> {
             let agent = agent.unwrap_or(&of_lead);
             let described = Definition::read_all(&self.described);
             if !thinks(agent, &described) {
-                // Nobody is asked about an agent that does not exist.
+                // An unknown agent is refused without a question.
                 check_known(agent, &described)?;
                 // It will run whatever its tasks say, so this needs the permission for the command that a person
                 // would type.
@@ -156,7 +156,7 @@ mod tests {
             assert!(!thinks(key, &described), "{key}");
             let refusal = check_known(key, &described).unwrap_err();
             let wanted = format!(
-                "there is no agent `{key}`; there is: `builtin`, `command`, `script:FILE`, `doer`, "
+                "there is no agent `{key}`; the agents are: `builtin`, `command`, `script:FILE`, `doer`, "
             );
             assert!(refusal.starts_with(&wanted), "{refusal}");
         }

@@ -105,7 +105,7 @@ fn the_first_estimate_includes_instructions_and_tools() {
     history.begin("x".repeat(300), Begin::Anew);
     assert_eq!(history.n_tokens(), 1_100);
     history.reply(call(1), 5_000);
-    assert_eq!(history.n_tokens(), 5_000, "what the API counts has all of it");
+    assert_eq!(history.n_tokens(), 5_000, "the count of the API includes everything");
     history.results(result(1, 30));
     history.replace_front(2, "what went before".to_owned());
     assert!(history.n_tokens() >= 1_000, "nothing is counted any more");
@@ -134,7 +134,7 @@ fn the_team_and_the_goal_outlive_every_piece_of_work() {
     history.tell_team("the team".to_owned());
     history.keep_goal("the goal".to_owned());
     history.begin("the goal".to_owned(), Begin::Anew);
-    assert_eq!(history.pins(), ["the team", "the goal"], "nothing is told twice");
+    assert_eq!(history.pins(), ["the team", "the goal"], "no text comes twice");
     for nth in 0..100 {
         history.keep_goal(format!("word {nth} {}", "y".repeat(1_000)));
     }

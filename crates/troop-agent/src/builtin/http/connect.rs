@@ -28,7 +28,7 @@ impl Http {
                 return self.handshake(stream).await;
             }
             let name = ServerName::try_from(host.clone())
-                .map_err(|_| unreachable("it is no name of a host".to_owned()))?;
+                .map_err(|_| unreachable("it is not a valid host name".to_owned()))?;
             let connector = TlsConnector::from(self.tls().map_err(unreachable)?);
             let stream = connector.connect(name, stream).await;
             self.handshake(stream.map_err(|error| unreachable(with_causes(&error)))?).await
@@ -57,10 +57,8 @@ impl Http {
         let found = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(found.certs);
         if roots.is_empty() {
-            return Err(
-                "this machine has no certificates to know it by; install `ca-certificates`"
-                    .to_owned(),
-            );
+            return Err("this machine has no certificates to verify it; install `ca-certificates`"
+                .to_owned());
         }
         let provider = Arc::new(ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)

@@ -1,4 +1,4 @@
-//! Reads a reply as it arrives, and recognises what is none.
+//! Reads a reply as it arrives, and recognises responses that are not one.
 
 use std::{pin::pin, time::Duration};
 

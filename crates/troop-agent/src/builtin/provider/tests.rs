@@ -173,7 +173,7 @@ fn gemini_requests_have_its_format() {
     );
 }
 
-/// The reply of a stream, and what is shown of it.
+/// The reply of a stream, and the part of it that people see.
 fn read(api: Api, events: &[Value]) -> Result<(Option<Reply>, String), ModelError> {
     let (mut reader, mut seen) = (api.provider().reader(), String::new());
     for data in events {
@@ -233,7 +233,7 @@ fn a_reply_of_anthropic_is_read_block_by_block() {
     };
     assert_eq!((reply, seen.as_str()), (Some(expected), "(so)hey<Read><List>"));
     let (cut, _) = read(Api::Anthropic, &events[..events.len() - 1]).unwrap();
-    assert_eq!(cut, None, "without its end it is no reply");
+    assert_eq!(cut, None, "a stream without its end gives no reply");
 }
 
 #[test]
@@ -265,11 +265,15 @@ fn a_reply_of_openai_is_read_delta_by_delta() {
     assert_eq!(
         calls,
         [("a", good), ("b", Err("[1]".to_owned()))],
-        "what is no object is kept as it came"
+        "an input that is not an object is kept as it came"
     );
     assert_eq!(reply.usage, TokenUsage { input: 10, cache_read: 20, cache_write: 0, output: 4 });
     assert_eq!(reply.ending, StopReason::Calls);
-    assert_eq!(read(Api::OpenAi, &events[..7]).unwrap().0, None, "without its end it is no reply");
+    assert_eq!(
+        read(Api::OpenAi, &events[..7]).unwrap().0,
+        None,
+        "a stream without its end gives no reply"
+    );
 }
 
 #[test]
@@ -313,7 +317,11 @@ fn a_reply_of_gemini_is_read_part_by_part() {
     assert_eq!((call.signature.as_deref(), call.id.is_empty()), (Some("sig"), false));
     assert_eq!(reply.usage, TokenUsage { input: 10, cache_read: 20, cache_write: 0, output: 4 });
     assert_eq!(reply.ending, StopReason::Calls);
-    assert_eq!(read(Api::Gemini, &events[..4]).unwrap().0, None, "without its end it is no reply");
+    assert_eq!(
+        read(Api::Gemini, &events[..4]).unwrap().0,
+        None,
+        "a stream without its end gives no reply"
+    );
 }
 
 #[test]

@@ -280,7 +280,7 @@ async fn a_pipe_blocks_no_file_tool() {
     ] {
         assert_eq!(used(tool, input, &files).await, Err(no_file.to_owned()));
     }
-    // Nobody reads from it, so it cannot even be opened; and if somebody did, it would still not be a file.
+    // Without a reader it cannot even be opened; with one it is still not a file.
     let write = || used(OwnTool::Write, json!({"file_path": "pipe", "content": "x"}), &files);
     assert!(write().await.unwrap_err().starts_with("`pipe`: "));
     let mut reader = fs::OpenOptions::new();
@@ -325,7 +325,7 @@ fn every_tool_is_found_by_its_name_and_describes_its_input() {
         assert_eq!(spec.input["type"], "object");
         assert!(!spec.input["properties"].as_object().unwrap().is_empty());
     }
-    assert_eq!(OwnTool::shown(false).count(), 8, "who has no task cannot fail it");
+    assert_eq!(OwnTool::shown(false).count(), 8, "without a task there is none to fail");
     assert_eq!(schema(&[], &[])["required"], json!([]));
     assert!(Path::new("/").is_absolute());
 }

@@ -63,7 +63,7 @@ fn act(line: &ScriptLine<'_>, text: &str) -> Result<Act, ScriptProblem> {
             }
             Act::Message { to: to.to_owned(), text }
         }
-        "plan" => Act::Plan { text: said("a text: what is to be done")?, if_rejected: None },
+        "plan" => Act::Plan { text: said("a text: the plan")?, if_rejected: None },
         "approve" => Act::Approve(line.long_text(rest)),
         "reject" => Act::Reject(said("a text: what should be different")?),
         "complete" => Act::End(HandlerEnd::Complete(said("a text: the result")?)),
@@ -95,7 +95,7 @@ fn short(line: &ScriptLine<'_>, word: &str, rest: &str) -> Result<Act, ScriptPro
             Act::Progress { percent, text: text.to_owned() }
         }
         "sleep" => Act::Sleep(duration(rest).ok_or_else(|| {
-            line.problem(format!("`{rest}` is no time; write `200ms`, `2s` or `1m`"))
+            line.problem(format!("`{rest}` is not a duration; write `200ms`, `2s` or `1m`"))
         })?),
         "wait" => match rest.strip_prefix("for mail") {
             Some(rest) => Act::WaitForMail(sought(rest.trim())),
@@ -127,7 +127,7 @@ fn ending(line: &ScriptLine<'_>, text: &str) -> Result<Act, ScriptProblem> {
 
 fn file(line: &ScriptLine<'_>, word: &str, rest: &str) -> Result<Act, ScriptProblem> {
     if rest.is_empty() {
-        let what = format!("write `{word} FILE`, and what is to be in it indented below");
+        let what = format!("write `{word} FILE`, with its content indented below");
         return Err(line.problem(what));
     }
     let content = line.block.text().map(|text| format!("{text}\n")).unwrap_or_default();
@@ -148,7 +148,7 @@ fn share(line: &ScriptLine<'_>, rest: &str) -> Result<Share, ScriptProblem> {
         "delete" if !file.is_empty() => Ok(Share::Delete(name)),
         "list" if file.is_empty() => Ok(Share::List),
         _ => Err(line.problem(
-            "write `workspace write FILE`, with what is to be in it indented below, `workspace read FILE`, \
+            "write `workspace write FILE`, with its content indented below, `workspace read FILE`, \
              `workspace list` or `workspace delete FILE`",
         )),
     }
@@ -204,11 +204,11 @@ fn call(line: &ScriptLine<'_>, rest: &str) -> Result<Act, ScriptProblem> {
     let params = match params.as_str() {
         "" => Value::Object(Map::new()),
         text => serde_json::from_str(text).map_err(|error| {
-            line.problem(format!("the parameters of `{method}` are no JSON: {error}"))
+            line.problem(format!("the parameters of `{method}` are not valid JSON: {error}"))
         })?,
     };
     if !params.is_object() {
-        return Err(line.problem(format!("the parameters of `{method}` are no object `{{…}}`")));
+        return Err(line.problem(format!("the parameters of `{method}` are not an object `{{…}}`")));
     }
     Ok(Act::Call { method: method.to_owned(), params, name })
 }

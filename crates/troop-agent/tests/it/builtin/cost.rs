@@ -80,7 +80,7 @@ async fn an_agent_over_budget_gives_its_task_back_at_the_next_safe_point() {
     std::fs::write(folder.path().join("go"), "").unwrap();
     let given_back = ("pending".to_owned(), "the budget is spent".to_owned());
     assert_eq!(ended(&mut lead).await, given_back);
-    assert_eq!(mock.requests().len(), 1, "nobody asks what cannot be paid");
+    assert_eq!(mock.requests().len(), 1, "the model is not asked without a budget");
     lead.assign("task-2", "another").await;
     assert_eq!(lead.waits_for("team.taskUpdate").await["status"], "in_progress");
     assert_eq!(ended(&mut lead).await, given_back);
@@ -89,7 +89,7 @@ async fn an_agent_over_budget_gives_its_task_back_at_the_next_safe_point() {
     assert_eq!(lead.waits_for("team.taskUpdate").await["status"], "in_progress");
     assert_eq!(ended(&mut lead).await.0, "completed");
     let asked = mock.requests().pop().unwrap();
-    assert!(asked.body.to_string().contains("gone"), "what it did is remembered");
+    assert!(asked.body.to_string().contains("gone"), "its work is remembered");
 }
 
 #[tokio::test]

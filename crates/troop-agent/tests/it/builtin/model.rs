@@ -19,9 +19,9 @@ const QUICK: Retries = Retries {
     longest_asked: Duration::from_secs(2),
 };
 
-/// Records what is shown.
+/// Records the parts that people see.
 #[derive(Debug, Default)]
-struct Seen {
+struct ReplyRecord {
     text: String,
     thinking: String,
     calls: Vec<String>,
@@ -29,7 +29,7 @@ struct Seen {
     waits: Vec<Duration>,
 }
 
-impl ReplyObserver for Seen {
+impl ReplyObserver for ReplyRecord {
     fn shown(&mut self, shown: StreamUpdate<'_>) {
         match shown {
             StreamUpdate::Text(text) => self.text.push_str(text),
@@ -64,7 +64,7 @@ fn model(api: Api, mock: &MockModel) -> Model {
     model_with(api, mock, HttpTimeouts::default())
 }
 
-async fn ask(model: &Model, seen: &mut Seen) -> Result<Reply, ModelError> {
+async fn ask(model: &Model, seen: &mut ReplyRecord) -> Result<Reply, ModelError> {
     let messages = [ChatMessage::User(vec![UserPart::Text("hello".to_owned())])];
     let tools = [ToolSpec {
         name: "Read".to_owned(),
@@ -79,10 +79,13 @@ async fn ask(model: &Model, seen: &mut Seen) -> Result<Reply, ModelError> {
 fn rich() -> mock::Reply {
     mock::Reply {
         said: vec![
-            mock::Said::Thinking("let me see".to_owned()),
-            mock::Said::Text("Grüße, 🦀 und\nZeilen \u{2028}".to_owned()),
-            mock::Said::Call { name: "Read".to_owned(), input: r#"{"path": "a ü b"}"#.to_owned() },
-            mock::Said::Call { name: "List".to_owned(), input: "{}".to_owned() },
+            mock::MockPart::Thinking("let me see".to_owned()),
+            mock::MockPart::Text("Grüße, 🦀 und\nZeilen \u{2028}".to_owned()),
+            mock::MockPart::Call {
+                name: "Read".to_owned(),
+                input: r#"{"path": "a ü b"}"#.to_owned(),
+            },
+            mock::MockPart::Call { name: "List".to_owned(), input: "{}".to_owned() },
         ],
         tokens: (10, 90, 7),
         ..mock::Reply::default()
@@ -95,7 +98,7 @@ async fn a_reply_is_read_the_same_however_its_stream_is_cut() {
         for pieces in [None, Some(1), Some(7), Some(1000)] {
             let way = Way { pieces, ..Way::default() };
             let mock = MockModel::with([Answer::Reply(rich()).by(way)]).await;
-            let (model, mut seen) = (model(api, &mock), Seen::default());
+            let (model, mut seen) = (model(api, &mock), ReplyRecord::default());
             let reply = ask(&model, &mut seen).await.unwrap();
             assert_eq!(
                 reply.text(),
@@ -133,7 +136,7 @@ async fn each_api_gets_requests_at_its_own_path_with_its_own_headers() {
         ),
     ] {
         let mock = MockModel::with([Answer::text("hi")]).await;
-        let reply = ask(&model(api, &mock), &mut Seen::default()).await.unwrap();
+        let reply = ask(&model(api, &mock), &mut ReplyRecord::default()).await.unwrap();
         assert_eq!(
             (reply.parts, reply.ending),
             (vec![ReplyPart::Text("hi".to_owned())], StopReason::Done)
@@ -158,7 +161,7 @@ async fn a_passing_error_is_retried_and_the_partial_reply_dropped() {
         let half = Answer::text(&"a long text ".repeat(50)).by(cut);
         let mock =
             MockModel::with([overloaded, half, Answer::Close, Answer::text("at last")]).await;
-        let (model, mut seen) = (model(api, &mock), Seen::default());
+        let (model, mut seen) = (model(api, &mock), ReplyRecord::default());
         let reply = ask(&model, &mut seen).await.unwrap();
         assert_eq!((reply.text().as_str(), seen.text.as_str()), ("at last", "at last"), "{api}");
         assert!(
@@ -176,7 +179,8 @@ async fn a_passing_error_is_retried_and_the_partial_reply_dropped() {
 async fn retries_come_to_an_end() {
     for status in [500, 503, 529] {
         let mock = MockModel::start(move |_| Answer::status(status, "not now")).await;
-        let error = ask(&model(Api::Anthropic, &mock), &mut Seen::default()).await.unwrap_err();
+        let error =
+            ask(&model(Api::Anthropic, &mock), &mut ReplyRecord::default()).await.unwrap_err();
         assert!(error.to_string().contains("not now"), "{error}");
         assert_eq!(mock.requests().len(), 4, "once, and three times again");
     }
@@ -186,7 +190,7 @@ async fn retries_come_to_an_end() {
 async fn a_lasting_error_is_not_retried() {
     for (status, message) in [(400, "bad"), (401, "no key"), (403, "not you"), (404, "no model")] {
         let mock = MockModel::start(move |_| Answer::status(status, message)).await;
-        let error = ask(&model(Api::OpenAi, &mock), &mut Seen::default()).await.unwrap_err();
+        let error = ask(&model(Api::OpenAi, &mock), &mut ReplyRecord::default()).await.unwrap_err();
         assert!(error.to_string().contains(message), "{error}");
         assert!(!error.is_passing(), "{error:?}");
         assert_eq!(mock.requests().len(), 1, "{status}");
@@ -198,11 +202,11 @@ async fn a_reply_without_its_end_is_no_reply() {
     for api in APIS {
         for broken in [Break::Cut, Break::End] {
             let whole = MockModel::with([Answer::Reply(rich())]).await;
-            ask(&model(api, &whole), &mut Seen::default()).await.unwrap();
+            ask(&model(api, &whole), &mut ReplyRecord::default()).await.unwrap();
             for n_bytes in [0, 10, 100, 300] {
                 let way = Way { broken: Some((n_bytes, broken)), ..Way::default() };
                 let mock = MockModel::start(move |_| Answer::Reply(rich()).by(way)).await;
-                let error = ask(&model(api, &mock), &mut Seen::default()).await.unwrap_err();
+                let error = ask(&model(api, &mock), &mut ReplyRecord::default()).await.unwrap_err();
                 assert!(error.is_passing(), "{api}, {broken:?} after {n_bytes}: {error}");
                 assert_eq!(mock.requests().len(), 4);
             }
@@ -217,13 +221,13 @@ async fn garbage_is_no_reply() {
     {
         for api in APIS {
             let mock = MockModel::start(|_| Answer::Garbage(garbage.as_bytes().to_vec())).await;
-            let error = ask(&model(api, &mock), &mut Seen::default()).await.unwrap_err();
+            let error = ask(&model(api, &mock), &mut ReplyRecord::default()).await.unwrap_err();
             assert!(matches!(error, ModelError::Senseless { .. }), "{api}, {garbage}: {error:?}");
         }
     }
     let mock =
         MockModel::start(|_| Answer::Garbage(vec![b'd', b'a', 0xff, 0xfe, b'\n', b'\n'])).await;
-    let error = ask(&model(Api::Anthropic, &mock), &mut Seen::default()).await.unwrap_err();
+    let error = ask(&model(Api::Anthropic, &mock), &mut ReplyRecord::default()).await.unwrap_err();
     assert!(matches!(error, ModelError::Senseless { .. }), "{error:?}");
 }
 
@@ -243,17 +247,17 @@ async fn a_response_without_events_is_reported_and_not_retried() {
             let headers = vec![("content-type".to_owned(), kind.to_owned())];
             let answer = Answer::Status { status: 200, headers, body: body.to_owned() };
             let mock = MockModel::start(move |_| answer.clone()).await;
-            let error = ask(&model(api, &mock), &mut Seen::default()).await.unwrap_err();
+            let error = ask(&model(api, &mock), &mut ReplyRecord::default()).await.unwrap_err();
             let (kind, beginning) = (kind.to_owned(), told.to_owned());
             assert_eq!(error, ModelError::Foreign { kind, beginning }, "{api}");
-            assert_eq!(mock.requests().len(), 1, "{api}: nothing of that will pass");
+            assert_eq!(mock.requests().len(), 1, "{api}: it would not pass");
         }
     }
     let body = json!({"error": {"message": "overloaded", "type": "overloaded_error"}}).to_string();
     let busy = Answer::Status { status: 200, headers: Vec::new(), body };
     let mock = MockModel::with([busy, Answer::text("hi")]).await;
-    let reply = ask(&model(Api::Anthropic, &mock), &mut Seen::default()).await.unwrap();
-    assert_eq!(reply.text(), "hi", "what it says went wrong counts");
+    let reply = ask(&model(Api::Anthropic, &mock), &mut ReplyRecord::default()).await.unwrap();
+    assert_eq!(reply.text(), "hi", "the error in the body counts");
 }
 
 #[tokio::test]
@@ -263,7 +267,7 @@ async fn a_silent_api_times_out() {
     let stuck = Way { broken: Some((200, Break::Hang)), ..Way::default() };
     let hangs = Answer::text(&"word ".repeat(100)).by(stuck);
     let mock = MockModel::with([Answer::Hang, hangs, Answer::text("back")]).await;
-    let mut seen = Seen::default();
+    let mut seen = ReplyRecord::default();
     let reply = ask(&model_with(Api::Anthropic, &mock, patience), &mut seen).await.unwrap();
     assert_eq!(reply.text(), "back");
     assert!(
@@ -278,7 +282,8 @@ async fn a_slow_reply_is_read_to_its_end() {
     let patience = HttpTimeouts { piece: Duration::from_secs(5), ..HttpTimeouts::default() };
     let way = Way { pieces: Some(100), pause: Some(Duration::from_millis(2)), ..Way::default() };
     let mock = MockModel::with([Answer::text("word by word").by(way)]).await;
-    let reply = ask(&model_with(Api::Gemini, &mock, patience), &mut Seen::default()).await.unwrap();
+    let reply =
+        ask(&model_with(Api::Gemini, &mock, patience), &mut ReplyRecord::default()).await.unwrap();
     assert_eq!(reply.text(), "word by word");
 }
 
@@ -292,7 +297,7 @@ async fn one_connection_serves_many_requests_and_a_closed_one_is_replaced() {
     .await;
     let model = model(Api::Anthropic, &mock);
     for nth in 1..=4 {
-        ask(&model, &mut Seen::default()).await.unwrap();
+        ask(&model, &mut ReplyRecord::default()).await.unwrap();
         if nth < 3 {
             // The connection is free once the end of the response was read.
             troop_testkit::wait_for("a free connection", async || {
@@ -313,7 +318,7 @@ async fn a_key_is_never_in_an_error() {
     })
     .await;
     let model = model(Api::Anthropic, &mock);
-    let error = ask(&model, &mut Seen::default()).await.unwrap_err();
+    let error = ask(&model, &mut ReplyRecord::default()).await.unwrap_err();
     assert_eq!(error.to_string(), "the model's API rejects the key (401): wrong key [key]");
     assert!(!format!("{error:?} {model:?}").contains("very-secret"));
 }
@@ -324,7 +329,7 @@ async fn an_unreachable_address_is_named() {
     let model = model(Api::Anthropic, &mock);
     drop(mock);
     let error = troop_testkit::wait_for("nobody listens any more", async || {
-        ask(&model, &mut Seen::default())
+        ask(&model, &mut ReplyRecord::default())
             .await
             .err()
             .filter(|it| it.to_string().contains("cannot be reached"))
@@ -337,10 +342,10 @@ async fn an_unreachable_address_is_named() {
 async fn invalid_json_input_is_kept_as_it_came() {
     for api in [Api::Anthropic, Api::OpenAi, Api::Gemini] {
         let said =
-            vec![mock::Said::Call { name: "Read".to_owned(), input: "{\"path\": ".to_owned() }];
+            vec![mock::MockPart::Call { name: "Read".to_owned(), input: "{\"path\": ".to_owned() }];
         let reply = mock::Reply { said, ..mock::Reply::default() };
         let mock = MockModel::with([Answer::Reply(reply)]).await;
-        let reply = ask(&model(api, &mock), &mut Seen::default()).await.unwrap();
+        let reply = ask(&model(api, &mock), &mut ReplyRecord::default()).await.unwrap();
         let calls: Vec<&ToolCall> = reply.calls().collect();
         assert!(calls[0].input.as_ref().unwrap_err().contains("path"), "{api}: {calls:?}");
     }
@@ -367,7 +372,7 @@ async fn retry_after_is_understood_in_every_form() {
     tokio::time::pause();
     for (answer, wanted) in table {
         let mock = MockModel::with([answer, Answer::text("fine")]).await;
-        let mut seen = Seen::default();
+        let mut seen = ReplyRecord::default();
         ask(&model(Api::Gemini, &mock), &mut seen).await.unwrap();
         assert!(seen.waits[0] >= wanted && seen.waits[0] < wanted + QUICK.first * 2, "{seen:?}");
     }
@@ -376,6 +381,6 @@ async fn retry_after_is_understood_in_every_form() {
 #[tokio::test]
 async fn the_last_error_says_how_often_the_api_was_asked() {
     let mock = MockModel::start(|_| Answer::status(529, "overloaded")).await;
-    let error = ask(&model(Api::Anthropic, &mock), &mut Seen::default()).await.unwrap_err();
+    let error = ask(&model(Api::Anthropic, &mock), &mut ReplyRecord::default()).await.unwrap_err();
     assert!(error.to_string().contains("overloaded (it was asked 4 times)"), "{error}");
 }

@@ -132,7 +132,7 @@ async fn a_permission_question_can_be_interrupted() {
     lead.mail("leave it").await;
     assert_eq!(ended(&mut lead).await, completed("never mind"));
     let told = mock.requests().pop().unwrap().last();
-    assert!(told.contains("leave that to bob"), "what was heard meanwhile is not lost: {told}");
+    assert!(told.contains("leave that to bob"), "mail that came meanwhile is not lost: {told}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -179,7 +179,7 @@ async fn nothing_is_done_until_a_rejected_plan_is_changed_and_approved() {
     lead.answers_question("plan_approval_response", true, "").await;
     assert_eq!(ended(&mut lead).await, completed("fine"));
     assert!(folder.path().join("a.txt").exists());
-    let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::Seen::last).collect();
+    let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::MockRequest::last).collect();
     assert!(
         told[1].contains("your plan was rejected: too much; change it and ask again"),
         "{told:#?}"

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 use tempfile::TempDir;
 use troop_agent::builtin::{Api, BuiltinOptions, ModelSize};
-use troop_testkit::mock::{Answer, MockModel, Reply, Seen};
+use troop_testkit::mock::{Answer, MockModel, MockRequest, Reply};
 
 use super::{ann, completed, does, ended, options};
 
@@ -24,7 +24,7 @@ fn with_window(window: u64, max_tokens: u32, options: BuiltinOptions) -> Builtin
 }
 
 /// The same answer, with the real number of tokens.
-fn counted(answer: Answer, seen: &Seen) -> Answer {
+fn counted(answer: Answer, seen: &MockRequest) -> Answer {
     let n_tokens = serde_json::to_string(&seen.body).unwrap().len() as u64 / 4;
     match answer {
         Answer::Reply(reply) => Answer::Reply(Reply { tokens: (n_tokens, 0, 20), ..reply }),
@@ -35,7 +35,10 @@ fn counted(answer: Answer, seen: &Seen) -> Answer {
 }
 
 /// A model that reads a big file this many times, and is done.
-fn reader(n_times: u32, summary: &'static str) -> impl FnMut(&Seen) -> Answer + Send + 'static {
+fn reader(
+    n_times: u32,
+    summary: &'static str,
+) -> impl FnMut(&MockRequest) -> Answer + Send + 'static {
     let mut n_rounds = 0;
     move |seen| {
         if is_asked_for_summary(seen) {
@@ -49,7 +52,7 @@ fn reader(n_times: u32, summary: &'static str) -> impl FnMut(&Seen) -> Answer + 
 }
 
 /// Whether the model is asked for a summary.
-fn is_asked_for_summary(seen: &Seen) -> bool {
+fn is_asked_for_summary(seen: &MockRequest) -> bool {
     seen.last().contains("is about to be shortened")
 }
 
@@ -73,7 +76,7 @@ async fn a_shortened_conversation_keeps_the_task_and_the_summary() {
         }
         let last = serde_json::to_string(&asked.last().unwrap().body).unwrap();
         assert!(last.contains("mind the unicorn"), "{api}: the task is forgotten");
-        assert!(last.contains(SUMMARY), "{api}: what was written down is forgotten");
+        assert!(last.contains(SUMMARY), "{api}: the summary is forgotten");
     }
 }
 

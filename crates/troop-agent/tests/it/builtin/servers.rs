@@ -1,4 +1,4 @@
-//! MCP servers: good ones, and everything that is wrong with bad ones.
+//! MCP servers: good ones, and the faults of bad ones.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
@@ -8,7 +8,7 @@ use troop_agent::builtin::{
     Api, BuiltinOptions, CommandConsent, McpServer, McpTimeouts, McpTransport,
 };
 use troop_testkit::{
-    mock::{Answer, MockModel, Seen},
+    mock::{Answer, MockModel, MockRequest},
     wait_until_gone,
 };
 
@@ -84,7 +84,7 @@ async fn the_tools_of_a_server_are_offered_and_used_and_bad_servers_are_left_out
     assert_eq!(
         schema.unwrap()["input_schema"],
         json!({"type": "object"}),
-        "what is no schema is not passed on"
+        "an invalid schema is not passed on"
     );
     // It ends with the agent.
     let pid = fs::read_to_string(folder.path().join("pids")).unwrap();
@@ -126,8 +126,8 @@ async fn a_server_gets_no_key_but_the_one_that_its_entry_names() {
         text.lines().any(|line| line.starts_with(wanted))
     };
     assert!(!has("a.env", &format!("{KEY}=")), "keys are for the agent alone");
-    assert!(has("b.env", &format!("{KEY}=named")), "what its entry names it gets");
-    assert!(has("a.env", "TROOP_MEMBER=ann"), "it knows for whom it runs");
+    assert!(has("b.env", &format!("{KEY}=named")), "it gets the key that its entry names");
+    assert!(has("a.env", "TROOP_MEMBER=ann"), "it knows its member");
 }
 
 #[tokio::test]
@@ -250,7 +250,7 @@ async fn tools_of_servers_need_permission() {
 }
 
 /// A remote server that answers with JSON.
-fn serves(seen: &Seen) -> Answer {
+fn serves(seen: &MockRequest) -> Answer {
     let (status, result) = match seen.body["method"].as_str().unwrap_or_default() {
         "initialize" => (200, json!({"protocolVersion": "2025-06-18", "capabilities": {}})),
         "tools/list" if seen.body["params"]["cursor"] == "2" => {

@@ -6,7 +6,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use troop_agent::builtin::{Api, BuiltinOptions, Price, WorkLimits};
 use troop_testkit::{
-    mock::{Answer, Break, MockModel, Reply, Said, Way},
+    mock::{Answer, Break, MockModel, MockPart, Reply, Way},
     wait_for, wait_until_gone,
 };
 
@@ -45,7 +45,7 @@ async fn a_task_is_done_with_tools_and_the_last_words_are_its_result() {
 #[tokio::test]
 async fn a_model_learns_that_a_call_was_invalid_and_continues() {
     let folder = TempDir::new().unwrap();
-    let broken = Said::Call { name: "Read".to_owned(), input: "{\"file_path\": ".to_owned() };
+    let broken = MockPart::Call { name: "Read".to_owned(), input: "{\"file_path\": ".to_owned() };
     let mock = MockModel::with([
         Answer::call("Fly", &json!({})),
         Answer::Reply(Reply { said: vec![broken], ..Reply::default() }),
@@ -55,7 +55,7 @@ async fn a_model_learns_that_a_call_was_invalid_and_continues() {
     .await;
     let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
     assert_eq!(does(&mut lead, "fly").await, completed("I give up flying"));
-    let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::Seen::last).collect();
+    let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::MockRequest::last).collect();
     assert!(
         told[1].contains("there is no tool `Fly`; the tools are: Read, LS, Glob"),
         "{}",
@@ -143,7 +143,7 @@ async fn a_model_that_is_cut_off_may_go_on_and_one_that_refuses_fails() {
     let mock = MockModel::with([with("I would rather not", "refusal")]).await;
     let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
     let (status, reason) = does(&mut lead, "do it").await;
-    assert_eq!((status.as_str(), reason.as_str()), ("failed", "the model does not want to answer"));
+    assert_eq!((status.as_str(), reason.as_str()), ("failed", "the model refuses to answer"));
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn a_cut_off_call_is_reported_and_not_repeated_for_ever() {
     for (api, too_long) in [(Api::Anthropic, "max_tokens"), (Api::OpenAi, "length")] {
         let mock = MockModel::start(move |_| {
             let input = "{\"file_path\": \"a\", \"content\": \"once upon".to_owned();
-            let said = vec![Said::Call { name: "Write".to_owned(), input }];
+            let said = vec![MockPart::Call { name: "Write".to_owned(), input }];
             Answer::Reply(Reply { said, ending: Some(too_long.to_owned()), ..Reply::default() })
         })
         .await;
@@ -188,8 +188,8 @@ async fn mail_of_teammates_is_answered_up_to_the_limit_and_then_waits() {
             }
         }
     }
-    assert_eq!(mock.requests().len(), 3, "no more than the limit, however many messages they are");
-    assert_eq!(errors.len(), 1, "it is told once: {errors:?}");
+    assert_eq!(mock.requests().len(), 3, "the limit holds however many messages come");
+    assert_eq!(errors.len(), 1, "it is reported once: {errors:?}");
     assert!(errors[0].starts_with("it asked the model 3 times, which is the limit (`rounds`)"));
     assert!(errors[0].contains("mail from teammates waits until"), "{errors:?}");
     lead.mail("what did bob say?").await;
@@ -232,11 +232,7 @@ async fn nothing_runs_after_a_task_failed_or_was_given_back() {
     assert!(!folder.path().join("late").exists());
     let (status, reason) = does(&mut lead, "find it").await;
     assert_eq!((status.as_str(), reason.as_str()), ("pending", "bob knows that"));
-    assert_eq!(
-        does(&mut lead, "the next").await,
-        completed("third"),
-        "the history is good to go on with"
-    );
+    assert_eq!(does(&mut lead, "the next").await, completed("third"), "the history is still valid");
 }
 
 #[tokio::test]
@@ -360,7 +356,11 @@ async fn a_command_gets_a_time_limit_and_no_key() {
     assert_eq!(does(&mut lead, "run").await, completed("the key is [key]"));
     let told = mock.requests().pop().unwrap().last();
     assert!(told.contains("killed after 0.1 seconds\nbefore"), "{told}");
-    assert_eq!(told.matches("killed after 0.1 seconds").count(), 2, "who floods is stopped, too");
+    assert_eq!(
+        told.matches("killed after 0.1 seconds").count(),
+        2,
+        "endless output is stopped, too"
+    );
     assert!(told.contains("exit code 3") && !told.contains("\nPATH="), "{told}");
     assert!(told.contains("the key is [key]"), "{told}");
 }
@@ -435,7 +435,7 @@ async fn the_model_gets_the_team_only_when_it_changed() {
         let asked = mock.requests().pop().unwrap();
         let told = asked.last();
         assert_eq!(told.contains(&team(team_md)), is_told, "{told}");
-        assert!(told.contains("look"), "before the work, in the same breath: {told}");
+        assert!(told.contains("look"), "in the same message as the work: {told}");
     }
 }
 

@@ -56,13 +56,7 @@ pub(super) fn task_ref(number: u32) -> TaskRef {
 }
 
 fn newcomer(text: &str, agent: &str) -> NewMember {
-    NewMember {
-        name: name(text),
-        agent: agent.into(),
-        expertise: String::new(),
-        model: None,
-        permissions: None,
-    }
+    NewMember::new(name(text), agent)
 }
 
 /// Somebody's order to stop.

@@ -145,13 +145,7 @@ async fn a_run_ends_when_all_is_spent_and_goes_on_where_it_was() {
 
 fn spawn(who: &str) -> Command {
     Command::SpawnMember(troop_model::Spawn {
-        member: troop_model::NewMember {
-            name: name(who),
-            agent: "spender".into(),
-            expertise: String::new(),
-            model: None,
-            permissions: None,
-        },
+        member: troop_model::NewMember::new(name(who), "spender"),
         prompt: None,
     })
 }

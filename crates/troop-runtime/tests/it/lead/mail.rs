@@ -188,14 +188,7 @@ async fn who_writes_to_nobody_hears_of_it() {
             let tell = tell.clone();
             async move {
                 part.ready(true).await;
-                let message = MessageOut {
-                    to: "nobody".to_owned(),
-                    content: "hello?".to_owned(),
-                    kind: MessageKind::Message,
-                    summary: None,
-                    request_id: None,
-                    approve: None,
-                };
+                let message = MessageOut::new("nobody", MessageKind::Message, "hello?");
                 part.say(FromTeammate::Message(message)).await;
                 while let Some(said) = part.hear().await {
                     if let FromLead::Message(message) = said {

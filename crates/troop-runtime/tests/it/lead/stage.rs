@@ -77,16 +77,9 @@ impl Part {
     }
 
     pub(crate) async fn report(&self, task: &WireTask, status: ReportedStatus, text: &str) {
-        self.say(FromTeammate::TaskUpdate(TaskReport {
-            task_id: task.id.clone(),
-            status,
-            result: Some(text.to_owned()),
-            summary: None,
-            reason: None,
-            attempt: task.attempt,
-            for_good: false,
-        }))
-        .await;
+        let result = Some(text.to_owned());
+        let report = TaskReport { result, ..TaskReport::about(task, status) };
+        self.say(FromTeammate::TaskUpdate(report)).await;
     }
 
     pub(crate) async fn complete(&self, task: &WireTask) {
@@ -288,13 +281,7 @@ impl Stage {
 
     /// Lets a member join and run.
     pub(crate) async fn spawn(&self, member: &str, agent: &str) {
-        let member = NewMember {
-            name: name(member),
-            agent: agent.into(),
-            expertise: String::new(),
-            model: None,
-            permissions: None,
-        };
+        let member = NewMember::new(name(member), agent);
         self.lead_does(Command::SpawnMember(Spawn { member, prompt: None })).await;
     }
 

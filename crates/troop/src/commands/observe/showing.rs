@@ -14,7 +14,7 @@ use troop_observe::{
 use crate::{
     cli::ObserveArgs,
     output::Printer,
-    render::{self, Recent, Screen, Seen},
+    render::{self, MockRequest, Recent, Screen},
     report::Refused,
 };
 
@@ -149,9 +149,9 @@ impl<'a> Showing<'a> {
             self.page.width = screen.width;
             let session = self.observer.session();
             let seen = match (&session.team, self.observer.over()) {
-                (Some(team), _) => Seen::Team(team),
-                (None, Some(team)) => Seen::Over(team),
-                (None, None) => Seen::Nothing,
+                (Some(team), _) => MockRequest::Team(team),
+                (None, Some(team)) => MockRequest::Over(team),
+                (None, None) => MockRequest::Nothing,
             };
             let text = render::observed_screen(&seen, &self.page.recent, screen);
             match self.drawn {

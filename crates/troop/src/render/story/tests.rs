@@ -36,13 +36,7 @@ fn name(text: &str) -> MemberName {
 }
 
 fn member(text: &str) -> NewMember {
-    NewMember {
-        name: name(text),
-        agent: "script".into(),
-        expertise: String::new(),
-        model: None,
-        permissions: None,
-    }
+    NewMember::new(name(text), "script")
 }
 
 impl World {

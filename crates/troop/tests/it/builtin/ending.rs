@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use troop_testkit::mock::{Answer, MockModel, Seen};
+use troop_testkit::mock::{Answer, MockModel, MockRequest};
 
 use super::{member, repository, run};
 
@@ -11,7 +11,7 @@ const CREW: [&str; 8] =
     ["--team", "crew", "run", "find the bug", "--agent", "builtin", "-m", "ann=builtin"];
 
 /// A lead with one task, and another one when it hears the result.
-fn leads(seen: &Seen) -> Answer {
+fn leads(seen: &MockRequest) -> Answer {
     let last = seen.last();
     let task = |it: &str| Answer::call("TaskCreate", &json!({"subject": it, "description": it}));
     if last.contains("task-1 is completed: line 7") {
@@ -26,7 +26,7 @@ fn leads(seen: &Seen) -> Answer {
 }
 
 /// Whether the model has written a file in this conversation.
-fn wrote(seen: &Seen, file: &str) -> bool {
+fn wrote(seen: &MockRequest, file: &str) -> bool {
     seen.messages().iter().any(|it| it.to_string().contains(file) && it["role"] == "assistant")
 }
 
@@ -55,7 +55,8 @@ async fn a_task_completed_by_a_tool_includes_the_rest_of_the_turn() {
         assert!(troop.folder().join(file).exists(), "{file}: {}", run.out);
     }
     assert!(run.out.contains("Both are done."), "{}", run.out);
-    let told = mock.requests().iter().map(Seen::last).find(|it| it.contains("Updated task #1"));
+    let told =
+        mock.requests().iter().map(MockRequest::last).find(|it| it.contains("Updated task #1"));
     assert!(told.unwrap().contains("The task is completed when your turn ends."));
 }
 

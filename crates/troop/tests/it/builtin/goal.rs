@@ -11,7 +11,7 @@ use std::{
 use rustix::process::Signal;
 use serde_json::json;
 use troop_testkit::{
-    mock::{Answer, MockModel, Reply, Seen},
+    mock::{Answer, MockModel, MockRequest, Reply},
     wait_for,
 };
 
@@ -24,7 +24,7 @@ const GOAL: [&str; 6] = ["--team", "crew", "run", "say UNICORN", "--agent", "bui
 async fn ill(answer: Answer) -> (MockModel, Arc<AtomicBool>) {
     let is_well = Arc::new(AtomicBool::new(false));
     let knows = Arc::clone(&is_well);
-    let script = move |_: &Seen| match knows.load(SeqCst) {
+    let script = move |_: &MockRequest| match knows.load(SeqCst) {
         true => Answer::text("Here it is."),
         false => answer.clone(),
     };
@@ -60,7 +60,7 @@ async fn continues(troop: &Troop, (mock, is_well): (&MockModel, &AtomicBool), fi
     assert!(second.out.contains("the lead continues with its goal\n"), "{}", second.out);
     assert!(second.out.contains("Here it is."), "{}", second.out);
     let asked = mock.requests();
-    let told: String = asked.iter().skip(n_asked).map(Seen::last).collect();
+    let told: String = asked.iter().skip(n_asked).map(MockRequest::last).collect();
     let user = "<message from=\"user\" kind=\"message\">\nsay UNICORN\n";
     assert!(told.contains(user) && told.contains("You were cut short"), "{told}");
     assert_eq!(standing(troop), "completed");
@@ -169,7 +169,7 @@ async fn a_lead_that_waits_for_permission_counts_as_working_until_it_is_killed()
     let (_, err) = troop.refused("--team crew message answer lead yes");
     assert!(err.starts_with("error: `lead` is asking nothing\n"), "{err}");
     continues(&troop, (&mock, &is_well), &first).await;
-    let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
+    let told: Vec<_> = mock.requests().iter().map(MockRequest::last).collect();
     assert!(told.iter().all(|it| !it.contains("permission_response")), "{told:#?}");
 }
 

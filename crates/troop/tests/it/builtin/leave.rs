@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use troop_testkit::{
-    mock::{Answer, MockModel, Seen},
+    mock::{Answer, MockModel, MockRequest},
     wait_for,
 };
 
@@ -14,7 +14,7 @@ use super::{
 };
 
 /// A lead that spawns a teammate that must ask, and permits it only to write files.
-fn decides(seen: &Seen) -> Answer {
+fn decides(seen: &MockRequest) -> Answer {
     let last = seen.last();
     let kind = "kind=\"permission_request\" request_id=\"";
     if let Some(request) = last.split(kind).nth(1) {
@@ -89,7 +89,7 @@ async fn a_lead_permits_what_it_may_do_itself_and_a_person_the_rest() {
     );
     assert!(run.out.contains("lead gives ann permission: as agreed"), "{}", run.out);
     assert!(troop.folder().join("one.txt").exists() && !troop.folder().join("two.txt").exists());
-    let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
+    let told: Vec<_> = mock.requests().iter().map(MockRequest::last).collect();
     let refused = told.iter().filter(|it| it.contains("`user` said no: not here")).count();
     assert_eq!(refused, 1, "{told:#?}");
 }
@@ -132,8 +132,11 @@ async fn a_prompt_injection_gains_no_rights_of_others() {
     let mut words = TEAM.to_vec();
     words.extend(["--set", "max_attempts=1"]);
     let run = run(&troop, &mock, &words).await;
-    let told =
-        mock.requests().iter().map(Seen::last).find(|it| it.contains("`Agent` is for the lead"));
+    let told = mock
+        .requests()
+        .iter()
+        .map(MockRequest::last)
+        .find(|it| it.contains("`Agent` is for the lead"));
     let told = told.unwrap_or_else(|| panic!("{} {}", run.out, run.err));
     for refused in
         ["there is no open request", "ask members to stop", "is outside your working folder"]
@@ -147,7 +150,7 @@ async fn a_prompt_injection_gains_no_rights_of_others() {
 
 #[tokio::test]
 async fn a_member_that_may_not_run_commands_cannot_start_one_that_does() {
-    let starts = |seen: &Seen| {
+    let starts = |seen: &MockRequest| {
         let last = seen.last();
         let eve = |agent: &str| json!({"name": "eve", "subagent_type": agent, "prompt": "go"});
         if last.contains("write a greeting") {
@@ -280,7 +283,7 @@ async fn orphans_of_a_member_act_for_it_or_for_nobody() {
     let mut words = ALONE.to_vec();
     words.extend(["--no-delegate", "-m", "ann=builtin"]);
     let run = run(&troop, &mock, &words).await;
-    let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
+    let told: Vec<_> = mock.requests().iter().map(MockRequest::last).collect();
     let n_refused = |what: &str| told.iter().map(|it| it.matches(what).count()).max();
     let of_lead = n_refused("a member of a team left this running, and it is unknown which");
     assert_eq!(of_lead, Some(3), "{told:#?} {} {}", run.out, run.err);
@@ -306,7 +309,7 @@ async fn invalid_permission_rules_are_refused_with_a_hint() {
     let words = ALONE.map(|word| if word == "builtin" { "looker" } else { word });
     let refused = run(&troop, &mock, &words).await;
     assert_eq!(refused.code, 1, "{} {}", refused.out, refused.err);
-    assert!(refused.err.contains("looker.md`: `tools` is no list of names"), "{}", refused.err);
+    assert!(refused.err.contains("looker.md`: `tools` is not a list of names"), "{}", refused.err);
     assert!(mock.requests().is_empty(), "no model was asked");
 }
 

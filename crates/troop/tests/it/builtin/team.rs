@@ -5,14 +5,14 @@ use std::fs;
 use serde_json::json;
 use troop_testkit::{
     git,
-    mock::{Answer, MockModel, Reply, Said, Seen},
+    mock::{Answer, MockModel, MockPart, MockRequest, Reply},
     wait_for,
 };
 
 use super::{KEY, member, output, repository, run};
 
 /// A lead with two tasks that write a file each.
-pub(super) fn leads(seen: &Seen) -> Answer {
+pub(super) fn leads(seen: &MockRequest) -> Answer {
     let last = seen.last();
     if last.contains("write a greeting") {
         Answer::call("TaskList", &json!({}))
@@ -29,7 +29,7 @@ pub(super) fn leads(seen: &Seen) -> Answer {
 }
 
 /// A teammate that writes the file of its task.
-pub(super) fn works(seen: &Seen) -> Answer {
+pub(super) fn works(seen: &MockRequest) -> Answer {
     let last = seen.last();
     match last.split("write the file ").nth(1).and_then(|rest| rest.split_whitespace().next()) {
         Some(file) => Answer::call("Write", &json!({"file_path": file, "content": "hello\n"})),
@@ -137,7 +137,7 @@ async fn a_lead_that_spawned_a_teammate_only_coordinates() {
     assert!(!is_there("same.txt") && !is_there("later.txt"), "{}", run.out);
     let asked = mock.requests();
     let lead: Vec<_> = asked.iter().filter(|seen| member(seen) == "lead").collect();
-    let offers = |seen: &Seen| seen.tools().iter().any(|tool| tool == "Write");
+    let offers = |seen: &MockRequest| seen.tools().iter().any(|tool| tool == "Write");
     assert!(offers(lead[0]) && !lead[1..].iter().any(|seen| offers(seen)), "{lead:#?}");
     let told = lead[1].last();
     assert!(told.contains("in delegate mode the lead only coordinates"), "{told}");
@@ -265,8 +265,8 @@ async fn a_spawned_teammate_gets_the_prompt_but_not_the_leads_conversation() {
     let mock = MockModel::start(|seen| match member(seen).as_str() {
         "lead" if seen.last().contains("forty-two herons") => {
             let eve = json!({"name": "eve", "subagent_type": "builtin", "prompt": "look at AGENTS.md", "description": "look"});
-            let said = |text: &str| Said::Text(text.to_owned());
-            let call = Said::Call { name: "Agent".to_owned(), input: eve.to_string() };
+            let said = |text: &str| MockPart::Text(text.to_owned());
+            let call = MockPart::Call { name: "Agent".to_owned(), input: eve.to_string() };
             Answer::Reply(Reply { said: vec![said("I know of otters."), call], ..Reply::text("") })
         }
         "lead" if seen.last().contains("secret goal") => {
@@ -284,7 +284,7 @@ async fn a_spawned_teammate_gets_the_prompt_but_not_the_leads_conversation() {
     assert!(!eve.is_empty() && eve[0].last().contains("look at AGENTS.md"), "{eve:#?}");
     let lead: Vec<_> = asked.iter().filter(|seen| member(seen) == "lead").collect();
     for known in ["I know of otters.", "forty-two herons"] {
-        let knows = |seen: &&Seen| seen.body.to_string().contains(known);
+        let knows = |seen: &&MockRequest| seen.body.to_string().contains(known);
         assert!(lead.iter().any(&knows), "the lead itself remembers {known}");
         assert!(!eve.iter().any(knows), "{known}: {eve:#?}");
     }
@@ -329,7 +329,7 @@ async fn mcp_servers_of_a_project_start_only_if_it_is_trusted() {
     let again = TEAM.map(|word| if word == "crew" { "crew-2" } else { word });
     run(&troop, &mock, &again).await;
     assert!(is_offered(before));
-    let all: Vec<_> = mock.requests().iter().flat_map(Seen::tools).collect();
+    let all: Vec<_> = mock.requests().iter().flat_map(MockRequest::tools).collect();
     assert!(!all.iter().any(|tool| tool.starts_with("mcp__troop")), "no member may act as another");
 }
 
@@ -452,8 +452,9 @@ async fn invalid_agents_do_not_join_and_explore_joins_in_plan_mode() {
     let run = run(&troop, &mock, &["--team", "crew", "run", "secret goal", "--agent", "builtin"]);
     let run = run.await;
     assert_eq!(run.code, 0, "{} {}", run.out, run.err);
-    let told = mock.requests().iter().map(Seen::last).find(|it| it.contains("name: eve")).unwrap();
-    let those = "there is no agent `nobody`; there is: `builtin`, `command`, `script:FILE`";
+    let told =
+        mock.requests().iter().map(MockRequest::last).find(|it| it.contains("name: eve")).unwrap();
+    let those = "there is no agent `nobody`; the agents are: `builtin`, `command`, `script:FILE`";
     assert!(told.contains(those), "no permission is asked: {told}");
     assert!(told.contains("there is no key for the model `gpt-5`"), "{told}");
     let members = troop.json("--team crew member list");

@@ -232,13 +232,7 @@ fn what_was_approved_and_does_not_fit_goes_back_to_whoever_made_it() {
 fn a_command_cannot_repair_what_it_made() {
     let mut scene = at_work();
     assert!(can_repair(&scene.state, task(1)), "a script can");
-    let member = troop_model::NewMember {
-        name: name("make"),
-        agent: "command".into(),
-        expertise: String::new(),
-        model: None,
-        permissions: None,
-    };
+    let member = troop_model::NewMember::new(name("make"), "command");
     scene.person(Command::SpawnMember(troop_model::Spawn { member, prompt: None }));
     scene.adds(|_| {});
     assert!(can_repair(&scene.state, task(2)), "nobody has it");
