@@ -1,6 +1,6 @@
 //! Reads a stream in pieces: from a pipe, or from a file, which may still grow.
 //!
-//! Reading blocks, so it has a thread of its own, which ends when nobody receives the pieces any more.
+//! Reading blocks, so it happens in a separate thread, which ends when there is no receiver left.
 
 use std::{
     fs::{self, File},

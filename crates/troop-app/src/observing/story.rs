@@ -1,4 +1,4 @@
-//! What happens in an observed team, as lines. No paint, no width.
+//! The events of an observed team as lines. No paint, no width.
 
 use std::collections::{BTreeMap, BTreeSet};
 

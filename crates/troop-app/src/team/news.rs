@@ -1,4 +1,4 @@
-//! What a connected member hears of its team while it is connected.
+//! News of a team for a member that is connected to it.
 
 use std::sync::Arc;
 

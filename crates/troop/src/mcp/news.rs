@@ -19,7 +19,7 @@ use troop_app::team::{MemberCaller, TeamNews, concerning};
 
 use super::resources;
 
-/// What a client wants to hear.
+/// The news that a client wants.
 #[derive(Debug)]
 pub(super) struct NewsFilter {
     level: Mutex<LoggingLevel>,
