@@ -58,7 +58,6 @@ pub(super) struct Showing<'a> {
     has_objects: bool,
     page: ObservedPage,
     printer: &'a Printer,
-    has_changed: bool,
     drawn: Option<Drawn>,
 }
 
@@ -104,7 +103,6 @@ impl<'a> Showing<'a> {
             has_objects: false,
             page,
             printer,
-            has_changed: false,
             drawn: None,
         }
     }
@@ -115,7 +113,7 @@ impl<'a> Showing<'a> {
 
     /// Returns whether anything worth saving has changed since the last call.
     pub(super) fn take_changed(&mut self) -> bool {
-        std::mem::take(&mut self.has_changed)
+        self.observer.take_changed()
     }
 
     /// Takes the next bytes.
@@ -132,7 +130,6 @@ impl<'a> Showing<'a> {
                 self.page.add(self.observer.line(line, now))?;
             }
         }
-        self.has_changed |= self.observer.take_changed();
         self.page.print(self.printer)
     }
 
