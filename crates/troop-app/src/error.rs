@@ -1,6 +1,9 @@
 //! Why the library did not do what it was asked, with what to do about it.
 
-use std::{fmt, io, path::PathBuf};
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
 
 use troop_model::Hint;
 use troop_protocol::{ClientError, Failure};
@@ -117,6 +120,11 @@ impl Error {
     /// There is nothing to do now.
     pub fn no_work(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::of_kind(RefusedKind::NoWork, message, hint)
+    }
+
+    /// Makes an error of each I/O error on a file.
+    pub(crate) fn file(path: &Path, act: FileAct) -> impl Fn(io::Error) -> Self + Copy {
+        move |source| Self::File { path: path.to_owned(), act, source }
     }
 
     fn of_kind(kind: RefusedKind, message: impl Into<String>, hint: impl Into<Hint>) -> Self {

@@ -4,7 +4,8 @@
 //! HTTP, widgets or SQL; the environment and the current folder are handed in by the program.
 //!
 //! Read in this order: [`surroundings`] is what a command depends on, [`trust`] what a project may run, [`agents`] who can run
-//! here, [`team`] the handle on one team; [`prove`] decides what a person's word about a task needs.
+//! here, [`team`] the handle on one team; [`prove`] decides what a person's word about a task needs; [`observing`] reads the
+//! teams of other programs.
 
 pub mod agents;
 mod error;

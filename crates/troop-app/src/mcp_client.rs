@@ -65,7 +65,7 @@ pub fn place(client: McpClient, project: &Path, codex_home: Option<&Path>) -> Re
 
 /// Plans the change that adds the server to a file.
 pub fn plan(client: McpClient, path: &Path, server: &ServerCommand) -> Result<ConfigChange> {
-    let unreadable = |source| Error::File { path: path.to_owned(), act: FileAct::Read, source };
+    let unreadable = Error::file(path, FileAct::Read);
     let real = match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
         found => found.map_err(unreadable)?,
@@ -119,8 +119,7 @@ impl ConfigChange {
 
     /// Writes the file, all of it or nothing, and keeps the old one. Returns the path of the backup.
     pub fn write(&self) -> Result<Option<PathBuf>> {
-        let failed =
-            |source| Error::File { path: self.path.clone(), act: FileAct::Written, source };
+        let failed = Error::file(&self.path, FileAct::Written);
         let folder = whole_file::folder(&self.path);
         fs::create_dir_all(folder).map_err(failed)?;
         let mut backup = None;

@@ -1,4 +1,4 @@
-//! Teams that others run: reading their streams, keeping what is known of them across runs, and telling what happens.
+//! Teams that other programs run: reads their streams, keeps what is known across runs, and tells what happens.
 //!
 //! `troop-observe` has the rules and does no I/O; this is its rim.
 

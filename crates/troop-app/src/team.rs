@@ -36,7 +36,7 @@ use crate::{Error, Result};
 pub use choice::Purpose;
 pub use desk::{DeskNotice, DeskOptions, NoticeSink, StoppedLead, TeamDesk};
 pub use mail::{Mailbag, RunningCall};
-pub use member::{MemberCaller, MemberOptions};
+pub use member::MemberCaller;
 pub use news::{TeamNews, concerning};
 
 /// How often a waiting claim lets the time that passed have its effect.

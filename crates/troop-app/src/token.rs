@@ -28,14 +28,10 @@ impl Token {
 
     /// Reads the token in a file, or makes the file.
     pub fn keep(path: &Path) -> Result<Self> {
-        let unreadable = |source| Error::File { path: path.to_owned(), act: FileAct::Read, source };
+        let unreadable = Error::file(path, FileAct::Read);
         let text = match fs::read_to_string(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make(path).map_err(|source| Error::File {
-                    path: path.to_owned(),
-                    act: FileAct::Made,
-                    source,
-                })?
+                make(path).map_err(Error::file(path, FileAct::Made))?
             }
             read => read.map_err(unreadable)?,
         };

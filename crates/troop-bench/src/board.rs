@@ -78,7 +78,7 @@ async fn measure(part: BenchPart, setup: &BoardSetup) -> Result<Vec<Comparison>>
         BenchPart::Sqlite => sqlite::measure(setup).await,
         BenchPart::Files => files::measure(setup).await,
         BenchPart::Postgres => postgres::measure(setup).await,
-        BenchPart::MockRequest => seen::measure(setup).await,
+        BenchPart::Seen => seen::measure(setup).await,
         BenchPart::Open => growth::measure(setup).await,
         BenchPart::Start => start::measure(setup).await,
     }
@@ -86,14 +86,14 @@ async fn measure(part: BenchPart, setup: &BoardSetup) -> Result<Vec<Comparison>>
 
 impl BenchPart {
     const ALL: [Self; 6] =
-        [Self::Sqlite, Self::Files, Self::Postgres, Self::MockRequest, Self::Open, Self::Start];
+        [Self::Sqlite, Self::Files, Self::Postgres, Self::Seen, Self::Open, Self::Start];
 
     fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
             Self::Files => "files",
             Self::Postgres => "postgres",
-            Self::MockRequest => "seen",
+            Self::Seen => "seen",
             Self::Open => "open",
             Self::Start => "start",
         }

@@ -181,7 +181,7 @@ pub(crate) enum BenchPart {
     /// Claiming and completing on PostgreSQL
     Postgres,
     /// How soon another process sees a change
-    MockRequest,
+    Seen,
     /// Commands and opening, with a short and with a long log
     Open,
     /// Starting the program, and the memory it takes

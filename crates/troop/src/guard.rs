@@ -1,5 +1,5 @@
 //! `troop --guard SESSION`: outlives a lead and ends everything that ran for it. Its standard input ends with the lead,
-//! however the lead ends. A lead that has stopped its members itself writes a byte first.
+//! however the lead ends. A lead that has stopped its members itself writes a line first.
 
 use std::{ffi::OsString, io, process::ExitCode, thread, time::Duration};
 

@@ -141,11 +141,7 @@ impl Keeper {
             let kept = KeptObserver { read: self.place.clone(), observer };
             whole_file::write(path, &serde_json::to_vec(&kept)?, FileAccess::Owner)
         };
-        write().map_err(|source| Error::File {
-            path: path.clone(),
-            act: FileAct::Written,
-            source,
-        })?;
+        write().map_err(Error::file(path, FileAct::Written))?;
         self.last_save = Some(LastSave { at: Instant::now(), took: start.elapsed() });
         Ok(())
     }
@@ -181,7 +177,7 @@ fn read(path: &Path) -> Result<Option<String>> {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(refuse(path, &error)),
-        Err(source) => Err(Error::File { path: path.to_owned(), act: FileAct::Read, source }),
+        Err(error) => Err(Error::file(path, FileAct::Read)(error)),
     }
 }
 

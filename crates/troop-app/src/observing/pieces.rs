@@ -1,6 +1,6 @@
 //! Reads a stream in pieces: from a pipe, or from a file, which may still grow.
 //!
-//! Reading blocks, so it has a thread of its own, which ends when nobody receives the pieces any more.
+//! Reading blocks, so it happens in a separate thread, which ends when there is no receiver left.
 
 use std::{
     fs::{self, File},
@@ -105,7 +105,7 @@ fn open(path: &Path, position: &ReadPosition) -> Result<File> {
         file.seek(SeekFrom::Start(position.offset))?;
         Ok(file)
     };
-    open().map_err(|source| Error::File { path: path.to_owned(), act: FileAct::Read, source })
+    open().map_err(Error::file(path, FileAct::Read))
 }
 
 /// Passes on everything that can be read now. None if there is no receiver, or after an error.
@@ -140,8 +140,7 @@ struct FileFollower {
 
 impl FileFollower {
     fn new(path: &Path, file: File, position: ReadPosition) -> Result<Self> {
-        let failed = |path: &Path, act, source| Error::File { path: path.to_owned(), act, source };
-        let path = fs::canonicalize(path).map_err(|source| failed(path, FileAct::Read, source))?;
+        let path = fs::canonicalize(path).map_err(Error::file(path, FileAct::Read))?;
         // We watch the folder: a watch on the file would stay with the old file when that is replaced.
         let folder = path.parent().unwrap_or(Path::new("/"));
         let (tell, changes) = sync_channel(1);
@@ -156,9 +155,9 @@ impl FileFollower {
             watcher.watch(folder, notify::RecursiveMode::NonRecursive)?;
             Ok(watcher)
         };
-        let watcher = watch().map_err(|error: notify::Error| {
-            failed(folder, FileAct::Watched, io::Error::other(error))
-        })?;
+        let watcher = watch()
+            .map_err(|error: notify::Error| io::Error::other(error))
+            .map_err(Error::file(folder, FileAct::Watched))?;
         Ok(Self { path, file, position, changes, _watcher: watcher })
     }
 

@@ -1,4 +1,4 @@
-//! What happens in an observed team, as lines. No paint, no width.
+//! The events of an observed team as lines. No paint, no width.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,56 +69,57 @@ fn changes(before: &ObservedTask, after: &ObservedTask) -> Vec<String> {
 }
 
 fn line(event: &TeamEvent) -> String {
-    let name = |it: &str| one_line(it);
     let of_task = |task: &ObservedTask| {
         format!("task {}: {}", one_line(task.id.as_str()), one_line(&task.subject))
     };
-    let owner = |task: &ObservedTask| name(task.owner.as_deref().unwrap_or("nobody"));
+    let owner = |task: &ObservedTask| one_line(task.owner.as_deref().unwrap_or("nobody"));
     let because = |reason: &Option<String>| match reason {
         Some(reason) => format!(": {}", one_line(reason)),
         None => String::new(),
     };
     match &event.fact {
-        ObservedFact::TeamCreated { role: TeamRole::Lead } => format!("team {}", name(&event.team)),
+        ObservedFact::TeamCreated { role: TeamRole::Lead } => {
+            format!("team {}", one_line(&event.team))
+        }
         ObservedFact::TeamCreated { role: TeamRole::Teammate } => {
-            format!("team {}, seen by a teammate", name(&event.team))
+            format!("team {}, seen by a teammate", one_line(&event.team))
         }
-        ObservedFact::TeamDeleted => format!("team {} is over", name(&event.team)),
+        ObservedFact::TeamDeleted => format!("team {} is over", one_line(&event.team)),
         ObservedFact::MemberJoined { member } => {
-            format!("{} joined ({})", name(&member.name), name(&member.agent_type))
+            format!("{} joined ({})", one_line(&member.name), one_line(&member.agent_type))
         }
-        ObservedFact::MemberLeft { member } => format!("{} left", name(&member.name)),
-        ObservedFact::MemberIdle { member } => format!("{} is idle", name(&member.name)),
-        ObservedFact::MemberActive { member } => format!("{} works again", name(&member.name)),
+        ObservedFact::MemberLeft { member } => format!("{} left", one_line(&member.name)),
+        ObservedFact::MemberIdle { member } => format!("{} is idle", one_line(&member.name)),
+        ObservedFact::MemberActive { member } => format!("{} works again", one_line(&member.name)),
         ObservedFact::TaskCreated { task } => format!("new {}", of_task(task)),
         ObservedFact::TaskClaimed { task } => format!("{} does {}", owner(task), of_task(task)),
         ObservedFact::TaskCompleted { task } => format!("done {}", of_task(task)),
         ObservedFact::TaskUpdated { task } => format!("changed {}", of_task(task)),
         ObservedFact::TaskDeleted { task } => format!("deleted {}", of_task(task)),
         ObservedFact::Message { from, to, content, summary } => {
-            let to = to.as_deref().map_or("all".to_owned(), name);
+            let to = to.as_deref().map_or("all".to_owned(), one_line);
             let said = summary.as_deref().filter(|it| !it.is_empty()).unwrap_or(content);
-            format!("{} → {to}: {}", name(from), one_line(said))
+            format!("{} → {to}: {}", one_line(from), one_line(said))
         }
         ObservedFact::Idle { from, completed_task_id: Some(task) } => {
-            format!("{} has completed task {}", name(from), one_line(task.as_str()))
+            format!("{} has completed task {}", one_line(from), one_line(task.as_str()))
         }
         ObservedFact::Idle { from, completed_task_id: None } => {
-            format!("{} has nothing to do", name(from))
+            format!("{} has nothing to do", one_line(from))
         }
         ObservedFact::ShutdownRequest { from, to, reason, .. } => {
-            format!("{} asks {} to stop{}", name(from), name(to), because(reason))
+            format!("{} asks {} to stop{}", one_line(from), one_line(to), because(reason))
         }
         ObservedFact::ShutdownResponse { from, approved, reason, .. } => {
             let answer = if *approved { "agrees to stop" } else { "does not stop" };
-            format!("{} {answer}{}", name(from), because(reason))
+            format!("{} {answer}{}", one_line(from), because(reason))
         }
         ObservedFact::PlanApprovalRequest { from, plan, .. } => {
-            format!("{} has a plan: {}", name(from), one_line(plan))
+            format!("{} has a plan: {}", one_line(from), one_line(plan))
         }
         ObservedFact::PlanApprovalResponse { from, to, approved, feedback, .. } => {
             let answer = if *approved { "approves" } else { "rejects" };
-            format!("{} {answer} the plan of {}{}", name(from), name(to), because(feedback))
+            format!("{} {answer} the plan of {}{}", one_line(from), one_line(to), because(feedback))
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::{convert::Infallible, time::Duration};
 
 use troop_model::{Command, MemberName, State, TaskCommand, TaskNumber, Time};
-use troop_protocol::{Call, Calls as _, Change};
 
 use super::MemberCaller;
 
@@ -25,8 +24,7 @@ impl MemberCaller {
     pub(super) async fn renew(&self, tasks: Vec<TaskNumber>) {
         for task in tasks {
             let order = TaskCommand::Renew { task: task.into(), attempt: None };
-            let change = Change { command: Command::Task(order), operation: None };
-            drop(self.call(Call::Change(Box::new(change))).await);
+            drop(self.change(Command::Task(order)).await);
         }
     }
 }

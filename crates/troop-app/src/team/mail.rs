@@ -15,9 +15,7 @@ use std::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use troop_model::{Command, Dialect, MessageKind, MessageView, lock};
-use troop_protocol::{
-    Call, Calls as _, Change, Failure, FailureKind, MessageList, Query, without_marks,
-};
+use troop_protocol::{Failure, MessageList, Query, without_marks};
 use uuid::Uuid;
 
 use super::MemberCaller;
@@ -90,7 +88,7 @@ impl<Id: Clone + PartialEq> Mailbag<Id> {
         if read.is_empty() {
             return Ok(());
         }
-        change(caller, Command::MarkRead { reader: None, messages: Some(read) }).await
+        caller.change(Command::MarkRead { reader: None, messages: Some(read) }).await
     }
 
     /// Notes that the client did not wait for a result: its mail goes with another one.
@@ -105,16 +103,14 @@ impl<Id: Clone + PartialEq> Mailbag<Id> {
         call: &Id,
         cancelled: &CancellationToken,
     ) -> Result<Option<String>, Failure> {
-        let unread = caller.call(Call::Query(Query::Messages { all: false })).await?;
-        let unread: MessageList = serde_json::from_str(unread.get())
-            .map_err(|error| Failure::new(FailureKind::Bug, &error))?;
+        let unread: MessageList = caller.query(Query::Messages { all: false }).await?;
         let MailParcel { messages, n_more } = self.pick(unread.messages, call);
         if messages.is_empty() {
             return Ok(None);
         }
         let ids: Vec<_> = messages.iter().map(|message| message.id).collect();
         let delivered = Command::MarkDelivered { reader: None, messages: ids.clone() };
-        let delivered = change(caller, delivered).await;
+        let delivered = caller.change(delivered).await;
         self.with(|handed| match &delivered {
             Ok(()) => {
                 handed.iter_mut().filter(|it| it.messages == ids).for_each(|it| it.is_sent = true);
@@ -163,10 +159,6 @@ impl<Id: Clone + PartialEq> Mailbag<Id> {
 struct MailParcel {
     messages: Vec<MessageView>,
     n_more: usize,
-}
-
-async fn change(caller: &MemberCaller, command: Command) -> Result<(), Failure> {
-    caller.call(Call::Change(Box::new(Change { command, operation: None }))).await.map(drop)
 }
 
 fn text(messages: &[MessageView], n_more: usize, dialect: Dialect) -> String {

@@ -2,18 +2,20 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use troop_model::{
-    Command, Dialect, MemberName, NewMember, NewTeamCommand, OperationId, Settings, State, TeamId,
-    TeamName, TeamStatus,
+    Actor, ActorKind, Command, Dialect, Hint, HintCommand, MemberName, NewMember, NewTeamCommand,
+    OperationId, Settings, State, TeamId, TeamName, TeamStatus,
 };
-use troop_protocol::{Call, Calls, Failure, FailureKind, Gate, Seat, Session};
-use troop_runtime::{Board, Clock, Following, Signature};
+use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Gate, Query, Seat, Session};
+use troop_runtime::{Board, BoardError, Clock, Following, Signature};
 use troop_store::Store;
 use uuid::Uuid;
 
-use super::{TeamHandle, board_failure, hold};
+use super::{TeamDesk, TeamHandle, board_failure, hold};
+use crate::Error;
 
 /// One member's way to its team.
 #[derive(Debug)]
@@ -25,26 +27,64 @@ pub struct MemberCaller {
 
 /// Who calls, and where.
 #[derive(Debug)]
-pub struct MemberOptions {
-    pub member: MemberName,
-    pub dialect: Dialect,
-    pub gate: Gate,
-    pub session: Session,
-    pub store: Arc<dyn Store>,
-    pub clock: Clock,
+struct MemberOptions {
+    member: MemberName,
+    dialect: Dialect,
+    gate: Gate,
+    session: Session,
+    store: Arc<dyn Store>,
+    clock: Clock,
     /// The folder of what belongs to teams besides their logs.
-    pub teams: PathBuf,
+    teams: PathBuf,
     /// How many teammates a new team may run.
-    pub max_teammates: u32,
+    max_teammates: u32,
+}
+
+impl TeamDesk {
+    /// The member that acts. If a person does, the error shows how to name one in a command.
+    pub async fn acting_member(&mut self, command: HintCommand) -> crate::Result<MemberName> {
+        let board = self.team(None).await?;
+        let actor = self.signature()?.actor;
+        if actor.kind == ActorKind::Agent {
+            let find = move |state: &State| Ok(state.find_member(&actor.name)?.name.clone());
+            return Ok(board.look(find).await?.map_err(BoardError::Refused)?);
+        }
+        let names = |state: &State| state.members().map(|it| it.name.to_string()).collect();
+        let names: Vec<_> = board.look(names).await?;
+        let message = format!("name the member to act as; the members are: {}", names.join(", "));
+        let first = names.first().map_or("NAME", String::as_str);
+        let hint = Hint::to("for example", command.word("--as").word(first));
+        Err(Error::misuse(message, hint))
+    }
+
+    /// The calls of a member of this team.
+    pub async fn member_caller(
+        &mut self,
+        member: MemberName,
+        dialect: Dialect,
+    ) -> crate::Result<MemberCaller> {
+        let board = self.team(None).await?;
+        let gate = match &self.surroundings.teams.off {
+            Some(off) => Gate::Closed { by: off.by.clone() },
+            None => Gate::Open,
+        };
+        let session = Session { actor: Actor::agent(&member), origin: self.signature()?.origin };
+        let options = MemberOptions {
+            member,
+            dialect,
+            gate,
+            session,
+            store: Arc::clone(&self.store),
+            clock: self.clock.clone(),
+            teams: self.surroundings.home.join("teams"),
+            max_teammates: self.surroundings.teams.max_teammates,
+        };
+        let team = watch::Sender::new(Arc::new(options.handle(board)));
+        Ok(MemberCaller { options, team })
+    }
 }
 
 impl MemberCaller {
-    #[must_use]
-    pub fn new(board: Board, options: MemberOptions) -> Self {
-        let team = watch::Sender::new(Arc::new(options.handle(board)));
-        Self { options, team }
-    }
-
     #[must_use]
     pub fn member(&self) -> &MemberName {
         &self.options.member
@@ -64,6 +104,16 @@ impl MemberCaller {
     #[must_use]
     pub fn teams(&self) -> watch::Receiver<Arc<TeamHandle>> {
         self.team.subscribe()
+    }
+
+    /// Asks a question and reads the answer.
+    pub async fn query<T: DeserializeOwned>(&self, query: Query) -> Result<T, Failure> {
+        let answer = self.call(Call::Query(query)).await?;
+        serde_json::from_str(answer.get()).map_err(|error| Failure::new(FailureKind::Bug, &error))
+    }
+
+    pub(super) async fn change(&self, command: Command) -> Result<(), Failure> {
+        self.call(Call::Change(Box::new(Change { command, operation: None }))).await.map(drop)
     }
 
     fn team(&self) -> Arc<TeamHandle> {

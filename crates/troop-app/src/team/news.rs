@@ -1,4 +1,4 @@
-//! What a connected member hears of its team while it is connected.
+//! News of a team for a member that is connected to it.
 
 use std::sync::Arc;
 
@@ -63,5 +63,38 @@ pub fn concerning(event: &Event, member: &MemberName) -> Option<String> {
             Some(format!("{task} is no longer yours: {reason}"))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Which events concern a member.
+
+    use troop_model::{Actor, Event, Fact, MemberName, OperationId, TaskNumber, Time, Version};
+    use uuid::Uuid;
+
+    use super::concerning;
+
+    #[test]
+    fn a_member_hears_of_its_own_tasks_if_others_move_them() {
+        let ann: MemberName = "ann".parse().unwrap();
+        let now = Time::from_micros(0);
+        let told = |actor: &str, owner: &str| {
+            let [by, owner]: [MemberName; 2] = [actor, owner].map(|name| name.parse().unwrap());
+            let task = TaskNumber(1);
+            let facts = [
+                Fact::TaskAssigned { task, owner: owner.clone(), attempt: 1, lease_until: now },
+                Fact::TaskReleased { task, owner, reason: "lunch".to_owned(), forgiven: false },
+            ];
+            facts.map(|fact| {
+                let actor = Actor::agent(&by);
+                let operation = OperationId(Uuid::nil());
+                concerning(&Event { version: Version(1), at: now, actor, operation, fact }, &ann)
+            })
+        };
+        let own = ["task-1 is yours", "task-1 is no longer yours: lunch"].map(str::to_owned);
+        assert_eq!(told("lead", "ann"), own.map(Some));
+        assert_eq!(told("lead", "bob"), [None, None]);
+        assert_eq!(told("ann", "ann"), [None, None], "it knows what it did itself");
     }
 }

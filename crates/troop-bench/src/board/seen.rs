@@ -78,7 +78,7 @@ async fn compare(
     }
     let [all, bare, commit] = [all, bare, commit].map(median);
     let subject = |against| Subject {
-        part: BenchPart::MockRequest.name(),
+        part: BenchPart::Seen.name(),
         what,
         against,
         unit: Unit::Micros,

@@ -3,11 +3,11 @@
 use serde_json::json;
 use troop_observe::TaskStatus;
 
-use crate::stream::{MockRequest, at, failed, result, spawned, used};
+use crate::stream::{Seen, at, failed, result, spawned, used};
 
 #[test]
 fn a_tool_use_is_tentative_until_its_result_confirms_it() {
-    let mut seen = MockRequest::default();
+    let mut seen = Seen::default();
     seen.line(&used("t", "TeamCreate", json!({"team_name": "blue"})));
     assert!(seen.team_now().is_tentative());
     assert_eq!(seen.observer.team(), None);
@@ -34,7 +34,7 @@ fn a_tool_use_is_tentative_until_its_result_confirms_it() {
 
 #[test]
 fn an_error_removes_the_tentative_change() {
-    let mut seen = MockRequest::team();
+    let mut seen = Seen::team();
     seen.add_task(1);
     let before = seen.session();
     seen.line(&used("c", "TaskCreate", json!({"subject": "s"})));
@@ -49,7 +49,7 @@ fn an_error_removes_the_tentative_change() {
 
 #[test]
 fn a_tool_use_without_a_result_is_forgotten_after_30_seconds() {
-    let mut seen = MockRequest::team();
+    let mut seen = Seen::team();
     seen.line_at(&used("c", "TaskCreate", json!({"subject": "s"})), at(100));
     seen.line_at("{}", at(130));
     assert_eq!((seen.team_now().tasks().len(), seen.observer.n_waiting()), (1, 1));

@@ -58,7 +58,7 @@ pub(crate) enum MemberCommand {
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Show or change the lead's link to a member: how much may be delegated to it, and by which users
+    /// Show or change the lead's link to a member: how many delegations it may have, and from which users
     Link(LinkArgs),
     /// Change what a member may do without asking
     Mode {

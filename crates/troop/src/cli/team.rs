@@ -40,11 +40,11 @@ pub(crate) enum TeamCommand {
     Show {
         /// Team, instead of --team
         name: Option<String>,
-        /// Show TEAM.md instead: what the lead's agent (with --as, a member's) is told about its team
+        /// Show TEAM.md instead: what the lead's agent knows about its team; with --as, a member's
         #[arg(long)]
         team_md: bool,
     },
-    /// List delegations and their results: all that run, and the last thousand that ended
+    /// List running delegations and the last thousand that ended, with their results
     Delegations {
         /// Team, instead of --team
         name: Option<String>,
@@ -104,7 +104,7 @@ pub(crate) enum TeamCommand {
         #[arg(long)]
         once: bool,
     },
-    /// Show a team as it was at some point
+    /// Show a team as it was at some point in its log
     Replay {
         /// Team, instead of --team
         name: Option<String>,
@@ -121,7 +121,7 @@ pub(crate) enum TeamCommand {
 pub(crate) enum LayoutArg {
     /// One file per task and per message
     Seeds,
-    /// As Claude Code has them
+    /// The layout of Claude Code
     Claude,
 }
 

@@ -2,7 +2,7 @@
 
 mod listen;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Result;
 use clap::ValueEnum as _;
@@ -10,17 +10,16 @@ use rmcp::ServiceExt as _;
 use tokio_util::task::TaskTracker;
 use troop_app::{
     mcp_client::{self, McpClient, ServerCommand},
-    team::{MemberCaller, MemberOptions, TeamDesk},
+    team::TeamDesk,
 };
-use troop_model::{ActorKind, MemberName, State};
-use troop_protocol::{Gate, Session};
+use troop_model::State;
 
 use crate::{
     cli::{InstallArgs, McpArgs, McpCommand},
     environment,
     mcp::TeamService,
     output::Printer,
-    report::{Hint, HintCommand, Refused, Usage},
+    report::{HintCommand, Refused},
 };
 
 /// Serves until the client goes, or adds the server to a client's configuration.
@@ -32,11 +31,13 @@ pub(super) async fn run(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) 
 }
 
 async fn serve(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
-    let service = service(args, desk).await?;
-    let tracker = service.tracker();
-    let caller = service.caller();
+    let member = desk.acting_member(HintCommand::troop("mcp")).await?;
+    let caller = Arc::new(desk.member_caller(member.clone(), args.dialect.into()).await?);
+    let tracker = TaskTracker::new();
+    let service = TeamService::new(Arc::clone(&caller), tracker.clone());
     if let Some(address) = args.listen {
-        let token = token_file(desk).await?;
+        let team = desk.team(None).await?.team();
+        let token = desk.folder(team).join(format!("mcp-{member}.token"));
         return listen::serve(service, address, &token, printer).await;
     }
     let transport = rmcp::transport::stdio_pipes();
@@ -49,56 +50,6 @@ async fn serve(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result
     }
     tracker.close();
     Ok(())
-}
-
-/// The file of the token that the member's clients send.
-async fn token_file(desk: &mut TeamDesk) -> Result<PathBuf> {
-    let member = member(desk, HintCommand::troop("mcp")).await?;
-    let team = desk.team(None).await?.team().to_string();
-    Ok(desk.surroundings.home.join("teams").join(team).join(format!("mcp-{member}.token")))
-}
-
-/// The member to act as.
-async fn member(desk: &mut TeamDesk, typed: HintCommand) -> Result<MemberName> {
-    let board = desk.team(None).await?;
-    let signature = desk.signature()?;
-    if signature.actor.kind != ActorKind::Agent {
-        let names = board.look(|state: &State| {
-            state.members().map(|it| it.name.to_string()).collect::<Vec<_>>()
-        });
-        let names = names.await?;
-        let message = format!("name the member to act as; the members are: {}", names.join(", "));
-        let first = names.first().map_or("NAME", String::as_str);
-        let example = Hint::to("for example", typed.word("--as").word(first));
-        return Err(Usage::new(message, example).into());
-    }
-    let asked = signature.actor.name.clone();
-    let found =
-        board.look(move |state: &State| state.find_member(&asked).map(|it| it.name.clone()));
-    Ok(found.await??)
-}
-
-async fn service(args: &McpArgs, desk: &mut TeamDesk) -> Result<TeamService> {
-    let member = member(desk, HintCommand::troop("mcp")).await?;
-    let board = desk.team(None).await?;
-    let gate = match &desk.surroundings.teams.off {
-        Some(off) => Gate::Closed { by: off.by.clone() },
-        None => Gate::Open,
-    };
-    let actor = troop_model::Actor::agent(&member);
-    let session = Session { actor, origin: desk.signature()?.origin };
-    let options = MemberOptions {
-        member,
-        dialect: args.dialect.into(),
-        gate,
-        session,
-        store: std::sync::Arc::clone(&desk.store),
-        clock: desk.clock.clone(),
-        teams: desk.surroundings.home.join("teams"),
-        max_teammates: desk.surroundings.teams.max_teammates,
-    };
-    let caller = MemberCaller::new(board, options);
-    Ok(TeamService::new(caller, TaskTracker::new()))
 }
 
 async fn install(args: &InstallArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
@@ -136,7 +87,7 @@ async fn install(args: &InstallArgs, desk: &mut TeamDesk, printer: &Printer) -> 
 async fn server(args: &InstallArgs, desk: &mut TeamDesk) -> Result<ServerCommand> {
     let client = args.client.to_possible_value();
     let client = client.as_ref().map_or("CLIENT", |it| it.get_name());
-    let member = member(desk, HintCommand::troop("mcp install").word(client)).await?;
+    let member = desk.acting_member(HintCommand::troop("mcp install").word(client)).await?;
     let board = desk.team(None).await?;
     let team = board.look(|state: &State| state.team().map(|team| team.name.to_string())).await?;
     let own = environment::program()?;

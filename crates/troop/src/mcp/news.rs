@@ -20,7 +20,7 @@ use troop_model::lock;
 
 use super::resources;
 
-/// What a client wants to hear.
+/// The news that a client wants.
 #[derive(Debug)]
 pub(super) struct NewsFilter {
     level: Mutex<LoggingLevel>,

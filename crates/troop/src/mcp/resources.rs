@@ -80,9 +80,7 @@ async fn as_json(
 
 /// TEAM.md, which tells an agent about its team.
 pub(super) async fn team_md(caller: &MemberCaller) -> Result<String, Failure> {
-    let answer = caller.call(Call::Query(Query::Context {})).await?;
-    let context: ContextText = serde_json::from_str(answer.get())
-        .map_err(|error| Failure::new(FailureKind::Bug, &error))?;
+    let context: ContextText = caller.query(Query::Context {}).await?;
     Ok(context.team_md)
 }
 

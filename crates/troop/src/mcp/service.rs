@@ -53,6 +53,7 @@ pub(crate) struct TeamService {
     greeted: Arc<OnceLock<ClientTools>>,
     /// All clients that never send `initialize`. They cannot be told apart, so they count as one.
     others: Arc<ClientTools>,
+    /// The tasks that run beside the calls.
     tracker: TaskTracker,
 }
 
@@ -72,8 +73,7 @@ impl ClientTools {
 }
 
 impl TeamService {
-    pub(crate) fn new(caller: MemberCaller, tracker: TaskTracker) -> Self {
-        let caller = Arc::new(caller);
+    pub(crate) fn new(caller: Arc<MemberCaller>, tracker: TaskTracker) -> Self {
         let others = Arc::new(ClientTools::new(&caller));
         Self { caller, greeted: Arc::default(), others, tracker }
     }
@@ -85,16 +85,6 @@ impl TeamService {
 
     fn client(&self) -> &ClientTools {
         self.greeted.get().unwrap_or(&self.others)
-    }
-
-    /// The member's way to its team.
-    pub(crate) fn caller(&self) -> Arc<MemberCaller> {
-        Arc::clone(&self.caller)
-    }
-
-    /// The tasks that run beside the calls.
-    pub(crate) fn tracker(&self) -> TaskTracker {
-        self.tracker.clone()
     }
 
     async fn call(&self, name: &str, input: Value) -> Result<String, Failure> {

@@ -30,7 +30,7 @@ pub(crate) fn observed(session: &ObservedSession, width: usize) -> String {
 
 /// What the screen shows.
 #[derive(Debug)]
-pub(crate) enum MockRequest<'a> {
+pub(crate) enum Seen<'a> {
     Nothing,
     Team(&'a ObservedTeam),
     /// The team as it was when it ended.
@@ -38,12 +38,12 @@ pub(crate) enum MockRequest<'a> {
 }
 
 /// The team and what happened last. It fits the screen, with a line to spare for the cursor.
-pub(crate) fn observed_screen(seen: &MockRequest<'_>, recent: &Recent, screen: Screen) -> String {
+pub(crate) fn observed_screen(seen: &Seen<'_>, recent: &Recent, screen: Screen) -> String {
     let Screen { width, height } = screen;
     let (team, note) = match seen {
-        MockRequest::Nothing => return paint(DIM, &fit("no team yet", width)) + "\n",
-        MockRequest::Team(team) => (team, ""),
-        MockRequest::Over(team) => (team, "  it is over"),
+        Seen::Nothing => return paint(DIM, &fit("no team yet", width)) + "\n",
+        Seen::Team(team) => (team, ""),
+        Seen::Over(team) => (team, "  it is over"),
     };
     let mut lines = vec![headline(team, note, width)];
     // The headline, three gaps, and the line of the cursor.

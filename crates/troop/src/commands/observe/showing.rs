@@ -14,7 +14,7 @@ use troop_observe::{
 use crate::{
     cli::ObserveArgs,
     output::Printer,
-    render::{self, MockRequest, Recent, Screen},
+    render::{self, Seen, Recent, Screen},
     report::Refused,
 };
 
@@ -58,7 +58,6 @@ pub(super) struct Showing<'a> {
     has_objects: bool,
     page: ObservedPage,
     printer: &'a Printer,
-    has_changed: bool,
     drawn: Option<Drawn>,
 }
 
@@ -104,7 +103,6 @@ impl<'a> Showing<'a> {
             has_objects: false,
             page,
             printer,
-            has_changed: false,
             drawn: None,
         }
     }
@@ -115,7 +113,7 @@ impl<'a> Showing<'a> {
 
     /// Returns whether anything worth saving has changed since the last call.
     pub(super) fn take_changed(&mut self) -> bool {
-        std::mem::take(&mut self.has_changed)
+        self.observer.take_changed()
     }
 
     /// Takes the next bytes.
@@ -132,7 +130,6 @@ impl<'a> Showing<'a> {
                 self.page.add(self.observer.line(line, now))?;
             }
         }
-        self.has_changed |= self.observer.take_changed();
         self.page.print(self.printer)
     }
 
@@ -149,9 +146,9 @@ impl<'a> Showing<'a> {
             self.page.width = screen.width;
             let session = self.observer.session();
             let seen = match (&session.team, self.observer.over()) {
-                (Some(team), _) => MockRequest::Team(team),
-                (None, Some(team)) => MockRequest::Over(team),
-                (None, None) => MockRequest::Nothing,
+                (Some(team), _) => Seen::Team(team),
+                (None, Some(team)) => Seen::Over(team),
+                (None, None) => Seen::Nothing,
             };
             let text = render::observed_screen(&seen, &self.page.recent, screen);
             match self.drawn {

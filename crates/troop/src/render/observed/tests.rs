@@ -94,7 +94,7 @@ fn an_observed_team_fits_a_screen_of_any_size() {
     for height in 8..40 {
         for width in [40, 60, 200] {
             let team = session.team.as_ref().unwrap();
-            let text = observed_screen(&MockRequest::Team(team), &recent, Screen { width, height });
+            let text = observed_screen(&Seen::Team(team), &recent, Screen { width, height });
             let text = anstream::adapter::strip_str(&text).to_string();
             assert!(text.lines().count() < height, "{height}:\n{text}");
             let is_narrow = text.lines().all(|line| line.width() <= width);
@@ -110,10 +110,10 @@ fn an_observed_team_that_is_over_stays_on_the_screen() {
     let mut recent = Recent::default();
     told.iter().for_each(|line| recent.push(line.clone()));
     let screen = Screen { width: 60, height: 24 };
-    let over = MockRequest::Over(session.team.as_ref().unwrap());
+    let over = Seen::Over(session.team.as_ref().unwrap());
     let text = anstream::adapter::strip_str(&observed_screen(&over, &recent, screen)).to_string();
     assert!(text.starts_with("blue  0 of 3 tasks done  it is over\n"), "{text}");
     assert!(text.contains("ann (tester)") && text.contains("go on"), "{text}");
-    let nothing = observed_screen(&MockRequest::Nothing, &recent, screen);
+    let nothing = observed_screen(&Seen::Nothing, &recent, screen);
     assert!(nothing.contains("no team yet"), "{nothing}");
 }
