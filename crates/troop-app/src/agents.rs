@@ -9,7 +9,6 @@ use troop_agent::Definition;
 use troop_model::{
     AgentKind, AgentStart, MemberName, NewMember, Refusal, did_you_mean, nearest, quoted,
 };
-use troop_runtime::BoardError;
 use uuid::Uuid;
 
 use crate::{Error, Result, surroundings::Surroundings, text::clean};
@@ -80,7 +79,7 @@ impl Agents {
             None => (None, self.find(text, text)?),
         };
         let name: Result<MemberName, _> = name.unwrap_or(&agent.key).parse();
-        let name = name.map_err(|wrong| BoardError::from(Refusal::from(wrong)))?;
+        let name = name.map_err(Refusal::from)?;
         Ok(NewMember {
             name,
             agent: SmolStr::new(&agent.key),

@@ -1,10 +1,10 @@
 //! Hints that several rooms give. A hint is a value: every surface renders it in its own way.
 
-use std::path::Path;
+use std::{fmt, path::Path};
 
 pub use troop_model::{Hint, HintCommand, HintPart, HintStep, HintTarget, HintWord};
 
-use troop_model::{did_you_mean, nearest};
+use troop_model::{Team, did_you_mean, nearest};
 
 /// How many names a person reads.
 const READABLE: usize = 8;
@@ -33,6 +33,26 @@ pub fn some_of(teams: &[impl AsRef<str>]) -> Hint {
             .and_run(HintCommand::troop("team list"))
             .and(")"),
     }
+}
+
+/// The command that continues a team.
+#[must_use]
+pub fn resume(name: impl fmt::Display) -> HintCommand {
+    HintCommand::troop("resume").team(name)
+}
+
+/// The command that shows what a team is doing.
+#[must_use]
+pub fn follow_events(name: impl fmt::Display) -> HintCommand {
+    HintCommand::troop("events").word("--follow").in_team(name)
+}
+
+/// How to continue a team whose budget is spent.
+#[must_use]
+pub fn raise_budget(team: &Team) -> Hint {
+    let more = team.settings.budget.more(&team.usage);
+    let set = HintCommand::troop("team set").team(&team.name).words(more.split(' '));
+    Hint::to("raise it", set).then_to("continue", resume(&team.name))
 }
 
 /// How to see and allow what a project would run.

@@ -7,14 +7,22 @@
 //! here, [`team`] the handle on one team; [`prove`] decides what a person's word about a task needs.
 
 pub mod agents;
+pub mod checkup;
+pub mod demo;
 mod error;
 pub mod hint;
+pub mod leading;
 pub mod prove;
+pub mod resume;
+pub mod settings;
+pub mod start;
+pub mod stop;
 pub mod story;
 pub mod surroundings;
 pub mod team;
 pub mod text;
+pub mod transfer;
 pub mod trust;
 pub mod whole_file;
 
-pub use error::{Error, FileAct, RefusedKind, Result};
+pub use error::{Diagnosis, Error, ErrorClass, FileAct, RefusedKind, Result};

@@ -18,7 +18,7 @@ use troop_runtime::HooksConfig;
 pub use self::{
     environment::{Environment, TRUSTED_SERVERS},
     models::{LimitsConfig, ModelConfig, Models, PermissionsConfig, PriceConfig},
-    starter::{ProcessStat, Starter},
+    starter::Starter,
     store::{ReadableFiles, parse_store, readable_files, store_from_folder},
     teams::{BudgetConfig, TeamDefaults, TeammateMode, TeamsConfig, TeamsOff},
 };

@@ -5,10 +5,14 @@
 
 mod choice;
 mod desk;
+mod erase;
 mod files;
 mod hold;
 mod member;
+mod name;
 mod place;
+mod question;
+mod spawning;
 
 use std::{
     path::{Path, PathBuf},
@@ -33,7 +37,11 @@ use uuid::Uuid;
 use crate::{Error, Result};
 pub use choice::Purpose;
 pub use desk::{DeskNotice, DeskOptions, NoticeSink, StoppedLead, TeamDesk};
+pub use erase::Deletion;
 pub use member::{MemberCaller, MemberOptions};
+pub use name::{first_free, free_name, name_of, team_name};
+pub use question::OpenQuestion;
+pub use spawning::{SpawnOrder, again};
 
 /// How often a waiting claim lets the time that passed have its effect.
 const TICK: Duration = Duration::from_secs(1);

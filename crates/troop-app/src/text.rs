@@ -1,5 +1,7 @@
 //! Text from elsewhere, made fit to stand in a message.
 
+use std::time::Duration;
+
 use troop_model::is_unprintable;
 
 /// Text that cannot act on a terminal: characters that move the cursor or change the reading direction are escaped.
@@ -49,16 +51,32 @@ pub fn in_plain_words(text: &str) -> String {
     )
 }
 
-/// An error with all of its causes.
+/// How long something took or how old it is, in one word.
+#[must_use]
+pub fn span(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// An error with all of its causes, in plain words.
 #[must_use]
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        text = format!("{text}: {error}");
+        let says = error.to_string();
+        // Transparent errors repeat their cause.
+        if !text.ends_with(&says) {
+            text = format!("{text}: {says}");
+        }
         cause = error.source();
     }
-    text
+    in_plain_words(&text)
 }
 
 #[cfg(test)]

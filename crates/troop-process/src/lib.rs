@@ -1,16 +1,17 @@
 //! Other programs: starting them, ending them with everything that they started, and reading their output.
 //! Nothing else starts processes, except benchmarks and tests.
 //!
-//! Read in this order: `group.rs` starts processes that end together, `mark.rs` and `tree.rs` find those that left
-//! their
-//! group, `output.rs` reads their output.
+//! Read in this order: `group.rs` starts processes that end together, `mark.rs` and `tree.rs` find those that left their
+//! group, `orphans.rs` adopts those that lost their parent, `output.rs` reads what they print.
 
 mod group;
 mod mark;
+mod orphans;
 mod output;
 mod tree;
 
 pub use group::{Group, Signal, command, is_stopped, kill_group};
 pub use mark::{Mark, RUN};
+pub use orphans::{adopt_orphans, end_orphans};
 pub use output::{Lines, Tail};
-pub use tree::{Below, children};
+pub use tree::{Below, ProcessStat, children};

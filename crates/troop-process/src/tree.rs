@@ -54,3 +54,27 @@ fn open(id: u32) -> Option<OwnedFd> {
     let id = i32::try_from(id).ok().and_then(Pid::from_raw)?;
     pidfd_open(id, PidfdFlags::empty()).ok()
 }
+
+/// What `/proc` says about a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// Whether it has ended and nobody has waited for it (a zombie).
+    pub is_dead: bool,
+    /// Its parent, which started or adopted it.
+    pub above: u32,
+    pub group: u32,
+    pub session: u32,
+}
+
+impl ProcessStat {
+    #[must_use]
+    pub fn read(id: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The program's name can contain anything, but it ends with the last bracket.
+        let (_, rest) = stat.rsplit_once(')')?;
+        let mut words = rest.split_whitespace();
+        let is_dead = words.next()? == "Z";
+        let mut number = || words.next()?.parse().ok();
+        Some(Self { is_dead, above: number()?, group: number()?, session: number()? })
+    }
+}

@@ -7,7 +7,6 @@ mod environment;
 mod guard;
 mod leading;
 mod mcp;
-mod orphans;
 mod output;
 mod render;
 mod report;

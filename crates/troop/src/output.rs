@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     cli::{Colour, Global},
     render::{self, Screen},
-    report::{CallerOptions, Hint, Usage},
+    report::{CallerOptions, Error, Hint},
 };
 
 /// How wide a page is when nobody says.
@@ -84,7 +84,7 @@ impl Printer {
             Ok(text) => self.text(&render::clean(text)),
             Err(_) => {
                 let hint = "write it to a file: `--output FILE`";
-                Err(Usage::new("the file is not text, so it is not printed to a terminal", hint)
+                Err(Error::misuse("the file is not text, so it is not printed to a terminal", hint)
                     .into())
             }
         }
@@ -160,7 +160,7 @@ fn cleared(text: &str) -> String {
 
 /// Tells a person something that changes nothing.
 pub(crate) fn warn(warning: impl Into<Hint>) {
-    error_line(&format!("warning: {}", CallerOptions::typed().written(&warning.into())));
+    error_line(&format!("warning: {}", CallerOptions::typed().added_to(&warning.into())));
 }
 
 fn error_line(text: &str) {

@@ -29,7 +29,7 @@ pub(crate) use story::story_line;
 pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;
 pub(crate) use transcript::transcript;
-pub(crate) use troop_app::text::{clean, one_line};
+pub(crate) use troop_app::text::{clean, one_line, span};
 
 /// Text that takes at most `width` columns; `…` stands for what is missing.
 pub(crate) fn fit(text: &str, width: usize) -> String {
@@ -116,17 +116,6 @@ pub(crate) fn member_icon(state: MemberState) -> &'static str {
         MemberState::Working | MemberState::Planning => "●",
         MemberState::Spawning | MemberState::Idle => "○",
         MemberState::Stopping | MemberState::Stopped | MemberState::Crashed => "×",
-    }
-}
-
-/// How long something took or is ago, in one word.
-pub(crate) fn span(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3_600 => format!("{}m", seconds / 60),
-        3_600..86_400 => format!("{}h", seconds / 3_600),
-        _ => format!("{}d", seconds / 86_400),
     }
 }
 

@@ -11,10 +11,11 @@ use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 use troop_agent::{Exit, Finder, TeammateOptions, Workplace};
 use troop_app::agents::thinking::ThinkingPlace;
+use troop_process::{adopt_orphans, end_orphans};
 
 use crate::{
-    environment, orphans,
-    report::{self, Usage},
+    environment,
+    report::{self, Error},
 };
 use arguments::TeammateArguments;
 
@@ -72,7 +73,7 @@ fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
         let terminated = options.terminated.clone();
         let (input, output) = troop_protocol::stdio();
         let mut served = std::pin::pin!(troop_agent::serve(agent, input, output, options));
-        let mut orphans = std::pin::pin!(orphans::adopt());
+        let mut orphans = std::pin::pin!(adopt_orphans());
         loop {
             tokio::select! {
                 biased;
@@ -84,7 +85,7 @@ fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
     })?;
     // A thread that still reads the input must not keep the process.
     runtime.shutdown_background();
-    orphans::end();
+    end_orphans();
     Ok(match exit {
         Exit::Shutdown | Exit::LeadGone => ExitCode::SUCCESS,
         Exit::Terminated => ExitCode::from(TERMINATED),
@@ -94,5 +95,5 @@ fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
 
 /// A lead that says what cannot be done says it again the next time, so this is no failure that may pass.
 fn wrong_use(error: &anyhow::Error) -> anyhow::Error {
-    Usage::new(format!("{error:#}"), arguments::HINT).into()
+    Error::misuse(format!("{error:#}"), arguments::HINT).into()
 }

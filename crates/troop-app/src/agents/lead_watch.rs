@@ -32,20 +32,42 @@ pub struct LeadWatch {
     work: watch::Sender<LeadWork>,
 }
 
-/// What a lead's agent left undone in an earlier run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnfinishedLead {
-    pub work: LeadWork,
-    pub why: String,
+/// How a lead's agent left what it was told in an earlier run. It does not continue by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnfinishedLead {
+    /// It could not do it.
+    Failed,
+    /// It was in the middle of its script.
+    CutShort,
+}
+
+impl UnfinishedLead {
+    /// What happened to the lead, as the rest of a sentence about it.
+    #[must_use]
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Failed => "could not do what it was told, and does not go on with that by itself",
+            Self::CutShort => {
+                "was cut short in the middle of its script, and does not go on with that by itself"
+            }
+        }
+    }
+
+    fn work(self) -> LeadWork {
+        match self {
+            Self::Failed => LeadWork::Failed,
+            Self::CutShort => LeadWork::Open,
+        }
+    }
 }
 
 impl LeadWatch {
     /// Of an agent that was interrupted earlier and does not continue by itself.
     pub fn of_left(left: Option<UnfinishedLead>) -> Self {
         let watch = Self::default();
-        if let Some(UnfinishedLead { work, why: fault }) = left {
-            watch.work.send_replace(work);
-            watch.note(Some(fault));
+        if let Some(left) = left {
+            watch.work.send_replace(left.work());
+            watch.note(Some(format!("it {}", left.says())));
         }
         watch
     }

@@ -29,6 +29,7 @@ use super::{
 use crate::{
     Error, FileAct, Result,
     surroundings::{Environment, Surroundings, TRUSTED_SERVERS},
+    team::TeamDesk,
     text::{chain, one_line},
     trust::{self, AgreedAgents, ProjectTrust},
 };
@@ -87,6 +88,15 @@ impl Thinkers {
         let thinker =
             |it: &troop_model::Member| Thinker { agent: it.agent.clone(), model: it.model.clone() };
         Self { dollars, members: members.map(thinker).collect() }
+    }
+}
+
+impl Thinker {
+    /// The agent on the board that leads a team.
+    pub(crate) fn lead_of(state: &State) -> Self {
+        let lead = state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
+        let (agent, model) = lead.unwrap_or_default();
+        Self { agent, model }
     }
 }
 
@@ -151,6 +161,11 @@ impl RunnableAgents {
             home,
             environment,
         })
+    }
+
+    /// Those for a team of this desk's store.
+    pub fn of_desk(desk: &TeamDesk, trust: &ProjectTrust, troop: PathBuf) -> Result<Self> {
+        Self::new(&desk.surroundings, trust, troop, desk.other_store().as_deref())
     }
 
     #[must_use]

@@ -3,7 +3,7 @@
 use std::fs;
 
 use troop_model::LEAD_ALIASES;
-use troop_process::children;
+use troop_process::{ProcessStat, children};
 
 use super::Choices;
 use crate::{Error, Result};
@@ -102,30 +102,6 @@ fn is_started_by(lead: u32, id: u32, environment: &[u8]) -> bool {
     };
     let is_marked = variable(environment, SESSION).is_some();
     is_marked && own.group == id && own.session == above.session
-}
-
-/// What `/proc` says about a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProcessStat {
-    /// Whether it has ended and nobody has waited for it (a zombie).
-    pub is_dead: bool,
-    /// Its parent, which started or adopted it.
-    above: u32,
-    group: u32,
-    session: u32,
-}
-
-impl ProcessStat {
-    #[must_use]
-    pub fn read(id: u32) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // The program's name can contain anything, but it ends with the last bracket.
-        let (_, rest) = stat.rsplit_once(')')?;
-        let mut words = rest.split_whitespace();
-        let is_dead = words.next()? == "Z";
-        let mut number = || words.next()?.parse().ok();
-        Some(Self { is_dead, above: number()?, group: number()?, session: number()? })
-    }
 }
 
 #[cfg(test)]

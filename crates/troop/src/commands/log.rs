@@ -12,7 +12,7 @@ use crate::{
     cli::LogArgs,
     output::Printer,
     render,
-    report::{Hint, HintCommand, Refused},
+    report::{Error, Hint, HintCommand},
 };
 
 pub(super) async fn run(args: &LogArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
@@ -75,7 +75,7 @@ fn nothing(member: &MemberName, args: &LogArgs, printer: &Printer) -> Result<()>
             let message =
                 format!("{member} has no transcript of a delegation `{}`", render::clean(id));
             let hint = Hint::to("list them", HintCommand::troop("team delegations"));
-            Err(Refused::new(message, hint).into())
+            Err(Error::refused(message, hint).into())
         }
         None if printer.json => Ok(()),
         None => printer.text(&format!("{member} has no transcript: it has not run yet\n")),

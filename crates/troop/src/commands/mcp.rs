@@ -20,7 +20,7 @@ use crate::{
         install::{self, ServerCommand},
     },
     output::Printer,
-    report::{Hint, HintCommand, Refused, Usage},
+    report::{Error, Hint, HintCommand},
 };
 
 /// Serves until the client goes, or tells a client about the server.
@@ -70,7 +70,7 @@ async fn member(desk: &mut TeamDesk, typed: HintCommand) -> Result<MemberName> {
         let message = format!("name the member to act as; the members are: {}", names.join(", "));
         let first = names.first().map_or("NAME", String::as_str);
         let example = Hint::to("for example", typed.word("--as").word(first));
-        return Err(Usage::new(message, example).into());
+        return Err(Error::misuse(message, example).into());
     }
     let asked = signature.actor.name.clone();
     let found =
@@ -120,7 +120,7 @@ async fn install(args: &InstallArgs, desk: &mut TeamDesk, printer: &Printer) -> 
     if !args.yes {
         if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
             let hint = "use `--yes` to write it, or `--print` to only see it";
-            return Err(Refused::new("there is no terminal to ask on", hint).into());
+            return Err(Error::refused("there is no terminal to ask on", hint).into());
         }
         if !printer.confirm("write this?")? {
             return printer.text("nothing changed\n");

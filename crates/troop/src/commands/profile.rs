@@ -7,18 +7,18 @@ use serde_json::json;
 use troop_app::{
     agents::{self, thinking},
     surroundings::Surroundings,
+    team::free_name,
 };
 use troop_model::AgentKind;
 use troop_runtime::{Following, Profile};
 use troop_store::Missing;
 
-use super::run::free_name;
 use crate::{
     cli::ProfileArgs,
     desk,
     output::Printer,
     render,
-    report::{Hint, HintCommand, Usage},
+    report::{Error, Hint, HintCommand},
 };
 
 /// The agents that members of a team could be; the first that troop can start is suggested.
@@ -34,7 +34,7 @@ pub(super) async fn run(
     if !path.is_dir() {
         let message = format!("`{}` is not a folder", path.display());
         let profile = HintCommand::troop("profile").blank("PATH");
-        return Err(Usage::new(message, Hint::to("name the repository", profile)).into());
+        return Err(Error::misuse(message, Hint::to("name the repository", profile)).into());
     }
     let mut profile = troop_runtime::profile(&path, &surroundings.environment.variables()).await;
     let could_be = COULD_BE.map(AgentKind::key);
@@ -76,7 +76,7 @@ async fn taken(surroundings: Surroundings, printer: &Printer) -> Vec<String> {
     }
     let opened = desk::open(surroundings, Following::WhenAsked, Missing::Refuse, printer).await;
     let Ok(desk) = opened else { return Vec::new() };
-    let teams = desk.session.teams().await.unwrap_or_default();
+    let names = desk.team_names().await.unwrap_or_default();
     desk.close().await;
-    teams.into_iter().filter(|team| !team.is_retired).map(|team| team.name).collect()
+    names
 }

@@ -19,7 +19,7 @@ use crate::{
     cli::{TaskFields, TaskSubcommand},
     output::Printer,
     render,
-    report::{Hint, HintCommand, Refused, Usage},
+    report::{Error, Hint, HintCommand},
 };
 
 type Order = troop_model::TaskCommand;
@@ -97,7 +97,7 @@ fn check_asker(order: &Order, desk: &TeamDesk) -> Result<()> {
     ask.words.splice(0..0, [HintWord::Exact("--as".into()), HintWord::Blank("MEMBER".into())]);
     let send = HintCommand::troop("message send").blank("MEMBER").text("…");
     let hint = Hint::to("act as a member", ask).or_to("write to one", send);
-    Err(Refused::new("only a member that works on a task can ask the user about it", hint).into())
+    Err(Error::refused("only a member that works on a task can ask the user about it", hint).into())
 }
 
 /// Why a person does without checks, if one does.
@@ -183,7 +183,7 @@ fn order(command: TaskSubcommand) -> Result<(&'static str, Order)> {
         | TaskSubcommand::Delegate { .. }
         | TaskSubcommand::Graph { .. } => {
             let hint = Hint::from("see ").and_run(HintCommand::troop("task").word("--help"));
-            return Err(Usage::new("this command changes nothing", hint).into());
+            return Err(Error::misuse("this command changes nothing", hint).into());
         }
     })
 }
@@ -283,7 +283,7 @@ async fn show_page(
     }
     if page.tasks.is_empty() && page.page > page.pages {
         let hint = format!("the last page is `--page {}`", page.pages);
-        return Err(Usage::new(format!("there is no page {}", page.page), hint).into());
+        return Err(Error::misuse(format!("there is no page {}", page.page), hint).into());
     }
     if page.tasks.is_empty() {
         return printer.text("no tasks\n");
@@ -347,7 +347,7 @@ async fn next(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
         let is_nothing = matches!(&error, BoardError::Refused(Refusal::NothingAvailable { .. }));
         if is_nothing && is_person {
             let hint = Hint::to("see why", HintCommand::troop("task list"));
-            Refused::no_work("no task can be started now", hint).into()
+            Error::no_work("no task can be started now", hint).into()
         } else {
             anyhow::Error::from(error)
         }

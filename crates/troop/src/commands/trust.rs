@@ -10,7 +10,7 @@ use troop_app::{
 };
 use troop_runtime::Clock;
 
-use crate::{cli::TrustArgs, output::Printer, render, report::Usage};
+use crate::{cli::TrustArgs, output::Printer, render, report::Error};
 
 pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Printer) -> Result<()> {
     let mut trust = ProjectTrust::look(surroundings)?;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Print
         if printer.json || !io::stdin().is_terminal() {
             let hint =
                 "review it with `troop trust --show`, then allow it with `troop trust --yes`";
-            return Err(Usage::new("there is no terminal to ask on", hint).into());
+            return Err(Error::misuse("there is no terminal to ask on", hint).into());
         }
         show(&trust, printer)?;
         if !printer.confirm("run these from now on?")? {

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use troop_app::whole_file::{self, FileAccess};
 
-use crate::{cli::McpClient, report::Refused};
+use crate::{cli::McpClient, report::Error};
 
 /// The name under which clients know the server.
 const NAME: &str = "troop";
@@ -49,7 +49,7 @@ pub(crate) fn place(
         }
         McpClient::Codex => {
             let home = codex_home.ok_or_else(|| {
-                Refused::new(
+                Error::refused(
                     "there is no home folder for Codex's configuration",
                     "set `CODEX_HOME`",
                 )
@@ -74,7 +74,7 @@ pub(crate) fn plan(client: McpClient, path: &Path, server: &ServerCommand) -> Re
     let text = before.as_deref().unwrap_or_default();
     let after = edit::with_server(client, text, NAME, server).map_err(|problem| {
         let message = format!("`{}` is not changed: {problem}", path.display());
-        Refused::new(message, "repair it first, or see what to put there: `--print`")
+        Error::refused(message, "repair it first, or see what to put there: `--print`")
     })?;
     Ok(ConfigChange { path, before, after })
 }

@@ -1,6 +1,6 @@
 //! The options that the caller typed. The commands in hints need them too, so that they can be pasted as they are.
 
-use troop_model::{Hint, HintCommand, HintTarget, HintWord, quoted};
+use troop_model::{Hint, HintCommand, HintTarget, HintWord};
 
 /// The options that the caller typed with a value. Variables of the environment hold for the next command anyway.
 #[derive(Clone, Debug, Default)]
@@ -79,61 +79,6 @@ impl CallerOptions {
         let words: Vec<_> = words.map(HintWord::Exact).collect();
         command.words.splice(0..0, words);
         command
-    }
-}
-
-/// What makes a team, or is about none.
-const ABOUT_NO_TEAM: [&str; 6] = ["run", "demo", "doctor", "trust", "team create", "team list"];
-/// What a member does itself. The rest of what hints name is for people, also `message answer`.
-const OF_MEMBERS: [&str; 5] =
-    ["task claim", "task next", "task release", "message send", "message read"];
-
-impl CallerOptions {
-    /// Whether a command says by a word of its own which team it is about.
-    fn is_named_by(&self, command: &str) -> bool {
-        let mut words = command.split(' ');
-        let takes_name = match words.next() {
-            Some("resume" | "stop") => true,
-            Some("team") => words.next().is_some(),
-            _ => false,
-        };
-        let team = self.team.as_deref().map(quoted);
-        takes_name && words.next().is_some_and(|word| team.is_some_and(|it| it == word))
-    }
-
-    /// The same for commands that are still written as text.
-    pub(crate) fn added_to_text(&self, hint: &str) -> String {
-        let mut pieces = hint.split("`troop ");
-        let mut text = pieces.next().unwrap_or_default().to_owned();
-        for piece in pieces {
-            let is = |commands: &[&str]| {
-                commands.iter().any(|it| {
-                    let rest = piece.strip_prefix(it);
-                    rest.is_some_and(|rest| rest.starts_with([' ', '`']))
-                })
-            };
-            let command = piece.split('`').next().unwrap_or_default();
-            let says = |option: &str| command.split(' ').any(|word| word == option);
-            let place = self.place.iter().filter(|it| !says(&it.name));
-            let mut options: Vec<_> =
-                place.flat_map(|it| [it.name.clone(), quoted(&it.value)]).collect();
-            let is_named = says("--team") || self.is_named_by(command);
-            if !is(&ABOUT_NO_TEAM) && !is_named {
-                options.extend(self.team.iter().flat_map(|it| ["--team".to_owned(), quoted(it)]));
-            }
-            if is(&OF_MEMBERS) && !says("--as") {
-                options.extend(self.member.iter().flat_map(|it| ["--as".to_owned(), quoted(it)]));
-            }
-            text.push_str("`troop ");
-            options.iter().for_each(|word| text.push_str(&format!("{word} ")));
-            text.push_str(piece);
-        }
-        text
-    }
-
-    /// A hint as text that can be pasted.
-    pub(crate) fn written(&self, hint: &Hint) -> String {
-        self.added_to_text(&self.added_to(hint).to_string())
     }
 }
 

@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result};
 use notify::Watcher as _;
 use tokio::sync::mpsc;
 
-use crate::report::{Hint, HintCommand, Usage};
+use crate::report::{Error, Hint, HintCommand};
 
 /// How much is read at once: what a pipe holds.
 const PIECE: usize = 64 * 1024;
@@ -80,7 +80,7 @@ pub(super) fn of_file(path: &Path, read: (u64, ReadTail), follow: bool, tell: Te
         let file = path.join("SESSION.jsonl");
         let observe = HintCommand::troop("observe").word(file.display());
         let hint = Hint::to("name one of its files", observe);
-        return Err(Usage::new(format!("`{shown}` is a folder"), hint).into());
+        return Err(Error::misuse(format!("`{shown}` is a folder"), hint).into());
     }
     let mut file = open().with_context(|| format!("`{shown}` cannot be read"))?;
     if !follow {

@@ -12,7 +12,7 @@ use crate::{
     cli::ObserveArgs,
     output::Printer,
     render::{self, Recent, Screen, Seen, Told},
-    report::Refused,
+    report::Error,
 };
 
 /// How long a screen stands at least, while there is more to see.
@@ -203,7 +203,7 @@ impl<'a> Showing<'a> {
         }
         let message = "no line was recognised: none is a JSON object";
         let hint = "make the agent print JSON: `claude -p --verbose --output-format stream-json \"…\" | troop observe`";
-        Err(Refused::new(message, hint).into())
+        Err(Error::refused(message, hint).into())
     }
 
     /// Tells what was not understood.

@@ -17,7 +17,7 @@ use troop_app::whole_file::{self, FileAccess};
 use troop_observe::Observer;
 
 use super::pieces::ReadTail;
-use crate::report::{Refused, move_away, quoted_path};
+use crate::report::{Error, move_away, quoted_path};
 
 /// Saving takes at most one part in this many of the time, while there is more to read.
 const SHARE: u32 = 10;
@@ -170,7 +170,7 @@ fn read(path: &Path) -> Result<Option<String>> {
 
 fn refuse(path: &Path, error: &dyn std::error::Error) -> anyhow::Error {
     let message = format!("`{}` was not kept by `troop observe`: {error}", path.display());
-    Refused::new(message, move_away(path)).into()
+    Error::refused(message, move_away(path)).into()
 }
 
 /// Refuses to begin what could not be kept.
@@ -182,5 +182,5 @@ fn check_folder(path: &Path) -> Result<()> {
     let shown = path.display();
     let missing = folder.display();
     let message = format!("`{shown}` cannot be written: there is no folder `{missing}`");
-    Err(Refused::new(message, format!("make it: `mkdir -p {}`", quoted_path(folder))).into())
+    Err(Error::refused(message, format!("make it: `mkdir -p {}`", quoted_path(folder))).into())
 }

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::{
     output::Printer,
     render,
-    report::{Hint, HintCommand, Refused},
+    report::{Error, Hint, HintCommand},
 };
 
 /// How often it is looked whether somebody still leads the team.
@@ -67,7 +67,7 @@ pub(super) async fn run(
                 Some(_) => format!("{to} did not complete {task} this time; it will be retried"),
                 None => format!("{to} did not complete {task}"),
             };
-            Err(Refused::new(message, hint).into())
+            Err(Error::refused(message, hint).into())
         }
         (DelegationStatus::Running, Some(_)) => {
             let (message, hint) = if desk.standing(&board).await? == TeamStanding::Running {
@@ -80,7 +80,7 @@ pub(super) async fn run(
                 let message = format!("{} {what}: nobody leads the team", found.task);
                 (message, Hint::to("run it", HintCommand::troop("resume").team(name)))
             };
-            Err(Refused::new(message, hint).into())
+            Err(Error::refused(message, hint).into())
         }
         (DelegationStatus::Running | DelegationStatus::Completed, _) => Ok(()),
     }

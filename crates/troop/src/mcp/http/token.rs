@@ -8,7 +8,7 @@ use troop_app::whole_file;
 use troop_model::quoted_path;
 use uuid::Uuid;
 
-use crate::report::Refused;
+use crate::report::Error;
 
 /// Less than this is guessed.
 const MIN_LENGTH: usize = 16;
@@ -38,12 +38,12 @@ impl Token {
         let mode = fs::metadata(path)?.permissions().mode();
         if mode & 0o077 != 0 {
             let message = format!("other users can read the token in `{}`", path.display());
-            return Err(Refused::new(message, anew()).into());
+            return Err(Error::refused(message, anew()).into());
         }
         let text = text.trim();
         if text.len() < MIN_LENGTH || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message = format!("there is no token in `{}`", path.display());
-            return Err(Refused::new(message, anew()).into());
+            return Err(Error::refused(message, anew()).into());
         }
         Ok(Self::new(text))
     }

@@ -1,6 +1,7 @@
-//! The folders of a team belong to one process at a time, from before it takes the lead until what the team made is brought home.
+//! The folders of a team belong to one process at a time, from before it takes the lead until the team's work has landed.
 //!
-//! The lead is over before that, and with it its lock: whoever came next would work in folders that are just being removed.
+//! The lead ends before that, and its lock with it: without this one, the next lead would work in folders that are just being
+//! removed.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -11,15 +12,15 @@ use std::{
 
 use troop_runtime::find_lead;
 
-/// How often is looked whether the folders are free.
+/// How often we check whether the folders are free.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The right to a team's folders, as long as this is held, and no longer than this process lives.
+/// The right to a team's folders, as long as this is held and this process lives.
 #[derive(Debug)]
-pub(crate) struct Folders(#[expect(dead_code, reason = "it is locked")] File);
+pub struct Folders(#[expect(dead_code, reason = "it is locked")] File);
 
 impl Folders {
-    /// Waits until a lead that is over has left them. None if somebody leads the team.
+    /// Waits until a lead that has ended has left them. None if somebody leads the team.
     pub(super) async fn take(team: &Path) -> io::Result<Option<Self>> {
         fs::create_dir_all(team)?;
         let file = OpenOptions::new().create(true).append(true).open(lock(team))?;
@@ -33,14 +34,15 @@ impl Folders {
         }
     }
 
-    /// Whether some process on this machine has them.
-    pub(crate) fn are_taken(team: &Path) -> bool {
+    /// Whether a process on this machine has them.
+    #[must_use]
+    pub fn are_taken(team: &Path) -> bool {
         let file = File::open(lock(team));
         file.is_ok_and(|it| matches!(it.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// Waits until no process on this machine has them.
-    pub(crate) async fn left(team: &Path) {
+    pub async fn left(team: &Path) {
         while Self::are_taken(team) {
             tokio::time::sleep(PAUSE).await;
         }
@@ -56,7 +58,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_comes_next_waits_until_the_folders_are_left() {
+    async fn the_next_lead_waits_until_the_folders_are_free() {
         let team = tempfile::tempdir().unwrap();
         let first = Folders::take(team.path()).await.unwrap();
         assert!(first.is_some() && Folders::are_taken(team.path()));
