@@ -8,9 +8,7 @@ use std::{
 };
 
 use serde_json::json;
-use troop_model::{
-    Hint, HintCommand, MemberName, NewMember, NewTeamCommand, Settings, TeamId, quoted_path,
-};
+use troop_model::{Hint, HintCommand, MemberName, NewMember, NewTeamCommand, Settings, TeamId};
 use troop_runtime::{HooksConfig, LeadThinks};
 use uuid::Uuid;
 
@@ -154,9 +152,9 @@ impl DemoFolder {
         if tests.have_passed {
             return Ok(());
         }
-        let folder = quoted_path(&self.project());
-        let hint = format!("see why: `cd {folder} && python3 -m unittest`");
-        Err(Error::refused("the sample project's tests fail", hint))
+        let test = HintCommand::other("cd").word(self.project().display()).blank("&&");
+        let test = test.words(["python3", "-m", "unittest"]);
+        Err(Error::refused("the sample project's tests fail", Hint::to("see why", test)))
     }
 }
 

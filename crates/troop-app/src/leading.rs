@@ -1,6 +1,6 @@
 //! Leads a team from this process: takes its lead, tells what happens, and brings its work home at the end.
 //!
-//! A surface prepares a [`Leading`] and begins it, sets the [`Run`] to work, takes its events until there are no more, and
+//! A surface prepares a [`Leading`] and begins it, sets the [`TeamRun`] to work, takes its events until there are no more, and
 //! finishes it. In between it may ask the run to stop, or to hurry.
 
 mod finished;
@@ -117,7 +117,7 @@ struct RunEars {
 }
 
 /// A team that is led from this process.
-pub struct Run {
+pub struct TeamRun {
     site: RunSite,
     ears: RunEars,
     handle: LeadHandle,
@@ -212,10 +212,10 @@ impl Leading {
 
 impl PreparedLead {
     /// Takes the lead. Refused while somebody else has it.
-    pub async fn begin(self) -> Result<Run> {
+    pub async fn begin(self) -> Result<TeamRun> {
         let Self { options, site, ears } = self;
         let lead = Box::pin(Lead::start(options)).await?;
-        Ok(Run {
+        Ok(TeamRun {
             site,
             ears,
             handle: lead.handle(),
@@ -229,7 +229,7 @@ impl PreparedLead {
     }
 }
 
-impl Run {
+impl TeamRun {
     /// The team as far as it has been told.
     #[must_use]
     pub fn story(&self) -> &Story {
@@ -392,10 +392,10 @@ impl RunEars {
     }
 }
 
-impl fmt::Debug for Run {
+impl fmt::Debug for TeamRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { site, ears, end, .. } = self;
-        f.debug_struct("Run").field("site", site).field("ears", ears).field("end", end).finish()
+        f.debug_struct("TeamRun").field("site", site).field("ears", ears).field("end", end).finish()
     }
 }
 
@@ -405,3 +405,6 @@ fn holder(user: &str) -> String {
     let host = host.nodename().to_string_lossy();
     format!("{user} on {host}, process {}", std::process::id())
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,3 +26,6 @@ pub mod trust;
 pub mod whole_file;
 
 pub use error::{Diagnosis, Error, ErrorClass, FileAct, RefusedKind, Result};
+
+#[cfg(test)]
+mod tests;

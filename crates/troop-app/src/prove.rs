@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use troop_model::{
-    ActorKind, Command, Context, Evidence, Hint, Isolation, Proof, Refusal, State, Status,
-    TaskCommand, TaskRef, decide,
+    ActorKind, Command, Context, Evidence, Hint, HintCommand, Isolation, Proof, Refusal, State,
+    Status, TaskCommand, TaskRef, decide,
 };
 use troop_process::Mark;
 use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, complaint, find_lead};
@@ -118,7 +118,7 @@ impl CompletionChecks {
 }
 
 /// What to do about a check that does not pass here.
-async fn way_on(desk: &mut TeamDesk) -> Result<String> {
+async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
     let hint = "repair it and try again, or skip the checks: `--without-checks REASON`";
     let board = desk.team(None).await?;
     let look = |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation));
@@ -126,10 +126,15 @@ async fn way_on(desk: &mut TeamDesk) -> Result<String> {
     let is_led = find_lead(&desk.folder(board.team())).is_some();
     Ok(match isolated.filter(|_| is_led) {
         // Nobody can tell whether the work in this folder or in the team's is meant.
-        Some((name, _)) => format!(
-            "it ran in this folder, which gets the team's work only when the team has ended (until then: `git log troop/{name}`); {hint}"
-        ),
-        None => hint.to_owned(),
+        Some((name, _)) => {
+            let log = HintCommand::other("git").word("log").word(format!("troop/{name}"));
+            Hint::from(
+                "it ran in this folder, which gets the team's work only when the team has ended (",
+            )
+            .and_to("", "until then", log)
+            .and(format!("); {hint}"))
+        }
+        None => hint.into(),
     })
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use troop_app::{
-    leading::{Beginning, Finished, Leading, Run},
+    leading::{Beginning, Finished, Leading, TeamRun},
     team::TeamDesk,
     trust::ProjectTrust,
 };
@@ -20,8 +20,8 @@ const FRAME: Duration = Duration::from_millis(100);
 const UNSEEN: &str = "nobody sees any more what it does";
 
 /// A team that this process leads.
-pub(crate) struct LedTeam {
-    run: Run,
+pub(crate) struct ShownRun {
+    run: TeamRun,
     signals: Signals,
     is_stopping: bool,
 }
@@ -31,13 +31,13 @@ pub(crate) async fn begin(
     leading: Leading,
     desk: &TeamDesk,
     trust: &ProjectTrust,
-) -> Result<LedTeam> {
+) -> Result<ShownRun> {
     let prepared = leading.prepare(desk, trust).await?;
     let signals = Signals::listen()?;
-    Ok(LedTeam { run: prepared.begin().await?, signals, is_stopping: false })
+    Ok(ShownRun { run: prepared.begin().await?, signals, is_stopping: false })
 }
 
-impl LedTeam {
+impl ShownRun {
     /// Sets the team to work and shows what it does until it is over.
     pub(crate) async fn run(mut self, beginning: Beginning, printer: &Printer) -> Result<Finished> {
         let mut notices = self.run.notices().iter().filter(|_| !printer.json);

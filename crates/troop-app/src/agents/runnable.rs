@@ -14,9 +14,7 @@ use tokio::io::DuplexStream;
 use troop_agent::{
     Agent, Definition, Finder, RegistryError, ScriptError, Workplace, builtin::BuiltinOptions,
 };
-use troop_model::{
-    AgentKind, AgentStart, Dollars, Hint, HintCommand, NewMember, Role, State, quoted_path,
-};
+use troop_model::{AgentKind, AgentStart, Dollars, Hint, HintCommand, NewMember, Role, State};
 use troop_runtime::{InProcess, Launch, LaunchSpec, LaunchedAgent, Profile, Programs, Suggestion};
 use uuid::Uuid;
 
@@ -377,12 +375,14 @@ fn script_fault(error: &ScriptError) -> AgentFault {
     let hint = match error {
         ScriptError::Unreadable { file, .. } => {
             let there = file.ancestors().skip(1).find(|it| it.is_dir()).unwrap_or(file);
-            format!("scripts are searched for in the project's folder: `ls {}`", quoted_path(there))
+            let list = HintCommand::other("ls").word(there.display());
+            Hint::to("scripts are searched for in the project's folder", list)
         }
         ScriptError::Senseless { file, line, .. } => {
-            format!("correct that line: `${{EDITOR:-vi}} +{line} {}`", quoted_path(file))
+            let edit = HintCommand::other("${EDITOR:-vi}").word(format!("+{line}"));
+            Hint::to("correct that line", edit.word(file.display()))
         }
-        _ => "how scripts are written: docs/script.md".to_owned(),
+        _ => "how scripts are written: docs/script.md".into(),
     };
     AgentFault::unfit(chain(error), hint)
 }

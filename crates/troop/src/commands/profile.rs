@@ -41,8 +41,10 @@ pub(super) async fn run(
     let agent = could_be.into_iter().find(|agent| !agents::runs_later(agent));
     let agent = agent.unwrap_or(AgentKind::Command.key());
     if agents::runs_later(AgentKind::ClaudeCode.key()) {
-        let note = "this version does not start claude; let it join over MCP: `troop mcp install claude-code --as NAME`";
-        profile.notes.push(note.to_owned());
+        let install = HintCommand::troop("mcp install").word("claude-code").word("--as");
+        let note = Hint::from("this version does not start claude; ");
+        let note = note.and_to("", "let it join over MCP", install.blank("NAME"));
+        profile.notes.push(note.to_string());
     }
     let Surroundings { home, environment, .. } = &surroundings;
     let place = thinking::ThinkingPlace { home, project: &path, environment };

@@ -10,7 +10,12 @@ use troop_app::{
 };
 use troop_runtime::Clock;
 
-use crate::{cli::TrustArgs, output::Printer, render, report::Error};
+use crate::{
+    cli::TrustArgs,
+    output::Printer,
+    render,
+    report::{Error, Hint, HintCommand},
+};
 
 pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Printer) -> Result<()> {
     let mut trust = ProjectTrust::look(surroundings)?;
@@ -23,8 +28,11 @@ pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Print
     }
     if !args.yes {
         if printer.json || !io::stdin().is_terminal() {
-            let hint =
-                "review it with `troop trust --show`, then allow it with `troop trust --yes`";
+            let trust = |option: &str| HintCommand::troop("trust").word(option);
+            let hint = Hint::from("review it with ")
+                .and_run(trust("--show"))
+                .and(", then allow it with ")
+                .and_run(trust("--yes"));
             return Err(Error::misuse("there is no terminal to ask on", hint).into());
         }
         show(&trust, printer)?;

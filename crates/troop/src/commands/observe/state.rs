@@ -17,7 +17,7 @@ use troop_app::whole_file::{self, FileAccess};
 use troop_observe::Observer;
 
 use super::pieces::ReadTail;
-use crate::report::{Error, move_away, quoted_path};
+use crate::report::{Error, Hint, HintCommand, move_away};
 
 /// Saving takes at most one part in this many of the time, while there is more to read.
 const SHARE: u32 = 10;
@@ -182,5 +182,9 @@ fn check_folder(path: &Path) -> Result<()> {
     let shown = path.display();
     let missing = folder.display();
     let message = format!("`{shown}` cannot be written: there is no folder `{missing}`");
-    Err(Error::refused(message, format!("make it: `mkdir -p {}`", quoted_path(folder))).into())
+    Err(Error::refused(
+        message,
+        Hint::to("make it", HintCommand::other("mkdir").word("-p").word(folder.display())),
+    )
+    .into())
 }

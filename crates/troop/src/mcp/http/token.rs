@@ -5,10 +5,9 @@ use std::{fmt, fs, os::unix::fs::PermissionsExt as _, path::Path};
 use anyhow::{Context as _, Result};
 use sha2::{Digest as _, Sha256};
 use troop_app::whole_file;
-use troop_model::quoted_path;
 use uuid::Uuid;
 
-use crate::report::Error;
+use crate::report::{Error, Hint, HintCommand};
 
 /// Less than this is guessed.
 const MIN_LENGTH: usize = 16;
@@ -34,7 +33,10 @@ impl Token {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(path)?,
             read => read.with_context(|| format!("`{}` cannot be read", path.display()))?,
         };
-        let anew = || format!("delete it, and a new one is made: `rm {}`", quoted_path(path));
+        let anew = || {
+            let remove = HintCommand::other("rm").word(path.display());
+            Hint::to("delete it, and a new one is made", remove)
+        };
         let mode = fs::metadata(path)?.permissions().mode();
         if mode & 0o077 != 0 {
             let message = format!("other users can read the token in `{}`", path.display());
