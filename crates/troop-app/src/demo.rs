@@ -29,7 +29,7 @@ const GOAL: &str = "Add --top N and --json to tally";
 /// How long members have to stop.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// The sample repository, and what its team does to it.
+/// The sample repository, and the scripts of its team.
 const SAMPLE: [(&str, &str); 9] = [
     (
         "home/agents/scripted.md",
@@ -57,7 +57,7 @@ const IDENTITY: [&str; 4] = ["-c", "user.name=troop", "-c", "user.email=troop@lo
 #[derive(Clone, Debug)]
 pub struct DemoFolder(PathBuf);
 
-/// What the sample's own tests say.
+/// The result of the sample's own tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoTests {
     pub have_passed: bool,

@@ -46,7 +46,7 @@ pub struct Leading {
     /// Whether the team was made just now.
     pub is_new: bool,
     pub agents: Arc<RunnableAgents>,
-    /// What thinks for the lead this time, if not the agent on the board.
+    /// The agent that leads this time, if not the one on the board.
     pub substitute: Option<Thinker>,
     /// Where the lead's agent runs.
     pub thinks: LeadThinks,
@@ -111,7 +111,7 @@ struct RunSite {
 struct RunEars {
     story: Story,
     news: Subscription,
-    /// What is wrong with hooks, what members complain about, and what cannot be kept.
+    /// Warnings about hooks, from members, and about files that cannot be kept.
     warnings: mpsc::Receiver<String>,
     hooks: TaskTracker,
 }
@@ -132,10 +132,10 @@ pub struct TeamRun {
     end: Option<LeadEnd>,
 }
 
-/// What a run has to tell.
+/// Something that a surface shows.
 #[derive(Clone, Debug)]
 pub enum RunEvent {
-    /// Something happened in the team. It has a line if it is worth telling people.
+    /// Something happened in the team. It has a line if people should read it.
     Happened { event: Arc<Event>, line: Option<StoryLine> },
     /// Something went wrong outside the log.
     Warning(String),
@@ -171,7 +171,7 @@ impl Leading {
         })?;
         let IsolationStart { isolation, notices } = match folders {
             Some(_) => harvest::open_worktrees(desk, &board, self.is_new).await?,
-            // Somebody leads the team, so that the lead is refused.
+            // Somebody leads the team, so the lead will be refused.
             None => IsolationStart { isolation: None, notices: Vec::new() },
         };
         let options = LeadOptions {
@@ -230,7 +230,7 @@ impl PreparedLead {
 }
 
 impl TeamRun {
-    /// The team as far as it has been told.
+    /// The team as far as its events were taken.
     #[must_use]
     pub fn story(&self) -> &Story {
         &self.ears.story
@@ -284,8 +284,8 @@ impl TeamRun {
         Signature { origin, ..Signature::new(actor) }.on(command)
     }
 
-    /// Waits for what the run has to tell next. None once the lead has ended and everything is told. Nothing is lost if the
-    /// caller stops waiting.
+    /// Waits for the next event. None once the lead has ended and every event was taken. Nothing is lost if the caller stops
+    /// waiting.
     pub async fn next_event(&mut self) -> Option<RunEvent> {
         loop {
             if let Some(line) = self.reminders.pop_front() {
@@ -301,7 +301,7 @@ impl TeamRun {
         }
     }
 
-    /// Waits until something happens. None if that is nothing to tell, as the end of the lead.
+    /// Waits until something happens. None if there is no event for it, as for the end of the lead.
     async fn listen(&mut self) -> Option<RunEvent> {
         let deadline = self.deadline;
         let too_late = async move {
@@ -331,7 +331,7 @@ impl TeamRun {
         }
     }
 
-    /// What is still to be told of a lead that has ended: first what was written, then what was said, also by hooks.
+    /// The events that are left after the end of the lead: first those of the log, then warnings, also from hooks.
     async fn last_event(&mut self) -> Option<RunEvent> {
         if let Ok(Some(event)) = self.ears.news.next_stored().await {
             return Some(self.ears.happened(event));
@@ -369,7 +369,7 @@ impl TeamRun {
         self.deadline.get_or_insert_with(|| Instant::now() + HURRY);
     }
 
-    /// Waits for the end, drops what has not been told, and brings the team's work into the project.
+    /// Waits for the end, drops the events that are left, and brings the team's work into the project.
     pub async fn finish(mut self) -> Finished {
         while self.next_event().await.is_some() {}
         let Self { site, ears: RunEars { mut story, .. }, end, .. } = self;
@@ -399,7 +399,7 @@ impl fmt::Debug for TeamRun {
     }
 }
 
-/// Who leads, for people.
+/// The holder of the lead, for people.
 fn holder(user: &str) -> String {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();

@@ -1,4 +1,4 @@
-//! A person says that a task is done, or that its result is good: its checks run first, in the project.
+//! Checks that must pass before a person can complete or approve a task. They run in the project.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{
     trust::{self, Consent, ProjectTrust},
 };
 
-/// What must happen before a person's word about a task counts.
+/// What must happen before a person can complete or approve a task.
 #[derive(Debug)]
 pub enum CompletionProof {
     /// Nothing more. The warning says which checks the project has that nobody trusts.
@@ -187,12 +187,12 @@ async fn run<T>(
         evidence = checks.run(&desk.surroundings.project, None) => return Ok(evidence),
         reason = stop => reason,
     };
-    // Their process groups were killed just now; what left its group carries the mark.
+    // Their process groups were killed just now; processes that left them carry the mark.
     Mark { session, run: None }.kill_all();
     Err(reason)
 }
 
-/// What must pass before a task is done.
+/// The checks that a task needs.
 struct RequiredChecks {
     commands: Vec<String>,
     /// How many seconds each may take.

@@ -1,4 +1,4 @@
-//! What each command does: one file for each noun.
+//! The commands, one file for each noun.
 
 pub(crate) mod bench;
 mod demo;
@@ -59,7 +59,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         }
         return trust::run(args, &surroundings, printer);
     }
-    // A client is served all the same: it is shown no tools.
+    // MCP clients are served anyway, but get no tools.
     let is_served = matches!(cli.command, CliCommand::Mcp(_));
     if let Some(off) = surroundings.teams.off.as_ref().filter(|_| !is_served) {
         let hint = format!("switch them on: {}", off.fix);
@@ -102,7 +102,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     result
 }
 
-/// Only what waits for others must keep up with them.
+/// Only commands that wait for others must follow what those write.
 fn following(command: &CliCommand) -> Following {
     #[expect(clippy::wildcard_enum_match_arm, reason = "most commands look once")]
     let waits = match command {
@@ -119,7 +119,7 @@ fn following(command: &CliCommand) -> Following {
     if waits { Following::Always } else { Following::WhenAsked }
 }
 
-/// Only what makes a team may make the store for it: any other command on a missing store has mistyped its name.
+/// Only commands that make a team may make its store. For any other command, a missing store is a mistyped name.
 fn missing(command: &CliCommand) -> Missing {
     let makes_a_team = matches!(
         command,
@@ -129,7 +129,7 @@ fn missing(command: &CliCommand) -> Missing {
     if makes_a_team { Missing::Make } else { Missing::Refuse }
 }
 
-/// A text as given, or standard input where it is `-`.
+/// A text from the command line, or standard input if it is `-`.
 fn given(text: String) -> Result<String> {
     if text != "-" {
         return Ok(text);

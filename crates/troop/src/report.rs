@@ -37,7 +37,7 @@ const BUG: u8 = 70;
 #[error("stopped by {}; nothing has changed", .0.name)]
 pub(crate) struct Stopped(pub(crate) StopSignal);
 
-/// What there is to say about a failure.
+/// An error as it is reported.
 #[derive(Debug)]
 pub(crate) struct Report {
     kind: &'static str,
@@ -150,7 +150,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         .print(&printer)
 }
 
-/// What was probably meant: of all that clap suggests, what is most like the word that was typed.
+/// The suggestion of clap that is most like the word that was typed.
 fn suggested(error: &clap::Error) -> Option<String> {
     let texts = |kind| match error.get(kind) {
         Some(ContextValue::String(one)) => vec![one.clone()],

@@ -62,7 +62,7 @@ impl UnfinishedLead {
 }
 
 impl LeadWatch {
-    /// Of an agent that was interrupted earlier and does not continue by itself.
+    /// A watch on an agent that may have left something undone in an earlier run.
     pub fn of_left(left: Option<UnfinishedLead>) -> Self {
         let watch = Self::default();
         if let Some(left) = left {
@@ -120,7 +120,7 @@ impl WatchedAgent {
         // An agent that cannot continue from the board has lost what it left undone, unless a person tells it again.
         let goes_on = self.agent.thinks().is_some();
         let forgets = || goes_on || stood == LeadWork::Done || turn.has_heard();
-        // If the agent is killed in the middle of the turn, it stays so.
+        // This stays if the agent is killed in the middle of the turn.
         watch.work.send_replace(LeadWork::Open);
         let mut ending = self.agent.turn(work, turn);
         let outcome = tokio::select! {

@@ -39,7 +39,7 @@ pub enum AgentFault {
     /// No agent of this version can be it.
     #[error("the agent `{key}` is not available in this version; available: {}", available())]
     NotAvailable { key: String },
-    /// Something that it needs is missing or wrong, with what to do about it.
+    /// Something that it needs is missing or wrong.
     #[error("{message}")]
     Unfit { message: String, hint: Hint },
     /// It is not as a person agreed to it.
@@ -63,7 +63,7 @@ impl AgentFault {
     }
 }
 
-/// Who is to think for a team, and what the team may spend.
+/// The agents of a team, and how much the team may spend.
 #[derive(Debug)]
 pub struct Thinkers {
     pub dollars: Option<Dollars>,
@@ -115,14 +115,14 @@ pub struct RunnableAgents {
     agreed: AgreedAgents,
     /// The MCP servers that a person agreed to.
     servers: Option<String>,
-    /// What can lead here, for people who have no agent that can.
+    /// The agents that can lead here, for people who have not chosen one.
     how_to_lead: Hint,
-    /// What the project is made of, after [`Self::look_at_project`].
+    /// The project's profile, after [`Self::look_at_project`].
     profile: OnceLock<String>,
 }
 
 impl RunnableAgents {
-    /// Finds them. `troop` is the program to start for teammates; `store` is where they find the team, unless that is the
+    /// Finds the agents. `troop` is the program to start for teammates; `store` is where they find the team, unless that is the
     /// default.
     pub fn new(
         surroundings: &Surroundings,
@@ -141,7 +141,7 @@ impl RunnableAgents {
         let own: BTreeMap<SmolStr, Vec<OsString>> = programs
             .map(|it| (SmolStr::new(&it.key), it.program.iter().map(OsString::from).collect()))
             .collect();
-        // What teammates start finds the same teams.
+        // Programs that teammates start find the same teams.
         let mut variables = vec![("TROOP_HOME".into(), home.clone().into_os_string())];
         variables.extend(store.map(|store| ("TROOP_STORE".into(), store.into())));
         let servers = trust::allowed_servers(surroundings, trust);
@@ -161,7 +161,7 @@ impl RunnableAgents {
         })
     }
 
-    /// Those for a team of this desk's store.
+    /// The agents for a team in this desk's store.
     pub fn of_desk(desk: &TeamDesk, trust: &ProjectTrust, troop: PathBuf) -> Result<Self> {
         Self::new(&desk.surroundings, trust, troop, desk.other_store().as_deref())
     }
@@ -171,7 +171,7 @@ impl RunnableAgents {
         &self.how_to_lead
     }
 
-    /// Looks at what the project is made of, if the team's lead is an agent that can use it.
+    /// Makes the project's profile, if the team's lead is an agent that can use it.
     pub async fn look_at_project(&self, state: &State) {
         let Some(lead) = state.lead() else { return };
         if self.thinks(&lead.agent, lead.model.as_deref()) {
@@ -241,7 +241,7 @@ impl RunnableAgents {
         ThinkingPlace { home, project, environment }
     }
 
-    /// The agent for a key. None if a program of its own is started for it.
+    /// The agent for a key. None if it is a separate program.
     fn find(&self, key: &str, model: Option<&str>) -> Result<Option<Box<dyn Agent>>, AgentFault> {
         if AgentKind::External.is(key) {
             let message = format!("`{key}` is run by another program, not by troop");
@@ -289,7 +289,7 @@ impl RunnableAgents {
         let shared = self.programs.environment.iter();
         let mut environment: Vec<_> =
             shared.map(|(name, value)| (text(name), text(value))).collect();
-        // With the mark, by which we find what it started if this process is killed.
+        // The mark lets us find what it started if this process is killed.
         environment.extend(spec.own_variables());
         Workplace {
             name: spec.member.to_string(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{move_away, unknown_team};
 
 #[test]
-fn an_unknown_team_is_answered_by_its_neighbour_or_by_all_there_are() {
+fn an_unknown_team_is_answered_with_the_nearest_name_or_with_all_names() {
     let known: Vec<_> = ('a'..='k').map(|letter| format!("crew-{letter}")).collect();
     assert_eq!(unknown_team("crew_a", &known).to_string(), "did you mean `--team crew-a`?");
     let all = unknown_team("zzz", &known).to_string();

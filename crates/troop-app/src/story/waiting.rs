@@ -1,4 +1,4 @@
-//! What a team waits for that a person can decide, and how to decide it.
+//! Decisions that a team waits for and a person can make, and how to make them.
 
 use troop_model::{Hint, HintCommand, Member, Need, NeedKind, State, TaskNumber, preview};
 use uuid::Uuid;
@@ -8,10 +8,10 @@ use crate::text::{every_line, one_line};
 /// How much of a question is shown at most. The text says how much is missing.
 const MAX_SHOWN: usize = 2_000;
 
-/// Something that waits for a person's word.
+/// Something that waits for a person's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Who waits, for whom, and about what. It may end in a hint where to read the rest.
+    /// A sentence about who waits for what. It may end in a hint where to read the rest.
     pub what: Hint,
     /// How to answer.
     pub answer: Hint,

@@ -1,4 +1,4 @@
-//! What members ask, and answers to it.
+//! Members' questions, and answers to them.
 
 use troop_model::{
     Hint, HintCommand, Member, MemberState, MessageKind, Outgoing, Party, Refusal, State,

@@ -43,7 +43,7 @@ async fn lead(args: &DemoArgs, desk: &mut TeamDesk, printer: &Printer) -> Result
     leading::begin(leading, desk, &trust).await?.run(beginning, printer).await
 }
 
-/// Lets the sample's own tests say what the team's work is worth.
+/// Shows the outcome, and what the sample's own tests say about it.
 async fn conclude(finished: &Finished, place: &DemoFolder, printer: &Printer) -> Result<()> {
     let tests = place.test().await?;
     if printer.json {
@@ -73,7 +73,7 @@ fn about(place: &DemoFolder, hint: &Hint) -> Hint {
     })
 }
 
-/// What the tests say: all of it if they fail, else how many ran.
+/// The output of the tests: all of it if they fail, else how many ran.
 fn tests_text(tests: &DemoTests) -> String {
     let head = render::paint(render::BOLD, "The sample project's tests, run just now");
     let lines = tests.output.lines().filter(|line| !line.trim().is_empty());
@@ -82,7 +82,7 @@ fn tests_text(tests: &DemoTests) -> String {
     format!("\n{head}\n{}\n", lines.join("\n"))
 }
 
-/// What is about to happen, and how to look at a team that stays.
+/// Announces the demo, and how to look at a team that stays.
 fn introduction(place: &DemoFolder, stays: bool, width: usize) -> String {
     let mut text = render::wrapped(
         "A lead and three teammates are about to work on a small program. They follow scripts; the processes, the \
@@ -132,7 +132,7 @@ fn where_to_look(place: &DemoFolder, width: usize) -> String {
     text
 }
 
-/// How this program was called, so that what is printed can be pasted.
+/// The program as the person called it, so that printed commands can be pasted.
 fn program() -> String {
     let called = std::env::args_os().next().map(|it| it.to_string_lossy().into_owned());
     called.filter(|it| it.contains('/')).map_or_else(|| "troop".to_owned(), |it| quoted(&it))

@@ -1,4 +1,4 @@
-//! `troop team export`, `import` and `replay`: a team's log as a file, and what it amounted to once.
+//! `troop team export`, `import` and `replay`: a team's log as a file, and a team as it once was.
 
 use std::{io::IsTerminal as _, path::Path};
 
@@ -35,7 +35,7 @@ pub(super) async fn export(
     printer.text(&format!("wrote {} events of team {} to {path}\n", header.events, header.team))
 }
 
-/// Whether what an imported team would run may run here.
+/// Whether a person agrees to the commands that an imported team would run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ImportConsent {
     /// The person has agreed.

@@ -81,7 +81,7 @@ async fn read(peek: bool, desk: &mut TeamDesk, printer: &Printer) -> Result<()> 
             Ok::<_, Refusal>((reader, unread))
         })
         .await??;
-    // What is shown is marked read afterwards: a message may be shown twice, but never be lost.
+    // Messages are marked read after they are shown: one may be shown twice, but none is lost.
     show(&unread, Some(&reader), printer)?;
     if !peek && !unread.is_empty() {
         let messages = Some(unread.iter().map(|message| message.id).collect());
@@ -124,7 +124,7 @@ fn show(messages: &[Message], reader: Option<&Party>, printer: &Printer) -> Resu
     printer.text(&texts.join("\n"))
 }
 
-/// Whose mailbox the actor reads.
+/// The mailbox that the actor reads.
 fn reader(state: &State, actor: &Actor) -> Result<Party, Refusal> {
     match actor.kind {
         ActorKind::Agent => match state.find_member(&actor.name) {

@@ -21,7 +21,7 @@ use crate::{
     report::{Error, Hint, HintCommand},
 };
 
-/// The agents that members of a team could be; the first that troop can start is suggested.
+/// The agents that could be members; troop suggests the first that it can start.
 const COULD_BE: [AgentKind; 2] = [AgentKind::ClaudeCode, AgentKind::Builtin];
 
 pub(super) async fn run(
@@ -63,7 +63,7 @@ pub(super) async fn run(
     printer.text(&render::profile(&profile, &command))
 }
 
-/// The command that makes such a team, named after the folder.
+/// The command that makes the suggested team, named after the folder.
 fn command(path: &Path, profile: &Profile, agent: &str, taken: &[String]) -> Result<String> {
     let taken: Vec<_> = taken.iter().map(String::as_str).collect();
     let name = free_name(path, &taken)?;
@@ -71,7 +71,7 @@ fn command(path: &Path, profile: &Profile, agent: &str, taken: &[String]) -> Res
     Ok(format!("troop team create {name}{}", members.collect::<String>()))
 }
 
-/// The names that teams have. Where there is no store, or it cannot be opened, nobody has one.
+/// The names of teams. Empty if the store does not exist or cannot be opened.
 async fn taken(surroundings: Surroundings, printer: &Printer) -> Vec<String> {
     if surroundings.is_default_store() && !surroundings.home.is_dir() {
         return Vec::new();

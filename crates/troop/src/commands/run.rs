@@ -49,7 +49,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut TeamDesk, printer: &Printer) -
     conclude(&led.run(beginning, printer).await?, printer)
 }
 
-/// What this project may run. A person is warned of what it may not.
+/// Looks up what this project may run, and warns of what it may not.
 pub(super) fn trust(desk: &TeamDesk, printer: &Printer) -> Result<ProjectTrust> {
     let trust = ProjectTrust::look(&desk.surroundings)?;
     if let Some(warning) = trust.warning() {
@@ -58,7 +58,7 @@ pub(super) fn trust(desk: &TeamDesk, printer: &Printer) -> Result<ProjectTrust> 
     Ok(trust)
 }
 
-/// Shows the outcome, and fails if it is not what was wanted.
+/// Shows the outcome, and fails unless the team did its work.
 pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
     if printer.json {
         print_json(finished, Vec::new(), printer)?;
@@ -78,7 +78,7 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
 
 /// The report for people. `fit` adapts the commands in it to the caller.
 pub(super) fn text(finished: &Finished, printer: &Printer, fit: impl Fn(&Hint) -> Hint) -> String {
-    // Where a screen was, there is a gap already.
+    // After a screen there is a gap already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
     if let LeadEnd::Stopped { reason } = &finished.ended {

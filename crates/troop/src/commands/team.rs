@@ -150,7 +150,7 @@ async fn status(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> R
     printer.text(&status_text(&board, desk).await?)
 }
 
-/// What a team is and does. If its lead was stopped, also what to do about that.
+/// The status of a team. If its lead was stopped, also what to do about that.
 async fn status_text(board: &Board, desk: &TeamDesk) -> Result<String> {
     let members = desk.roster(board).await?;
     let now = desk.clock.now();
@@ -247,7 +247,7 @@ pub(super) fn status_json(state: &State, members: &[Member]) -> Value {
     })
 }
 
-/// What waits for an answer.
+/// The requests that nobody has answered.
 fn requests_json(state: &State) -> Vec<Value> {
     let row = |(id, it): (&Uuid, &troop_model::Request)| json!({"id": id, "kind": it.kind, "from": it.from, "to": it.to, "at": it.at});
     state.requests().map(row).collect()

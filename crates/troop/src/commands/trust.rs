@@ -68,7 +68,7 @@ fn show(trust: &ProjectTrust, printer: &Printer) -> Result<()> {
     show_runs(&trust.runs, printer)
 }
 
-/// Says what would run, and when.
+/// Lists the commands, and when each would run.
 pub(super) fn show_runs(all: &[ProjectCommand], printer: &Printer) -> Result<()> {
     for runs in all {
         let head = format!("  {} on {}, from {}", runs.kind.as_str(), runs.when, runs.file);

@@ -1,4 +1,4 @@
-//! What a person sees of a team at work: a screen that changes, or lines in a pipe.
+//! Shows a team at work: on a screen that changes, or as lines.
 
 use anyhow::Result;
 use troop_app::{
@@ -77,7 +77,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Shows what went wrong, also to a program that waits for the end.
+    /// Shows a warning. With `--json`, it goes to standard error.
     fn warn(&mut self, text: &str) -> Result<()> {
         if self.form == ViewForm::Nothing {
             self.printer.warn(text);
@@ -86,7 +86,7 @@ impl<'a> View<'a> {
         self.text(&format!("warning: {text}"))
     }
 
-    /// Shows a line of the story. What needs a person is also shown where a program waits for the end.
+    /// Shows a line of the story. With `--json`, questions for a person go to standard error.
     fn story_line(&mut self, line: &StoryLine) -> Result<()> {
         let text = render::story_line(line, &self.options);
         if line.kind == StoryKind::Need && self.form == ViewForm::Nothing && self.printer.json {

@@ -2,7 +2,7 @@
 
 use troop_model::{Hint, HintCommand, HintTarget, HintWord};
 
-/// The options that the caller typed with a value. Variables of the environment hold for the next command anyway.
+/// The options that the caller typed with a value. Environment variables apply to the next command anyway.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallerOptions {
     /// `--store` and `--home`, in the order in which they were typed.
@@ -18,7 +18,7 @@ struct CallerOption {
 }
 
 impl CallerOptions {
-    /// Those of this process.
+    /// The options of this process.
     pub(crate) fn typed() -> Self {
         Self::of(std::env::args_os().skip(1).filter_map(|word| word.into_string().ok()))
     }
@@ -46,7 +46,7 @@ impl CallerOptions {
         options
     }
 
-    /// The same options about a team that was named in another way.
+    /// The same options for a team that was chosen in another way.
     pub(crate) fn about(mut self, team: Option<&str>) -> Self {
         if let Some(team) = team {
             self.team = Some(team.to_owned());
@@ -71,7 +71,7 @@ impl CallerOptions {
         let team = self.team.iter().filter(|_| is_about_team).map(|team| ("--team", team));
         let is_by_member = command.target == HintTarget::Member;
         let member = self.member.iter().filter(|_| is_by_member).map(|name| ("--as", name));
-        // The command may have such an option of its own.
+        // The command may have that option already.
         let missing = place.chain(team).chain(member).filter(|(name, _)| {
             !command.words.iter().any(|word| matches!(word, HintWord::Exact(it) if it == name))
         });

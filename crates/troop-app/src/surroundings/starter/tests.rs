@@ -3,7 +3,7 @@
 use super::{ProcessStat, Starter, children};
 
 #[test]
-fn who_started_something_is_told_by_all_its_marks_or_not_at_all() {
+fn a_starter_is_known_only_by_all_of_its_marks() {
     let whole = b"A=b\0TROOP_AS=ann\0TROOP_TEAM=blue\0TROOP_LEAD_SESSION=1\0";
     let ann = Starter { member: "ann".to_owned(), team: "blue".to_owned() };
     assert_eq!(Starter::read(whole), Some(ann));

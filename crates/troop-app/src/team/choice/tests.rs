@@ -20,7 +20,7 @@ fn check(teams: &[(TeamStanding, bool)], to_use: Option<usize>, to_resume: Optio
 }
 
 #[test]
-fn the_team_of_this_folder_is_meant_before_what_runs_elsewhere() {
+fn the_team_of_this_folder_comes_before_teams_that_run_elsewhere() {
     check(&[(Completed, ELSEWHERE), (Running, HERE)], Some(1), Some(1));
     check(&[(Completed, HERE), (Running, ELSEWHERE)], Some(0), Some(0));
     check(&[(Completed, ELSEWHERE), (Running, ELSEWHERE)], Some(1), Some(1));
@@ -32,7 +32,7 @@ fn the_team_of_this_folder_is_meant_before_what_runs_elsewhere() {
 }
 
 #[test]
-fn of_what_ran_in_this_folder_the_newest_is_meant() {
+fn of_the_teams_that_ran_in_this_folder_the_newest_is_chosen() {
     check(&[(Stopped, ELSEWHERE), (Completed, HERE), (Completed, HERE)], Some(2), Some(2));
     check(&[(Stopped, HERE), (Completed, HERE)], Some(1), Some(0));
     check(&[(Active, ELSEWHERE), (Completed, HERE)], Some(1), Some(1));
@@ -40,7 +40,7 @@ fn of_what_ran_in_this_folder_the_newest_is_meant() {
 }
 
 #[test]
-fn one_that_was_made_here_is_meant_before_what_runs_or_was_made_elsewhere() {
+fn a_team_that_was_made_here_comes_before_teams_from_elsewhere() {
     check(&[(Running, ELSEWHERE), (Active, HERE)], Some(1), Some(1));
     check(&[(Active, HERE), (Active, ELSEWHERE), (Running, ELSEWHERE)], Some(0), Some(0));
     check(&[(Active, HERE), (Running, HERE)], Some(1), Some(1));
@@ -49,7 +49,7 @@ fn one_that_was_made_here_is_meant_before_what_runs_or_was_made_elsewhere() {
 }
 
 #[test]
-fn elsewhere_only_one_that_is_active_can_be_meant() {
+fn of_the_teams_from_elsewhere_the_only_active_one_is_chosen() {
     check(&[(Completed, ELSEWHERE), (Stopped, ELSEWHERE)], Some(1), Some(1));
     check(&[(Stopped, ELSEWHERE), (Stopped, ELSEWHERE)], None, None);
     check(&[(Active, ELSEWHERE), (Active, ELSEWHERE)], None, None);

@@ -20,16 +20,16 @@ use crate::{
     report::{Error, Hint, HintCommand},
 };
 
-/// How often it is looked whether somebody still leads the team.
+/// How often we check whether somebody still leads the team.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What is to be delegated, and to whom.
+/// A task and the member that is to do it.
 #[derive(Debug)]
 pub(super) struct DelegateOrder {
     pub(super) task: Option<TaskRef>,
     pub(super) to: MemberName,
     pub(super) subject: Option<String>,
-    /// How long its end is waited for, if it is.
+    /// How long to wait for its end.
     pub(super) wait: Option<Duration>,
 }
 
@@ -91,7 +91,7 @@ async fn look(board: &Board, id: Uuid) -> Result<Delegation> {
     Ok(found.ok_or(Refusal::UnknownDelegation { delegation: id })?)
 }
 
-/// A delegation that is waited for.
+/// Waits for the end of a delegation.
 struct Watched<'a> {
     desk: &'a TeamDesk,
     board: &'a Board,
@@ -100,8 +100,8 @@ struct Watched<'a> {
 }
 
 impl Watched<'_> {
-    /// The delegation once it has ended, or as it is when nobody waits any more. A lead that dies tells nobody, so it is
-    /// looked after.
+    /// The delegation when it has ended, or as it is when time is up. A lead that dies tells nobody, so we also check for
+    /// that.
     async fn end(&self, id: Uuid, patience: Duration) -> Result<Delegation> {
         let Self { desk, board, .. } = self;
         let mut news = board.subscribe(board.look(State::version).await?);
@@ -124,7 +124,7 @@ impl Watched<'_> {
         }
     }
 
-    /// Tells a person who waits that nothing moves, once.
+    /// Warns the person once that nobody leads the team, so nothing moves.
     fn warn(&self, was_led: Option<bool>, is_led: bool) {
         let resume = HintCommand::troop("resume").team(self.name);
         let warning = match (was_led, is_led) {

@@ -9,10 +9,10 @@ use troop_model::{ActorKind, DelegationView, State, Time, team_md};
 
 use crate::{output::Printer, render};
 
-/// How many characters of an id are shown at least.
+/// The fewest characters of an id that are shown.
 const SHORT: usize = 8;
 
-/// The delegations at hand, oldest first.
+/// Lists the delegations, the oldest first.
 pub(super) async fn list(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     if printer.json {
@@ -36,7 +36,7 @@ fn all_json(state: &State) -> serde_json::Result<Vec<Value>> {
     views.map(serde_json::to_value).collect()
 }
 
-/// How many characters of each id tell it from the others; `troop log --delegation` takes as few.
+/// How many characters tell each id from the others; `troop log --delegation` accepts that many.
 fn short(ids: &[String]) -> usize {
     let beginnings = |n_chars: usize| {
         ids.iter().map(|id| id.chars().take(n_chars).collect::<String>()).collect::<BTreeSet<_>>()
@@ -66,7 +66,7 @@ fn row(progress: &DelegationProgress, n_chars: usize, now: Time) -> Vec<String> 
     ]
 }
 
-/// TEAM.md as the acting member's agent has it; a person is shown the lead's.
+/// Shows TEAM.md as the acting member's agent gets it. A person sees the lead's.
 pub(super) async fn show_team_md(
     name: Option<&str>,
     desk: &mut TeamDesk,

@@ -14,7 +14,7 @@ fn kept(typed: &str, hint: &Hint) -> String {
 }
 
 #[test]
-fn what_was_typed_is_in_the_commands_that_it_is_for() {
+fn commands_in_hints_get_the_typed_options_that_they_need() {
     let both = Hint::to("claim another", troop("task claim")).or_to("see", troop("member list"));
     assert_eq!(
         kept("--as bob --team=blue task claim 1", &both),
