@@ -3,8 +3,10 @@
 //! The command line, the terminal and the gateway use it in process. It never contains argv, printing, colours, exit codes,
 //! HTTP, widgets or SQL; the environment and the current folder are handed in by the program.
 //!
-//! Read in this order: [`surroundings`] is what a command depends on, [`trust`] what a project may run, [`agents`] who can run
-//! here, [`team`] the handle on one team; [`prove`] decides what a person's word about a task needs.
+//! Read in this order: [`surroundings`] is what a command depends on, [`trust`] what a project may run, [`agents`] which agents
+//! can run here, [`team`] the handle on one team. [`start`] and [`resume`] decide what a team needs, [`leading`] leads it, and
+//! [`stop`] stops it, whichever process leads. [`prove`] checks a person's completion of a task, [`transfer`] carries teams as
+//! files, [`checkup`] finds what is wrong here. [`story`] and [`hint`] are what surfaces show.
 
 pub mod agents;
 pub mod checkup;

@@ -12,8 +12,8 @@ use troop_model::{
 };
 use uuid::Uuid;
 
-pub use tally::{CompletedWork, MemberTally, PlanAnswer, Recovery, Tally, Trouble, Veto};
-pub use waiting::{Waiting, rest_of_question, shown_question, waiting};
+pub use tally::{CompletedWork, MemberTally, PlanVerdict, Recovery, Tally, Trouble, Veto};
+pub use waiting::{OpenDecision, rest_of_question, shown_question, waiting};
 
 use crate::text::{every_line, one_line};
 

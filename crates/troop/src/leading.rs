@@ -74,7 +74,8 @@ impl ShownRun {
                     Some(event) => view.show(&event),
                     None => return shown.and(view.clear()),
                 },
-                _ = frames.tick(), if view.is_screen() => {
+                // At the end, a frame must not interrupt the reading of a slow log.
+                _ = frames.tick(), if view.is_screen() && !self.run.has_ended() => {
                     view.draw(self.run.story(), self.run.now())
                 }
             };

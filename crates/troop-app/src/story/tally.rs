@@ -21,7 +21,7 @@ pub struct Tally {
     pub recoveries: Vec<Recovery>,
     pub vetoes: Vec<Veto>,
     pub troubles: Vec<Trouble>,
-    pub answers: Vec<PlanAnswer>,
+    pub answers: Vec<PlanVerdict>,
     /// Teammates that could not do what they were told without a task, and have done nothing else since, with the reason.
     pub failed: BTreeMap<MemberName, String>,
     /// What the lead told the user last.
@@ -85,7 +85,7 @@ pub struct Trouble {
 
 /// The answer to a plan.
 #[derive(Clone, Debug)]
-pub struct PlanAnswer {
+pub struct PlanVerdict {
     pub at: Time,
     pub member: Party,
     pub is_yes: bool,
@@ -253,7 +253,7 @@ impl Tally {
             MessageKind::System | MessageKind::Idle | MessageKind::TaskAssignment => return,
             MessageKind::PlanApprovalResponse => {
                 let is_yes = *approve == Some(true);
-                self.answers.push(PlanAnswer { at, member, is_yes, feedback });
+                self.answers.push(PlanVerdict { at, member, is_yes, feedback });
             }
             MessageKind::Message
             | MessageKind::Broadcast

@@ -1,3 +1,5 @@
+//! Folders of teams, for one process at a time.
+
 use super::*;
 
 #[tokio::test]
