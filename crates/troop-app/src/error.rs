@@ -33,7 +33,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file that troop wrote is not as troop wrote it.
-    #[error("`{}` is not as troop wrote it; start over with `rm {}`", path.display(), troop_model::quoted_path(path))]
+    #[error("`{}` is not as troop wrote it", path.display())]
     Damaged {
         path: PathBuf,
         #[source]

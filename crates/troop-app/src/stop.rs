@@ -147,3 +147,6 @@ async fn released(news: &mut Subscription) -> BoardResult<Vec<StoppedMember>> {
     }
     Ok(stopped)
 }
+
+#[cfg(test)]
+mod tests;

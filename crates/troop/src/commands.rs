@@ -62,7 +62,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     // MCP clients are served anyway, but get no tools.
     let is_served = matches!(cli.command, CliCommand::Mcp(_));
     if let Some(off) = surroundings.teams.off.as_ref().filter(|_| !is_served) {
-        let hint = format!("switch them on: {}", off.fix);
+        let hint = Hint::from("switch them on: ").and_hint(off.fix.clone());
         return Err(Error::refused(format!("teams are switched off by {}", off.by), hint).into());
     }
     let makes_a_team = missing(&cli.command) == Missing::Make;

@@ -102,11 +102,13 @@ fn of_error(error: &Error) -> Diagnosis {
         Error::Board(error) => of_board(error),
         Error::Store(error) => of_store(error),
         Error::Lead(failure) => of_failure(failure),
-        Error::File { .. }
-        | Error::Damaged { .. }
-        | Error::Git(_)
-        | Error::Leading(_)
-        | Error::Connection(_) => Diagnosis::FAILED,
+        Error::Damaged { path, .. } => {
+            let remove = HintCommand::other("rm").word(path.display());
+            Diagnosis { hint: Some(Hint::to("start over", remove)), ..Diagnosis::FAILED }
+        }
+        Error::File { .. } | Error::Git(_) | Error::Leading(_) | Error::Connection(_) => {
+            Diagnosis::FAILED
+        }
     }
 }
 
@@ -166,3 +168,6 @@ fn of_failure(failure: &Failure) -> Diagnosis {
     }
     Diagnosis::call(failure.kind, failure.hint.clone())
 }
+
+#[cfg(test)]
+mod tests;

@@ -219,3 +219,6 @@ pub fn ignored_notes(ignored: &IgnoredFiles) -> Vec<Hint> {
     }
     notes
 }
+
+#[cfg(test)]
+mod tests;

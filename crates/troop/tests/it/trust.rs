@@ -184,7 +184,9 @@ fn a_damaged_record_trusts_nobody_and_says_so() {
     write(&troop, "home/trust.json", "{");
     let (code, err) = troop.refused("trust --show");
     assert!(
-        code == 1 && err.contains("trust.json` is not as troop wrote it; start over with `rm "),
+        code == 1
+            && err.contains("trust.json` is not as troop wrote it: ")
+            && err.contains("hint: start over: `rm "),
         "{err}"
     );
     assert!(says(&troop, "hooks").contains("is not as troop wrote it"));
