@@ -1,4 +1,4 @@
-//! Who can run here: the agents that every troop knows, and those that the project and the person describe.
+//! The agents that can run here: those that every troop knows, and those that the project or the person describes.
 
 mod lead_watch;
 mod runnable;
@@ -9,7 +9,6 @@ use troop_agent::Definition;
 use troop_model::{
     AgentKind, AgentStart, MemberName, NewMember, Refusal, did_you_mean, nearest, quoted,
 };
-use troop_runtime::BoardError;
 use uuid::Uuid;
 
 use crate::{Error, Result, surroundings::Surroundings, text::clean};
@@ -26,7 +25,7 @@ const FIELDS: [&str; 8] =
 /// The expertise of every member that follows a script.
 const FOLLOWS: &str = "follows a script";
 
-/// The name of a lead that nobody named.
+/// The default name of a lead.
 const LEAD: &str = "lead";
 
 /// Gives an agent the same id everywhere, from its key.
@@ -80,7 +79,7 @@ impl Agents {
             None => (None, self.find(text, text)?),
         };
         let name: Result<MemberName, _> = name.unwrap_or(&agent.key).parse();
-        let name = name.map_err(|wrong| BoardError::from(Refusal::from(wrong)))?;
+        let name = name.map_err(Refusal::from)?;
         Ok(NewMember {
             name,
             agent: SmolStr::new(&agent.key),
@@ -130,7 +129,7 @@ impl Agents {
         })
     }
 
-    /// What an agent is good at, for a member that has no expertise of its own.
+    /// The expertise of a member that was given none: that of its agent.
     #[must_use]
     pub fn description(&self, key: &str) -> &str {
         let found = self.0.iter().find(|agent| agent.key == key);
@@ -141,7 +140,7 @@ impl Agents {
         }
     }
 
-    /// What runs now, and what does not yet or never.
+    /// The agents for people: those that run now, and those that do not run yet or not here.
     #[must_use]
     pub fn list(&self) -> String {
         let keys = |start: AgentStart| {
@@ -175,7 +174,7 @@ pub fn runs_later(key: &str) -> bool {
     AgentKind::of(key).is_some_and(|kind| kind.traits().start == AgentStart::Later)
 }
 
-/// What can be run, as people write it.
+/// The agents that troop can start, as people write them.
 #[must_use]
 pub fn available() -> String {
     let now = AgentKind::TABLE.iter().filter(|it| it.start == AgentStart::Now);
@@ -185,7 +184,7 @@ pub fn available() -> String {
     keys.join(", ")
 }
 
-/// Whether troop starts what a file describes: a program of its own, or the agent that it names.
+/// Whether troop starts the agent that a file describes: its own program, or the agent that it names.
 fn start(definition: &Definition) -> AgentStart {
     if !definition.program.is_empty() {
         return AgentStart::Now;
@@ -194,7 +193,7 @@ fn start(definition: &Definition) -> AgentStart {
     kind.map_or(AgentStart::Later, |kind| kind.traits().start)
 }
 
-/// Keys in the front matter of descriptions that are probably misspelt, and what was meant.
+/// Keys in the front matter of descriptions that are probably misspelt, with the right spelling.
 #[must_use]
 pub fn misspelt(surroundings: &Surroundings) -> Vec<String> {
     let folders = Definition::folders(&surroundings.project, Some(&surroundings.home));
@@ -203,7 +202,7 @@ pub fn misspelt(surroundings: &Surroundings) -> Vec<String> {
         let matter = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---"));
         let lines = matter.map_or("", |(matter, _)| matter).lines();
         let keys = lines.filter_map(|line| line.split_once(':')).map(|(key, _)| key.trim());
-        // Other programs have keys of their own, which are not close to ours.
+        // Other programs have their own keys, which are not close to ours.
         let wrong = keys.filter(|key| !FIELDS.contains(key)).filter_map(|key| {
             let near = nearest(key, FIELDS)?;
             let file = definition.file.display();

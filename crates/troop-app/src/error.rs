@@ -1,14 +1,18 @@
 //! Why the library did not do what it was asked, with what to do about it.
 
+mod diagnosis;
+
 use std::{
     fmt, io,
     path::{Path, PathBuf},
 };
 
-use troop_model::Hint;
+use troop_model::{Hint, Refusal};
 use troop_protocol::{ClientError, Failure};
-use troop_runtime::BoardError;
+use troop_runtime::{BoardError, ExportError, GitError, LeadError};
 use troop_store::StoreError;
+
+pub use diagnosis::{Diagnosis, ErrorClass};
 
 /// The answer of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -32,11 +36,18 @@ pub enum Error {
         source: io::Error,
     },
     /// A file that troop wrote is not as troop wrote it.
-    #[error("`{}` is not as troop wrote it; start over with `rm {}`", path.display(), troop_model::quoted_path(path))]
+    #[error("`{}` is not as troop wrote it", path.display())]
     Damaged {
         path: PathBuf,
         #[source]
         source: serde_json::Error,
+    },
+    /// A file is not an exported team.
+    #[error("`{}` cannot be imported", file.display())]
+    Import {
+        file: PathBuf,
+        #[source]
+        source: ExportError,
     },
     /// A team's board did not do it.
     #[error(transparent)]
@@ -47,6 +58,12 @@ pub enum Error {
     /// The lead did not do it.
     #[error(transparent)]
     Lead(#[from] Failure),
+    /// Git did not do it.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The lead could not begin.
+    #[error(transparent)]
+    Leading(LeadError),
     /// The connection to the lead failed.
     #[error(transparent)]
     Connection(#[from] ClientError),
@@ -65,24 +82,14 @@ pub enum RefusedKind {
     NoWork,
 }
 
-impl RefusedKind {
-    /// The word that programs read.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Forbidden => "forbidden",
-            Self::Conflict => "conflict",
-            Self::NoWork => "no_work",
-        }
-    }
-}
-
 /// What could not be done with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAct {
     Made,
     Read,
+    Removed,
+    Started,
+    Used,
     Watched,
     Written,
 }
@@ -92,9 +99,27 @@ impl fmt::Display for FileAct {
         f.write_str(match self {
             Self::Made => "made",
             Self::Read => "read",
+            Self::Removed => "removed",
+            Self::Started => "started",
+            Self::Used => "used",
             Self::Watched => "watched",
             Self::Written => "written",
         })
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Board(refusal.into())
+    }
+}
+
+impl From<LeadError> for Error {
+    fn from(error: LeadError) -> Self {
+        match error {
+            LeadError::Board(error) => Self::Board(error),
+            other @ (LeadError::Folder { .. } | _) => Self::Leading(other),
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Hints that several rooms give. A hint is a value: every surface renders it in its own way.
 
-use std::path::Path;
+use std::{fmt, path::Path};
 
 pub use troop_model::{Hint, HintCommand, HintPart, HintStep, HintTarget, HintWord};
 
-use troop_model::{did_you_mean, nearest};
+use troop_model::{Team, did_you_mean, nearest};
 
 /// How many names a person reads.
 const READABLE: usize = 8;
@@ -35,6 +35,26 @@ pub fn some_of(teams: &[impl AsRef<str>]) -> Hint {
     }
 }
 
+/// The command that continues a team.
+#[must_use]
+pub fn resume(name: impl fmt::Display) -> HintCommand {
+    HintCommand::troop("resume").team(name)
+}
+
+/// The command that shows what a team is doing.
+#[must_use]
+pub fn follow_events(name: impl fmt::Display) -> HintCommand {
+    HintCommand::troop("events").word("--follow").in_team(name)
+}
+
+/// How to continue a team whose budget is spent.
+#[must_use]
+pub fn raise_budget(team: &Team) -> Hint {
+    let more = team.settings.budget.more(&team.usage);
+    let set = HintCommand::troop("team set").team(&team.name).words(more.split(' '));
+    Hint::to("raise it", set).then_to("continue", resume(&team.name))
+}
+
 /// How to see and allow what a project would run.
 #[must_use]
 pub fn review_trust() -> Hint {
@@ -51,26 +71,4 @@ pub fn move_away(path: &Path) -> Hint {
 }
 
 #[cfg(test)]
-mod tests {
-    //! Hints about teams and files.
-
-    use std::path::Path;
-
-    use super::{move_away, unknown_team};
-
-    #[test]
-    fn an_unknown_team_is_answered_by_its_neighbour_or_by_all_there_are() {
-        let known: Vec<_> = ('a'..='k').map(|letter| format!("crew-{letter}")).collect();
-        assert_eq!(unknown_team("crew_a", &known).to_string(), "did you mean `--team crew-a`?");
-        let all = unknown_team("zzz", &known).to_string();
-        assert!(all.starts_with("the teams are: crew-a, crew-b, "), "{all}");
-        assert!(all.ends_with("crew-h and 3 more (`troop team list`)"), "{all}");
-        assert!(unknown_team("zzz", &[]).to_string().starts_with("make one: `troop team create"));
-    }
-
-    #[test]
-    fn a_path_in_a_hint_can_be_pasted() {
-        let hint = move_away(Path::new("/a b/config.json")).to_string();
-        assert_eq!(hint, "move it away: `mv '/a b/config.json' '/a b/config.json.old'`");
-    }
-}
+mod tests;

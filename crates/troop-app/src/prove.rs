@@ -1,10 +1,10 @@
-//! A person says that a task is done, or that its result is good: its checks run first, in the project.
+//! Checks that must pass before a person can complete or approve a task. They run in the project.
 
 use std::time::Duration;
 
 use troop_model::{
-    ActorKind, Command, Context, Evidence, Hint, Isolation, Proof, Refusal, State, Status,
-    TaskCommand, TaskRef, decide,
+    ActorKind, Command, Context, Evidence, Hint, HintCommand, Isolation, Proof, Refusal, State,
+    Status, TaskCommand, TaskRef, decide,
 };
 use troop_process::Mark;
 use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, complaint, find_lead};
@@ -17,7 +17,7 @@ use crate::{
     trust::{self, Consent, ProjectTrust},
 };
 
-/// What must happen before a person's word about a task counts.
+/// What must happen before a person can complete or approve a task.
 #[derive(Debug)]
 pub enum CompletionProof {
     /// Nothing more. The warning says which checks the project has that nobody trusts.
@@ -118,7 +118,7 @@ impl CompletionChecks {
 }
 
 /// What to do about a check that does not pass here.
-async fn way_on(desk: &mut TeamDesk) -> Result<String> {
+async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
     let hint = "repair it and try again, or skip the checks: `--without-checks REASON`";
     let board = desk.team(None).await?;
     let look = |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation));
@@ -126,10 +126,15 @@ async fn way_on(desk: &mut TeamDesk) -> Result<String> {
     let is_led = find_lead(&desk.folder(board.team())).is_some();
     Ok(match isolated.filter(|_| is_led) {
         // Nobody can tell whether the work in this folder or in the team's is meant.
-        Some((name, _)) => format!(
-            "it ran in this folder, which gets the team's work only when the team has ended (until then: `git log troop/{name}`); {hint}"
-        ),
-        None => hint.to_owned(),
+        Some((name, _)) => {
+            let log = HintCommand::other("git").word("log").word(format!("troop/{name}"));
+            Hint::from(
+                "it ran in this folder, which gets the team's work only when the team has ended (",
+            )
+            .and_to("", "until then", log)
+            .and(format!("); {hint}"))
+        }
+        None => hint.into(),
     })
 }
 
@@ -182,12 +187,12 @@ async fn run<T>(
         evidence = checks.run(&desk.surroundings.project, None) => return Ok(evidence),
         reason = stop => reason,
     };
-    // Their process groups were killed just now; what left its group carries the mark.
+    // Their process groups were killed just now; processes that left them carry the mark.
     Mark { session, run: None }.kill_all();
     Err(reason)
 }
 
-/// What must pass before a task is done.
+/// The checks that a task needs.
 struct RequiredChecks {
     commands: Vec<String>,
     /// How many seconds each may take.

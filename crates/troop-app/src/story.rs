@@ -15,14 +15,14 @@ use uuid::Uuid;
 
 pub use summary::summary_json;
 pub use tally::{CompletedWork, MemberTally, PlanVerdict, Recovery, Tally, Trouble, Veto};
-pub use waiting::{Waiting, rest_of_question, shown_question, waiting};
+pub use waiting::{OpenDecision, rest_of_question, shown_question, waiting};
 
 use crate::text::{every_line, one_line};
 
 /// The beginning of a line about a hook that refused something.
 const VETOED: &str = "a hook said no";
 
-/// How long the lead has to answer a plan before people are told how they can.
+/// How long the lead has to answer a plan before people hear how they can.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A team as far as its log has been told.
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Story {
     state: State,
     tally: Tally,
-    /// The plans of which people were told how to answer them.
+    /// The plans that people have been asked to answer.
     told_plans: BTreeSet<Uuid>,
 }
 
@@ -61,11 +61,11 @@ pub enum StoryKind {
     Message,
     /// Something went wrong.
     Trouble,
-    /// Something waits for a person's word from now on.
+    /// Something needs a person's answer.
     Need,
 }
 
-/// A line of which the event says the rest.
+/// A line without what the event says anyway.
 struct LineDraft {
     kind: StoryKind,
     text: String,
@@ -130,7 +130,7 @@ impl Story {
         })
     }
 
-    /// How people can answer the plans that the lead has left alone for a while. Each plan is told once.
+    /// How people can answer plans that the lead has not answered for a while. Each plan comes once.
     pub fn remind(&mut self, now: Time) -> Vec<StoryLine> {
         let is_due = |it: &Request| {
             it.kind == MessageKind::PlanApprovalRequest && now.since(it.at) >= PATIENCE
@@ -382,14 +382,14 @@ impl Story {
         Some(LineDraft::new(kind, text))
     }
 
-    /// Who holds the task that an event is about, or whoever made the event.
+    /// The holder of the task that an event is about, or else the actor.
     fn owner(&self, event: &Event) -> String {
         let task = event.fact.task().and_then(|number| self.state.tasks().get(number));
         let owner = task.and_then(|task| task.owner.as_ref()).map(ToString::to_string);
         owner.unwrap_or_else(|| name(&event.actor))
     }
 
-    /// Who brought a task to its end. If that is not its holder, also whose task it was.
+    /// The actor that ended a task. If that is not its holder, also the holder.
     fn doer(&self, event: &Event) -> (String, String) {
         let owner = self.owner(event);
         let actor = name(&event.actor);
@@ -435,7 +435,7 @@ fn refused(task: Option<TaskNumber>, subject: Option<&str>, who: &Actor, by: Ref
     }
 }
 
-/// Whom an event is about: the member whose state changed, the sender of a message, else who made the event.
+/// The subject of an event: the member whose state changed, the sender of a message, or else the actor.
 #[expect(clippy::wildcard_enum_match_arm, reason = "all other events are about their actor")]
 fn subject(event: &Event) -> SmolStr {
     match &event.fact {

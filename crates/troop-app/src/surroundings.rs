@@ -1,4 +1,4 @@
-//! What surrounds a command: the environment, what was chosen for it, and the configuration files, read once.
+//! The surroundings of a command: the environment, the caller's choices, and the configuration files, read once.
 
 mod environment;
 mod file;
@@ -38,21 +38,21 @@ pub struct ConfigFile {
     pub store: Option<String>,
     /// The team, where there are several.
     pub team: Option<String>,
-    /// What thinks for the lead of `troop run`: `script:FILE`, or an agent that is described. In a project's file it counts
-    /// once the project is trusted.
+    /// The agent that leads in `troop run`: `script:FILE`, or one that you describe. In a project's file it counts once the
+    /// project is trusted.
     pub agent: Option<String>,
-    /// What the built-in agent thinks with: a name of `models`, `PROVIDER/MODEL`, or a model's own name. Counts in your own file
-    /// alone, as do `models`, `limits`, and what `permissions` allow.
+    /// The built-in agent's model: a name in `models`, `PROVIDER/MODEL`, or the model's own name. Counts only in your own file,
+    /// as do `models`, `limits`, and what `permissions` allow.
     pub model: Option<String>,
-    /// Models under names of one's own.
+    /// Models under your own names.
     pub models: Models,
     /// What the built-in agent may do.
     pub permissions: PermissionsConfig,
-    /// How much one piece of work of the built-in agent may cost.
+    /// How much the built-in agent may spend on one piece of work.
     pub limits: LimitsConfig,
     /// The name of the person at the keyboard, as it stands in the log.
     pub user: Option<String>,
-    /// Whether there are teams, and what they are like.
+    /// Whether teams are on, and defaults for new ones.
     teams: TeamsConfig,
     /// Commands that run when something happens in a team.
     #[schemars(schema_with = "hooks::schema")]
@@ -87,7 +87,7 @@ pub struct Surroundings {
     pub teams: TeamDefaults,
     pub personal: PersonalCommands,
     pub shared: ProjectCommands,
-    /// What a person should know about the files that were read.
+    /// Warnings about the files that were read.
     pub warnings: Vec<String>,
 }
 
@@ -98,24 +98,24 @@ pub struct Configured {
     pub team: Option<String>,
 }
 
-/// What a person's own file lets troop run. It needs no consent.
+/// Commands in a person's own file. They need no consent.
 #[derive(Clone, Debug)]
 pub struct PersonalCommands {
     pub hooks: HooksConfig,
     /// Commands that must pass before a task is done.
     pub checks: Vec<String>,
-    /// What thinks for a lead.
+    /// The agent that leads.
     pub agent: Option<String>,
 }
 
-/// What a project's own files would run. It needs a person's consent, see [`crate::trust`].
+/// Commands in a project's own files. They need a person's consent, see [`crate::trust`].
 #[derive(Clone, Debug, Default)]
 pub struct ProjectCommands {
     /// The project's configuration file, which names the checks and the agent.
     pub file: PathBuf,
     /// Commands that must pass before a task is done.
     pub checks: Vec<String>,
-    /// What thinks for a lead.
+    /// The agent that leads.
     pub agent: Option<String>,
     /// The hooks of each file that can have some.
     pub hooks: Vec<(PathBuf, HooksConfig)>,
@@ -255,7 +255,7 @@ impl PersonalCommands {
     }
 }
 
-/// What the built-in agent thinks with: the person's own file, with what the project's files forbid added.
+/// The configuration of the built-in agent: the person's own file, with what the project's files forbid added.
 #[derive(Debug)]
 pub(crate) struct ThinkingConfig {
     pub(crate) file: ConfigFile,

@@ -4,13 +4,18 @@
 //! the board takes it. That policy is here and nowhere else, see [`TeamHandle`].
 
 mod choice;
+mod delegations;
 mod desk;
+mod erase;
 mod files;
 mod hold;
 mod mail;
 mod member;
+mod name;
 mod news;
 mod place;
+mod question;
+mod spawning;
 
 use std::{
     path::{Path, PathBuf},
@@ -34,10 +39,15 @@ use uuid::Uuid;
 
 use crate::{Error, Result};
 pub use choice::Purpose;
+pub use delegations::{DelegationProgress, DelegationStage, oldest_first};
 pub use desk::{DeskNotice, DeskOptions, NoticeSink, StoppedLead, TeamDesk};
+pub use erase::Deletion;
 pub use mail::{Mailbag, RunningCall};
 pub use member::MemberCaller;
+pub use name::{first_free, free_name, name_of, team_name};
 pub use news::{TeamNews, concerning};
+pub use question::OpenQuestion;
+pub use spawning::{SpawnOrder, again};
 
 /// How often a waiting claim lets the time that passed have its effect.
 const TICK: Duration = Duration::from_secs(1);

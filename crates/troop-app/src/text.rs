@@ -1,6 +1,8 @@
 //! Text from elsewhere, made fit to stand in a message.
 
-use troop_model::is_unprintable;
+use std::time::Duration;
+
+use troop_model::{is_unprintable, with_causes};
 
 /// Text that cannot act on a terminal: characters that move the cursor or change the reading direction are escaped.
 #[must_use]
@@ -49,16 +51,23 @@ pub fn in_plain_words(text: &str) -> String {
     )
 }
 
-#[cfg(test)]
-mod tests {
-    //! Making text safe to show.
-
-    use super::{clean, one_line};
-
-    #[test]
-    fn what_would_act_on_the_terminal_is_spelled_out() {
-        assert_eq!(clean("a\u{1b}[31mb\u{202e}c\u{7}"), "a\\u{1b}[31mb\\u{202e}c\\u{7}");
-        assert_eq!(clean("two\nlines\tand مرحبا"), "two\nlines\tand مرحبا");
-        assert_eq!(one_line("two\n  lines"), "two lines");
+/// How long something took or how old it is, in one word.
+#[must_use]
+pub fn span(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
     }
 }
+
+/// An error with all of its causes, in plain words.
+#[must_use]
+pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    in_plain_words(&with_causes(error))
+}
+
+#[cfg(test)]
+mod tests;

@@ -22,7 +22,7 @@ pub(crate) use mcp::{InstallArgs, McpArgs, McpCommand};
 pub(crate) use member::{LinkArgs, MemberCommand};
 pub(crate) use message::MessageCommand;
 pub(crate) use observe::ObserveArgs;
-pub(crate) use run::{DemoArgs, LeadArgs, LogArgs, ResumeArgs, RunArgs, StopArgs};
+pub(crate) use run::{DemoArgs, LogArgs, ResumeArgs, RunArgs, StopArgs};
 pub(crate) use task::{RejectModeArg, TaskFields, TaskSubcommand, UntilArg};
 pub(crate) use team::{DialectArg, TeamCommand};
 pub(crate) use trust::TrustArgs;

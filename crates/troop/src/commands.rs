@@ -1,4 +1,4 @@
-//! What each command does: one file for each noun.
+//! The commands, one file for each noun.
 
 pub(crate) mod bench;
 mod demo;
@@ -15,7 +15,6 @@ mod profile;
 mod proof;
 mod resume;
 mod run;
-mod settings;
 mod stop;
 mod task;
 mod team;
@@ -25,7 +24,10 @@ mod workspace;
 use std::io::Read as _;
 
 use anyhow::{Context as _, Result};
-use troop_app::surroundings::{Starter, Surroundings};
+use troop_app::{
+    checkup::Care,
+    surroundings::{Starter, Surroundings},
+};
 use troop_runtime::Following;
 use troop_store::Missing;
 
@@ -33,13 +35,13 @@ use crate::{
     cli::{Cli, CliCommand, MemberCommand, TaskSubcommand, TeamCommand},
     desk,
     output::Printer,
-    report::{Hint, HintCommand, Refused, Usage},
+    report::{Error, Hint, HintCommand},
 };
 
 /// Carries out a command.
 pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer) -> Result<()> {
     if let CliCommand::Doctor { rescue } = &cli.command {
-        let care = if *rescue { doctor::Care::Rescue } else { doctor::Care::Look };
+        let care = if *rescue { Care::Rescue } else { Care::Look };
         return doctor::run(&surroundings, care, printer).await;
     }
     if let CliCommand::Profile(args) = &cli.command {
@@ -53,22 +55,22 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
             let message =
                 format!("`{}` runs this, but only a person can trust a project", starter.member);
             let ask = HintCommand::troop("message send").word(troop_model::USER).text("…");
-            return Err(Refused::forbidden(message, Hint::to("ask the user", ask)).into());
+            return Err(Error::forbidden(message, Hint::to("ask the user", ask)).into());
         }
         return trust::run(args, &surroundings, printer);
     }
-    // A client is served all the same: it is shown no tools.
+    // MCP clients are served anyway, but get no tools.
     let is_served = matches!(cli.command, CliCommand::Mcp(_));
     if let Some(off) = surroundings.teams.off.as_ref().filter(|_| !is_served) {
-        let hint = format!("switch them on: {}", off.fix);
-        return Err(Refused::new(format!("teams are switched off by {}", off.by), hint).into());
+        let hint = Hint::from("switch them on: ").and_hint(off.fix.clone());
+        return Err(Error::refused(format!("teams are switched off by {}", off.by), hint).into());
     }
     let makes_a_team = missing(&cli.command) == Missing::Make;
     let leads = makes_a_team || matches!(cli.command, CliCommand::Resume(_) | CliCommand::Demo(_));
     if leads && surroundings.environment.is_teammate() {
         let ask = HintCommand::troop("message send").word("lead").text("…");
         let hint = Hint::to("ask the lead", ask);
-        return Err(Refused::new("a teammate can neither create nor lead a team", hint).into());
+        return Err(Error::refused("a teammate can neither create nor lead a team", hint).into());
     }
     if let CliCommand::Demo(args) = &cli.command {
         return Box::pin(demo::run(args, surroundings, printer)).await;
@@ -83,9 +85,9 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         CliCommand::Message(command) => message::run(command, &mut desk, printer).await,
         CliCommand::Workspace(command) => workspace::run(command, &mut desk, printer).await,
         CliCommand::Events(args) => events::run(&args, &mut desk, printer).await,
-        CliCommand::Run(args) => run::run(args, &mut desk, printer).await,
-        CliCommand::Resume(args) => resume::run(args, &mut desk, printer).await,
-        CliCommand::Stop(args) => stop::run(&args, &mut desk, printer).await,
+        CliCommand::Run(args) => Box::pin(run::run(args, &mut desk, printer)).await,
+        CliCommand::Resume(args) => Box::pin(resume::run(args, &mut desk, printer)).await,
+        CliCommand::Stop(args) => stop::run(args, &mut desk, printer).await,
         CliCommand::Log(args) => log::run(&args, &mut desk, printer).await,
         CliCommand::Mcp(args) => Box::pin(mcp::run(&args, &mut desk, printer)).await,
         CliCommand::Demo(_)
@@ -100,7 +102,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     result
 }
 
-/// Only what waits for others must keep up with them.
+/// Only commands that wait for others must follow what those write.
 fn following(command: &CliCommand) -> Following {
     #[expect(clippy::wildcard_enum_match_arm, reason = "most commands look once")]
     let waits = match command {
@@ -117,7 +119,7 @@ fn following(command: &CliCommand) -> Following {
     if waits { Following::Always } else { Following::WhenAsked }
 }
 
-/// Only what makes a team may make the store for it: any other command on a missing store has mistyped its name.
+/// Only commands that make a team may make its store. For any other command, a missing store is a mistyped name.
 fn missing(command: &CliCommand) -> Missing {
     let makes_a_team = matches!(
         command,
@@ -127,7 +129,7 @@ fn missing(command: &CliCommand) -> Missing {
     if makes_a_team { Missing::Make } else { Missing::Refuse }
 }
 
-/// A text as given, or standard input where it is `-`.
+/// A text from the command line, or standard input if it is `-`.
 fn given(text: String) -> Result<String> {
     if text != "-" {
         return Ok(text);
@@ -136,7 +138,7 @@ fn given(text: String) -> Result<String> {
     std::io::stdin().read_to_end(&mut bytes).context("standard input cannot be read")?;
     let Ok(text) = String::from_utf8(bytes) else {
         let hint = "convert it first, for example with `iconv -f latin1 -t utf-8`";
-        return Err(Usage::new("standard input is not UTF-8 text", hint).into());
+        return Err(Error::misuse("standard input is not UTF-8 text", hint).into());
     };
     Ok(text.replace("\r\n", "\n").trim_end_matches('\n').to_owned())
 }

@@ -1,4 +1,4 @@
-//! Opens desks for commands, and shows people what a desk has to say.
+//! Opens desks for commands, and shows their notices to people.
 
 use troop_app::{
     Result,

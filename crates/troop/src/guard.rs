@@ -5,7 +5,7 @@ use std::{ffi::OsString, io, process::ExitCode, thread, time::Duration};
 
 use troop_process::Mark;
 
-use crate::report::{self, Usage};
+use crate::report::{self, Error};
 
 /// How often we look again for processes that were being started when the lead was killed.
 const N_LOOKS: usize = 20;
@@ -19,7 +19,8 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitC
     }
     let session = arguments.next().and_then(|it| it.to_str()?.parse().ok());
     let Some(session) = session else {
-        let usage = Usage::new("`--guard` needs the id of a session", "leads use this, not people");
+        let usage =
+            Error::misuse("`--guard` needs the id of a session", "leads use this, not people");
         return Some(report::plain(&usage.into()));
     };
     // An error counts as the end too.

@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::{
     cli::{Colour, Global},
     render::{self, Screen},
-    report::{CallerOptions, Hint, Usage},
+    report::{CallerOptions, Error, Hint},
 };
 
-/// How wide a page is when nobody says.
+/// The width of a page if the terminal does not tell.
 const DEFAULT_WIDTH: usize = 100;
 
 /// Where output goes, and in which form.
@@ -63,19 +63,19 @@ impl Printer {
         write_all(&mut out, over_lines(n_lines, &text))
     }
 
-    /// Writes a text over the whole screen: what stood there has moved, and nobody knows where to.
+    /// Writes a text over the whole screen, because its old text has moved to an unknown place.
     pub(crate) fn redraw_all(&self, text: &str) -> Result<()> {
         let mut out = io::stdout();
         let text = coloured(&out, text);
         write_all(&mut out, over_screen(&text))
     }
 
-    /// Prints text for people. Colours are taken out where nobody would see them.
+    /// Prints text for people. Colours are removed if the output is not a terminal.
     pub(crate) fn text(&self, text: &str) -> Result<()> {
         write_all(&mut anstream::stdout(), text)
     }
 
-    /// Prints what is in a file: as it is where a program reads it, and on a screen so that it cannot act on it.
+    /// Prints the contents of a file: as they are to a program, and cleaned to a terminal.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<()> {
         if !self.is_terminal() {
             return write_all(&mut io::stdout(), bytes);
@@ -84,13 +84,13 @@ impl Printer {
             Ok(text) => self.text(&render::clean(text)),
             Err(_) => {
                 let hint = "write it to a file: `--output FILE`";
-                Err(Usage::new("the file is not text, so it is not printed to a terminal", hint)
+                Err(Error::misuse("the file is not text, so it is not printed to a terminal", hint)
                     .into())
             }
         }
     }
 
-    /// Prints one JSON document: spread out for eyes, on one line for pipes.
+    /// Prints one JSON document: indented to a terminal, on one line to a pipe.
     pub(crate) fn json(&self, value: &impl Serialize) -> Result<()> {
         let mut text = if self.is_terminal() {
             serde_json::to_string_pretty(value)?
@@ -111,7 +111,7 @@ impl Printer {
         write_all(&mut anstream::stdout(), format!("{line}\n"))
     }
 
-    /// Asks a person; anything but a clear yes is a no.
+    /// Asks a person. Anything but a clear yes is a no.
     pub(crate) fn confirm(&self, question: &str) -> Result<bool> {
         write_all(&mut anstream::stderr(), format!("{question} [y/N] "))?;
         let mut answer = String::new();
@@ -119,7 +119,6 @@ impl Printer {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Tells a person something that changes nothing.
     pub(crate) fn warn(&self, warning: impl Into<Hint>) {
         warn(warning);
     }
@@ -129,7 +128,7 @@ impl Printer {
     }
 }
 
-/// A text without its colours, where nobody would see them.
+/// A text without its colours, if the output is not a terminal.
 fn coloured(out: &io::Stdout, text: &str) -> String {
     if anstream::AutoStream::choice(out) == anstream::ColorChoice::Never {
         return anstream::adapter::strip_str(text).to_string();
@@ -137,8 +136,8 @@ fn coloured(out: &io::Stdout, text: &str) -> String {
     text.to_owned()
 }
 
-/// What draws a text over the last lines of a screen, which are cleared one by one: some terminals keep what is cleared all
-/// at once.
+/// Draws a text over the last lines of a screen. Lines are cleared one by one, because some terminals keep text that is
+/// cleared all at once.
 fn over_lines(n_lines: usize, text: &str) -> String {
     let up = |n_lines: usize| match n_lines {
         0 => String::new(),
@@ -148,23 +147,23 @@ fn over_lines(n_lines: usize, text: &str) -> String {
     up(n_lines) + &cleared(text) + &"\u{1b}[K\n".repeat(n_left) + &up(n_left)
 }
 
-/// What draws a text at the top of a screen and clears the rest.
+/// Draws a text at the top of a screen and clears the rest.
 fn over_screen(text: &str) -> String {
     format!("\u{1b}[H{}\u{1b}[J", cleared(text))
 }
 
-/// The lines of a text, with nothing behind them.
+/// The lines of a text, each of which clears the rest of its row.
 fn cleared(text: &str) -> String {
     text.lines().map(|line| format!("{line}\u{1b}[K\n")).collect()
 }
 
-/// Tells a person something that changes nothing.
+/// Warns a person. The command continues.
 pub(crate) fn warn(warning: impl Into<Hint>) {
-    error_line(&format!("warning: {}", CallerOptions::typed().written(&warning.into())));
+    error_line(&format!("warning: {}", CallerOptions::typed().added_to(&warning.into())));
 }
 
 fn error_line(text: &str) {
-    // If even this cannot be written there is nobody left to tell.
+    // If even this cannot be written, nobody is left to tell.
     drop(writeln!(anstream::stderr(), "{text}"));
 }
 
@@ -176,7 +175,7 @@ fn write_all(out: &mut impl Write, text: impl AsRef<[u8]>) -> Result<()> {
     }
 }
 
-/// The reader of our output went away: a quiet end.
+/// The reader of our output went away. The program ends quietly.
 #[derive(Debug)]
 pub(crate) struct Closed;
 

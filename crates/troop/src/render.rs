@@ -31,7 +31,7 @@ pub(crate) use table::table;
 pub(crate) use transcript::transcript;
 pub(crate) use troop_app::{
     story::summary_json,
-    text::{clean, one_line},
+    text::{clean, one_line, span},
 };
 
 /// Text in at most `width` columns; `…` replaces the rest.
@@ -119,17 +119,6 @@ pub(crate) fn member_icon(state: MemberState) -> &'static str {
         MemberState::Working | MemberState::Planning => "●",
         MemberState::Spawning | MemberState::Idle => "○",
         MemberState::Stopping | MemberState::Stopped | MemberState::Crashed => "×",
-    }
-}
-
-/// A duration or an age, in one word.
-pub(crate) fn span(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3_600 => format!("{}m", seconds / 60),
-        3_600..86_400 => format!("{}h", seconds / 3_600),
-        _ => format!("{}d", seconds / 86_400),
     }
 }
 

@@ -15,7 +15,7 @@ use troop_process::{adopt_orphans, end_orphans};
 
 use crate::{
     environment,
-    report::{self, Usage},
+    report::{self, Error},
 };
 use arguments::TeammateArguments;
 
@@ -85,5 +85,5 @@ fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
 
 /// Wrong use, because another start with the same arguments would fail in the same way.
 fn wrong_use(error: &anyhow::Error) -> anyhow::Error {
-    Usage::new(format!("{error:#}"), arguments::HINT).into()
+    Error::misuse(format!("{error:#}"), arguments::HINT).into()
 }

@@ -29,20 +29,42 @@ pub struct LeadWatch {
     work: watch::Sender<LeadWork>,
 }
 
-/// What a lead's agent left undone in an earlier run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnfinishedLead {
-    pub work: LeadWork,
-    pub why: String,
+/// How a lead's agent left what it was told in an earlier run. It does not continue by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnfinishedLead {
+    /// It could not do it.
+    Failed,
+    /// It was in the middle of its script.
+    CutShort,
+}
+
+impl UnfinishedLead {
+    /// What happened to the lead, as the rest of a sentence about it.
+    #[must_use]
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Failed => "could not do what it was told, and does not go on with that by itself",
+            Self::CutShort => {
+                "was cut short in the middle of its script, and does not go on with that by itself"
+            }
+        }
+    }
+
+    fn work(self) -> LeadWork {
+        match self {
+            Self::Failed => LeadWork::Failed,
+            Self::CutShort => LeadWork::Open,
+        }
+    }
 }
 
 impl LeadWatch {
-    /// Of an agent that was interrupted earlier and does not continue by itself.
+    /// A watch on an agent that may have left something undone in an earlier run.
     pub fn of_left(left: Option<UnfinishedLead>) -> Self {
         let watch = Self::default();
-        if let Some(UnfinishedLead { work, why: fault }) = left {
-            watch.work.send_replace(work);
-            watch.note(Some(fault));
+        if let Some(left) = left {
+            watch.work.send_replace(left.work());
+            watch.note(Some(format!("it {}", left.says())));
         }
         watch
     }
@@ -95,7 +117,7 @@ impl WatchedAgent {
         // An agent that cannot continue from the board has lost what it left undone, unless a person tells it again.
         let goes_on = self.agent.thinks().is_some();
         let forgets = || goes_on || stood == LeadWork::Done || turn.has_heard();
-        // If the agent is killed in the middle of the turn, it stays so.
+        // This stays if the agent is killed in the middle of the turn.
         watch.work.send_replace(LeadWork::Open);
         let mut ending = self.agent.turn(work, turn);
         let outcome = tokio::select! {

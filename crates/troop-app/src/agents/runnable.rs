@@ -14,10 +14,7 @@ use tokio::io::DuplexStream;
 use troop_agent::{
     Agent, Definition, Finder, RegistryError, ScriptError, Workplace, builtin::BuiltinOptions,
 };
-use troop_model::{
-    AgentKind, AgentStart, Dollars, Hint, HintCommand, NewMember, Role, State, quoted_path,
-    with_causes,
-};
+use troop_model::{AgentKind, AgentStart, Dollars, Hint, HintCommand, NewMember, Role, State};
 use troop_runtime::{InProcess, Launch, LaunchSpec, LaunchedAgent, Profile, Programs, Suggestion};
 use uuid::Uuid;
 
@@ -30,7 +27,8 @@ use super::{
 use crate::{
     Error, FileAct, Result,
     surroundings::{Environment, Surroundings, TRUSTED_SERVERS},
-    text::one_line,
+    team::TeamDesk,
+    text::{chain, one_line},
     trust::{self, AgreedAgents, ProjectTrust},
 };
 
@@ -41,7 +39,7 @@ pub enum AgentFault {
     /// No agent of this version can be it.
     #[error("the agent `{key}` is not available in this version; available: {}", available())]
     NotAvailable { key: String },
-    /// Something that it needs is missing or wrong, with what to do about it.
+    /// Something that it needs is missing or wrong.
     #[error("{message}")]
     Unfit { message: String, hint: Hint },
     /// It is not as a person agreed to it.
@@ -65,7 +63,7 @@ impl AgentFault {
     }
 }
 
-/// Who is to think for a team, and what the team may spend.
+/// The agents of a team, and how much the team may spend.
 #[derive(Debug)]
 pub struct Thinkers {
     pub dollars: Option<Dollars>,
@@ -91,6 +89,15 @@ impl Thinkers {
     }
 }
 
+impl Thinker {
+    /// The agent on the board that leads a team.
+    pub(crate) fn lead_of(state: &State) -> Self {
+        let lead = state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
+        let (agent, model) = lead.unwrap_or_default();
+        Self { agent, model }
+    }
+}
+
 impl From<&NewMember> for Thinker {
     fn from(member: &NewMember) -> Self {
         Self { agent: member.agent.clone(), model: member.model.clone() }
@@ -108,14 +115,14 @@ pub struct RunnableAgents {
     agreed: AgreedAgents,
     /// The MCP servers that a person agreed to.
     servers: Option<String>,
-    /// What can lead here, for people who have no agent that can.
+    /// The agents that can lead here, for people who have not chosen one.
     how_to_lead: Hint,
-    /// What the project is made of, after [`Self::look_at_project`].
+    /// The project's profile, after [`Self::look_at_project`].
     profile: OnceLock<String>,
 }
 
 impl RunnableAgents {
-    /// Finds them. `troop` is the program to start for teammates; `store` is where they find the team, unless that is the
+    /// Finds the agents. `troop` is the program to start for teammates; `store` is where they find the team, unless that is the
     /// default.
     pub fn new(
         surroundings: &Surroundings,
@@ -134,7 +141,7 @@ impl RunnableAgents {
         let own: BTreeMap<SmolStr, Vec<OsString>> = programs
             .map(|it| (SmolStr::new(&it.key), it.program.iter().map(OsString::from).collect()))
             .collect();
-        // What teammates start finds the same teams.
+        // Programs that teammates start find the same teams.
         let mut variables = vec![("TROOP_HOME".into(), home.clone().into_os_string())];
         variables.extend(store.map(|store| ("TROOP_STORE".into(), store.into())));
         let servers = trust::allowed_servers(surroundings, trust);
@@ -154,12 +161,17 @@ impl RunnableAgents {
         })
     }
 
+    /// The agents for a team in this desk's store.
+    pub fn of_desk(desk: &TeamDesk, trust: &ProjectTrust, troop: PathBuf) -> Result<Self> {
+        Self::new(&desk.surroundings, trust, troop, desk.other_store().as_deref())
+    }
+
     #[must_use]
     pub fn how_to_lead(&self) -> &Hint {
         &self.how_to_lead
     }
 
-    /// Looks at what the project is made of, if the team's lead is an agent that can use it.
+    /// Makes the project's profile, if the team's lead is an agent that can use it.
     pub async fn look_at_project(&self, state: &State) {
         let Some(lead) = state.lead() else { return };
         if self.thinks(&lead.agent, lead.model.as_deref()) {
@@ -229,7 +241,7 @@ impl RunnableAgents {
         ThinkingPlace { home, project, environment }
     }
 
-    /// The agent for a key. None if a program of its own is started for it.
+    /// The agent for a key. None if it is a separate program.
     fn find(&self, key: &str, model: Option<&str>) -> Result<Option<Box<dyn Agent>>, AgentFault> {
         if AgentKind::External.is(key) {
             let message = format!("`{key}` is run by another program, not by troop");
@@ -266,7 +278,7 @@ impl RunnableAgents {
             }
             Err(RegistryError::Script(error)) => Err(script_fault(&error)),
             Err(error) => {
-                Err(AgentFault::unfit(with_causes(&error), format!("available: {}", available())))
+                Err(AgentFault::unfit(chain(&error), format!("available: {}", available())))
             }
         }
     }
@@ -277,7 +289,7 @@ impl RunnableAgents {
         let shared = self.programs.environment.iter();
         let mut environment: Vec<_> =
             shared.map(|(name, value)| (text(name), text(value))).collect();
-        // With the mark, by which we find what it started if this process is killed.
+        // The mark lets us find what it started if this process is killed.
         environment.extend(spec.own_variables());
         Workplace {
             name: spec.member.to_string(),
@@ -362,14 +374,16 @@ fn script_fault(error: &ScriptError) -> AgentFault {
     let hint = match error {
         ScriptError::Unreadable { file, .. } => {
             let there = file.ancestors().skip(1).find(|it| it.is_dir()).unwrap_or(file);
-            format!("scripts are searched for in the project's folder: `ls {}`", quoted_path(there))
+            let list = HintCommand::other("ls").word(there.display());
+            Hint::to("scripts are searched for in the project's folder", list)
         }
         ScriptError::Senseless { file, line, .. } => {
-            format!("correct that line: `${{EDITOR:-vi}} +{line} {}`", quoted_path(file))
+            let edit = HintCommand::other("${EDITOR:-vi}").word(format!("+{line}"));
+            Hint::to("correct that line", edit.word(file.display()))
         }
-        _ => "how scripts are written: docs/script.md".to_owned(),
+        _ => "how scripts are written: docs/script.md".into(),
     };
-    AgentFault::unfit(with_causes(error), hint)
+    AgentFault::unfit(chain(error), hint)
 }
 
 /// A project in a few lines, for an agent that is to lead a team there.

@@ -29,7 +29,7 @@ fn a_member_is_resolved_by_the_key_or_the_id_of_its_agent() {
 }
 
 #[test]
-fn a_member_of_which_nothing_is_said_is_what_its_agent_is() {
+fn a_member_without_expertise_gets_that_of_its_agent() {
     let folder = tempfile::tempdir().unwrap();
     let agents = agents(folder.path());
     assert_eq!(agents.description("command"), "runs a task's command");
@@ -61,7 +61,7 @@ fn agents_are_described_by_markdown_files_of_the_project_and_of_claude_code() {
 }
 
 #[test]
-fn a_member_may_follow_a_script_of_its_own() {
+fn a_member_may_follow_its_own_script() {
     let folder = tempfile::tempdir().unwrap();
     let ann = agents(folder.path()).member("ann=script:demo/ann.script").unwrap();
     assert_eq!((ann.name.as_str(), ann.agent.as_str()), ("ann", "script:demo/ann.script"));

@@ -1,4 +1,4 @@
-//! What the built-in agent thinks with: its model, the key for it, and what it may do.
+//! The built-in agent's model, its key, and what the agent may do.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ const USUAL: [(Api, &str); 3] = [
 /// Short names of models in agent definitions.
 const SHORT: [(&str, &str); 3] =
     [("opus", "claude-opus-4-5"), ("sonnet", "claude-sonnet-4-5"), ("haiku", "claude-haiku-4-5")];
-/// What the names of each API's models begin with.
+/// How the names of each API's models begin.
 const BEGINNINGS: [(&str, Api); 7] = [
     ("claude", Api::Anthropic),
     ("gpt", Api::OpenAi),
@@ -96,7 +96,7 @@ impl ThinkingPlace<'_> {
         self.options(None, None).ok().map(|options| options.endpoint.model)
     }
 
-    /// What can lead here: the agents, and what each needs.
+    /// The agents that can lead here, and what each needs.
     #[must_use]
     pub fn how_to_lead(&self) -> Hint {
         let own = match self.default_model() {
@@ -120,7 +120,7 @@ pub fn how_to_think() -> String {
     format!("`export {first}=…` (or `{others}`, or a local model: docs/builtin.md)")
 }
 
-/// Chooses the model and what belongs to it.
+/// Chooses the model with its key, price and limits.
 fn choose(
     config: &ConfigFile,
     model: Option<&str>,

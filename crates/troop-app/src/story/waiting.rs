@@ -1,4 +1,4 @@
-//! What a team waits for that a person can decide, and how to decide it.
+//! Decisions that a team waits for and a person can make, and how to make them.
 
 use troop_model::{Hint, HintCommand, Member, Need, NeedKind, State, TaskNumber, preview};
 use uuid::Uuid;
@@ -8,10 +8,10 @@ use crate::text::{every_line, one_line};
 /// How much of a question is shown at most. The text says how much is missing.
 const MAX_SHOWN: usize = 2_000;
 
-/// Something that waits for a person's word.
+/// Something that waits for a person's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    /// Who waits, for whom, and about what. It may end in a hint where to read the rest.
+pub struct OpenDecision {
+    /// A sentence about who waits for what. It may end in a hint where to read the rest.
     pub what: Hint,
     /// How to answer.
     pub answer: Hint,
@@ -19,31 +19,31 @@ pub struct Waiting {
 
 /// Everything that waits, even if the lead may decide it too. Members that are gone wait for nothing.
 #[must_use]
-pub fn waiting(state: &State, members: &[Member]) -> Vec<Waiting> {
+pub fn waiting(state: &State, members: &[Member]) -> Vec<OpenDecision> {
     state.needs(members).iter().filter_map(of_need).collect()
 }
 
-fn of_need(need: &Need) -> Option<Waiting> {
+fn of_need(need: &Need) -> Option<OpenDecision> {
     let from = need.from.as_str();
     let subject = one_line(&need.text);
     let asks =
         || Hint::from(format!("{from} for {}: ", need.to)).and_hint(shown_question(&need.text));
     Some(match need.kind {
-        NeedKind::Permission => Waiting { what: asks(), answer: permit("", from, need.id) },
-        NeedKind::Plan => Waiting { what: asks(), answer: answer("", from) },
+        NeedKind::Permission => OpenDecision { what: asks(), answer: permit("", from, need.id) },
+        NeedKind::Plan => OpenDecision { what: asks(), answer: answer("", from) },
         NeedKind::Question => {
             let task = need.task?;
-            Waiting { what: asks().and(format!(" ({task})")), answer: reply("", from, task) }
+            OpenDecision { what: asks().and(format!(" ({task})")), answer: reply("", from, task) }
         }
         NeedKind::Review => {
             let task = need.task?;
             let what = format!("{task} for approval: {subject}").into();
-            Waiting { what, answer: judge("", task) }
+            OpenDecision { what, answer: judge("", task) }
         }
         NeedKind::Start => {
             let task = need.task?;
             let what = format!("{task} for approval to start: {subject}").into();
-            Waiting { what, answer: approve("", task) }
+            OpenDecision { what, answer: approve("", task) }
         }
     })
 }

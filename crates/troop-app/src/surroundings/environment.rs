@@ -1,4 +1,4 @@
-//! The environment of a program and its current folder, handed in by whoever starts the library.
+//! The environment variables and the current folder, handed in by the program that uses the library.
 
 use std::{
     env,
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The variable by which a lead tells its teammates which file of MCP servers a person agreed to.
+/// The variable in which a lead tells its teammates which file of MCP servers a person agreed to.
 pub const TRUSTED_SERVERS: &str = "TROOP_TRUSTED_SERVERS";
 
 /// Variables and the current folder. Programs that troop starts inherit the variables.

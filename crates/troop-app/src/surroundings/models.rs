@@ -5,26 +5,26 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A model under a name of one's own.
+/// A model under your own name for it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct ModelConfig {
-    /// How it is spoken to: `anthropic`, `openai` (also Ollama, vLLM, OpenRouter and others, with `baseUrl`) or `gemini`.
+    /// Its API: `anthropic`, `openai` (also Ollama, vLLM, OpenRouter and others, with `baseUrl`) or `gemini`.
     pub provider: Option<String>,
-    /// Its name there; the name of this entry unless said otherwise.
+    /// Its name there; by default the name of this entry.
     pub model: Option<String>,
-    /// Where it is, such as `http://localhost:11434/v1`.
+    /// The address of the API, such as `http://localhost:11434/v1`.
     pub base_url: Option<String>,
-    /// The variable of the environment that its key is in.
+    /// The environment variable with its key.
     pub api_key_variable: Option<String>,
     /// A command that prints its key.
     pub api_key_command: Option<String>,
-    /// How many tokens it can take in.
+    /// The size of its context window, in tokens.
     pub context_window: Option<u64>,
-    /// How many tokens it may say at once.
+    /// The most tokens in one reply.
     pub max_tokens: Option<u32>,
-    /// How many tokens it may think before it speaks.
+    /// The most tokens for thinking before a reply.
     pub thinking: Option<u32>,
     /// What a million tokens cost.
     pub price: Option<PriceConfig>,
@@ -35,13 +35,13 @@ pub struct ModelConfig {
 #[serde(default, rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct PriceConfig {
-    /// Read.
+    /// Input tokens.
     pub input: f64,
-    /// Read from what the API kept at hand; as `input` unless said otherwise.
+    /// Input tokens that were read from the API's cache; by default as `input`.
     pub cache_read: Option<f64>,
-    /// Read, and kept at hand; as `input` unless said otherwise.
+    /// Input tokens that were written to the API's cache; by default as `input`.
     pub cache_write: Option<f64>,
-    /// Said.
+    /// Output tokens.
     pub output: f64,
 }
 
@@ -49,24 +49,24 @@ pub struct PriceConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PermissionsConfig {
-    /// Without asking.
+    /// Allowed without asking.
     pub allow: Vec<String>,
-    /// Never.
+    /// Never allowed.
     pub deny: Vec<String>,
-    /// Only after asking.
+    /// Allowed only after asking.
     pub ask: Vec<String>,
 }
 
-/// How much one piece of work of the built-in agent may cost.
+/// How much the built-in agent may spend on one piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct LimitsConfig {
-    /// How often the model is asked; 200 unless said otherwise.
+    /// The most requests to the model; 200 by default.
     pub rounds: Option<u32>,
-    /// How many tokens.
+    /// The most tokens.
     pub tokens: Option<u64>,
-    /// How much money, where the price is known.
+    /// The most dollars, for models whose price is known.
     pub dollars: Option<f64>,
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use troop_model::{Budget, Dollars, Refusal};
+use troop_model::{Budget, Dollars, Hint, HintCommand, Refusal};
 
 use super::Environment;
 
@@ -130,7 +130,7 @@ pub struct TeamDefaults {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamsOff {
     pub by: String,
-    pub fix: String,
+    pub fix: Hint,
 }
 
 impl TeamDefaults {
@@ -139,12 +139,13 @@ impl TeamDefaults {
     pub fn of(files: &[(&Path, &TeamsConfig)], environment: &Environment) -> Self {
         let enabled = files.iter().find_map(|(path, it)| it.enabled.map(|is_on| (*path, is_on)));
         let off = match enabled {
-            _ if environment.variable(GATE).is_some_and(|value| value == "0") => {
-                Some(TeamsOff { by: format!("`{GATE}=0`"), fix: format!("`unset {GATE}`") })
-            }
+            _ if environment.variable(GATE).is_some_and(|value| value == "0") => Some(TeamsOff {
+                by: format!("`{GATE}=0`"),
+                fix: Hint::run(HintCommand::other("unset").word(GATE)),
+            }),
             Some((path, false)) => Some(TeamsOff {
                 by: format!("`teams.enabled` in `{}`", path.display()),
-                fix: "set it to true, or remove it".to_owned(),
+                fix: "set it to true, or remove it".into(),
             }),
             Some((_, true)) | None => None,
         };

@@ -31,7 +31,7 @@ fn comments_and_trailing_commas_are_allowed() {
 }
 
 #[test]
-fn an_empty_file_says_nothing() {
+fn an_empty_file_sets_nothing() {
     assert_eq!(read("").0.unwrap(), ConfigFile::default());
     assert_eq!(read("// later").0.unwrap(), ConfigFile::default());
 }
@@ -50,7 +50,7 @@ fn an_unknown_key_is_reported_with_the_nearest_valid_name() {
 }
 
 #[test]
-fn what_is_not_a_configuration_is_refused_with_its_place() {
+fn an_invalid_configuration_is_refused_with_its_place() {
     assert_eq!(
         read(r#"{"team": 7}"#).0.unwrap_err(),
         "`config.json` is not a configuration: `team`: invalid type: integer `7`, expected a string"
@@ -83,7 +83,7 @@ fn read_hooks(text: &str) -> (Result<usize, Error>, Vec<String>) {
 }
 
 #[test]
-fn teams_are_on_and_have_five_teammates_unless_said_otherwise() {
+fn teams_are_on_and_have_five_teammates_by_default() {
     let all = teams("{}");
     let budget = troop_model::Budget::default();
     let usual = TeamDefaults { off: None, teammate_mode: None, max_teammates: 5, budget };
@@ -91,14 +91,14 @@ fn teams_are_on_and_have_five_teammates_unless_said_otherwise() {
 }
 
 #[test]
-fn what_is_said_about_teams_holds() {
+fn the_keys_of_teams_are_read() {
     let all = teams(r#"{"teams": {"enabled": false, "teammateMode": "tmux", "maxTeammates": 12}}"#);
     assert_eq!(all.off.unwrap().by, "`teams.enabled` in `config.json`");
     assert_eq!((all.teammate_mode, all.max_teammates), (Some(TeammateMode::Tmux), 12));
 }
 
 #[test]
-fn teammates_are_shown_in_exactly_three_ways() {
+fn a_teammate_mode_is_one_of_three_words() {
     for mode in ["auto", "in-process", "tmux"] {
         let all = teams(&format!(r#"{{"teams": {{"teammateMode": "{mode}"}}}}"#));
         assert_eq!(all.teammate_mode.unwrap().as_str(), mode);
@@ -111,7 +111,7 @@ fn teammates_are_shown_in_exactly_three_ways() {
 }
 
 #[test]
-fn a_number_of_teammates_that_makes_no_sense_is_refused() {
+fn an_invalid_number_of_teammates_is_refused() {
     for wrong in ["0", "101", "-1", "2.5", "\"5\"", "[]"] {
         assert_eq!(
             read(&format!(r#"{{"teams": {{"maxTeammates": {wrong}}}}}"#)).0.unwrap_err(),
@@ -149,7 +149,7 @@ fn hooks_of_both_styles_are_read() {
 }
 
 #[test]
-fn a_hook_that_is_not_understood_is_refused_with_its_place() {
+fn an_invalid_hook_is_refused_with_its_place() {
     for (text, message, hint) in [
         (
             r#"{"hooks": {"TaskComplete": []}}"#,
@@ -181,7 +181,7 @@ fn a_hook_that_is_not_understood_is_refused_with_its_place() {
 }
 
 #[test]
-fn the_example_of_the_page_about_hooks_is_understood() {
+fn the_example_in_the_docs_of_hooks_is_valid() {
     let page = include_str!("../../../../docs/hooks.md");
     let (_, rest) = page.split_once("```json\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();

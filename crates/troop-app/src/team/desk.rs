@@ -4,7 +4,8 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use smol_str::SmolStr;
 use troop_model::{
-    Actor, Command, Member, MemberName, Origin, Refusal, State, TeamId, did_you_mean, nearest,
+    Actor, Command, Hint, HintCommand, Member, MemberName, Origin, Refusal, State, TeamId,
+    did_you_mean, nearest,
 };
 use troop_protocol::{Session, TeamStanding};
 use troop_runtime::{
@@ -103,11 +104,11 @@ impl StoppedLead {
 
     /// What to type.
     #[must_use]
-    pub fn ways_out(self) -> String {
-        let Self { process } = self;
-        format!(
-            "let it continue: `kill -CONT {process}` (or `fg` in its terminal), or end it: `kill -9 {process}`"
-        )
+    pub fn ways_out(self) -> Hint {
+        let kill = |signal: &str| HintCommand::other("kill").word(signal).word(self.process);
+        Hint::to("let it continue", kill("-CONT"))
+            .and(" (or `fg` in its terminal)")
+            .or_to("end it", kill("-9"))
     }
 }
 
@@ -301,7 +302,7 @@ impl TeamDesk {
             Some(member) => {
                 let is_lead = troop_model::LEAD_ALIASES.contains(&member.as_str());
                 let name = if is_lead { Ok(MemberName::lead()) } else { member.parse() };
-                let name = name.map_err(|wrong| BoardError::from(Refusal::from(wrong)))?;
+                let name = name.map_err(Refusal::from)?;
                 Ok(Actor::agent(&name))
             }
             None => Ok(Actor::human(&self.surroundings.user)),

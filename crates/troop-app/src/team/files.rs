@@ -1,4 +1,4 @@
-//! The readable files beside a `files:` store. Whoever uses the store keeps them in step, because there is no daemon.
+//! The readable files beside a `files:` store. Each process that uses the store keeps them in step; there is no daemon.
 
 use std::{path::PathBuf, time::Duration};
 

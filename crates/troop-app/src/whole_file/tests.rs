@@ -9,7 +9,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn a_file_is_for_its_owner_or_as_open_as_it_was() {
+fn a_file_is_private_or_keeps_its_mode() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     write(&path, b"1", FileAccess::LikeOthers).unwrap();
@@ -22,7 +22,7 @@ fn a_file_is_for_its_owner_or_as_open_as_it_was() {
 }
 
 #[test]
-fn of_two_new_ones_the_first_counts() {
+fn of_two_writers_of_a_new_file_the_first_wins() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     write_new(&path, b"one").unwrap();
@@ -32,7 +32,7 @@ fn of_two_new_ones_the_first_counts() {
 }
 
 #[test]
-fn a_draft_that_comes_to_nothing_leaves_nothing() {
+fn a_dropped_draft_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     fs::write(&path, "before").unwrap();
@@ -44,7 +44,7 @@ fn a_draft_that_comes_to_nothing_leaves_nothing() {
 }
 
 #[test]
-fn nobody_is_told_the_name_of_a_draft() {
+fn an_error_does_not_mention_the_temporary_name() {
     let nowhere = tempfile::tempdir().unwrap().path().join("gone/a");
     let error = write(&nowhere, b"", FileAccess::Owner).unwrap_err().to_string();
     assert!(!error.contains("tmp"), "{error}");

@@ -77,12 +77,8 @@ async fn compare(
         all.extend(sample(setup.slice(), async || ours.once().await).await?);
     }
     let [all, bare, commit] = [all, bare, commit].map(median);
-    let subject = |against| Subject {
-        part: BenchPart::Seen.name(),
-        what,
-        against,
-        unit: Unit::Micros,
-    };
+    let subject =
+        |against| Subject { part: BenchPart::Seen.name(), what, against, unit: Unit::Micros };
     let durable = Comparison::new(subject(rival.bare_is), all - commit, bare, Target::AtMost(5.0));
     let with_commit = subject("a raw commit, and that");
     Ok(vec![durable, Comparison::new(with_commit, all, commit + bare, Target::AtMost(5.0))])

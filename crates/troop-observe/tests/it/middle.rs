@@ -129,10 +129,8 @@ fn a_restart_at_any_line_changes_nothing() {
 #[test]
 fn a_saved_session_is_restored_with_its_members() {
     let before = Seen::team();
-    let mut after = Seen {
-        observer: Observer::restore(&before.observer.save()).unwrap(),
-        ..Seen::default()
-    };
+    let mut after =
+        Seen { observer: Observer::restore(&before.observer.save()).unwrap(), ..Seen::default() };
     assert_eq!(after.session(), before.session());
     assert_eq!(after.session().agents, ["ann", "bob"]);
     // The stream is replayed after the reconnection.

@@ -96,7 +96,7 @@ impl Scene {
         self.opened().await.isolation.unwrap()
     }
 
-    /// Begins a task for a member; returns its folder.
+    /// A folder for a member that begins a task.
     async fn begin(
         &self,
         isolation: &Worktrees,
@@ -109,7 +109,7 @@ impl Scene {
         (work, place)
     }
 
-    /// A file on the team's branch.
+    /// A file as the team's branch has it.
     async fn in_team(&self, file: &str) -> String {
         self.git(&["show", &format!("troop/demo:{file}")]).await
     }

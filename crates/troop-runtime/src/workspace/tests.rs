@@ -64,7 +64,7 @@ impl Stage {
         (paths, listing.n_skipped)
     }
 
-    /// Checks that nothing outside has changed.
+    /// Nothing outside has changed.
     fn check_outside(&self) {
         let entries: Vec<_> = fs::read_dir(self.outside()).unwrap().collect();
         assert_eq!(entries.len(), 1, "{entries:?}");
@@ -100,7 +100,7 @@ fn files_are_written_read_listed_and_deleted() {
 }
 
 #[test]
-fn folders_are_created_on_demand_for_owner_and_group() {
+fn folders_are_made_on_demand_for_owner_and_group() {
     let stage = Stage::new();
     stage.write("notes/deep/plan.md", "one").unwrap();
     for folder in ["", "..", "../..", "notes", "notes/deep"] {
@@ -190,7 +190,7 @@ fn all_files_of_a_team_together_stay_within_the_quota() {
 }
 
 #[test]
-fn many_simultaneous_writers_stay_within_the_limits() {
+fn many_writers_at_once_do_not_pass_the_limits() {
     let stage = Arc::new(Stage::new());
     let start = Arc::new(Barrier::new(8));
     let writers: Vec<_> = (0..8)

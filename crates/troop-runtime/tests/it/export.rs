@@ -13,9 +13,9 @@ use crate::support::{LEAD, add_tasks, by, claim, complete, crew, events, name, s
 
 on_every_store! {
     an_exported_team_is_imported_unchanged,
-    a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it,
-    a_team_is_shown_as_it_once_was,
-    a_long_log_goes_page_by_page,
+    a_copy_of_a_running_team_has_no_lead_and_no_running_members,
+    a_team_can_be_shown_at_an_earlier_moment,
+    a_long_log_is_exported_page_by_page,
 }
 
 async fn exported(board: &Board, store: &dyn Store) -> (ExportHeader, String) {

@@ -76,7 +76,7 @@ async fn a_restart_changes_no_files() {
 }
 
 #[tokio::test]
-async fn a_claim_and_a_completion_in_a_file_reach_the_board() {
+async fn a_claim_and_its_end_in_a_file_are_on_the_board() {
     for (layout, file, claimed, done) in [
         (
             Layout::Seeds,
@@ -265,7 +265,7 @@ async fn the_client_finds_the_fields_that_it_writes_itself() {
         assert!(entry["joinedAt"].is_u64());
     }
     assert_eq!(config["members"][4]["model"], "opus");
-    // A leading client has its own session there.
+    // A client that leads has its own session there.
     config["leadSessionId"] = json!("its own");
     stage.write("teams/crew/config.json", &config);
     stage.submit("ann", Command::AddMember(external("sue"))).await;
@@ -336,7 +336,7 @@ async fn changes_made_without_a_mirror_are_taken() {
         };
         let claimed = json!({"status": "in_progress", "owner": "pat", "claimedBy": "pat"});
         stage.change(first, &claimed.clone());
-        // The board changed after the file.
+        // The board moved on after the file did.
         stage.change(second, &claimed);
         stage.submit("bob", claim(2)).await;
         stage.take_letters("pat");
@@ -504,7 +504,7 @@ async fn unannounced_changes_are_found_by_polling() {
     std::fs::rename(&other, &folder).unwrap();
     stage.change("tasks/crew/task-1.json", &json!({"status": "done", "result": "written"}));
     let is_done = async || (stage.task(1).await.0 == Status::Completed).then_some(());
-    troop_testkit::wait_for("a completion without a notice", is_done).await;
+    troop_testkit::wait_for("an end that nobody is told of", is_done).await;
     stop.cancel();
     kept.await.unwrap().unwrap();
 }

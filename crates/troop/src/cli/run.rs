@@ -1,6 +1,9 @@
 //! `troop run`, `troop resume`, `troop stop`, `troop log`, `troop demo`
 
+use std::time::Duration;
+
 use clap::Args;
+use troop_app::leading::{LeadTerms, WhenQuiet};
 use troop_model::{Dollars, Permissions};
 
 use super::values::{WordParser, dollars};
@@ -61,6 +64,13 @@ pub(crate) struct LeadArgs {
     /// Keep running when there is nothing left to do, until `troop stop` or Ctrl-C
     #[arg(long)]
     pub(crate) keep: bool,
+}
+
+impl From<LeadArgs> for LeadTerms {
+    fn from(args: LeadArgs) -> Self {
+        let when_quiet = if args.keep { WhenQuiet::Stay } else { WhenQuiet::End };
+        Self { grace: Duration::from_secs(args.grace), when_quiet }
+    }
 }
 
 #[derive(Debug, Args)]

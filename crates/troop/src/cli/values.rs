@@ -13,7 +13,7 @@ use troop_model::{
 };
 use uuid::Uuid;
 
-use crate::report::{Hint, HintCommand, Usage};
+use crate::report::{Error, Hint, HintCommand};
 
 /// One of a few words, which the help shows and shells complete.
 #[derive(Clone, Debug)]
@@ -82,34 +82,34 @@ pub(super) fn member(text: &str) -> Result<MemberName, Refusal> {
     Ok(text.parse()?)
 }
 
-pub(super) fn metadata(text: &str) -> Result<Metadata, Usage> {
+pub(super) fn metadata(text: &str) -> Result<Metadata, Error> {
     let hint = "for example: --metadata '{\"ticket\": 12}'";
     match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => Ok(Metadata(fields)),
-        Ok(_) => Err(Usage::new("the metadata is not a JSON object", hint)),
-        Err(error) => Err(Usage::new(format!("the metadata is not JSON: {error}"), hint)),
+        Ok(_) => Err(Error::misuse("the metadata is not a JSON object", hint)),
+        Err(error) => Err(Error::misuse(format!("the metadata is not JSON: {error}"), hint)),
     }
 }
 
-pub(super) fn time(text: &str) -> Result<Time, Usage> {
+pub(super) fn time(text: &str) -> Result<Time, Error> {
     text.parse().map_err(|_| {
         let hint = Hint::from("write it as in ")
             .and_run(HintCommand::troop("events"))
             .and(": `--at 2026-01-31T10:00:00Z`");
-        Usage::new(format!("`{text}` is not a time"), hint)
+        Error::misuse(format!("`{text}` is not a time"), hint)
     })
 }
 
-pub(super) fn request(text: &str) -> Result<Uuid, Usage> {
+pub(super) fn request(text: &str) -> Result<Uuid, Error> {
     text.parse().map_err(|_| {
         let read = HintCommand::troop("message read").word("--peek");
         let hint = Hint::to("copy it from the request", read);
-        Usage::new(format!("`{text}` is not the id of a request"), hint)
+        Error::misuse(format!("`{text}` is not the id of a request"), hint)
     })
 }
 
-pub(super) fn dollars(text: &str) -> Result<Dollars, Usage> {
+pub(super) fn dollars(text: &str) -> Result<Dollars, Error> {
     let hint = "for example five dollars: `--budget 5`";
     let dollars = text.parse().ok().and_then(Dollars::new);
-    dollars.ok_or_else(|| Usage::new(format!("the budget cannot be `{text}`"), hint))
+    dollars.ok_or_else(|| Error::misuse(format!("the budget cannot be `{text}`"), hint))
 }

@@ -4,7 +4,7 @@ use std::{ffi::OsString, io::ErrorKind, os::unix::process::CommandExt as _, proc
 
 use anyhow::{Context as _, Result};
 
-use crate::report::Refused;
+use crate::report::Error;
 
 const PROGRAM: &str = "troop-bench";
 
@@ -27,5 +27,5 @@ pub(crate) fn run(arguments: &[OsString], is_json: bool) -> Result<()> {
         "in troop's repository, build it: `cargo build --release -p {PROGRAM}`, or install it: \
          `cargo install --path crates/{PROGRAM}`"
     );
-    Err(Refused::new(message, hint).into())
+    Err(Error::refused(message, hint).into())
 }

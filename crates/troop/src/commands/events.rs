@@ -22,7 +22,7 @@ pub(super) async fn run(args: &EventsArgs, desk: &mut TeamDesk, printer: &Printe
             printer.line(&line)?;
         }
         if matches!(event.fact, Fact::TeamDeleted {}) {
-            // Nothing can follow.
+            // This is always the last event.
             return Ok(());
         }
     }

@@ -1,28 +1,19 @@
-//! `troop team export`, `import` and `replay`: a team's log as a file, and what it amounted to once.
+//! `troop team export`, `import` and `replay`: a team's log as a file, and a team as it once was.
 
-use std::{
-    fs::File,
-    io::{BufReader, BufWriter, IsTerminal as _, Write as _},
-    path::Path,
-};
+use std::{io::IsTerminal as _, path::Path};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde_json::json;
 use troop_app::{
-    team::TeamDesk,
-    trust::imported_commands,
-    whole_file::{FileAccess, FileDraft},
+    team::{TeamDesk, name_of},
+    transfer::{self, TeamImport},
 };
-use troop_model::{State, TaskView, Time, Version};
+use troop_model::{TaskView, Time, Version};
 use troop_protocol::TeamStanding;
-use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
+use troop_runtime::Moment;
 
 use super::team;
-use crate::{
-    output::Printer,
-    render,
-    report::{CallerOptions, Hint, HintCommand, Refused, Usage},
-};
+use crate::{output::Printer, render, report::CallerOptions};
 
 pub(super) async fn export(
     name: Option<&str>,
@@ -31,47 +22,25 @@ pub(super) async fn export(
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(name).await?;
-    let name = name_of(&board).await?;
-    let team = board.team();
     let Some(path) = output else {
         let write = |lines: &str| printer.bytes(lines.as_bytes());
-        troop_runtime::export(desk.store.as_ref(), team, &name, write).await?;
+        transfer::export(desk, &board, write).await?;
         return Ok(());
     };
-    let header = to_file(path, team, &name, desk).await?;
+    let header = transfer::export_to_file(desk, &board, path).await?;
     if printer.json {
         return printer.json(&header);
     }
-    let n_events = header.events;
-    printer.text(&format!("wrote {n_events} events of team {name} to {}\n", path.display()))
+    let path = path.display();
+    printer.text(&format!("wrote {} events of team {} to {path}\n", header.events, header.team))
 }
 
-/// Writes a whole file or none: one that is half there would be taken for a backup.
-async fn to_file(
-    path: &Path,
-    team: troop_model::TeamId,
-    name: &str,
-    desk: &TeamDesk,
-) -> Result<ExportHeader> {
-    let unwritten = || format!("`{}` cannot be written", path.display());
-    let mut file = BufWriter::new(FileDraft::new(path).with_context(unwritten)?);
-    let write = |lines: &str| file.write_all(lines.as_bytes()).with_context(unwritten);
-    let header = troop_runtime::export(desk.store.as_ref(), team, name, write).await?;
-    let file =
-        file.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(unwritten)?;
-    file.put(FileAccess::Owner).with_context(unwritten)?;
-    Ok(header)
-}
-
-/// How many things are named in one line.
-const MAX_NAMED: usize = 5;
-
-/// Whether what an imported team would run may run here.
+/// Whether a person agrees to the commands that an imported team would run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ImportConsent {
-    /// A person said so.
+    /// The person has agreed.
     Given,
-    /// A person is asked.
+    /// The person is asked.
     Asked,
 }
 
@@ -82,72 +51,29 @@ pub(super) async fn import(
     desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
-    let name = name.map(team::team_name).transpose()?;
-    let unreadable = || format!("`{}` cannot be imported", file.display());
-    let read = if file == Path::new("-") {
-        read_export(std::io::stdin().lock())
-    } else {
-        File::open(file)
-            .map_err(ExportError::Unreadable)
-            .and_then(|file| read_export(BufReader::new(file)))
+    let is_input = file == Path::new("-");
+    let import = match is_input {
+        true => TeamImport::read(std::io::stdin().lock(), file, name)?,
+        false => TeamImport::open(file, name)?,
     };
-    let (_, events) = read.with_context(unreadable)?;
-    let mut state = State::default();
-    events.iter().for_each(|event| state.apply(event));
-    let again = HintCommand::troop("team import").word(file.display());
-    let wanted = name.as_ref().or(state.team().map(|team| &team.name));
-    if let Some(wanted) = wanted
-        && let Some(free) = team::other_name(wanted.as_str(), desk).await?
-    {
-        let again = again.word("--name").word(free);
-        let hint = Hint::to("import it under another name", again);
-        return Err(Refused::conflict(format!("there is already a team `{wanted}`"), hint).into());
+    import.check_name(desk).await?;
+    let runs = import.commands(desk);
+    if consent == ImportConsent::Asked && !runs.is_empty() {
+        if printer.json || is_input || !std::io::stdin().is_terminal() {
+            return Err(import.refuse(&runs).into());
+        }
+        printer.line("when this team is led here, it would run:")?;
+        super::trust::show_runs(&runs, printer)?;
+        if !printer.confirm("import it and allow this?")? {
+            return printer.line("nothing was imported");
+        }
     }
-    let again = match &name {
-        Some(name) => again.word("--name").word(name),
-        None => again,
-    };
-    let again = again.word("--yes");
-    if consent == ImportConsent::Asked && !may_run(&state, file, &again, desk, printer)? {
-        return printer.line("nothing was imported");
-    }
-    let board = desk.session.import(events, name).await?.clone();
-    desk.settle(board.team());
-    let name = name_of(&board).await?;
+    let board = import.take(desk).await?;
     if printer.json {
         team::show(None, desk, printer).await
     } else {
-        printer.text(&format!("imported team {name}\n"))
+        printer.text(&format!("imported team {}\n", name_of(&board).await?))
     }
-}
-
-/// Whether a team from a file may run here what it would run. Nobody of this place put that on its board, so a person is
-/// asked, who is the last that could be.
-fn may_run(
-    state: &State,
-    file: &Path,
-    again: &HintCommand,
-    desk: &TeamDesk,
-    printer: &Printer,
-) -> Result<bool> {
-    let runs = imported_commands(state, &desk.surroundings, file);
-    if runs.is_empty() {
-        return Ok(true);
-    }
-    if printer.json || file == Path::new("-") || !std::io::stdin().is_terminal() {
-        let things = if runs.len() == 1 { "1 thing" } else { &format!("{} things", runs.len()) };
-        let named = runs.iter().take(MAX_NAMED);
-        let mut named: Vec<_> =
-            named.map(|it| format!("`{}`", render::one_line(&it.command))).collect();
-        let more = runs.len().saturating_sub(MAX_NAMED);
-        named.extend((more > 0).then(|| format!("and {more} more")));
-        let message = format!("this team would run {things} here: {}", named.join(", "));
-        let hint = Hint::from("review the file").then_to("allow it", again.clone());
-        return Err(Refused::new(message, hint).into());
-    }
-    printer.line("when this team is led here, it would run:")?;
-    super::trust::show_runs(&runs, printer)?;
-    printer.confirm("import it and allow this?")
 }
 
 pub(super) async fn replay(
@@ -163,8 +89,7 @@ pub(super) async fn replay(
         (None, None) => Moment::Version(Version(u64::MAX)),
     };
     let board = desk.team(name).await?;
-    let state = troop_runtime::replay(desk.store.as_ref(), board.team(), moment).await?;
-    check_moment(&state, until)?;
+    let state = transfer::replay(desk, &board, moment).await?;
     let members: Vec<_> = state.members().cloned().collect();
     if printer.json {
         let tasks: Vec<_> =
@@ -186,24 +111,4 @@ pub(super) async fn replay(
     let tasks = render::board(&rows, printer.width());
     let when = format!("version {}, {}", state.version(), render::moment(now));
     printer.text(&format!("{}\n{status}\n{tasks}", render::paint(render::DIM, &when)))
-}
-
-/// Whether there was a team then, and the log is as long as somebody thinks.
-fn check_moment(state: &State, until: Option<u64>) -> Result<()> {
-    let hint = Hint::to("see what happened when", HintCommand::troop("events"));
-    if state.team().is_none() {
-        return Err(Usage::new("the team did not exist yet", hint).into());
-    }
-    match until.filter(|until| *until > state.version().0) {
-        Some(until) => {
-            let message = format!("the log has no event {until}; it ends at {}", state.version());
-            Err(Usage::new(message, hint).into())
-        }
-        None => Ok(()),
-    }
-}
-
-async fn name_of(board: &Board) -> Result<String> {
-    let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
-    Ok(name.unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! `troop log`: what was seen of a member.
+//! `troop log`: the transcript of a member.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::{
     cli::LogArgs,
     output::Printer,
     render,
-    report::{Hint, HintCommand, Refused},
+    report::{Error, Hint, HintCommand},
 };
 
 pub(super) async fn run(args: &LogArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
@@ -22,7 +22,7 @@ pub(super) async fn run(args: &LogArgs, desk: &mut TeamDesk, printer: &Printer) 
     let found = board.look(move |state| state.find_member(&text).map(|it| it.name.clone())).await?;
     let member = match found {
         Ok(member) => member,
-        // A member that left may have left a transcript.
+        // There may be a transcript of a member that was removed.
         Err(refusal) => {
             let gone: MemberName = args.member.parse().map_err(Refusal::from)?;
             if !TranscriptReader::new(&folder, &gone).exists() {
@@ -55,7 +55,7 @@ pub(super) async fn run(args: &LogArgs, desk: &mut TeamDesk, printer: &Printer) 
     Ok(())
 }
 
-/// All entries at hand as one page.
+/// All entries that are stored, as one page.
 fn read_all(reader: &TranscriptReader) -> io::Result<TranscriptPage> {
     let mut all = TranscriptPage::default();
     loop {
@@ -68,14 +68,14 @@ fn read_all(reader: &TranscriptReader) -> io::Result<TranscriptPage> {
     }
 }
 
-/// There is nothing to show, which is an answer unless a delegation was named.
+/// Says that there is no transcript. If a delegation was named, that is an error.
 fn nothing(member: &MemberName, args: &LogArgs, printer: &Printer) -> Result<()> {
     match &args.delegation {
         Some(id) => {
             let message =
                 format!("{member} has no transcript of a delegation `{}`", render::clean(id));
             let hint = Hint::to("list them", HintCommand::troop("team delegations"));
-            Err(Refused::new(message, hint).into())
+            Err(Error::refused(message, hint).into())
         }
         None if printer.json => Ok(()),
         None => printer.text(&format!("{member} has no transcript: it has not run yet\n")),

@@ -19,7 +19,7 @@ use crate::{
     environment,
     mcp::TeamService,
     output::Printer,
-    report::{HintCommand, Refused},
+    report::{Error, HintCommand},
 };
 
 /// Serves until the client goes, or adds the server to a client's configuration.
@@ -71,7 +71,7 @@ async fn install(args: &InstallArgs, desk: &mut TeamDesk, printer: &Printer) -> 
     if !args.yes {
         if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
             let hint = "use `--yes` to write it, or `--print` to only see it";
-            return Err(Refused::new("there is no terminal to ask on", hint).into());
+            return Err(Error::refused("there is no terminal to ask on", hint).into());
         }
         if !printer.confirm("write this?")? {
             return printer.text("nothing changed\n");

@@ -38,7 +38,7 @@ pub(super) async fn run(
         MemberCommand::Link(args) => link::run(args, desk, printer).await,
         MemberCommand::List => list(desk, printer).await,
         MemberCommand::Spawn { member, prompt, plan } => {
-            running::spawn(&member, prompt, plan, desk, printer).await
+            running::spawn(member, prompt, plan, desk, printer).await
         }
         MemberCommand::Stop { name, reason } => running::stop(&name, reason, desk, printer).await,
         MemberCommand::Interrupt { name, reason } => {
@@ -73,17 +73,11 @@ async fn confirm(
     name: &MemberName,
     printer: &Printer,
 ) -> Result<()> {
-    let member = find(desk, name.as_str()).await?;
+    let member = desk.member(name.as_str()).await?;
     if printer.json {
         return printer.json(&member);
     }
     printer.text(&format!("{verb} {} ({}, {})\n", member.name, member.agent, member.permissions))
-}
-
-async fn find(desk: &mut TeamDesk, name: &str) -> Result<Member> {
-    let board = desk.team(None).await?;
-    let name = name.to_owned();
-    Ok(board.look(move |state| state.find_member(&name).cloned()).await??)
 }
 
 async fn list(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {

@@ -4,18 +4,12 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use troop_app::{story::shown_question, team::TeamDesk};
 use troop_model::{
-    Actor, ActorKind, Command, Fact, Member, MemberState, Message, MessageKind, MessageView,
-    Outgoing, Party, Refusal, Role, State,
+    Actor, ActorKind, Command, Fact, Message, MessageKind, MessageView, Outgoing, Party, Refusal,
+    Role, State,
 };
-use uuid::Uuid;
 
 use super::given;
-use crate::{
-    cli::MessageCommand,
-    output::Printer,
-    render,
-    report::{CallerOptions, Hint, HintCommand, Refused},
-};
+use crate::{cli::MessageCommand, output::Printer, render, report::CallerOptions};
 
 pub(super) async fn run(
     command: MessageCommand,
@@ -34,15 +28,14 @@ pub(super) async fn run(
         }
         MessageCommand::Answer { member, answer, content, request } => {
             let said = content.map(given).transpose()?.unwrap_or_default();
-            let member = member.as_str();
-            let request = request.as_deref();
-            let (question, outgoing) =
-                answer_to(member, request, (answer == "yes", said), desk).await?;
+            let question = desk.open_question(&member, request.as_deref()).await?;
+            let outgoing = question.answer(answer == "yes", said);
             if printer.json {
                 return send(outgoing, desk, printer).await;
             }
             desk.submit(Command::Send(outgoing)).await?;
-            let question = CallerOptions::typed().added_to(&shown_question(&question)).to_string();
+            let question =
+                CallerOptions::typed().added_to(&shown_question(&question.text)).to_string();
             printer.text(&format!("{answer} to {member}: {question}\n"))
         }
         MessageCommand::Broadcast { content, summary } => {
@@ -55,51 +48,6 @@ pub(super) async fn run(
         MessageCommand::Read { all: true, .. } => read_all(desk, printer).await,
         MessageCommand::Read { peek, .. } => read(peek, desk, printer).await,
     }
-}
-
-/// What a member asks, and the answer to it.
-async fn answer_to(
-    member: &str,
-    request: Option<&str>,
-    (is_yes, content): (bool, String),
-    desk: &mut TeamDesk,
-) -> Result<(String, Outgoing)> {
-    let board = desk.team(None).await?;
-    let name = member.to_owned();
-    let open = move |state: &State| {
-        let asker = Party::member(&state.find_member(&name)?.name);
-        let open = state.requests().filter(|(_, it)| it.from == asker);
-        let said = |id: &Uuid| state.mailbox().iter().find(|it| it.id == *id);
-        let open = open.map(|(id, it)| {
-            (*id, it.kind, said(id).map(|it| it.content.clone()).unwrap_or_default())
-        });
-        Ok::<_, Refusal>(open.collect::<Vec<_>>())
-    };
-    let mut open = board.look(open).await??;
-    // Who went with its lead waits for nothing, and would not know what an answer is about.
-    let is_gone = |it: &Member| it.name.as_str() == member && it.state == MemberState::Crashed;
-    if desk.roster(&board).await?.iter().any(is_gone) {
-        open.clear();
-    }
-    let meant = open.iter().filter(|(id, ..)| {
-        request.is_none_or(|request| id.to_string().starts_with(&request.to_lowercase()))
-    });
-    let (id, kind, question) = match meant.collect::<Vec<_>>().as_slice() {
-        [(id, kind, question)] => (*id, *kind, question.clone()),
-        [] => {
-            let hint = Hint::to("see who is", HintCommand::troop("team status"));
-            let what = if open.is_empty() { "nothing" } else { "nothing like that any more" };
-            return Err(Refused::new(format!("`{member}` is asking {what}"), hint).into());
-        }
-        several => {
-            let ids: Vec<_> = several.iter().map(|(id, ..)| id.to_string()).collect();
-            let hint = format!("choose one: `--request {}`", ids.join("`, or `--request "));
-            return Err(Refused::new(format!("`{member}` is asking several things"), hint).into());
-        }
-    };
-    let outgoing = Outgoing::new(member, kind.answered_by().unwrap_or_default(), content)
-        .answering(id, is_yes);
-    Ok((question, outgoing))
 }
 
 async fn send(outgoing: Outgoing, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
@@ -133,7 +81,7 @@ async fn read(peek: bool, desk: &mut TeamDesk, printer: &Printer) -> Result<()> 
             Ok::<_, Refusal>((reader, unread))
         })
         .await??;
-    // What is shown is marked read afterwards: a message may be shown twice, but never be lost.
+    // Messages are marked read after they are shown: one may be shown twice, but none is lost.
     show(&unread, Some(&reader), printer)?;
     if !peek && !unread.is_empty() {
         let messages = Some(unread.iter().map(|message| message.id).collect());
@@ -176,7 +124,7 @@ fn show(messages: &[Message], reader: Option<&Party>, printer: &Printer) -> Resu
     printer.text(&texts.join("\n"))
 }
 
-/// Whose mailbox the actor reads.
+/// The mailbox that the actor reads.
 fn reader(state: &State, actor: &Actor) -> Result<Party, Refusal> {
     match actor.kind {
         ActorKind::Agent => match state.find_member(&actor.name) {

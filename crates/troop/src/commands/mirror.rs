@@ -34,7 +34,7 @@ pub(super) async fn run(
         }
         return Ok(());
     }
-    // Heard from before anybody is told that it can be ended.
+    // We listen before we tell anybody that Ctrl-C ends it.
     let signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
     if !printer.json {
         printer.line(&format!("mirroring to {}; stop with Ctrl-C", folder.display()))?;
@@ -42,7 +42,7 @@ pub(super) async fn run(
     keep(mirror, notices, signals, printer).await
 }
 
-/// Keeps the files in step until somebody asks to stop.
+/// Keeps the files in step until a signal comes.
 async fn keep(
     mirror: Mirror,
     mut notices: UnboundedReceiver<MirrorNotice>,
@@ -78,7 +78,7 @@ fn tell(notice: &MirrorNotice, printer: &Printer) -> Result<()> {
     printer.line(&format!("{kind}: {}: {}", render::one_line(path), render::one_line(what)))
 }
 
-/// What the board is against is told as that.
+/// A refusal of the board is reported as one.
 pub(crate) fn plain(error: MirrorError) -> anyhow::Error {
     match error {
         MirrorError::Board(error) => error.into(),

@@ -7,21 +7,21 @@ use serde_json::json;
 use troop_app::{
     agents::{self, thinking},
     surroundings::Surroundings,
+    team::free_name,
 };
 use troop_model::AgentKind;
 use troop_runtime::{Following, Profile};
 use troop_store::Missing;
 
-use super::run::free_name;
 use crate::{
     cli::ProfileArgs,
     desk,
     output::Printer,
     render,
-    report::{Hint, HintCommand, Usage},
+    report::{Error, Hint, HintCommand},
 };
 
-/// The agents that members of a team could be; the first that troop can start is suggested.
+/// The agents that could be members; troop suggests the first that it can start.
 const COULD_BE: [AgentKind; 2] = [AgentKind::ClaudeCode, AgentKind::Builtin];
 
 pub(super) async fn run(
@@ -34,15 +34,17 @@ pub(super) async fn run(
     if !path.is_dir() {
         let message = format!("`{}` is not a folder", path.display());
         let profile = HintCommand::troop("profile").blank("PATH");
-        return Err(Usage::new(message, Hint::to("name the repository", profile)).into());
+        return Err(Error::misuse(message, Hint::to("name the repository", profile)).into());
     }
     let mut profile = troop_runtime::profile(&path, &surroundings.environment.variables()).await;
     let could_be = COULD_BE.map(AgentKind::key);
     let agent = could_be.into_iter().find(|agent| !agents::runs_later(agent));
     let agent = agent.unwrap_or(AgentKind::Command.key());
     if agents::runs_later(AgentKind::ClaudeCode.key()) {
-        let note = "this version does not start claude; let it join over MCP: `troop mcp install claude-code --as NAME`";
-        profile.notes.push(note.to_owned());
+        let install = HintCommand::troop("mcp install").word("claude-code").word("--as");
+        let note = Hint::from("this version does not start claude; ");
+        let note = note.and_to("", "let it join over MCP", install.blank("NAME"));
+        profile.notes.push(note.to_string());
     }
     let Surroundings { home, environment, .. } = &surroundings;
     let place = thinking::ThinkingPlace { home, project: &path, environment };
@@ -61,7 +63,7 @@ pub(super) async fn run(
     printer.text(&render::profile(&profile, &command))
 }
 
-/// The command that makes such a team, named after the folder.
+/// The command that makes the suggested team, named after the folder.
 fn command(path: &Path, profile: &Profile, agent: &str, taken: &[String]) -> Result<String> {
     let taken: Vec<_> = taken.iter().map(String::as_str).collect();
     let name = free_name(path, &taken)?;
@@ -69,14 +71,14 @@ fn command(path: &Path, profile: &Profile, agent: &str, taken: &[String]) -> Res
     Ok(format!("troop team create {name}{}", members.collect::<String>()))
 }
 
-/// The names that teams have. Where there is no store, or it cannot be opened, nobody has one.
+/// The names of teams. Empty if the store does not exist or cannot be opened.
 async fn taken(surroundings: Surroundings, printer: &Printer) -> Vec<String> {
     if surroundings.is_default_store() && !surroundings.home.is_dir() {
         return Vec::new();
     }
     let opened = desk::open(surroundings, Following::WhenAsked, Missing::Refuse, printer).await;
     let Ok(desk) = opened else { return Vec::new() };
-    let teams = desk.session.teams().await.unwrap_or_default();
+    let names = desk.team_names().await.unwrap_or_default();
     desk.close().await;
-    teams.into_iter().filter(|team| !team.is_retired).map(|team| team.name).collect()
+    names
 }

@@ -1,4 +1,4 @@
-//! Runs the checks of a task that a person says to be done, and shows that.
+//! Runs and shows the checks of a task that a person completes or approves.
 
 use anyhow::Result;
 use troop_app::{

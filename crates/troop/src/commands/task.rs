@@ -22,12 +22,12 @@ use crate::{
     cli::{TaskFields, TaskSubcommand},
     output::Printer,
     render,
-    report::{Hint, HintCommand, Refused, Usage},
+    report::{Error, Hint, HintCommand},
 };
 
 type Order = troop_model::TaskCommand;
 
-/// What became of a task whose result was rejected, unless it is to be tried again.
+/// The word for a task whose result was rejected for good.
 const CANCELLED: &str = "rejected and cancelled";
 
 #[expect(
@@ -90,7 +90,7 @@ pub(super) async fn run(
     }
 }
 
-/// Who works on a task asks the user; a person has nobody to ask there.
+/// Only a member can ask the user; a person is the user.
 fn check_asker(order: &Order, desk: &TeamDesk) -> Result<()> {
     let Order::AskUser { task, .. } = order else { return Ok(()) };
     if desk.signature()?.actor.kind != ActorKind::Human {
@@ -100,10 +100,10 @@ fn check_asker(order: &Order, desk: &TeamDesk) -> Result<()> {
     ask.words.splice(0..0, [HintWord::Exact("--as".into()), HintWord::Blank("MEMBER".into())]);
     let send = HintCommand::troop("message send").blank("MEMBER").text("…");
     let hint = Hint::to("act as a member", ask).or_to("write to one", send);
-    Err(Refused::new("only a member that works on a task can ask the user about it", hint).into())
+    Err(Error::refused("only a member that works on a task can ask the user about it", hint).into())
 }
 
-/// Why a person does without checks, if one does.
+/// The reason to skip the checks, if a person gave one.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other command is about them")]
 fn without_checks(command: &TaskSubcommand) -> Option<String> {
     match command {
@@ -113,7 +113,7 @@ fn without_checks(command: &TaskSubcommand) -> Option<String> {
     }
 }
 
-/// Translates what was typed into what is asked of the board, and the word for having done it.
+/// Translates a command line into a command for the board, and the word for having done it.
 #[expect(clippy::too_many_lines, reason = "a flat table: one arm for each command")]
 fn order(command: TaskSubcommand) -> Result<(&'static str, Order)> {
     Ok(match command {
@@ -186,7 +186,7 @@ fn order(command: TaskSubcommand) -> Result<(&'static str, Order)> {
         | TaskSubcommand::Delegate { .. }
         | TaskSubcommand::Graph { .. } => {
             let hint = Hint::from("see ").and_run(HintCommand::troop("task").word("--help"));
-            return Err(Usage::new("this command changes nothing", hint).into());
+            return Err(Error::misuse("this command changes nothing", hint).into());
         }
     })
 }
@@ -206,7 +206,7 @@ fn update(fields: TaskFields, unassign: bool, unblock: bool) -> Result<TaskUpdat
     })
 }
 
-/// Says what was done, and to which task.
+/// Confirms a change, and names the task.
 async fn confirm(
     desk: &mut TeamDesk,
     done: &CommandEffect,
@@ -241,7 +241,7 @@ async fn confirm(
     printer.text(&format!("{verb} {number}: {}{owner}{more}\n", render::one_line(&task.subject)))
 }
 
-/// The word for what really happened, where that depends on the team's settings.
+/// The word for what really happened, if that depends on the team's settings.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "for the rest, what was asked for is what happened"
@@ -286,7 +286,7 @@ async fn show_page(
     }
     if page.tasks.is_empty() && page.page > page.pages {
         let hint = format!("the last page is `--page {}`", page.pages);
-        return Err(Usage::new(format!("there is no page {}", page.page), hint).into());
+        return Err(Error::misuse(format!("there is no page {}", page.page), hint).into());
     }
     if page.tasks.is_empty() {
         return printer.text("no tasks\n");
@@ -322,7 +322,7 @@ async fn show_hits(
     show_page(board, page, desk, printer).await
 }
 
-/// A page for programs; texts are cut to `snippet` characters where one is given.
+/// A page for programs. Texts are cut to `snippet` characters, if given.
 async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Result<Value> {
     board
         .look(move |state| {
@@ -350,7 +350,7 @@ async fn next(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
         let is_nothing = matches!(&error, BoardError::Refused(Refusal::NothingAvailable { .. }));
         if is_nothing && is_person {
             let hint = Hint::to("see why", HintCommand::troop("task list"));
-            Refused::no_work("no task can be started now", hint).into()
+            Error::no_work("no task can be started now", hint).into()
         } else {
             anyhow::Error::from(error)
         }
@@ -376,7 +376,7 @@ async fn graph(desk: &mut TeamDesk, dot: bool, all: bool, printer: &Printer) -> 
     }
 }
 
-/// Who looks: everybody sees all, unless a user's own view is asked for.
+/// The user whose view is wanted. Without one, everything is visible.
 fn viewer(user: Option<String>, channel: Option<String>, chat: Option<String>) -> Origin {
     let Some(user) = user else { return Origin::default() };
     Origin {

@@ -10,7 +10,12 @@ use troop_app::{
 };
 use troop_runtime::Clock;
 
-use crate::{cli::TrustArgs, output::Printer, render, report::Usage};
+use crate::{
+    cli::TrustArgs,
+    output::Printer,
+    render,
+    report::{Error, Hint, HintCommand},
+};
 
 pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Printer) -> Result<()> {
     let mut trust = ProjectTrust::look(surroundings)?;
@@ -23,9 +28,12 @@ pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Print
     }
     if !args.yes {
         if printer.json || !io::stdin().is_terminal() {
-            let hint =
-                "review it with `troop trust --show`, then allow it with `troop trust --yes`";
-            return Err(Usage::new("there is no terminal to ask on", hint).into());
+            let trust = |option: &str| HintCommand::troop("trust").word(option);
+            let hint = Hint::from("review it with ")
+                .and_run(trust("--show"))
+                .and(", then allow it with ")
+                .and_run(trust("--yes"));
+            return Err(Error::misuse("there is no terminal to ask on", hint).into());
         }
         show(&trust, printer)?;
         if !printer.confirm("run these from now on?")? {
@@ -60,7 +68,7 @@ fn show(trust: &ProjectTrust, printer: &Printer) -> Result<()> {
     show_runs(&trust.runs, printer)
 }
 
-/// Says what would run, and when.
+/// Lists the commands, and when each would run.
 pub(super) fn show_runs(all: &[ProjectCommand], printer: &Printer) -> Result<()> {
     for runs in all {
         let head = format!("  {} on {}, from {}", runs.kind.as_str(), runs.when, runs.file);

@@ -50,7 +50,7 @@ pub(super) async fn run(
     }
 }
 
-/// Warns who attaches a file to a task that is not in the workspace, since nobody could read it there.
+/// Warns a person who attaches a file that is not in the workspace: nobody could read it there.
 pub(super) async fn warn_if_missing(
     task: &TaskRef,
     path: &str,
@@ -61,7 +61,7 @@ pub(super) async fn warn_if_missing(
     let files = WorkspaceFiles::new(board.clone(), &desk.folder(board.team()));
     let asker = desk.signature()?.asker();
     let question = FileQuestion { chat: None, task: Some(task.clone()) };
-    // A workspace that cannot be looked at is another matter.
+    // If the workspace cannot be read, the attachment still counts.
     let Ok(list) = files.list(FileRequest { asker, question }).await else { return Ok(()) };
     if !printer.json && list.files.iter().all(|file| file.path != path) {
         let shown = render::one_line(path);
@@ -75,14 +75,14 @@ pub(super) async fn warn_if_missing(
 
 fn request(of: WorkspaceOf, desk: &TeamDesk) -> Result<FileRequest> {
     let asker = desk.signature()?.asker();
-    // An empty variable says nothing.
+    // An empty variable counts as unset.
     let task = of.task.filter(|task| !task.is_empty());
     let task = task.as_deref().map(str::parse::<TaskRef>).transpose()?;
     let question = FileQuestion { chat: of.chat.map(Into::into), task };
     Ok(FileRequest { asker, question })
 }
 
-/// Tells the board what was done with a file, by way of the lead if there is one.
+/// Records a change of a file on the board, through the lead if one runs.
 async fn note(noted: FileRecord, what: &str, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     desk.submit(noted.command).await?;
     let FileChanged { path, size, task } = &noted.changed;
@@ -94,7 +94,7 @@ async fn note(noted: FileRecord, what: &str, desk: &mut TeamDesk, printer: &Prin
     printer.text(&format!("{what} {} ({size}){}\n", render::clean(path), task.unwrap_or_default()))
 }
 
-/// What is to be in a file; no more of it is read than would be refused.
+/// The new contents of a file. We read one byte more than is allowed, which is then refused.
 fn given(from: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if from == Path::new("-") {
@@ -103,7 +103,7 @@ fn given(from: &Path) -> Result<Vec<u8>> {
         return Ok(bytes);
     }
     let read = std::fs::File::open(from).and_then(|file| {
-        // How large it really is makes a better message than how much of it was read.
+        // The message names the file's real size, not how much of it we read.
         let size = file.metadata()?.len();
         if size > MAX_FILE {
             Ok(size)

@@ -1,7 +1,10 @@
-//! What a person sees of a team at work: a screen that changes, or lines in a pipe.
+//! Shows a team at work: on a screen that changes, or as lines.
 
 use anyhow::Result;
-use troop_app::story::{Story, StoryKind, StoryLine};
+use troop_app::{
+    leading::RunEvent,
+    story::{Story, StoryKind, StoryLine},
+};
 use troop_model::Time;
 
 use crate::{
@@ -10,7 +13,7 @@ use crate::{
     report::CallerOptions,
 };
 
-/// A screen must be so big to be worth one.
+/// The smallest screen that is worth drawing on.
 const MIN_HEIGHT: usize = 8;
 const MIN_WIDTH: usize = 40;
 
@@ -20,7 +23,7 @@ pub(super) struct View<'a> {
     options: CallerOptions,
     form: ViewForm,
     recent: Recent,
-    /// How many lines of the screen are ours.
+    /// How many lines the last drawing has.
     n_drawn: usize,
 }
 
@@ -48,12 +51,24 @@ impl<'a> View<'a> {
         self.form == ViewForm::Screen
     }
 
-    /// Shows nothing more: nobody looks.
+    /// Shows nothing more: the output was closed.
     pub(super) fn close(&mut self) {
         self.form = ViewForm::Nothing;
     }
 
-    pub(super) fn tell(&mut self, line: &str) -> Result<()> {
+    /// Shows what happened.
+    pub(super) fn show(&mut self, event: &RunEvent) -> Result<()> {
+        match event {
+            RunEvent::Happened { line: Some(line), .. } => self.story_line(line),
+            // A screen shows questions as long as they wait.
+            RunEvent::Reminder(_) if self.is_screen() => Ok(()),
+            RunEvent::Reminder(line) => self.story_line(line),
+            RunEvent::Warning(text) => self.warn(text),
+            RunEvent::Happened { line: None, .. } => Ok(()),
+        }
+    }
+
+    fn text(&mut self, line: &str) -> Result<()> {
         match self.form {
             ViewForm::Screen => line.lines().for_each(|line| self.recent.push(line.to_owned())),
             ViewForm::Lines => self.printer.line(line)?,
@@ -62,25 +77,25 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Tells what went wrong, also to who waits for the end alone.
-    pub(super) fn warn(&mut self, text: &str) -> Result<()> {
+    /// Shows a warning. With `--json`, it goes to standard error.
+    fn warn(&mut self, text: &str) -> Result<()> {
         if self.form == ViewForm::Nothing {
             self.printer.warn(text);
             return Ok(());
         }
-        self.tell(&format!("warning: {text}"))
+        self.text(&format!("warning: {text}"))
     }
 
-    /// Shows a line of the story. What waits for a person's word is also shown to callers that wait for the end alone.
-    pub(super) fn show(&mut self, line: &StoryLine) -> Result<()> {
+    /// Shows a line of the story. With `--json`, questions for a person go to standard error.
+    fn story_line(&mut self, line: &StoryLine) -> Result<()> {
         let text = render::story_line(line, &self.options);
         if line.kind == StoryKind::Need && self.form == ViewForm::Nothing && self.printer.json {
             self.printer.error_line(&text);
         }
-        self.tell(&text)
+        self.text(&text)
     }
 
-    /// Draws the screen anew, if there is one.
+    /// Draws the screen, if there is one.
     pub(super) fn draw(&mut self, story: &Story, now: Time) -> Result<()> {
         let screen = self.printer.screen().filter(|screen| is_big(*screen));
         if let (ViewForm::Screen, Some(screen)) = (self.form, screen) {
@@ -91,7 +106,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Takes the screen away; what comes next stands where it was. Until then it may take a while.
+    /// Takes the screen away. What is printed next comes in its place, which may take a while.
     pub(super) fn clear(&mut self) -> Result<()> {
         if self.form == ViewForm::Screen {
             let line = render::paint(render::DIM, "the team has ended; its work is being merged");

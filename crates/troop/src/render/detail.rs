@@ -1,6 +1,6 @@
 //! One task, team or message in full.
 
-use troop_app::story::{Waiting, waiting};
+use troop_app::story::{OpenDecision, waiting};
 use troop_model::{
     Attachment, Evidence, MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role,
     Spending, StartGate, State, StateCause, Status, Task, Time, Usage, preview,
@@ -258,7 +258,7 @@ fn cost(text: &mut String, state: &State) {
 
 /// Adds what waits for a person, and how to answer.
 fn add_waiting(text: &mut String, state: &State, members: &[Member], options: &CallerOptions) {
-    for Waiting { what, answer } in waiting(state, members) {
+    for OpenDecision { what, answer } in waiting(state, members) {
         line(text, &format!("  waits    {}", options.added_to(&what)));
         line(text, &paint(DIM, &format!("           {}", options.added_to(&answer))));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use troop_app::story::{Story, Waiting, rest_of_question, waiting};
+use troop_app::story::{OpenDecision, Story, rest_of_question, waiting};
 use troop_model::{Member, Role, State, Status, Task, Time};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -78,7 +78,7 @@ fn wait_lines(state: &State, width: usize, n_lines: usize, options: &CallerOptio
     // A question needs at least two lines: without the command that answers it, it is useless.
     let n_shown = waiting.len().min(n_lines.max(2) / 2);
     let n_each = n_lines.max(2) / n_shown.max(1) - 1;
-    let lines = waiting.into_iter().take(n_shown).flat_map(|Waiting { what, answer }| {
+    let lines = waiting.into_iter().take(n_shown).flat_map(|OpenDecision { what, answer }| {
         let mut lines =
             question_lines(&options.added_to(&what).to_string(), width, n_each, options);
         lines.push(fit(&format!("           {}", options.added_to(&answer)), width));

@@ -1,8 +1,8 @@
 //! The options that the caller typed. The commands in hints need them too, so that they can be pasted as they are.
 
-use troop_model::{Hint, HintCommand, HintTarget, HintWord, quoted};
+use troop_model::{Hint, HintCommand, HintTarget, HintWord};
 
-/// The options that the caller typed with a value. Variables of the environment hold for the next command anyway.
+/// The options that the caller typed with a value. Environment variables apply to the next command anyway.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallerOptions {
     /// `--store` and `--home`, in the order in which they were typed.
@@ -18,7 +18,7 @@ struct CallerOption {
 }
 
 impl CallerOptions {
-    /// Those of this process.
+    /// The options of this process.
     pub(crate) fn typed() -> Self {
         Self::of(std::env::args_os().skip(1).filter_map(|word| word.into_string().ok()))
     }
@@ -46,7 +46,7 @@ impl CallerOptions {
         options
     }
 
-    /// The same options about a team that was named in another way.
+    /// The same options for a team that was chosen in another way.
     pub(crate) fn about(mut self, team: Option<&str>) -> Self {
         if let Some(team) = team {
             self.team = Some(team.to_owned());
@@ -71,7 +71,7 @@ impl CallerOptions {
         let team = self.team.iter().filter(|_| is_about_team).map(|team| ("--team", team));
         let is_by_member = command.target == HintTarget::Member;
         let member = self.member.iter().filter(|_| is_by_member).map(|name| ("--as", name));
-        // The command may have such an option of its own.
+        // The command may have that option already.
         let missing = place.chain(team).chain(member).filter(|(name, _)| {
             !command.words.iter().any(|word| matches!(word, HintWord::Exact(it) if it == name))
         });
@@ -82,112 +82,5 @@ impl CallerOptions {
     }
 }
 
-/// What makes a team, or is about none.
-const ABOUT_NO_TEAM: [&str; 6] = ["run", "demo", "doctor", "trust", "team create", "team list"];
-/// What a member does itself. The rest of what hints name is for people, also `message answer`.
-const OF_MEMBERS: [&str; 5] =
-    ["task claim", "task next", "task release", "message send", "message read"];
-
-impl CallerOptions {
-    /// Whether a command says by a word of its own which team it is about.
-    fn is_named_by(&self, command: &str) -> bool {
-        let mut words = command.split(' ');
-        let takes_name = match words.next() {
-            Some("resume" | "stop") => true,
-            Some("team") => words.next().is_some(),
-            _ => false,
-        };
-        let team = self.team.as_deref().map(quoted);
-        takes_name && words.next().is_some_and(|word| team.is_some_and(|it| it == word))
-    }
-
-    /// The same for commands that are still written as text.
-    pub(crate) fn added_to_text(&self, hint: &str) -> String {
-        let mut pieces = hint.split("`troop ");
-        let mut text = pieces.next().unwrap_or_default().to_owned();
-        for piece in pieces {
-            let is = |commands: &[&str]| {
-                commands.iter().any(|it| {
-                    let rest = piece.strip_prefix(it);
-                    rest.is_some_and(|rest| rest.starts_with([' ', '`']))
-                })
-            };
-            let command = piece.split('`').next().unwrap_or_default();
-            let says = |option: &str| command.split(' ').any(|word| word == option);
-            let place = self.place.iter().filter(|it| !says(&it.name));
-            let mut options: Vec<_> =
-                place.flat_map(|it| [it.name.clone(), quoted(&it.value)]).collect();
-            let is_named = says("--team") || self.is_named_by(command);
-            if !is(&ABOUT_NO_TEAM) && !is_named {
-                options.extend(self.team.iter().flat_map(|it| ["--team".to_owned(), quoted(it)]));
-            }
-            if is(&OF_MEMBERS) && !says("--as") {
-                options.extend(self.member.iter().flat_map(|it| ["--as".to_owned(), quoted(it)]));
-            }
-            text.push_str("`troop ");
-            options.iter().for_each(|word| text.push_str(&format!("{word} ")));
-            text.push_str(piece);
-        }
-        text
-    }
-
-    /// A hint as text that can be pasted.
-    pub(crate) fn written(&self, hint: &Hint) -> String {
-        self.added_to_text(&self.added_to(hint).to_string())
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    //! Hints that can be pasted.
-
-    use troop_model::{Hint, HintCommand};
-
-    use super::CallerOptions;
-
-    fn troop(path: &str) -> HintCommand {
-        HintCommand::troop(path)
-    }
-
-    fn kept(typed: &str, hint: &Hint) -> String {
-        let options = CallerOptions::of(typed.split(' ').map(str::to_owned));
-        options.added_to(hint).to_string()
-    }
-
-    #[test]
-    fn what_was_typed_is_in_the_commands_that_it_is_for() {
-        let both =
-            Hint::to("claim another", troop("task claim")).or_to("see", troop("member list"));
-        assert_eq!(
-            kept("--as bob --team=blue task claim 1", &both),
-            "claim another: `troop --team blue --as bob task claim`, or see: `troop --team blue member list`"
-        );
-        assert_eq!(kept("task claim 1", &both), both.to_string());
-        let another = Hint::to("make another", troop("run").text("GOAL"));
-        assert_eq!(
-            kept("--team x --store files:a$b stop", &another),
-            "make another: `troop --store 'files:a$b' run \"GOAL\"`"
-        );
-        let log = Hint::to("see", troop("log").word("ann").in_team("x"));
-        assert_eq!(kept("--team x events", &log), "see: `troop --team x log ann`");
-        let resume = Hint::to("continue", troop("resume").team("x"));
-        assert_eq!(kept("--team x run go", &resume), "continue: `troop resume x`");
-        assert_eq!(kept("task comment 1 -- --team x", &both), both.to_string());
-        let set = troop("team set").team("task").word("max_attempts=5");
-        let board = Hint::to("see the board", troop("task list")).or_to("go on", set);
-        let about_task = "see the board: `troop --team task task list`, or go on: `troop team set task max_attempts=5`";
-        assert_eq!(kept("--team task task get 9", &board), about_task);
-        let options =
-            CallerOptions::of("--home /a --store files:b x".split(' ').map(str::to_owned));
-        let once = options.added_to(&both);
-        assert_eq!(options.added_to(&once), once, "not a second time");
-        let person = Hint::to("a person answers", troop("message answer").word("ann").word("yes"));
-        assert_eq!(kept("--as lead message answer ann yes", &person), person.to_string());
-    }
-
-    #[test]
-    fn commands_of_other_programs_stay_as_they_are() {
-        let merge = Hint::to("merge it", HintCommand::other("git").word("merge").word("troop/x"));
-        assert_eq!(kept("--team x --home /a run go", &merge), "merge it: `git merge troop/x`");
-    }
-}
+mod tests;

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 
-use crate::report::Usage;
+use crate::report::Error;
 
 pub(super) const HINT: &str = "leads start it as: troop --mode teammate --team TEAM --name NAME --agent AGENT \
                     --lead-session SESSION [--model MODEL] [--path FOLDER]";
@@ -131,7 +131,7 @@ fn missing(flag: &str) -> anyhow::Error {
 }
 
 fn wrong(message: String) -> anyhow::Error {
-    Usage::new(message, HINT).into()
+    Error::misuse(message, HINT).into()
 }
 
 #[cfg(test)]

@@ -176,7 +176,9 @@ fn a_damaged_trust_file_is_reported_and_trusts_nothing() {
     write(&troop, "home/trust.json", "{");
     let (code, err) = troop.refused("trust --show");
     assert!(
-        code == 1 && err.contains("trust.json` is not as troop wrote it; start over with `rm "),
+        code == 1
+            && err.contains("trust.json` is not as troop wrote it: ")
+            && err.contains("hint: start over: `rm "),
         "{err}"
     );
     assert!(says(&troop, "hooks").contains("is not as troop wrote it"));

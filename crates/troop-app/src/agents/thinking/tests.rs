@@ -24,7 +24,7 @@ const ALL: [(&str, &str); 3] =
     [("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "o"), ("GEMINI_API_KEY", "g")];
 
 #[test]
-fn without_a_word_the_model_is_the_one_whose_key_is_there() {
+fn the_default_model_is_that_of_the_first_api_with_a_key() {
     let none = ConfigFile::default();
     for (variable, api) in [
         ("ANTHROPIC_API_KEY", Api::Anthropic),
@@ -47,7 +47,7 @@ fn without_a_word_the_model_is_the_one_whose_key_is_there() {
 }
 
 #[test]
-fn a_model_is_named_by_itself_with_its_provider_or_by_a_name_of_ones_own() {
+fn a_model_is_chosen_by_its_name_with_its_provider_or_by_an_own_name() {
     let config = config(
         r#"{"model": "mine", "models": {"mine": {"provider": "openai", "model": "qwen3", "baseUrl": "http://localhost:11434/v1",
             "contextWindow": 32000, "maxTokens": 4000, "price": {"input": 1, "output": 2}}}, "limits": {"rounds": 7}}"#,
@@ -81,7 +81,7 @@ fn a_limit_in_dollars_needs_a_price() {
 }
 
 #[test]
-fn what_a_small_model_may_say_leaves_room() {
+fn replies_of_a_small_model_leave_room_for_its_input() {
     let config = config(
         r#"{"models": {"mine": {"provider": "openai", "baseUrl": "http://localhost/v1", "contextWindow": 8192}}}"#,
     );
@@ -89,7 +89,7 @@ fn what_a_small_model_may_say_leaves_room() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn a_missing_key_or_provider_is_named() {
     let none = ConfigFile::default();
     let error = chosen(&none, Some("claude-x"), &[]).unwrap_err();
     assert_eq!(
@@ -106,7 +106,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn a_key_is_said_to_its_api_and_what_is_said_about_a_model_counts_first() {
+fn a_key_goes_only_to_its_api_and_a_models_own_key_counts_first() {
     let config = config(
         r#"{"models": {
             "home": {"provider": "openai", "model": "qwen3", "baseUrl": "http://localhost:11434/v1"},
@@ -139,14 +139,14 @@ fn a_key_is_said_to_its_api_and_what_is_said_about_a_model_counts_first() {
 }
 
 #[test]
-fn an_api_can_be_elsewhere() {
+fn the_address_of_an_api_can_be_changed() {
     let variables = [("ANTHROPIC_BASE_URL", "http://127.0.0.1:1"), ("ANTHROPIC_API_KEY", "k")];
     let options = chosen(&ConfigFile::default(), None, &variables).unwrap();
     assert_eq!(options.endpoint.base_url, "http://127.0.0.1:1");
 }
 
 #[test]
-fn a_rule_that_makes_no_sense_is_told() {
+fn an_invalid_rule_is_reported() {
     let config =
         PermissionsConfig { deny: vec!["Bash(".to_owned()], ..PermissionsConfig::default() };
     assert!(rules(&config, &|_| None).unwrap_err().contains("`Bash(` is no rule"));

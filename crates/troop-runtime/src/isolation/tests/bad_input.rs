@@ -42,7 +42,7 @@ async fn uncommitted_changes_of_the_project_are_announced() {
 }
 
 #[tokio::test]
-async fn a_project_with_a_detached_head_is_used_and_left_there() {
+async fn a_project_without_a_branch_is_used_and_left_where_it_is() {
     let scene = Scene::new().await;
     scene.git(&["checkout", "-q", "--detach"]).await;
     let isolation = scene.open().await;
@@ -58,7 +58,7 @@ async fn a_project_with_a_detached_head_is_used_and_left_there() {
 }
 
 #[tokio::test]
-async fn a_project_in_a_subfolder_of_its_repository_stays_there() {
+async fn a_project_in_a_folder_of_its_repository_stays_in_that_folder() {
     let scene = Scene::new().await;
     scene.write("part/a.txt", "a");
     scene.git(&["add", "--all"]).await;
@@ -76,7 +76,7 @@ async fn a_project_in_a_subfolder_of_its_repository_stays_there() {
 }
 
 #[tokio::test]
-async fn a_project_that_is_a_worktree_is_used_like_any_other() {
+async fn a_project_that_is_a_worktree_itself_is_used_like_any_other() {
     let scene = Scene::new().await;
     let linked = scene.folder.path().join("linked");
     scene.git(&["worktree", "add", "-q", "-b", "feature", &linked.to_string_lossy()]).await;
@@ -188,7 +188,7 @@ fn fill(objects: &Path) {
 }
 
 #[tokio::test]
-async fn a_conflicting_branch_is_named_before_anything_is_created() {
+async fn a_branch_in_the_way_is_named_before_anything_is_made() {
     for name in ["troop", "troop-work"] {
         let scene = Scene::new().await;
         scene.git(&["branch", name]).await;

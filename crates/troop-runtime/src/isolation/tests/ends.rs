@@ -1,4 +1,4 @@
-//! The end of a team: landing, tidying, and leftovers.
+//! The end of a team: landing, tidying, and what is left.
 
 use super::*;
 use crate::isolation::{Landing, LeftoverState, leftovers, orphans, rescue};
@@ -58,7 +58,7 @@ async fn unmerged_work_is_never_deleted_and_can_be_rescued() {
 }
 
 #[tokio::test]
-async fn a_project_whose_branch_moved_is_left_alone() {
+async fn a_project_that_moved_meanwhile_is_left_alone() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -200,7 +200,7 @@ async fn rescuing_one_team_keeps_what_was_rescued_for_another() {
 }
 
 #[tokio::test]
-async fn the_next_run_of_a_team_lands_on_the_branch_it_began_on() {
+async fn the_next_run_of_a_team_lands_where_it_began() {
     let scene = Scene::new().await;
     for (branch, task) in [("main", 1), ("feature", 2)] {
         scene.git(&["checkout", "-q", "-B", branch]).await;
@@ -214,7 +214,7 @@ async fn the_next_run_of_a_team_lands_on_the_branch_it_began_on() {
 }
 
 #[tokio::test]
-async fn a_branch_that_a_person_has_checked_out_stays() {
+async fn a_branch_that_a_person_has_in_a_folder_stays() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -229,7 +229,7 @@ async fn a_branch_that_a_person_has_checked_out_stays() {
 }
 
 #[tokio::test]
-async fn waiting_results_are_found_until_they_are_in_the_project() {
+async fn results_that_wait_are_found_until_they_are_in_the_project() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -335,7 +335,7 @@ async fn merges_count_as_commits_of_the_team() {
 }
 
 #[tokio::test]
-async fn branches_of_erased_teams_are_found_in_their_project() {
+async fn branches_of_teams_that_were_erased_are_found_in_their_project() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;

@@ -20,14 +20,14 @@ impl Nested {
         Self { scene, inner }
     }
 
-    /// Begins a task for a member that fills the submodule in its folder.
+    /// A member that begins a task, and fills the submodule in its folder.
     async fn begin(&self, isolation: &Worktrees, name: &str, task: u32) -> (TaskAttempt, PathBuf) {
         let (work, place) = self.scene.begin(isolation, name, task).await;
         git(&place, &[&ALLOW[..], &["submodule", "update", "--init", "-q"]].concat()).await;
         (work, place)
     }
 
-    /// Updates the project's submodule to the project's commit.
+    /// The project's submodule as the project is now.
     async fn update(&self) {
         let update = ["submodule", "update", "--init", "-q"];
         self.scene.git(&[&ALLOW[..], &update].concat()).await;

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use super::*;
 
 #[tokio::test]
-async fn finished_work_is_committed_and_merged_with_others_work() {
+async fn finished_work_is_committed_and_merged_with_what_others_did() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -238,7 +238,7 @@ async fn a_nested_repository_is_not_merged_as_a_mere_reference() {
         let why = refusal(&isolation, &one).await;
         assert!(why.starts_with("the contents of `below/dep` would be lost"), "{why}");
         assert!(why.contains("rm -rf below/dep/.git"), "{why}");
-        // It does not keep the member from its next task.
+        // Nor does it keep the member from its next task.
         let begun = isolation.begin(&work("ann", 2)).await.unwrap();
         isolation.go_back(&one).await.unwrap();
         fs::create_dir_all(inside.parent().unwrap()).unwrap();
@@ -269,7 +269,7 @@ async fn a_nested_repository_that_a_member_committed_is_refused() {
 }
 
 #[tokio::test]
-async fn a_half_removed_folder_for_checks_does_not_matter() {
+async fn a_folder_for_checks_that_was_half_removed_is_no_obstacle() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

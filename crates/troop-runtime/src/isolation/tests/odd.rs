@@ -9,7 +9,7 @@ async fn commit(folder: &Path, more: &[&str]) {
 }
 
 #[tokio::test]
-async fn an_amended_first_commit_is_merged_with_others_work() {
+async fn an_amended_first_commit_is_merged_with_what_others_did() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -87,7 +87,7 @@ async fn a_folder_with_a_change_hidden_from_git_stays() {
 }
 
 #[tokio::test]
-async fn files_outside_a_sparse_checkout_are_not_deleted() {
+async fn files_that_a_sparse_checkout_leaves_out_are_not_taken_for_deleted() {
     let scene = Scene::new().await;
     scene.write("docs/a.md", "a");
     commit(&scene.project(), &[]).await;
@@ -107,7 +107,7 @@ async fn other_branches_and_stashes_of_members_are_reported_at_the_end() {
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     let (two, bob) = scene.begin(&isolation, "bob", 2).await;
-    // A person's own branch, which a member only checks out.
+    // A person's own branch, at which a member only looks.
     scene.git(&["branch", "persons"]).await;
     scene.git(&["checkout", "--quiet", "persons"]).await;
     scene.write("person.txt", "p");

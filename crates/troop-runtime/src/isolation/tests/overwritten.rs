@@ -11,7 +11,7 @@ async fn add_by_force(isolation: &Worktrees, work: &TaskAttempt, folder: &Path) 
 }
 
 #[tokio::test]
-async fn an_ignored_file_in_the_project_is_not_overwritten() {
+async fn a_file_that_git_ignores_in_the_project_is_not_written_over() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -25,7 +25,7 @@ async fn an_ignored_file_in_the_project_is_not_overwritten() {
 }
 
 #[tokio::test]
-async fn an_ignored_file_in_a_folder_is_moved_aside_before_it_is_replaced() {
+async fn a_file_that_git_ignores_in_a_folder_is_moved_aside_before_another_takes_its_place() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -39,7 +39,7 @@ async fn an_ignored_file_in_a_folder_is_moved_aside_before_it_is_replaced() {
 }
 
 #[tokio::test]
-async fn an_ignored_file_is_moved_aside_before_a_result_is_checked() {
+async fn a_file_that_git_ignores_is_moved_aside_before_a_result_is_checked() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

@@ -102,7 +102,7 @@ async fn invalid_ref_names_and_existing_branches_are_no_obstacle() {
 }
 
 #[tokio::test]
-async fn a_foreign_branch_with_the_teams_name_is_left_alone() {
+async fn a_team_branch_of_somebody_else_is_left_alone() {
     let scene = Scene::new().await;
     scene.git(&["checkout", "-q", "-b", "troop/demo"]).await;
     scene.write("theirs.txt", "theirs");
@@ -132,7 +132,7 @@ async fn locks_of_a_killed_member_are_removed() {
 }
 
 #[tokio::test]
-async fn a_deleted_folder_is_created_again() {
+async fn a_folder_that_was_deleted_is_made_again() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, place) = scene.begin(&isolation, "ann", 1).await;

@@ -28,7 +28,7 @@ async fn git_refuses_to_check_out_or_move_a_running_teams_branch() {
 }
 
 #[tokio::test]
-async fn the_next_lead_takes_the_branch_from_a_killed_one() {
+async fn the_next_lead_takes_the_branch_from_one_that_was_killed() {
     let scene = Scene::new().await;
     let killed = scene.open().await;
     let (one, ann) = scene.begin(&killed, "ann", 1).await;

@@ -58,7 +58,7 @@ async fn a_folder_that_moved_with_troops_data_is_used_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_folder_without_its_git_file_is_ready_for_the_next_task() {
+async fn a_folder_that_lost_its_git_file_is_ready_for_the_next_task() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -72,7 +72,7 @@ async fn a_folder_without_its_git_file_is_ready_for_the_next_task() {
 }
 
 #[tokio::test]
-async fn a_folder_without_its_git_file_is_a_leftover_like_any_other() {
+async fn a_folder_without_its_git_file_is_left_behind_like_any_other() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;

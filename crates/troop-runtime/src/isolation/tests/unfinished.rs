@@ -72,7 +72,7 @@ async fn an_abandoned_rebase_does_not_block_the_next_task() {
     merge(&isolation, &three).await;
     assert_eq!(scene.in_team("three.txt").await, "3");
     let earlier = scene.git(&["show", "troop-work/demo/ann/task-1:second.txt"]).await;
-    assert_eq!(earlier, "2", "the commit that was not applied yet is still there");
+    assert_eq!(earlier, "2", "what was not applied yet is where it was");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The meaning of changes of a file.
+//! What changes of a file mean.
 
 use serde_json::{Map, Value, json};
 

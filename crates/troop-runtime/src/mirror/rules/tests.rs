@@ -124,7 +124,7 @@ impl Bench {
         TaskOnBoard::new(&self.state, Layout::Seeds, &ids, number, None, at(self.second))
     }
 
-    /// The file of a task in its current state.
+    /// The file of a task as the board has it.
     fn file(&self, number: u32) -> Map<String, Value> {
         let TaskOnBoard::Live(ours) = self.ours(number) else { panic!("{number} is not live") };
         ours.raw
@@ -295,7 +295,7 @@ fn a_foreign_file_only_moves_its_task_forward_if_the_board_is_newer() {
 }
 
 #[test]
-fn a_touched_file_renews_a_programs_lease_after_half_its_time() {
+fn a_touched_file_renews_the_lease_of_a_program_whose_time_is_half_over() {
     let mut bench = Bench::new();
     bench.create("one");
     bench.claim("pat", 1);
@@ -376,7 +376,7 @@ fn a_visit_leaves_the_boards_content_in_the_file() {
 }
 
 #[test]
-fn an_unknown_task_is_looked_for_in_its_file() {
+fn a_task_that_the_board_does_not_know_is_looked_for_in_its_file() {
     let mut bench = Bench::new();
     bench.create("one");
     let after = NewTask {
@@ -435,7 +435,7 @@ fn an_entry_of_an_inbox_is_ours_theirs_or_read() {
 }
 
 #[test]
-fn a_message_counts_as_read_only_if_it_was_in_the_inbox() {
+fn a_message_counts_as_read_only_if_it_lay_in_the_inbox() {
     let mut bench = Bench::new();
     let lay = bench.send("ann", "pat", MessageKind::Message);
     let noted = bench.send("ann", "pat", MessageKind::Message);
@@ -567,7 +567,7 @@ fn members_join_and_leave_through_the_config() {
 }
 
 #[test]
-fn an_answer_finds_its_request() {
+fn an_answer_finds_the_request_that_it_means() {
     let mut bench = Bench::new();
     let asked = bench.send("ann", "pat", MessageKind::ShutdownRequest);
     let answer = |request_id: Option<&str>| InboxLetter {

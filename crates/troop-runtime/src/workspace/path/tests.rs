@@ -7,7 +7,7 @@ fn why_not(path: &str) -> String {
 }
 
 #[test]
-fn ordinary_names_are_accepted_as_they_are() {
+fn ordinary_names_are_taken_as_they_are() {
     let long = "x".repeat(255);
     let deep = ["d"; 15].join("/") + "/f";
     for path in [
@@ -32,7 +32,7 @@ fn ordinary_names_are_accepted_as_they_are() {
 }
 
 #[test]
-fn two_spellings_of_a_name_mean_one_file() {
+fn two_ways_to_write_the_same_name_mean_one_file() {
     assert_eq!(FilePath::new("e\u{301}.txt").unwrap(), FilePath::new("\u{e9}.txt").unwrap());
 }
 
@@ -93,7 +93,7 @@ fn invisible_characters_in_names_are_refused() {
 }
 
 #[test]
-fn long_and_reserved_names_are_refused() {
+fn names_are_not_endless_and_some_are_reserved() {
     assert!(why_not(&"x".repeat(256)).contains("longer than 255 bytes"));
     assert!(
         why_not(&format!("{}/{}/{}", "x".repeat(200), "y".repeat(200), "z".repeat(200)))

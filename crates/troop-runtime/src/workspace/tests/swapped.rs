@@ -13,7 +13,7 @@ use std::{
 
 use super::Stage;
 
-/// The minimum number of attempts.
+/// How often everything is tried at least.
 const N_TRIES: u32 = 500;
 
 /// The folders on the way to `d` in the workspace, the innermost first.

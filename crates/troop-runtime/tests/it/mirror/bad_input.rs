@@ -1,4 +1,4 @@
-//! Invalid files.
+//! Files that nobody should have written.
 
 use std::{fs, time::Duration};
 
@@ -32,7 +32,7 @@ async fn a_half_written_file_is_waited_for() {
         assert_eq!(stage.bytes(path), &whole[..whole.len() / 2], "it is left alone");
         age(&stage, path);
         mirror.pass().await.unwrap();
-        assert_eq!(stage.read(path)["subject"], "write", "it was put back");
+        assert_eq!(stage.read(path)["subject"], "write", "nobody comes back to it");
         assert!(stage.path(&format!("{path}.refused")).exists());
     }
 }
@@ -145,7 +145,7 @@ async fn a_letter_to_an_unknown_member_is_refused() {
             panic!("not refused")
         };
         assert!(reason.contains("no member of that name"), "{reason}");
-        assert_eq!(stage.n_unread("pat").await, 1, "pat learns of it, {layout}");
+        assert_eq!(stage.n_unread("pat").await, 1, "it is told, {layout}");
     }
 }
 
@@ -190,7 +190,7 @@ async fn write_any(bytes: Vec<u8>, layout: Layout) {
         (state.member(&name("pat")).is_some(), unread.any(|it| it.content == "hello"))
     };
     let (is_member, is_unread) = stage.board.look(look).await.unwrap();
-    assert!(is_member || is_config, "pat was removed");
+    assert!(is_member || is_config, "pat was let go");
     assert!(is_unread || is_config || is_inbox, "nobody read it");
 }
 

@@ -14,13 +14,13 @@ use troop_runtime::{Layout, Mirror, MirrorNotice};
 use super::stage::Stage;
 use crate::support::{by, claim, complete, create, name, numbered, say};
 
-/// One step of us or of another program.
+/// One thing that somebody does.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     WeCreate,
     WeClaim(u32),
     WeComplete(u32),
-    /// A command in the name of a program that could have used a file.
+    /// In the name of a program that could have done so through a file.
     WeClaimFor(u32, &'static str),
     WeLetGo(u32),
     WeCancel(u32),
@@ -77,10 +77,10 @@ struct Play {
     mirror: Mirror,
     notices: UnboundedReceiver<MirrorNotice>,
     theirs: Theirs,
-    /// The reasons of refusals, by path.
+    /// What the mirror refused, by path.
     refused: BTreeMap<String, Vec<String>>,
     n_deeds: usize,
-    /// Claims on the board, not through files.
+    /// What was claimed on the board, and not through files.
     claimed: Vec<(u32, &'static str)>,
 }
 
@@ -101,7 +101,7 @@ impl Play {
         }
     }
 
-    /// Changes a file as others do: under its lock, read, change, write. Does nothing if there is no file yet.
+    /// Changes a file as others do: under its lock, read, change, write. Nothing happens where there is no file yet.
     fn under_lock(&self, number: u32, change: impl FnOnce(&mut Value) -> bool) -> bool {
         let path = self.stage.path(&self.path(number));
         if !path.exists() {

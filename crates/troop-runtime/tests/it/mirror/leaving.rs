@@ -24,7 +24,7 @@ fn first_task(layout: Layout) -> &'static str {
     }
 }
 
-/// A completion, as a program of either layout writes it.
+/// A task's end, as a program of either layout writes it.
 fn completed_by(member: &str) -> Value {
     json!({"status": "completed", "claimed_by": member, "owner": member})
 }
@@ -82,7 +82,7 @@ async fn a_member_leaves_only_after_its_task_file_was_read() {
     let lock = stage.path("tasks/crew/1.json.lock");
     fs::create_dir(&lock).unwrap();
     mirror.pass().await.unwrap();
-    assert!(is_member(&stage, "pat").await, "its change was not read yet");
+    assert!(is_member(&stage, "pat").await, "what it did was not read yet");
     fs::remove_dir(&lock).unwrap();
     mirror.pass().await.unwrap();
     assert_eq!(stage.task(1).await.0, Status::Completed);

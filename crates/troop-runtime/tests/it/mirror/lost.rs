@@ -171,7 +171,7 @@ async fn a_foreign_message_with_a_name_like_troops_is_taken() {
 }
 
 #[tokio::test]
-async fn a_copy_of_a_message_for_another_member_is_a_message() {
+async fn a_copy_of_a_message_for_somebody_else_is_a_message() {
     let stage = Stage::new(Layout::Seeds).await;
     stage.submit("ann", say("pat", "hello")).await;
     let mut mirror = passed(&stage).await;
@@ -203,7 +203,7 @@ async fn a_message_read_elsewhere_leaves_the_inbox_however_old() {
 }
 
 #[tokio::test]
-async fn folders_deleted_under_a_running_mirror_come_back() {
+async fn folders_that_are_taken_away_under_a_running_mirror_come_back() {
     for layout in LAYOUTS {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;

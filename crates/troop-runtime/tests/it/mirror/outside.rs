@@ -27,7 +27,7 @@ impl Victims {
         Self { files: files.into() }
     }
 
-    /// Ids that name them, and one that names no file.
+    /// Ways to name them, and a file that is not there.
     fn ids(&self) -> Vec<String> {
         let names = self.files.iter().map(|(path, _)| path.with_extension(""));
         let absolute = names.map(|it| it.display().to_string());

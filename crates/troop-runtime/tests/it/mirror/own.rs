@@ -64,7 +64,7 @@ async fn stale_files_do_not_undo_what_the_board_did_without_a_mirror() {
         }
         stage.submit("pat", fail(4)).await;
         stage.submit("pat", review(5)).await;
-        assert_eq!(start_again(&stage).await, []);
+        assert_eq!(look_anew(&stage).await, []);
         stage.submit("pat", release(1)).await;
         stage.submit("pat", complete(2)).await;
         stage.submit("ann", cancel(3)).await;
@@ -72,7 +72,7 @@ async fn stale_files_do_not_undo_what_the_board_did_without_a_mirror() {
         stage.submit("ann", reject(5)).await;
         stage.submit("pat", release(6)).await;
         stage.submit("bob", claim(6)).await;
-        assert_eq!(start_again(&stage).await, [], "{layout}");
+        assert_eq!(look_anew(&stage).await, [], "{layout}");
         let expected = [
             (Status::Pending, None),
             (Status::Completed, None),
@@ -97,7 +97,7 @@ async fn a_file_that_was_locked_during_a_change_is_not_taken_for_a_wish() {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;
         stage.submit("pat", claim(1)).await;
-        start_again(&stage).await;
+        look_anew(&stage).await;
         let lock = stage.path(&task_file(layout, 1)).with_extension("json.lock");
         let held = match layout {
             Layout::Seeds => {
@@ -111,14 +111,14 @@ async fn a_file_that_was_locked_during_a_change_is_not_taken_for_a_wish() {
             }
         };
         stage.submit("pat", release(1)).await;
-        start_again(&stage).await;
+        look_anew(&stage).await;
         let owner = if layout == Layout::Seeds { "claimed_by" } else { "owner" };
         assert_eq!(stage.read(&task_file(layout, 1))[owner], "pat", "it is locked");
         if held.is_none() {
             std::fs::remove_dir(&lock).unwrap();
         }
         drop(held);
-        assert_eq!(start_again(&stage).await, [], "{layout}");
+        assert_eq!(look_anew(&stage).await, [], "{layout}");
         assert_eq!(stage.task(1).await, (Status::Pending, None), "{layout}");
         assert_eq!(stage.read(&task_file(layout, 1))["status"], "pending");
     }
@@ -134,7 +134,7 @@ async fn a_change_is_the_difference_from_what_was_written_last() {
         // A program adds metadata, and the board moves on: the metadata is new, the claim is not.
         stage.change(&task_file(layout, 1), &json!({"description": "with care"}));
         stage.submit("pat", release(1)).await;
-        let notices = start_again(&stage).await;
+        let notices = look_anew(&stage).await;
         let [MirrorNotice::Taken { what, .. }] = &notices[..] else { panic!("{notices:?}") };
         assert_eq!(what, "task-1 was changed by the lead");
         assert_eq!(stage.task(1).await, (Status::Pending, None), "{layout}");
@@ -165,12 +165,12 @@ async fn two_mirrors_do_not_take_each_others_writes_for_changes() {
 async fn a_member_taken_out_of_the_config_without_a_mirror_leaves() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
-        start_again(&stage).await;
+        look_anew(&stage).await;
         let mut config = stage.read("teams/crew/config.json");
         let members = config["members"].as_array_mut().unwrap();
         members.retain(|it| it["name"] != "pat" && it["name"] != "bob");
         stage.write("teams/crew/config.json", &config);
-        let notices = start_again(&stage).await;
+        let notices = look_anew(&stage).await;
         let roster: Vec<_> = stage.roster().await.into_iter().map(|it| it.0).collect();
         assert_eq!(roster, ["ann", "bob", "quin"], "{layout}");
         // A member that troop runs cannot be removed through a file, and the lead hears so.
@@ -179,7 +179,7 @@ async fn a_member_taken_out_of_the_config_without_a_mirror_leaves() {
         assert_eq!(look_anew(&stage).await, [], "{layout}: once");
         // A member that joins on the board is not in the file yet, and stays.
         stage.submit("ann", Command::AddMember(super::external("rob"))).await;
-        start_again(&stage).await;
+        look_anew(&stage).await;
         assert!(stage.roster().await.iter().any(|it| it.0 == "rob"), "{layout}");
     }
 }

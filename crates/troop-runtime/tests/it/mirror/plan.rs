@@ -1,4 +1,4 @@
-//! New tasks and messages that belong together, written one after the other in any order.
+//! New tasks and messages that belong together: they are written one after the other, in any order.
 
 use std::{
     fs,
@@ -57,9 +57,9 @@ fn refused(notices: &mut tokio::sync::mpsc::UnboundedReceiver<MirrorNotice>) -> 
 }
 
 #[tokio::test]
-async fn a_plan_written_goal_first_is_taken_whole() {
+async fn a_plan_that_is_written_goal_first_is_taken_as_one() {
     for layout in [Layout::Seeds, Layout::Claude] {
-        // Whatever its age and depth.
+        // However old it is, and however deep.
         for age in [Duration::ZERO, Duration::from_secs(3_600)] {
             let stage = Stage::new(layout).await;
             let mut mirror = stage.mirror().await;

@@ -110,7 +110,7 @@ async fn of_many_programs_each_task_is_claimed_by_one_under_locks_that_are_folde
     of_many_programs_each_task_is_claimed_by_one(Layout::Claude, "claude").await;
 }
 
-async fn no_message_of_many_senders_is_lost(layout: Layout) {
+async fn nothing_that_many_say_to_one_is_lost(layout: Layout) {
     const N_MESSAGES: usize = 25;
     let stage = Stage::new(layout).await;
     let mut mirror = stage.mirror().await;
@@ -132,7 +132,7 @@ async fn no_message_of_many_senders_is_lost(layout: Layout) {
     for sender in senders {
         said(sender).await;
     }
-    wait_for("all messages are on the board", async || {
+    wait_for("all that was said is on the board", async || {
         (stage.n_unread("bob").await == 2 * N_MESSAGES).then_some(())
     })
     .await;
@@ -147,10 +147,8 @@ async fn no_message_of_many_senders_is_lost(layout: Layout) {
     expected.push("pat says early".to_owned());
     expected.sort();
     assert_eq!(taken, expected);
-    wait_for("removed messages are read", async || {
-        (stage.n_unread("quin").await == 0).then_some(())
-    })
-    .await;
+    wait_for("what was taken is read", async || (stage.n_unread("quin").await == 0).then_some(()))
+        .await;
     running.end().await;
 }
 
@@ -181,7 +179,7 @@ async fn writes_below_a_relative_path_are_noticed() {
 }
 
 #[tokio::test]
-async fn locks_of_others_block_only_their_own_files() {
+async fn locks_that_others_keep_hold_up_only_their_own_files() {
     const N_LOCKED: u32 = 40;
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;

@@ -12,22 +12,22 @@ use crate::support::{claim, create, name, numbered};
 const N_TASKS: u32 = 50;
 
 /// How many files of tasks a new mirror opens, and how many it writes.
-async fn start_again(stage: &Stage) -> (u64, u64) {
+async fn look_anew(stage: &Stage) -> (u64, u64) {
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
     (mirror.n_read(), mirror.n_written())
 }
 
-/// A team whose files are in step with its board.
+/// A team whose files are known to be in step.
 async fn in_step(layout: Layout) -> Stage {
     let stage = Stage::new(layout).await;
     for nth in 0..N_TASKS {
         stage.submit("ann", create(&format!("task {nth}"))).await;
     }
-    start_again(&stage).await;
-    // Wait until the clock of the disk has advanced.
+    look_anew(&stage).await;
+    // Until the clock of the disk has moved on.
     troop_testkit::wait_for("files that need not be opened", async || {
-        (start_again(&stage).await == (0, 0)).then_some(())
+        (look_anew(&stage).await == (0, 0)).then_some(())
     })
     .await;
     stage
@@ -47,12 +47,12 @@ async fn a_new_mirror_opens_only_changed_files() {
         // By others, in a file.
         let claimed = json!({"status": "in_progress", "owner": "pat", "claimedBy": "pat"});
         stage.change(&task_file(layout, 7), &claimed);
-        let (n_read, n_written) = start_again(&stage).await;
+        let (n_read, n_written) = look_anew(&stage).await;
         assert!(n_read <= 3 && n_written <= 1, "{layout}: {n_read} {n_written}");
         assert_eq!(stage.task(7).await, (Status::InProgress, Some(name("pat"))), "{layout}");
         // By us, on the board.
         stage.submit("bob", claim(8)).await;
-        let (n_read, n_written) = start_again(&stage).await;
+        let (n_read, n_written) = look_anew(&stage).await;
         assert!(n_read <= 4 && n_written == 1, "{layout}: {n_read} {n_written}");
         let owner = if layout == Layout::Seeds { "claimed_by" } else { "owner" };
         assert_eq!(stage.read(&task_file(layout, 8))[owner], "bob");
@@ -63,7 +63,7 @@ async fn a_new_mirror_opens_only_changed_files() {
         let reason = "no".to_owned();
         stage.submit("ann", Command::Task(TaskCommand::Cancel { task, reason })).await;
         stage.submit("ann", delete(10)).await;
-        start_again(&stage).await;
+        look_anew(&stage).await;
         let n_deleted = if layout == Layout::Seeds { 1 } else { 2 };
         assert_eq!(stage.path(&task_file(layout, 9)).exists(), layout == Layout::Seeds);
         assert!(!stage.path(&task_file(layout, 10)).exists());
@@ -85,7 +85,7 @@ async fn a_write_in_the_same_clock_tick_as_ours_is_not_missed() {
         file.write_all(text.as_bytes()).unwrap();
         file.set_modified(written_at).unwrap();
         drop(file);
-        start_again(&stage).await;
+        look_anew(&stage).await;
         assert_eq!(stage.with_subject(&["two word"]).await, [1], "{layout}");
     }
 }
@@ -99,11 +99,11 @@ async fn notes_about_another_log_are_ignored() {
     other["operation"] = json!(uuid::Uuid::nil());
     for text in [other.to_string(), "{".to_owned(), known.replace("\"format\":1", "\"format\":0")] {
         fs::write(&path, text).unwrap();
-        let (n_read, _) = start_again(&stage).await;
+        let (n_read, _) = look_anew(&stage).await;
         assert_eq!(n_read, u64::from(N_TASKS));
     }
     // A file that was touched is read.
     let file = fs::File::options().append(true).open(stage.path(&task_file(Layout::Seeds, 3)));
     file.unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
-    assert_eq!(start_again(&stage).await.0, 1);
+    assert_eq!(look_anew(&stage).await.0, 1);
 }

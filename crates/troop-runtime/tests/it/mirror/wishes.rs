@@ -24,7 +24,7 @@ async fn a_dependency_may_be_written_in_either_file() {
     let mut notices = mirror.notices();
     stage.submit("ann", create("second")).await;
     mirror.pass().await.unwrap();
-    // In a new file; and in both, in either order.
+    // In a new file; and in both, whichever is taken first.
     let first = json!({"id": "90", "subject": "first", "blocks": ["1", "91"]});
     stage.write("tasks/crew/90.json", &first);
     let third = json!({"id": "91", "subject": "third", "blockedBy": ["90"]});
@@ -36,7 +36,7 @@ async fn a_dependency_may_be_written_in_either_file() {
     assert_eq!(stage.waits_for(third).await, [first].into_iter().collect());
     assert_eq!(stage.read("tasks/crew/90.json")["blocks"], json!(["1", "91"]));
     assert_eq!(stage.read("tasks/crew/1.json")["blockedBy"], json!(["90"]));
-    // In an existing file.
+    // In one that was there.
     stage.change("tasks/crew/1.json", &json!({"blocks": ["91"]}));
     mirror.pass().await.unwrap();
     assert_eq!(refused(&mut notices), [""; 0]);

@@ -19,7 +19,7 @@ use crate::{
         http::{self, HttpAnswer, HttpService, PATH},
     },
     output::Printer,
-    report::{Refused, Usage},
+    report::Error,
     signals::Signals,
 };
 
@@ -35,12 +35,12 @@ pub(super) async fn serve(
     if !address.ip().is_loopback() {
         let message = format!("`{address}` can be reached from other machines");
         let hint = "listen on a loopback address: `--listen 127.0.0.1:7007`; from other machines use a tunnel: `ssh -L`";
-        return Err(Usage::new(message, hint).into());
+        return Err(Error::misuse(message, hint).into());
     }
     let mut signals = Signals::listen()?;
     let listener = TcpListener::bind(address).await.map_err(|error| {
         let message = format!("cannot listen on `{address}`: {error}");
-        Refused::new(message, "let the system choose a port: `--listen 127.0.0.1:0`")
+        Error::refused(message, "let the system choose a port: `--listen 127.0.0.1:0`")
     })?;
     let service = HttpService::new(service, Token::keep(token)?);
     announce(&listener, token, printer)?;

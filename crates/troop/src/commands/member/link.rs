@@ -10,7 +10,7 @@ use crate::{
     cli::LinkArgs,
     output::Printer,
     render,
-    report::{Hint, HintCommand, Refused},
+    report::{Error, Hint, HintCommand},
 };
 
 /// Shows or changes the lead's link to a member.
@@ -32,7 +32,7 @@ pub(super) async fn run(args: LinkArgs, desk: &mut TeamDesk, printer: &Printer) 
     if from == to {
         let message = format!("`{to}` leads the team and cannot delegate to itself");
         let hint = Hint::to("see the members", HintCommand::troop("member list"));
-        return Err(Refused::new(message, hint).into());
+        return Err(Error::refused(message, hint).into());
     }
     if args.purge {
         desk.submit(Command::PurgeLink { from, to: to.clone() }).await?;

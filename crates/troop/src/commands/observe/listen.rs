@@ -20,7 +20,7 @@ use troop_app::observing::{PieceSender, StreamPiece};
 use troop_observe::MAX_LINE;
 
 use self::door::{AgentSocket, Door};
-use crate::{output::Printer, report::Refused};
+use crate::{output::Printer, report};
 
 /// The longest message, which must fit in memory. It is longer than any line that we parse, because it may be passed on.
 const MAX_MESSAGE: usize = 32 * MAX_LINE;
@@ -50,7 +50,7 @@ pub(super) async fn bind(address: SocketAddr) -> Result<TcpListener> {
             "`{}` is open to other machines, and connections are not authenticated",
             address.ip()
         );
-        return Err(Refused::new(message, hint).into());
+        return Err(report::Error::refused(message, hint).into());
     }
     TcpListener::bind(address).await.with_context(|| format!("`{address}` cannot be listened on"))
 }

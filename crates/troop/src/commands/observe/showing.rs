@@ -14,8 +14,8 @@ use troop_observe::{
 use crate::{
     cli::ObserveArgs,
     output::Printer,
-    render::{self, Seen, Recent, Screen},
-    report::Refused,
+    render::{self, Recent, Screen, Seen},
+    report::Error,
 };
 
 /// The least time between two drawings of the screen while there is more to read.
@@ -202,7 +202,7 @@ impl<'a> Showing<'a> {
         }
         let message = "no line was recognised: none is a JSON object";
         let hint = "make the agent print JSON: `claude -p --verbose --output-format stream-json \"…\" | troop observe`";
-        Err(Refused::new(message, hint).into())
+        Err(Error::refused(message, hint).into())
     }
 
     /// Warns about what was not understood.

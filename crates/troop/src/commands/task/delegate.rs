@@ -17,19 +17,19 @@ use uuid::Uuid;
 use crate::{
     output::Printer,
     render,
-    report::{Hint, HintCommand, Refused},
+    report::{Error, Hint, HintCommand},
 };
 
-/// How often it is looked whether somebody still leads the team.
+/// How often we check whether somebody still leads the team.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What is to be delegated, and to whom.
+/// A task and the member that is to do it.
 #[derive(Debug)]
 pub(super) struct DelegateOrder {
     pub(super) task: Option<TaskRef>,
     pub(super) to: MemberName,
     pub(super) subject: Option<String>,
-    /// How long its end is waited for, if it is.
+    /// How long to wait for its end.
     pub(super) wait: Option<Duration>,
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn run(
                 Some(_) => format!("{to} did not complete {task} this time; it will be retried"),
                 None => format!("{to} did not complete {task}"),
             };
-            Err(Refused::new(message, hint).into())
+            Err(Error::refused(message, hint).into())
         }
         (DelegationStatus::Running, Some(_)) => {
             let (message, hint) = if desk.standing(&board).await? == TeamStanding::Running {
@@ -80,7 +80,7 @@ pub(super) async fn run(
                 let message = format!("{} {what}: nobody leads the team", found.task);
                 (message, Hint::to("run it", HintCommand::troop("resume").team(name)))
             };
-            Err(Refused::new(message, hint).into())
+            Err(Error::refused(message, hint).into())
         }
         (DelegationStatus::Running | DelegationStatus::Completed, _) => Ok(()),
     }
@@ -91,7 +91,7 @@ async fn look(board: &Board, id: Uuid) -> Result<Delegation> {
     Ok(found.ok_or(Refusal::UnknownDelegation { delegation: id })?)
 }
 
-/// A delegation that is waited for.
+/// Waits for the end of a delegation.
 struct Watched<'a> {
     desk: &'a TeamDesk,
     board: &'a Board,
@@ -100,8 +100,8 @@ struct Watched<'a> {
 }
 
 impl Watched<'_> {
-    /// The delegation once it has ended, or as it is when nobody waits any more. A lead that dies tells nobody, so it is
-    /// looked after.
+    /// The delegation when it has ended, or as it is when time is up. A lead that dies tells nobody, so we also check for
+    /// that.
     async fn end(&self, id: Uuid, patience: Duration) -> Result<Delegation> {
         let Self { desk, board, .. } = self;
         let mut news = board.subscribe(board.look(State::version).await?);
@@ -124,7 +124,7 @@ impl Watched<'_> {
         }
     }
 
-    /// Tells a person who waits that nothing moves, once.
+    /// Warns the person once that nobody leads the team, so nothing moves.
     fn warn(&self, was_led: Option<bool>, is_led: bool) {
         let resume = HintCommand::troop("resume").team(self.name);
         let warning = match (was_led, is_led) {

@@ -1,0 +1,81 @@
+//! A team that is led in process, without a command line.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
+
+use troop_model::Permissions;
+use troop_runtime::{Following, LeadEnd};
+use troop_store::Missing;
+
+use super::{Finished, LeadTerms, RunEvent, WhenQuiet};
+use crate::{
+    start::{Goal, SettingOptions, StartOptions, TeamStart, start},
+    surroundings::{Environment, Surroundings},
+    team::{DeskOptions, NoticeSink, TeamDesk},
+    trust::ProjectTrust,
+};
+
+const SCRIPT: &str = "when mail * from user\n    message user {mail} is done\n";
+
+/// Leads a team whose lead answers the user, and stops it at the line that contains `stop`. Returns all lines.
+async fn led(folder: &Path, when_quiet: WhenQuiet, stop: &str) -> (Vec<String>, Finished) {
+    fs::write(folder.join("lead.script"), SCRIPT).unwrap();
+    // A lead starts troop as its guard, which waits for the end of its input.
+    let troop = folder.join("troop");
+    fs::write(&troop, "#!/bin/sh\nexec cat >/dev/null\n").unwrap();
+    fs::set_permissions(&troop, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = ("PATH".into(), std::env::var_os("PATH").unwrap());
+    let environment = Environment::new(vec![path], folder.to_owned());
+    let home = folder.join("home");
+    let surroundings = Surroundings::bare(environment, home, folder.to_owned(), "pat".to_owned());
+    let options = DeskOptions {
+        channel: "test",
+        following: Following::Always,
+        missing: Missing::Make,
+        notices: NoticeSink::new(|_| {}),
+    };
+    let mut desk = TeamDesk::open(surroundings, options).await.unwrap();
+    let trust = ProjectTrust::look(&desk.surroundings).unwrap();
+    let options = StartOptions {
+        goal: Goal::new("ship it".to_owned()).unwrap(),
+        agent: Some("script:lead.script".to_owned()),
+        members: Vec::new(),
+        permissions: Permissions::Default,
+        settings: SettingOptions { others: vec!["isolation=none".into()], ..Default::default() },
+        terms: LeadTerms { grace: Duration::from_secs(3), when_quiet },
+    };
+    let TeamStart { leading, beginning } = start(&mut desk, &trust, troop, options).await.unwrap();
+    let mut run = leading.prepare(&desk, &trust).await.unwrap().begin().await.unwrap();
+    run.set_to_work(beginning).await.unwrap();
+    let mut lines = Vec::new();
+    while let Some(event) = run.next_event().await {
+        let RunEvent::Happened { line: Some(line), .. } = event else { continue };
+        if line.text.contains(stop) {
+            assert!(!run.has_ended());
+            run.stop("that is enough").await;
+        }
+        lines.push(line.text);
+    }
+    let finished = run.finish().await;
+    desk.close().await;
+    (lines, finished)
+}
+
+#[tokio::test]
+async fn a_screen_leads_a_team_until_its_work_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, finished) = Box::pin(led(folder.path(), WhenQuiet::End, "no line says this")).await;
+    assert!(lines.iter().any(|line| line == "lead → user: ship it is done"), "{lines:#?}");
+    assert_eq!(finished.ended, LeadEnd::Quiet);
+    finished.check().unwrap();
+    assert!(finished.landing.notes().is_empty());
+}
+
+#[tokio::test]
+async fn a_screen_stops_a_team_that_waits_for_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, finished) = Box::pin(led(folder.path(), WhenQuiet::Stay, "ship it is done")).await;
+    let asked = "pat asks the team to stop: that is enough";
+    assert!(lines.iter().any(|line| line == asked), "{lines:#?}");
+    assert_eq!(finished.ended, LeadEnd::Stopped { reason: "that is enough".to_owned() });
+    finished.check().unwrap();
+}
