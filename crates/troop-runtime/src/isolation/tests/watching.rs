@@ -23,7 +23,7 @@ async fn two_members_hear_once_that_their_work_conflicts() {
     assert!(told[0].starts_with("your changes and bob's conflict in `README.md`; agree with bob"));
     assert!(told[1].starts_with("your changes and ann's conflict in `README.md`; agree with ann"));
     assert_eq!(git(&bob, &["status", "--porcelain"]).await, before, "nobody's index is touched");
-    assert_eq!(watcher.look(&isolation, &members).await.unwrap().clashes, [], "it is told once");
+    assert_eq!(watcher.look(&isolation, &members).await.unwrap().clashes, [], "reported once");
 }
 
 #[tokio::test]
@@ -77,5 +77,5 @@ async fn an_unreadable_folder_does_not_hide_conflicts_of_others() {
     let unseen: Vec<_> = sight.unseen.iter().map(|(member, _)| member.as_str()).collect();
     assert_eq!(unseen, ["cyd"]);
     let sight = watcher.look(&isolation, &members).await.unwrap();
-    assert!(sight.unseen.is_empty(), "it is said once: {sight:?}");
+    assert!(sight.unseen.is_empty(), "it is reported once: {sight:?}");
 }

@@ -19,9 +19,9 @@ use crate::mirror::{
 /// How long a file must be gone for its task to count as deleted: a program that deletes all files begins with one of them.
 const GONE: Duration = Duration::from_millis(50);
 
-const ALL_LOST: &str = "its files were gone, and were written again";
+const ALL_LOST: &str = "its files were missing and have been restored";
 const LOST: &str =
-    r#"it was gone, and was written again; to delete a task, write `"status": "deleted"`"#;
+    r#"it was missing and has been restored; to delete a task, write `"status": "deleted"`"#;
 
 impl TaskVisit<'_> {
     /// Deletes the task whose file somebody deleted, or has the file written again.

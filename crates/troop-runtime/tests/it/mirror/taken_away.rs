@@ -113,7 +113,7 @@ async fn files_that_were_all_deleted_come_back() {
             assert_eq!(stage.n_tasks().await, N_TASKS, "{layout}");
             let told = told(&mut notices);
             let [once] = &*told else { panic!("{told:?}") };
-            assert_eq!(once, "refused: tasks/crew: its files were gone, and were written again");
+            assert_eq!(once, "refused: tasks/crew: its files were missing and have been restored");
         }
     }
 }
@@ -133,8 +133,7 @@ async fn a_file_that_the_client_cannot_have_deleted_comes_back_with_a_notice() {
         assert_eq!(stage.read(&path)["subject"], "second", "{layout}");
         let told = told(&mut notices);
         let [once] = &*told else { panic!("{told:?}") };
-        let said =
-            r#"it was gone, and was written again; to delete a task, write `"status": "deleted"`"#;
+        let said = r#"it was missing and has been restored; to delete a task, write `"status": "deleted"`"#;
         assert_eq!(once, &format!("refused: {path}: {said}"));
     }
 }
