@@ -58,7 +58,7 @@ pub(in crate::isolation) fn join_case(fork: &ForkPoint, own: &str) -> JoinCase {
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::isolation) struct FolderStatus {
     pub(in crate::isolation) commit: String,
-    /// None if it is on no branch.
+    /// `(detached)` if it is on no branch; none if git does not say.
     pub(in crate::isolation) branch: Option<String>,
     pub(in crate::isolation) is_dirty: bool,
     /// Files of an unfinished merge.
