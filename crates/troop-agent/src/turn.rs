@@ -22,7 +22,7 @@ use troop_protocol::{
 use crate::wire::{MemberWire, Workplace};
 use ask::Questions;
 pub use ask::{
-    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanAnswer, permission_question,
+    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanDecision, permission_question,
 };
 
 /// How much of a log line is sent.

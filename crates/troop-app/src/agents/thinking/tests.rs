@@ -149,5 +149,5 @@ fn an_api_can_be_elsewhere() {
 fn a_rule_that_makes_no_sense_is_told() {
     let config =
         PermissionsConfig { deny: vec!["Bash(".to_owned()], ..PermissionsConfig::default() };
-    assert!(rules(&config, &|_| None).unwrap_err().contains("`Bash(` is no rule"));
+    assert!(rules(&config, &|_| None).unwrap_err().contains("`Bash(` is not a rule"));
 }
