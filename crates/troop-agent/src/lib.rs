@@ -1,4 +1,4 @@
-//! What thinks for a member.
+//! The agents that think for members.
 //!
 //! Read in this order: an [`Agent`] gets [`Work`] and reports how it went; a [`Turn`] is what it may do meanwhile,
 //! with `prompt` and `context` for what it is told and `permit` for what it may do without asking; [`serve`] is the

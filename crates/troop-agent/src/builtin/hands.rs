@@ -31,7 +31,7 @@ const AT_ONCE: usize = 8;
 /// How much of a call people are shown.
 const MAX_SHOWN: usize = 200;
 
-/// What one agent can do in one turn.
+/// Everything that one agent can do in one turn.
 #[derive(Debug)]
 pub(crate) struct Hands<'a> {
     pub(crate) turn: &'a Turn,
@@ -241,7 +241,7 @@ impl Hands<'_> {
         }
     }
 
-    /// Who decides for this member.
+    /// The authority that decides for this member.
     fn authority(&self) -> Authority {
         self.team.as_ref().map_or(Authority::Unknown, TeamTools::authority)
     }

@@ -28,7 +28,7 @@ pub struct PermissionRequest<'a> {
     pub authority: Authority,
 }
 
-/// Who decides for a member.
+/// The authority that decides for a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authority {
     /// The agent does not know its team: its lead decides.
