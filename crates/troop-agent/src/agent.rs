@@ -1,4 +1,4 @@
-//! What every agent is: it gets one piece of work at a time and reports how it went.
+//! The trait of all agents: an agent gets one piece of work at a time and reports how it went.
 
 pub use futures_util::future::BoxFuture;
 use troop_protocol::{MessageIn, WireTask};
@@ -14,21 +14,21 @@ pub trait Agent: Send {
     /// A new agent of the same kind that remembers nothing of this one's work.
     fn fresh(&self) -> Box<dyn Agent>;
 
-    /// What it thinks with, if it does. A thinking agent can continue from what is on the board without repeating
-    /// what is done; a script would begin anew.
+    /// Its model, if it thinks. A thinking agent can continue from the state of the board without repeating finished work; a
+    /// script would begin anew.
     fn thinks(&self) -> Option<Thinking> {
         None
     }
 }
 
-/// What an agent thinks with.
+/// The model of an agent that thinks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thinking {
     /// The model, if its price is unknown.
     pub unpriced: Option<String>,
 }
 
-/// What an agent is given to do.
+/// A piece of work for an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// Get ready. Comes once, before everything else.
@@ -63,7 +63,7 @@ pub enum TurnOutcome {
     Hopeless {
         reason: String,
     },
-    /// Somebody else should do the task.
+    /// Another member should do the task.
     GaveBack {
         reason: String,
     },

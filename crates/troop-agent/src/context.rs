@@ -1,4 +1,4 @@
-//! What a project tells its agents, in the files that people already have: `AGENTS.md`, `CLAUDE.md`, and skills.
+//! Instructions for agents in the files that projects already have: `AGENTS.md`, `CLAUDE.md`, and skills.
 
 mod skills;
 

@@ -1,4 +1,4 @@
-//! What thinks for a member.
+//! The agents that think for members.
 //!
 //! Read in this order: an [`Agent`] gets [`Work`] and reports how it went; a [`Turn`] is what it may do meanwhile,
 //! with `prompt` and `context` for what it is told and `permit` for what it may do without asking; [`serve`] is the
@@ -30,6 +30,7 @@ pub use registry::{Finder, RegistryError, agent as find_agent};
 pub use script::{ScriptAgent, ScriptError};
 pub use teammate::{ALIVE, Exit, TeammateOptions, serve};
 pub use turn::{
-    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanAnswer, Turn, permission_question,
+    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanDecision, Turn,
+    permission_question,
 };
 pub use wire::Workplace;

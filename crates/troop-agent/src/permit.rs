@@ -1,4 +1,4 @@
-//! What an agent may do without asking: its mode, and rules in the syntax of Claude Code's settings. Every agent
+//! Permission without asking: the agent's mode, and rules in the syntax of Claude Code's settings. Every agent
 //! checks these before it asks anybody.
 
 mod line;

@@ -44,7 +44,7 @@ pub enum ScriptError {
     Senseless {
         file: PathBuf,
         line: usize,
-        /// What is wrong with the line, and what would be right.
+        /// The mistake in the line, and the right form.
         problem: String,
     },
 }
@@ -55,7 +55,7 @@ pub struct ScriptAgent {
     memory: ScriptMemory,
 }
 
-/// What a script remembers from turn to turn.
+/// The memory of a script from turn to turn.
 #[derive(Debug, Default)]
 struct ScriptMemory {
     variables: Variables,

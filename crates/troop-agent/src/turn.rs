@@ -1,4 +1,4 @@
-//! What an agent may do in a turn.
+//! One turn of an agent, and the calls that it can make in it.
 
 mod ask;
 
@@ -22,7 +22,7 @@ use troop_protocol::{
 use crate::wire::{MemberWire, Workplace};
 use ask::Questions;
 pub use ask::{
-    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanAnswer, permission_question,
+    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanDecision, permission_question,
 };
 
 /// How much of a log line is sent.
@@ -170,7 +170,7 @@ impl Turn {
         self.has_heard.load(Ordering::Relaxed)
     }
 
-    /// What the member may do without asking, at this moment.
+    /// The member's permissions at this moment.
     #[must_use]
     pub fn mode(&self) -> Permissions {
         self.wire.mode()
@@ -196,7 +196,7 @@ impl Turn {
         self.wire.team_md()
     }
 
-    /// What the lead sent last about the board.
+    /// The latest context of the board from the lead.
     #[must_use]
     pub fn context(&self) -> TeamContext {
         self.wire.context()

@@ -1,4 +1,4 @@
-//! What the loop and a running turn share: the wire, the waiting mail, the latest context.
+//! The state that the loop and a running turn share: the wire, the waiting mail, the latest context.
 
 mod mail;
 
@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use mail::MailQueue;
 
-/// Who a member is, and where it works.
+/// A member's identity, and its working place.
 #[derive(Clone, Debug)]
 pub struct Workplace {
     pub name: String,

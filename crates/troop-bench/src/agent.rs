@@ -44,7 +44,7 @@ const MEGABYTE: usize = 1_000_000;
 /// How long the teammate rests before we read its memory.
 const REST: Duration = Duration::from_millis(500);
 
-/// What every measurement needs.
+/// The inputs of every measurement.
 struct AgentSetup {
     bench: Workbench,
     api: ScriptedApi,
@@ -285,7 +285,7 @@ impl TeammateProcess {
             }
             let said: Value = serde_json::from_str(&line)?;
             if let Some(id) = said.get("id") {
-                let error = json!({"code": -32601, "message": "nobody knows"});
+                let error = json!({"code": -32601, "message": "unknown method"});
                 self.write(&json!({"jsonrpc": "2.0", "id": id, "error": error}))?;
             }
             if said.get("method").is_some_and(|it| it == method) {

@@ -22,7 +22,7 @@ use crate::{
     workbench::Workbench,
 };
 
-/// What every measurement needs.
+/// The inputs of every measurement.
 #[derive(Debug)]
 struct BoardSetup {
     bench: Workbench,

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What a tool call over MCP costs, beside a bare server of the same library that only echoes, and beside the board itself.
+//! The cost of a tool call over MCP, beside a bare server of the same library that only echoes, and beside the board itself.
 
 use std::{
     io::{BufRead, BufReader, Write},

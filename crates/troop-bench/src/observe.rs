@@ -1,4 +1,4 @@
-//! What observing a stream costs, beside parsing it, and how much memory it takes.
+//! The cost of observing a stream, beside parsing it, and its memory.
 
 mod node;
 mod stream;
@@ -111,7 +111,7 @@ fn repeat(span: Duration, stream: &[u8], read: fn(&[u8]) -> Result<u64>) -> Resu
     }
 }
 
-/// What `troop observe --json` does, except reading and writing.
+/// The work of `troop observe --json`, except reading and writing.
 fn observe(stream: &[u8]) -> Result<u64> {
     let mut lines = LineSplitter::default();
     let mut observer = Observer::default();

@@ -1,4 +1,4 @@
-//! What was measured, what it is compared with, and whether that is good enough.
+//! Measurements, their baselines, and whether they meet their targets.
 
 use std::{ops::AddAssign, time::Duration};
 
@@ -65,7 +65,7 @@ pub(crate) struct Comparison {
     is_met: Option<bool>,
 }
 
-/// What is measured and what it is compared with, in words.
+/// A measurement and its baseline, in words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject {
     pub(crate) part: &'static str,

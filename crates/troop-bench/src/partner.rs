@@ -11,7 +11,7 @@ use troop_model::TeamId;
 
 use crate::workbench::Workbench;
 
-/// What a child prints when it is ready.
+/// The line that a child prints when it is ready.
 pub(crate) const READY: &str = "ready";
 
 /// The other process. It ends when this is dropped, because its input ends.

@@ -31,7 +31,7 @@ use crate::{
 /// The agent of teammates that play ball: a child of this benchmark.
 const MATE: &str = "mate";
 
-/// What every measurement needs.
+/// The inputs of every measurement.
 #[derive(Debug)]
 struct TeamSetup {
     bench: Workbench,

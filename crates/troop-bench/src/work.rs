@@ -14,7 +14,7 @@ use crate::{
     workbench::Workbench,
 };
 
-/// What every measurement needs.
+/// The inputs of every measurement.
 #[derive(Debug)]
 struct WorkSetup {
     bench: Workbench,

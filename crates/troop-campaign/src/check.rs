@@ -1,4 +1,4 @@
-//! What must hold after every trial, whatever faults it had.
+//! The promises that must hold after every trial, whatever its faults.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -40,7 +40,7 @@ pub(crate) async fn all(trial: &Trial) -> Result<Vec<String>> {
     Ok(broken)
 }
 
-/// Which processes held a task, one after another.
+/// The processes that held a task, one after another.
 type Holders = BTreeMap<TaskNumber, Vec<u32>>;
 
 /// Replays the log. Checks on the way that no task is given to a member while another holds it, and that each task is completed

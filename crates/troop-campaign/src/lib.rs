@@ -20,12 +20,12 @@ pub use disk::can_mount;
 pub use plan::{Backend, Plan};
 pub use tally::{CampaignTally, Violation};
 
-/// What a campaign needs.
+/// The inputs of a campaign.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The `troop` program.
     pub troop: PathBuf,
-    /// What starts a lead that reads its orders from its standard input; see [`lead::run`].
+    /// The command of a lead that reads its orders from its standard input; see [`lead::run`].
     pub lead: Vec<OsString>,
     /// Decides what happens in every trial.
     pub seed: u64,

@@ -47,7 +47,7 @@ impl FromStr for Backend {
     }
 }
 
-/// What thinks for a teammate.
+/// The agent of a teammate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MateMind {
     /// The agent `command` of `troop`.
@@ -110,7 +110,7 @@ pub enum Weather {
     LostAnswer(usize),
 }
 
-/// What happens in a trial.
+/// The course of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Where the team is kept.

@@ -14,7 +14,7 @@ use troop_store::{
     StoreError, StoreResult, TeamEntry, Watch,
 };
 
-/// What goes wrong.
+/// A fault of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The work is done, its answer is lost.

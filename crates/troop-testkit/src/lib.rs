@@ -1,5 +1,5 @@
-//! What tests of every crate share: throw-away stores and servers, faults, named waits, committed files,
-//! git, a model that says what it is told to, a fuzzer.
+//! Tools that the tests of all crates share: throw-away stores and servers, faults, named waits, committed files,
+//! git, a scripted model, a fuzzer.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

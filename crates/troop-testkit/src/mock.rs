@@ -129,7 +129,7 @@ impl MockModel {
         Self::start(move |_| {
             answers
                 .pop_front()
-                .unwrap_or_else(|| Answer::status(400, "nobody expected this request"))
+                .unwrap_or_else(|| Answer::status(400, "this request was not expected"))
         })
         .await
     }

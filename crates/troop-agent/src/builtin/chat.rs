@@ -1,4 +1,4 @@
-//! What we and a model say to each other, whichever API carries it.
+//! The conversation with a model, independent of its API.
 
 use serde_json::{Map, Value};
 

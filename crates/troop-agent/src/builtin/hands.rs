@@ -18,7 +18,7 @@ use super::{
     tools::{OwnTool, Shell, ToolOutcome},
 };
 use crate::{
-    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanAnswer, Turn, TurnOutcome,
+    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanDecision, Turn, TurnOutcome,
     files::{RulePath, WorkFolder},
     permission_question,
     permit::{self, ToolAction},
@@ -31,7 +31,7 @@ const AT_ONCE: usize = 8;
 /// How much of a call people are shown.
 const MAX_SHOWN: usize = 200;
 
-/// What one agent can do in one turn.
+/// Everything that one agent can do in one turn.
 #[derive(Debug)]
 pub(crate) struct Hands<'a> {
     pub(crate) turn: &'a Turn,
@@ -241,7 +241,7 @@ impl Hands<'_> {
         }
     }
 
-    /// Who decides for this member.
+    /// The authority that decides for this member.
     fn authority(&self) -> Authority {
         self.team.as_ref().map_or(Authority::Unknown, TeamTools::authority)
     }
@@ -265,21 +265,21 @@ impl Hands<'_> {
             return ToolOutcome::Bad("`plan` is missing: say what you want to do".to_owned());
         }
         match self.propose(plan).await {
-            Ok(PlanAnswer::Approved) => ToolOutcome::Approved(plan.to_owned()),
-            Ok(PlanAnswer::Rejected { reason }) => ToolOutcome::Bad(reason),
+            Ok(PlanDecision::Approved) => ToolOutcome::Approved(plan.to_owned()),
+            Ok(PlanDecision::Rejected { reason }) => ToolOutcome::Bad(reason),
             Err(unanswered) => ToolOutcome::Bad(unanswered.to_string()),
         }
     }
 
     /// Proposes a plan. The reason of a rejection is written for the model.
-    pub(crate) async fn propose(&self, plan: &str) -> Result<PlanAnswer, NoAnswer> {
+    pub(crate) async fn propose(&self, plan: &str) -> Result<PlanDecision, NoAnswer> {
         let answer = self.turn.propose(&self.keys.hidden_in(plan), self.authority()).await?;
         Ok(match answer {
-            PlanAnswer::Approved => PlanAnswer::Approved,
-            PlanAnswer::Rejected { reason } => {
+            PlanDecision::Approved => PlanDecision::Approved,
+            PlanDecision::Rejected { reason } => {
                 let reason = of_others(&reason);
                 let reason = format!("your plan was rejected: {reason}; change it and ask again");
-                PlanAnswer::Rejected { reason }
+                PlanDecision::Rejected { reason }
             }
         })
     }

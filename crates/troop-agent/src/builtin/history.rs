@@ -20,7 +20,7 @@ pub(crate) struct History {
 struct Pins {
     /// The latest description of the team.
     team: Option<String>,
-    /// What people told a lead, for its whole life. The first is the goal.
+    /// The messages of people to a lead, kept for its whole life. The first is the goal.
     goals: Vec<String>,
     /// The present work, its approved plan, and the mail about it.
     work: Option<String>,

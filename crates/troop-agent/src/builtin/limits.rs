@@ -19,7 +19,7 @@ impl Default for WorkLimits {
     }
 }
 
-/// What a million tokens cost, in dollars.
+/// The price of a million tokens, in dollars.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
     pub input: f64,

@@ -104,7 +104,7 @@ impl BuiltinAgent {
         thought
     }
 
-    /// What the lead says at the end of a turn is for the user.
+    /// Sends the last words of a lead to the user.
     async fn answer(&self, text: &str, turn: &Turn) -> TurnOutcome {
         if self.is_lead {
             let text = long::kept(text, None, turn).await;
@@ -228,7 +228,7 @@ fn gives_work(mail: &[MessageIn], team: Option<&TeamTools<'_>>) -> bool {
 }
 
 impl BuiltinOptions {
-    /// What a piece of work cost, and all work so far.
+    /// The cost of a piece of work, and of all work so far.
     fn cost(&self, before: &TokenUsage, now: &TokenUsage) -> String {
         let tokens = now.total().saturating_sub(before.total());
         let dollars = self.price.map(|price| price.of(now) - price.of(before));

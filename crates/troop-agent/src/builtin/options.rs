@@ -18,7 +18,7 @@ pub struct BuiltinOptions {
     pub size: ModelSize,
     /// How much one piece of work may cost.
     pub limits: WorkLimits,
-    /// What the model costs, if that is known.
+    /// The price of the model, if it is known.
     pub price: Option<Price>,
     pub rights: ToolRights,
     /// Where it finds the files that a project has for agents.
@@ -53,7 +53,7 @@ pub struct ModelSize {
     pub max_tokens: u32,
 }
 
-/// What an agent may do with its tools.
+/// The limits of an agent's tools.
 #[derive(Clone, Debug, Default)]
 pub struct ToolRights {
     pub rules: Rules,

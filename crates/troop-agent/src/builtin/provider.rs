@@ -45,7 +45,7 @@ pub(crate) trait Provider: Send + Sync {
     fn reader(&self) -> Box<dyn ReplyReader>;
 }
 
-/// What all requests to a model have in common.
+/// The options that all requests to a model share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestOptions<'a> {
     pub(crate) model: &'a str,

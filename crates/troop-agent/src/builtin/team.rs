@@ -41,7 +41,7 @@ pub(crate) struct TeamTools<'a> {
 #[derive(Clone, Debug)]
 struct SeatState {
     seat: Seat,
-    /// What the lead may do without asking.
+    /// The permissions of the lead.
     lead: Option<Permissions>,
     lead_agent: String,
     /// The members with their roles and expertise.
@@ -112,7 +112,7 @@ impl<'a> TeamTools<'a> {
         self.now().seat.role
     }
 
-    /// Who decides for this member.
+    /// The authority that decides for this member.
     pub(crate) fn authority(&self) -> Authority {
         let now = self.now();
         match now.lead {

@@ -16,7 +16,7 @@ use super::{
     prompt as words,
     tools::shortened,
 };
-use crate::{NoAnswer, PlanAnswer, TurnOutcome, prompt};
+use crate::{NoAnswer, PlanDecision, TurnOutcome, prompt};
 use screen::{Cost, ReplyScreen};
 
 /// How often in a row a reply may be empty or cut off.
@@ -132,11 +132,11 @@ impl Mind {
             NoAnswer::NotAsked { .. } => Thought::Failed(unanswered.to_string()),
         })?;
         match answer {
-            PlanAnswer::Approved => {
+            PlanDecision::Approved => {
                 self.history.tell_plan(words::approved_plan(plan));
                 self.history.tell(words::plan_approved());
             }
-            PlanAnswer::Rejected { reason } => {
+            PlanDecision::Rejected { reason } => {
                 self.history.tell(words::plan_rejected(&reason));
             }
         }

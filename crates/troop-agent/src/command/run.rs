@@ -89,7 +89,7 @@ pub(crate) async fn run(
     for (name, value) in context_of(run.task) {
         match value {
             Some(value) => command.env(name, value),
-            // What the lead of our own process set is not about this task.
+            // A value from the lead of our own process is not about this task.
             None => command.env_remove(name),
         };
     }

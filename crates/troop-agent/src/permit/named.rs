@@ -30,7 +30,7 @@ const WILD: [char; 3] = ['*', '?', '['];
 /// How many files are checked at most.
 const MAX_FILES: usize = 5_000;
 
-/// What a rule about files is about.
+/// The use of files that a rule is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileUse {
     Look,

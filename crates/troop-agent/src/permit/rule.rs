@@ -45,7 +45,7 @@ struct CommandPattern {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{text}` is no rule: {why}; write it like `Bash(git status:*)`, `Edit(src/**)` or `Read(.env)`"
+    "`{text}` is not a rule: {why}; write it like `Bash(git status:*)`, `Edit(src/**)` or `Read(.env)`"
 )]
 pub struct BadRule {
     pub text: String,

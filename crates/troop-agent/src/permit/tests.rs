@@ -441,7 +441,10 @@ fn ask_rules_hold_in_every_mode() {
 fn an_invalid_rule_says_why() {
     for bad in ["", "(x)", "Bash(git", "Read([)", "rm -rf"] {
         let error = bad.parse::<Rule>().unwrap_err().to_string();
-        assert!(error.contains("is no rule: ") && error.contains("Bash(git status:*)"), "{error}");
+        assert!(
+            error.contains("is not a rule: ") && error.contains("Bash(git status:*)"),
+            "{error}"
+        );
     }
 }
 

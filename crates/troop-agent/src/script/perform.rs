@@ -42,13 +42,13 @@ pub(super) enum ScriptStop {
 #[derive(Deserialize)]
 struct BoardPage {
     #[serde(default)]
-    tasks: Vec<BoardTask>,
+    tasks: Vec<PagedTask>,
     version: Option<Version>,
     pages: Option<u32>,
 }
 
 #[derive(Deserialize)]
-struct BoardTask {
+struct PagedTask {
     status: Status,
     not_before: Option<Time>,
 }
@@ -355,7 +355,7 @@ impl<'a> Performance<'a> {
         for page in 1.. {
             let query = Query::Tasks { status: troop_model::TaskFilter::Active, page };
             let board = self.within(self.turn.query::<BoardPage>(&query)).await?;
-            let moves = |task: &BoardTask| match task.status {
+            let moves = |task: &PagedTask| match task.status {
                 // The lead reports when nobody is left who could begin it.
                 Status::Pending => stuck_at.is_none() || stuck_at < board.version,
                 Status::Failed => task.not_before.is_some(),

@@ -26,7 +26,7 @@ pub(super) enum Trigger {
     Shutdown,
 }
 
-/// Which messages match.
+/// A pattern for messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MailPattern {
     pub(super) pattern: TextPattern,
@@ -42,7 +42,7 @@ pub(super) struct ScriptStep {
     pub(super) act: Act,
 }
 
-/// What a step does. Texts still contain their `{variables}`.
+/// The action of a step. Texts still contain their `{variables}`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Act {
     Log(String),
@@ -67,7 +67,7 @@ pub(super) enum Act {
     End(HandlerEnd),
 }
 
-/// What a step does with a file of the workspace.
+/// The action of a step on the workspace.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Share {
     Write { file: String, content: String },

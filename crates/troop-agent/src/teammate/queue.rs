@@ -1,4 +1,4 @@
-//! What waits for a teammate: tasks, mail, a request to end. Decides what comes next.
+//! The queue of a teammate: tasks, mail, a request to end. Decides what comes next.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -58,7 +58,7 @@ impl WorkQueue {
         self.tasks.is_empty() && self.held.is_none() && self.farewell.is_none()
     }
 
-    /// What to do next: a request to end comes first, then mail, then tasks.
+    /// The next work: a request to end comes first, then mail, then tasks.
     pub(super) fn next_work(&mut self) -> Option<Work> {
         if let Some(farewell) = &self.farewell {
             return Some(Work::Shutdown { reason: farewell.reason.clone() });

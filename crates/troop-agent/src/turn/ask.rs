@@ -28,7 +28,7 @@ pub struct PermissionRequest<'a> {
     pub authority: Authority,
 }
 
-/// Who decides for a member.
+/// The authority that decides for a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authority {
     /// The agent does not know its team: its lead decides.
@@ -56,7 +56,7 @@ pub enum PermissionAnswer {
 
 /// The answer to a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PlanAnswer {
+pub enum PlanDecision {
     Approved,
     Rejected { reason: String },
 }
@@ -148,7 +148,11 @@ impl Turn {
     }
 
     /// Proposes a plan to the lead, or to the user if the member leads, and waits for the answer.
-    pub async fn propose(&self, plan: &str, authority: Authority) -> Result<PlanAnswer, NoAnswer> {
+    pub async fn propose(
+        &self,
+        plan: &str,
+        authority: Authority,
+    ) -> Result<PlanDecision, NoAnswer> {
         let to = match authority {
             Authority::User => "user",
             Authority::Lead(_) | Authority::Unknown => "lead",
@@ -160,11 +164,11 @@ impl Turn {
         };
         match self.unless_interrupted(asked).await? {
             Some(answer) if answer.approve != Some(true) => {
-                Ok(PlanAnswer::Rejected { reason: answer.content })
+                Ok(PlanDecision::Rejected { reason: answer.content })
             }
             Some(_) | None => {
                 self.questions.has_approved_plan.store(true, Ordering::Relaxed);
-                Ok(PlanAnswer::Approved)
+                Ok(PlanDecision::Approved)
             }
         }
     }

@@ -16,7 +16,7 @@ pub(super) struct MailQueue {
     /// The ids of the latest messages, and their order.
     known: HashSet<Uuid>,
     order: VecDeque<Uuid>,
-    /// What the agent has read, and the lead does not know of.
+    /// Messages that the agent has read, but that are not yet acknowledged.
     pub(super) owed: Vec<Uuid>,
 }
 

@@ -70,7 +70,7 @@ impl ScriptedApi {
     /// A minimal client that repeats the last request.
     pub(crate) fn bare(&self) -> Result<BareClient> {
         let request = lock(&self.shared.last).clone();
-        ensure!(!request.is_empty(), "nobody has asked yet");
+        ensure!(!request.is_empty(), "there was no request yet");
         let stream = TcpStream::connect(self.address)?;
         stream.set_nodelay(true)?;
         let reader = BufReader::new(stream.try_clone()?);

@@ -48,7 +48,7 @@ async fn measure_on(setup: &BoardSetup, url: &str) -> Result<Vec<Comparison>> {
         by_many += many.run(slice).await?;
         team::top_up(&led.board, setup.n_tasks).await?;
         by_socket.run(led.processes(&setup.bench, slice)).await?;
-        // Nobody else works meanwhile, but this board stays open, as a lead's would.
+        // This board stays open meanwhile, as a lead's would, but does no work.
         many.board().catch_up().await?;
         team::top_up(many.board(), setup.n_tasks).await?;
         direct.run(processes(&setup.bench, url, many.board().team(), slice)).await?;

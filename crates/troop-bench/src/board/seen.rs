@@ -172,7 +172,7 @@ impl BareNotice {
 
     async fn once(&mut self) -> Result<f64> {
         self.partner.prompt()?;
-        let sent = self.heard.recv().await.context("nobody listens any more")?;
+        let sent = self.heard.recv().await.context("the listener has ended")?;
         Ok((Clock::system().now().as_micros() - sent) as f64)
     }
 }

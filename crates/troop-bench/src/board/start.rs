@@ -1,4 +1,4 @@
-//! What it takes to start the program for one command, and to hold a full board open.
+//! The cost of starting the program for one command, and of holding a full board open.
 
 use std::{process::Stdio, time::Duration};
 

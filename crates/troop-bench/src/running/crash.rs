@@ -59,7 +59,7 @@ async fn crash(setup: &TeamSetup, running: &mut RunningTeam, nth: usize) -> Resu
     kill_group(pid, Signal::KILL)?;
     let (_, second) = assigned(running, Some(task)).await?;
     let elapsed = start.elapsed();
-    ensure!(second != first, "nobody else was given the task");
+    ensure!(second != first, "the task went to the same teammate");
     running.until_idle(&first).await?;
     // A teammate that completed something restarts without a delay after its next crash.
     let task = NewTask {

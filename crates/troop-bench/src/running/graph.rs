@@ -22,7 +22,7 @@ const WIDTH: u32 = 10;
 const N_TEAMMATES: usize = 5;
 /// How often each contestant does the graph at least.
 const N_ROUNDS: usize = 7;
-/// What each task does.
+/// The command of each task.
 const TRIVIAL: &str = "/bin/true";
 
 /// The tasks that a task waits for: two of the layer before its own.

@@ -106,7 +106,7 @@ impl Hop {
         let mut echo = troop_process::command(setup.bench.own());
         echo.args(["child", "echo"]).arg(&path);
         let echo = echo.spawn()?;
-        let (stream, _) = listener.accept().context("nobody echoes")?;
+        let (stream, _) = listener.accept().context("the echo did not connect")?;
         let lines = BufReader::new(stream.try_clone()?);
         let file = RawFile::new(&setup.bench.join("mail-raw.jsonl"))?;
         Ok(Self { stream, lines, file, _echo: echo })

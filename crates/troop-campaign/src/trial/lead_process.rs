@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(30);
 pub(super) struct LeadProcess {
     command: Vec<OsString>,
     orders: Orders,
-    /// What it writes to standard error.
+    /// The file for its standard error.
     log: PathBuf,
     child: Option<Child>,
     next_start: Instant,

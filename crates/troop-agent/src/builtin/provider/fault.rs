@@ -28,7 +28,7 @@ struct ApiFault {
     details: Vec<Value>,
 }
 
-/// What an error response means.
+/// Classifies an error response.
 pub(crate) fn of_answer(status: u16, retry_after: Option<Duration>, body: &[u8]) -> ModelError {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let said = said(&value).unwrap_or_else(|| ApiFault {
@@ -45,7 +45,7 @@ fn retry_delay(said: &ApiFault) -> Option<Duration> {
     Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
-/// What an error within a stream means. None if it is not an error.
+/// Classifies an error within a stream. None if it is not an error.
 pub(crate) fn of_error(value: &Value) -> Option<ModelError> {
     let said = said(value)?;
     let word = [&said.kind, &said.status, &said.code].into_iter().find_map(Value::as_str);

@@ -11,11 +11,11 @@ use serde::Deserialize;
 pub struct McpServer {
     pub name: String,
     pub how: McpTransport,
-    /// What a person agreed to, if that was needed.
+    /// A person's consent, if it was needed.
     pub agreed: Option<CommandConsent>,
 }
 
-/// What a person agreed to. The files that a command names may change, so they are checked where and when it runs.
+/// A person's consent to a command. The files that it names may change, so they are checked where and when it runs.
 #[derive(Clone, Debug)]
 pub struct CommandConsent {
     pub project: PathBuf,
@@ -118,7 +118,7 @@ impl McpServer {
         words.any(is_troop) && words.any(|word| word == "mcp")
     }
 
-    /// What would run or be reached, for people.
+    /// The command or the URL, for people.
     #[must_use]
     pub fn shown(&self) -> String {
         match &self.how {
@@ -193,7 +193,7 @@ mod tests {
         let McpTransport::Http { url, headers } = &servers[1].how else { panic!("{servers:?}") };
         assert_eq!((url.as_str(), headers["authorization"].as_str()), ("https://x/mcp", "Bearer "));
         let missing = "`.mcp.json` names the variable `MISSING`, which is not set";
-        assert_eq!(servers[2].shown(), missing, "nobody guesses what it might be");
+        assert_eq!(servers[2].shown(), missing, "a missing variable is not guessed");
     }
 
     #[test]

@@ -328,7 +328,7 @@ async fn an_unreachable_address_is_named() {
     let mock = MockModel::with([]).await;
     let model = model(Api::Anthropic, &mock);
     drop(mock);
-    let error = troop_testkit::wait_for("nobody listens any more", async || {
+    let error = troop_testkit::wait_for("the port is closed", async || {
         ask(&model, &mut ReplyRecord::default())
             .await
             .err()

@@ -149,5 +149,5 @@ fn the_address_of_an_api_can_be_changed() {
 fn an_invalid_rule_is_reported() {
     let config =
         PermissionsConfig { deny: vec!["Bash(".to_owned()], ..PermissionsConfig::default() };
-    assert!(rules(&config, &|_| None).unwrap_err().contains("`Bash(` is no rule"));
+    assert!(rules(&config, &|_| None).unwrap_err().contains("`Bash(` is not a rule"));
 }

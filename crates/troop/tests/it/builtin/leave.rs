@@ -299,7 +299,7 @@ async fn invalid_permission_rules_are_refused_with_a_hint() {
     let mock = MockModel::with([Answer::text("never asked")]).await;
     let refused = run(&troop, &mock, &ALONE).await;
     assert_eq!(refused.code, 1, "{} {}", refused.out, refused.err);
-    assert!(refused.err.contains("`Bash(x` is no rule"), "{}", refused.err);
+    assert!(refused.err.contains("`Bash(x` is not a rule"), "{}", refused.err);
     assert!(refused.err.contains("hint: it is in `permissions` of"), "{}", refused.err);
     let troop = repository(&[]);
     let agents = troop.folder().join(".claude/agents");
