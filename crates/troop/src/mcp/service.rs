@@ -20,7 +20,7 @@ use rmcp::{
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 use troop_app::team::{Mailbag, MemberCaller};
-use troop_protocol::{Failure, Gate, Toolbox};
+use troop_protocol::{Failure, Gate, Seat, Toolbox};
 
 use super::{
     news::{self, NewsFilter},
@@ -85,6 +85,11 @@ impl TeamService {
 
     fn client(&self) -> &ClientTools {
         self.greeted.get().unwrap_or(&self.others)
+    }
+
+    /// The member's place in the team. Catches up with the log, so that what is read next is up to date.
+    async fn seat(&self) -> Result<Seat, ErrorData> {
+        self.caller.seat().await.map_err(|failure| resources::refused(&failure))
     }
 
     async fn call(&self, name: &str, input: Value) -> Result<String, Failure> {
@@ -159,7 +164,7 @@ impl ServerHandler for TeamService {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let seat = self.caller.seat().await.map_err(|failure| resources::refused(&failure))?;
+        let seat = self.seat().await?;
         let tools = seat.tools().into_iter().map(|tool| {
             let input: JsonObject = tool.input;
             Tool::new(tool.name, tool.description, Arc::new(input))
@@ -199,7 +204,7 @@ impl ServerHandler for TeamService {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.caller.seat().await.map_err(|failure| resources::refused(&failure))?;
+        self.seat().await?;
         Ok(resources::read(&self.caller, &request.uri).await?.into())
     }
 
@@ -216,6 +221,7 @@ impl ServerHandler for TeamService {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        self.seat().await?;
         let found = prompts::get(&self.caller, &request.name, request.arguments.as_ref()).await?;
         Ok(found.into())
     }
