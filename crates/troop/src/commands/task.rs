@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Result;
 use serde_json::{Value, json};
 use smol_str::SmolStr;
-use troop_app::team::TeamDesk;
+use troop_app::team::{DelegateOrder, TeamDesk};
 use troop_model::{
     ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal,
     RejectMode, Task, TaskNumber, TaskUpdate, TaskView, preview,
@@ -56,7 +56,7 @@ pub(super) async fn run(
         }
         TaskSubcommand::Delegate { task, to, subject, wait } => {
             let wait = wait.map(Duration::from_secs);
-            let order = delegate::DelegateOrder { task, to, subject, wait };
+            let order = DelegateOrder { task, to, subject, wait };
             delegate::run(order, desk, printer).await
         }
         TaskSubcommand::Next => next(desk, printer).await,
