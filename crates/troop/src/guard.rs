@@ -1,5 +1,5 @@
-//! `troop --guard SESSION`: outlives a lead, and ends all that ran for it. However the lead went, what this process reads
-//! ends with it; a lead that has ended everybody itself says so before.
+//! `troop --guard SESSION`: outlives a lead and kills everything that ran for it. The guard's input ends with the lead, however
+//! that happens; a lead that has stopped its members itself writes something first.
 
 use std::{ffi::OsString, io, process::ExitCode, thread, time::Duration};
 
@@ -7,7 +7,7 @@ use troop_process::Mark;
 
 use crate::report::{self, Error};
 
-/// How often is looked again for what was being started when the lead went ...
+/// How often we look again for processes that were just being started when the lead died ...
 const N_LOOKS: usize = 20;
 /// ... and how long after one another.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -23,14 +23,14 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitC
             Error::misuse("`--guard` needs the id of a session", "leads use this, not people");
         return Some(report::plain(&usage.into()));
     };
-    // Whether it can be read at all: its end is what counts.
+    // Only the end of the input matters.
     let n_read = io::copy(&mut io::stdin().lock(), &mut io::sink()).unwrap_or(0);
     let mark = Mark { session, run: None };
     if n_read == 0 {
         mark.kill_all();
         look_again(&mark);
     } else {
-        // Hooks, and what they left in the background, outlive a team that ended in good order.
+        // Hooks and their background processes may outlive a team that ended in good order.
         mark.kill_members();
     }
     Some(ExitCode::SUCCESS)

@@ -1,12 +1,12 @@
-//! The signals by which people and systems say that it is enough.
+//! The signals that ask this process to stop.
 
 use anyhow::Result;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Listens to all of them, as long as it is there.
+/// Listens to all of them until it is dropped.
 pub(crate) struct Signals([(StopSignal, Signal); 3]);
 
-/// Which one came.
+/// A signal that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StopSignal {
     pub(crate) name: &'static str,
@@ -14,7 +14,7 @@ pub(crate) struct StopSignal {
 }
 
 impl StopSignal {
-    /// The exit code of who ends because of it, as shells have it.
+    /// The exit code of a process that it ended, as in shells.
     pub(crate) fn code(self) -> u8 {
         u8::try_from(128 + self.number).unwrap_or(u8::MAX)
     }
