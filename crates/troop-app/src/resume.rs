@@ -64,16 +64,16 @@ pub struct ResumePlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResumeReport {
     /// How many members ended with the lead, or crashed.
-    n_cut_short: usize,
+    pub n_cut_short: usize,
     /// The members that start again.
-    started: Vec<MemberName>,
+    pub started: Vec<MemberName>,
     /// The members whose agents are not available.
-    unavailable: Vec<MemberName>,
+    pub unavailable: Vec<MemberName>,
     /// Whether there is something to do.
-    is_open: bool,
+    pub is_open: bool,
     /// Whether the lead continues with its goal.
-    has_goal: bool,
-    left: Option<UnfinishedLead>,
+    pub has_goal: bool,
+    pub left: Option<UnfinishedLead>,
 }
 
 /// Opens the team to be resumed. Refused in another folder than where the team worked before, as long as that one exists.

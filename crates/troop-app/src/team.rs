@@ -4,6 +4,7 @@
 //! the board takes it. That policy is here and nowhere else, see [`TeamHandle`].
 
 mod choice;
+mod delegate;
 mod delegations;
 mod desk;
 mod erase;
@@ -39,6 +40,7 @@ use uuid::Uuid;
 
 use crate::{Error, Result};
 pub use choice::Purpose;
+pub use delegate::DelegateOrder;
 pub use delegations::{DelegationProgress, DelegationStage, oldest_first};
 pub use desk::{DeskNotice, DeskOptions, NoticeSink, StoppedLead, TeamDesk};
 pub use erase::Deletion;

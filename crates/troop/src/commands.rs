@@ -81,7 +81,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     let result = match cli.command {
         CliCommand::Team(command) => team::run(command, &mut desk, printer).await,
         CliCommand::Member(command) => member::run(command, &mut desk, printer).await,
-        CliCommand::Task(command) => task::run(command, &mut desk, printer).await,
+        CliCommand::Task(command) => Box::pin(task::run(command, &mut desk, printer)).await,
         CliCommand::Message(command) => message::run(command, &mut desk, printer).await,
         CliCommand::Workspace(command) => workspace::run(command, &mut desk, printer).await,
         CliCommand::Events(args) => events::run(&args, &mut desk, printer).await,

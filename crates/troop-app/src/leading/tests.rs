@@ -47,7 +47,7 @@ async fn led(folder: &Path, when_quiet: WhenQuiet, stop: &str) -> (Vec<String>, 
     let mut run = leading.prepare(&desk, &trust).await.unwrap().begin().await.unwrap();
     run.set_to_work(beginning).await.unwrap();
     let mut lines = Vec::new();
-    while let Some(event) = run.next_event().await {
+    while let Some(event) = movable(run.next_event()).await {
         let RunEvent::Happened { line: Some(line), .. } = event else { continue };
         if line.text.contains(stop) {
             assert!(!run.has_ended());
@@ -58,6 +58,11 @@ async fn led(folder: &Path, when_quiet: WhenQuiet, stop: &str) -> (Vec<String>, 
     let finished = run.finish().await;
     desk.close().await;
     (lines, finished)
+}
+
+/// A gateway leads teams in tasks that move between threads.
+fn movable<F: Future + Send>(future: F) -> F {
+    future
 }
 
 #[tokio::test]

@@ -5,10 +5,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
-use troop_model::TaskNumber;
+use troop_model::{TaskNumber, lock};
 
 use super::{
     TaskAttempt,
@@ -198,6 +198,6 @@ impl TeamBranch {
     }
 
     fn known(&self) -> MutexGuard<'_, BranchPosition> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use troop_app::{
     task_graph::{GraphNode, graph_json},
-    team::TeamDesk,
+    team::{DelegateOrder, TeamDesk},
 };
 use troop_model::{
     ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal,
@@ -59,7 +59,7 @@ pub(super) async fn run(
         }
         TaskSubcommand::Delegate { task, to, subject, wait } => {
             let wait = wait.map(Duration::from_secs);
-            let order = delegate::DelegateOrder { task, to, subject, wait };
+            let order = DelegateOrder { task, to, subject, wait };
             delegate::run(order, desk, printer).await
         }
         TaskSubcommand::Next => next(desk, printer).await,
