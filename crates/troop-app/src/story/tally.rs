@@ -172,7 +172,7 @@ impl Tally {
                 let about = format!("{task}: {}{again}", one_line(reason));
                 self.troubles.push(Trouble { at: event.at, what: "failed", about });
             }
-            Fact::TaskRefused { task, subject, who, by, reason } => {
+            Fact::TaskRefused { task, subject, who, by, reason, .. } => {
                 let at = event.at;
                 let about = task.map(|it| it.to_string()).or_else(|| subject.clone());
                 match by {
@@ -186,6 +186,8 @@ impl Tally {
                         let about = format!("{}: {}", about.unwrap_or_default(), one_line(reason));
                         self.troubles.push(Trouble { at, what: "not done", about });
                     }
+                    // The evidence of the checks is counted; the board's refusals are told at once.
+                    RefusedBy::Checks | RefusedBy::Board => {}
                 }
             }
             Fact::TaskChecked { task, evidence, .. } => {

@@ -31,6 +31,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("member/remove", json!({"member": "ann"})),
         ("member/spawn", json!({"member": {"name": "ann", "agent": "claude"}, "prompt": "hi"})),
         ("member/interrupt", json!({"member": "ann"})),
+        ("member/silent", json!({"member": "ann", "task": 7, "attempt": 1})),
         ("member/idle", json!({"member": "ann", "last_task": 7})),
         ("member/set_state", json!({"member": "ann", "state": "idle"})),
         ("member/set_mode", json!({"member": "ann", "permissions": "accept-edits"})),

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use troop_model::{
     Command, DelegationOutcome, DelegationStatus, MemberName, MessageKind, Origin, SYSTEM, State,
-    TaskCommand, TaskNumber, Version,
+    Version,
 };
 use troop_protocol::{FromLead, MessageIn, Responder};
 use uuid::Uuid;
@@ -127,13 +127,6 @@ impl Office {
             // One that does not read learns nothing anyway.
             drop(live.tell(&FromLead::Message(troop_word(content))));
         }
-    }
-
-    /// An attempt at a task has failed.
-    pub(super) async fn fail_attempt(&mut self, task: TaskNumber, attempt: u32, reason: String) {
-        let task = task.into();
-        let order = TaskCommand::Fail { task, reason, attempt: Some(attempt), for_good: false };
-        self.post.give(Command::Task(order)).await;
     }
 }
 

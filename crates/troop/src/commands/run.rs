@@ -12,7 +12,7 @@ use troop_app::{
 };
 use troop_model::{
     AgentKind, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
-    quoted,
+    check_start, quoted,
 };
 use troop_protocol::TeamStanding;
 use troop_runtime::{Board, LeadEnd, LeadThinks, TeamSummary};
@@ -46,15 +46,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut TeamDesk, printer: &Printer) -
     let settings = settings(&args, &desk.surroundings)?;
     let thinkers = std::iter::once(&lead).chain(&members).map(Thinker::from).collect();
     runnable.check_price(&Thinkers { dollars: settings.budget.dollars, members: thinkers })?;
-    let max_teammates = settings.max_teammates;
-    if members.len() > max_teammates as usize {
-        let n_members = members.len();
-        let message = format!(
-            "{n_members} members are to start, but at most {max_teammates} may run at once"
-        );
-        let hint = format!("allow more: `--max-teammates {n_members}`, or name fewer");
-        return Err(Refused::new(message, hint).into());
-    }
+    check_start(&settings, members.len())?;
     let lead = (lead, external);
     let board = make_team(desk, &goal, lead, settings).await?;
     let agents = runnable;

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use troop_app::team::TeamDesk;
 use troop_model::{
-    ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal,
-    RejectMode, Task, TaskNumber, TaskUpdate, TaskView, preview,
+    ActorKind, Command, Condition, Fact, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, Task,
+    TaskNumber, TaskUpdate, TaskView, preview,
 };
 use troop_runtime::{Board, BoardError, CommandEffect, TaskPage};
 
@@ -69,7 +69,6 @@ pub(super) async fn run(
         change => {
             let without = without_checks(&change);
             let (verb, order) = order(change)?;
-            check_asker(&order, desk)?;
             super::proof::prove(desk, &order, without.as_deref(), printer).await?;
             let attached = match &order {
                 Order::Attach { task, path } => Some((task.clone(), path.clone())),
@@ -85,19 +84,6 @@ pub(super) async fn run(
             confirm(desk, &done, verb, printer).await
         }
     }
-}
-
-/// Who works on a task asks the user; a person has nobody to ask there.
-fn check_asker(order: &Order, desk: &TeamDesk) -> Result<()> {
-    let Order::AskUser { task, .. } = order else { return Ok(()) };
-    if desk.signature()?.actor.kind != ActorKind::Human {
-        return Ok(());
-    }
-    let mut ask = HintCommand::troop("task ask-user").word(task).text("…");
-    ask.words.splice(0..0, [HintWord::Exact("--as".into()), HintWord::Blank("MEMBER".into())]);
-    let send = HintCommand::troop("message send").blank("MEMBER").text("…");
-    let hint = Hint::to("act as a member", ask).or_to("write to one", send);
-    Err(Refused::new("only a member that works on a task can ask the user about it", hint).into())
 }
 
 /// Why a person does without checks, if one does.
