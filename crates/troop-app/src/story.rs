@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, time::Duration};
 use smol_str::SmolStr;
 use troop_model::{
     Actor, ActorKind, Event, Evidence, Fact, Hint, MemberState, MessageKind, Notice, Party,
-    Permissions, RefusedBy, RejectMode, Request, Role, State, StateCause, TaskNumber, Time,
+    Permissions, RefusedBy, RejectMode, Request, Role, State, StateCause, Status, TaskNumber, Time,
 };
 use uuid::Uuid;
 
@@ -178,6 +178,12 @@ impl Story {
             }
             // The story has just told which check failed, and people hear at once what the board refuses.
             Fact::TaskRefused { by: RefusedBy::Checks | RefusedBy::Board, .. } => return None,
+            Fact::TaskRefused { task: Some(task), who, by: RefusedBy::Merge, reason, .. }
+                if self.state.tasks().status(*task) == Some(Status::Completed) =>
+            {
+                let text = format!("{task} is done, but {}'s work on it is not merged", name(who));
+                (StoryKind::Trouble, text + &because(Some(reason)))
+            }
             Fact::TaskRefused { task, subject, who, by, reason, .. } => {
                 let text = refused(*task, subject.as_deref(), who, *by) + &because(Some(reason));
                 (StoryKind::Trouble, text)

@@ -88,6 +88,7 @@ impl Origin {
 
 /// Who asks for something, and from which conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Asker {
     pub actor: Actor,
     /// From which conversation.

@@ -12,7 +12,7 @@ mod transcript;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::to_raw_value};
-use troop_model::{Actor, Command, OperationId, Origin, TaskCommand};
+use troop_model::{Asker, Command, OperationId, TaskCommand};
 
 use crate::{
     envelope::Notification,
@@ -48,7 +48,7 @@ pub(crate) const OPERATION: &str = "operation";
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
     /// Identifies the caller on a socket.
-    Open(Session),
+    Open(Asker),
     /// Changes something.
     Change(Box<Change>),
     /// Looks at something.
@@ -57,16 +57,6 @@ pub enum Call {
     File(FileCall),
     /// Begins or ends a subscription.
     Follow(FollowCall),
-}
-
-/// Who asks, said once at the beginning. On a teammate's wire the lead knows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Session {
-    pub actor: Actor,
-    /// From which conversation.
-    #[serde(default)]
-    pub origin: Origin,
 }
 
 /// A command, and which attempt it is.
@@ -82,7 +72,7 @@ pub struct Change {
 pub(crate) enum SessionCall {
     /// Say who asks from now on. The first call on a socket.
     #[serde(rename = "session/open")]
-    Open(Session),
+    Open(Asker),
 }
 
 impl TryFrom<&Notification> for Call {
@@ -180,8 +170,8 @@ impl From<&FollowCall> for Notification {
     }
 }
 
-impl From<&Session> for Notification {
-    fn from(session: &Session) -> Self {
+impl From<&Asker> for Notification {
+    fn from(session: &Asker) -> Self {
         method::encode(&SessionCall::Open(session.clone()))
     }
 }

@@ -183,8 +183,11 @@ impl Tally {
                         feedback: reason.clone(),
                     }),
                     RefusedBy::Merge => {
+                        let status = task.and_then(|task| before.tasks().status(task));
+                        let is_done = status == Some(Status::Completed);
+                        let what = if is_done { "not merged" } else { "not done" };
                         let about = format!("{}: {}", about.unwrap_or_default(), one_line(reason));
-                        self.troubles.push(Trouble { at, what: "not done", about });
+                        self.troubles.push(Trouble { at, what, about });
                     }
                     // The evidence of the checks is counted; the board's refusals are told at once.
                     RefusedBy::Checks | RefusedBy::Board => {}

@@ -5,10 +5,10 @@ use std::{path::PathBuf, sync::Arc};
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use troop_model::{
-    Command, Dialect, MemberName, NewMember, NewTeamCommand, OperationId, Settings, State, TeamId,
-    TeamName, TeamStatus,
+    Asker, Command, Dialect, MemberName, NewMember, NewTeamCommand, OperationId, Settings, State,
+    TeamId, TeamName, TeamStatus,
 };
-use troop_protocol::{Call, Calls, Failure, FailureKind, Gate, Seat, Session};
+use troop_protocol::{Call, Calls, Failure, FailureKind, Gate, Seat};
 use troop_runtime::{Board, Clock, Following, Signature};
 use troop_store::Store;
 use uuid::Uuid;
@@ -29,7 +29,7 @@ pub struct MemberOptions {
     pub member: MemberName,
     pub dialect: Dialect,
     pub gate: Gate,
-    pub session: Session,
+    pub session: Asker,
     pub store: Arc<dyn Store>,
     pub clock: Clock,
     /// The folder of what belongs to teams besides their logs.

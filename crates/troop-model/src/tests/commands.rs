@@ -50,7 +50,7 @@ pub(crate) fn not_done(number: u32, attempt: u32, by: RefusedBy) -> Command {
     Command::RecordRefusal(RefusalRecord { by, details, attempt: Some(attempt), ..record })
 }
 
-fn refusal_record(number: Option<u32>, reason: &str) -> RefusalRecord {
+pub(crate) fn refusal_record(number: Option<u32>, reason: &str) -> RefusalRecord {
     RefusalRecord {
         task: number.map(task),
         subject: number.is_none().then(|| "deploy".to_owned()),

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use troop_model::{Actor, Command, OperationId, Origin, TaskCommand, TaskFilter, TaskNumber};
+use troop_model::{Actor, Asker, Command, OperationId, TaskCommand, TaskFilter, TaskNumber};
 use uuid::Uuid;
 
-use super::{Call, Change, FileContent, Query, Session};
+use super::{Call, Change, FileContent, Query};
 use crate::{envelope::Notification, method::MethodError, schema::schema};
 
 const ID: &str = "019a8f00-0000-7000-8000-000000000000";
@@ -145,7 +145,7 @@ fn a_call_means_the_command_of_its_name() {
     }
     let list = read("task/list", &json!({})).unwrap();
     assert_eq!(list, Call::Query(Query::Tasks { status: TaskFilter::Active, page: 1 }));
-    let session = Session { actor: Actor::human("ann"), origin: Origin::default() };
+    let session = Asker::from(Actor::human("ann"));
     let open = read("session/open", &json!({"actor": {"kind": "human", "name": "ann"}}));
     assert_eq!(open, Ok(Call::Open(session)));
 }

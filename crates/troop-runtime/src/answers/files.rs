@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use smol_str::SmolStr;
 use troop_model::{Asker, FileQuestion, OperationId, TaskRef};
-use troop_protocol::{Failure, FileCall, Session, content_bytes};
+use troop_protocol::{Failure, FileCall, content_bytes};
 use uuid::Uuid;
 
 use super::{Answers, failure, to_json};
@@ -15,7 +15,7 @@ use crate::{
 impl Answers {
     pub(super) async fn file(
         &self,
-        session: Session,
+        session: Asker,
         call: FileCall,
     ) -> Result<Box<RawValue>, Failure> {
         match call {
@@ -41,22 +41,21 @@ impl Answers {
     /// Tells the board what was done.
     async fn note(
         &self,
-        session: Session,
+        session: Asker,
         noted: Result<FileRecord, WorkspaceError>,
         operation: Option<OperationId>,
     ) -> Result<Box<RawValue>, Failure> {
         let FileRecord { changed, command } = noted.map_err(|error| Failure::from(&error))?;
-        let Session { actor, origin } = session;
         let operation = operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
-        let request = CommandRequest { operation, actor, origin, command, fence: self.fence };
+        let request = CommandRequest { operation, asker: session, command, fence: self.fence };
         self.board.submit(request).await.map_err(|error| failure(&error))?;
         to_json(&changed)
     }
 }
 
-fn about(session: &Session, chat: Option<String>, task: Option<TaskRef>) -> FileRequest {
+fn about(session: &Asker, chat: Option<String>, task: Option<TaskRef>) -> FileRequest {
     let question = FileQuestion { chat: chat.map(SmolStr::from), task };
-    let asker = Asker { actor: session.actor.clone(), origin: session.origin.clone() };
+    let asker = session.clone();
     FileRequest { asker, question }
 }
 

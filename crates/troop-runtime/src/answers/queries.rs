@@ -9,7 +9,7 @@ use troop_model::{
 };
 use troop_protocol::{
     ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, NeedList, Query,
-    Session, TaskList,
+    TaskList,
 };
 
 use super::{Answers, LeadPresence, TranscriptReader, failure, to_json};
@@ -18,7 +18,7 @@ use crate::TaskPage;
 impl Answers {
     pub(super) async fn query(
         &self,
-        session: Session,
+        session: Asker,
         query: Query,
     ) -> Result<Box<RawValue>, Failure> {
         match query {
@@ -32,8 +32,7 @@ impl Answers {
                 self.tasks(page.map_err(|error| failure(&error))?).await
             }
             Query::Next {} => {
-                let next =
-                    self.board.next(Asker { actor: session.actor, origin: session.origin }).await;
+                let next = self.board.next(session).await;
                 let next = next.map_err(|error| failure(&error))?;
                 self.look(move |state| to_raw_value(&TaskView::brief(state, &next))).await
             }
@@ -104,7 +103,7 @@ impl Answers {
         }
     }
 
-    async fn context(&self, session: Session) -> Result<Box<RawValue>, Failure> {
+    async fn context(&self, session: Asker) -> Result<Box<RawValue>, Failure> {
         let is_member = session.actor.kind == ActorKind::Agent;
         // People see what their lead knows.
         let reader = if is_member { session.actor.name } else { LEAD_ALIASES[0].into() };
@@ -112,7 +111,7 @@ impl Answers {
             .await
     }
 
-    async fn messages(&self, session: Session, all: bool) -> Result<Box<RawValue>, Failure> {
+    async fn messages(&self, session: Asker, all: bool) -> Result<Box<RawValue>, Failure> {
         let is_member = session.actor.kind == ActorKind::Agent;
         self.look(move |state| {
             let own = state.find_member(&session.actor.name).ok().filter(|_| is_member);

@@ -334,7 +334,7 @@ impl Completions {
         let record = RefusalRecord {
             task: Some(claim.task.into()),
             subject: None,
-            who: intent.request.actor.clone(),
+            who: intent.request.asker.actor.clone(),
             by: refusal.by,
             reason: refusal.reason.clone(),
             details: Some(refusal.feedback.clone()).filter(|it| *it != refusal.reason),

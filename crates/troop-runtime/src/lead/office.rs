@@ -7,10 +7,7 @@ mod words;
 
 use std::path::PathBuf;
 
-use troop_model::{
-    Command, DelegationOutcome, DelegationStatus, MemberName, MessageKind, Origin, SYSTEM, State,
-    Version,
-};
+use troop_model::{Command, DelegationOutcome, DelegationStatus, MemberName, State, Version};
 use troop_protocol::{FromLead, MessageIn, Responder};
 use uuid::Uuid;
 
@@ -125,7 +122,7 @@ impl Office {
             && live.facts.wire.count_refusal()
         {
             // One that does not read learns nothing anyway.
-            drop(live.tell(&FromLead::Message(troop_word(content))));
+            drop(live.tell(&FromLead::Message(MessageIn::system(content))));
         }
     }
 }
@@ -242,22 +239,5 @@ impl Office {
         live.obituary.set_cause(&what);
         self.post.note(&runner.member, TranscriptLine::trouble(&what));
         self.crew.kill(&mut self.post, runner);
-    }
-}
-
-/// Something that troop itself says to a member, of which the board knows nothing.
-fn troop_word(content: String) -> MessageIn {
-    MessageIn {
-        from: SYSTEM.to_owned(),
-        content,
-        id: None,
-        kind: MessageKind::System,
-        summary: None,
-        request_id: None,
-        approve: None,
-        task_id: None,
-        sent_at: None,
-        session: None,
-        origin: Origin::default(),
     }
 }

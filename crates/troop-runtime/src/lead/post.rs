@@ -9,8 +9,8 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Asker, Command, Context, MemberName, MemberState, OperationId, Origin, Outgoing,
-    Refusal, State, StateCause, TaskNumber, TeamName, Time, decide,
+    Asker, Command, Context, MemberName, MemberState, OperationId, Origin, Outgoing, Refusal,
+    State, StateCause, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Board, BoardError, BoardResult, Clock, CommandEffect, CommandRequest, PendingCommand,
-    Signature, Subscription,
+    Subscription,
 };
 
 /// How long we wait before we ask a failing store again ...
@@ -220,8 +220,8 @@ impl Post {
     /// A command of the lead itself.
     pub(super) fn own(&self, command: Command) -> CommandRequest {
         let origin = Origin { channel: Some("teammate".into()), ..Origin::default() };
-        let signature = Signature { origin, ..Signature::new(Actor::system()) };
-        CommandRequest { fence: Some(self.mandate.fence), ..signature.on(command) }
+        let asker = Asker { origin, ..Asker::system() };
+        CommandRequest { fence: Some(self.mandate.fence), ..CommandRequest::new(asker, command) }
     }
 
     /// Puts a command in the board's queue.
@@ -358,7 +358,7 @@ impl Post {
 pub(super) fn would_take(state: &State, request: &CommandRequest, now: Time) -> bool {
     let ctx = Context {
         now,
-        asker: request.actor.clone().into(),
+        asker: request.asker.actor.clone().into(),
         operation: request.operation,
         fence: request.fence,
     };

@@ -9,8 +9,8 @@ use clap::ValueEnum as _;
 use rmcp::ServiceExt as _;
 use tokio_util::task::TaskTracker;
 use troop_app::team::{MemberCaller, MemberOptions, TeamDesk};
-use troop_model::{ActorKind, MemberName, State};
-use troop_protocol::{Gate, Session};
+use troop_model::{ActorKind, Asker, MemberName, State};
+use troop_protocol::Gate;
 
 use crate::{
     cli::{InstallArgs, McpArgs, McpCommand},
@@ -62,7 +62,7 @@ async fn token_file(desk: &mut TeamDesk) -> Result<PathBuf> {
 async fn member(desk: &mut TeamDesk, typed: HintCommand) -> Result<MemberName> {
     let board = desk.team(None).await?;
     let signature = desk.signature()?;
-    if signature.actor.kind != ActorKind::Agent {
+    if signature.asker.actor.kind != ActorKind::Agent {
         let names = board.look(|state: &State| {
             state.members().map(|it| it.name.to_string()).collect::<Vec<_>>()
         });
@@ -72,7 +72,7 @@ async fn member(desk: &mut TeamDesk, typed: HintCommand) -> Result<MemberName> {
         let example = Hint::to("for example", typed.word("--as").word(first));
         return Err(Usage::new(message, example).into());
     }
-    let asked = signature.actor.name.clone();
+    let asked = signature.asker.actor.name.clone();
     let found =
         board.look(move |state: &State| state.find_member(&asked).map(|it| it.name.clone()));
     Ok(found.await??)
@@ -87,7 +87,7 @@ async fn service(args: &McpArgs, desk: &mut TeamDesk) -> Result<TeamService> {
         None => Gate::Open,
     };
     let actor = troop_model::Actor::agent(&member);
-    let session = Session { actor, origin: desk.signature()?.origin };
+    let session = Asker { actor, origin: desk.signature()?.asker.origin };
     let options = MemberOptions {
         member,
         dialect: args.dialect.into(),

@@ -326,7 +326,7 @@ async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Res
 }
 
 async fn next(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
-    let asker = desk.signature()?.asker();
+    let asker = desk.signature()?.asker;
     let board = desk.team(None).await?;
     let is_person = asker.actor.kind != ActorKind::Agent;
     let next = board.next(asker).await.map_err(|error| {

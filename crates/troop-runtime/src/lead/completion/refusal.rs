@@ -21,7 +21,7 @@ pub(super) async fn record_new_task(office: &mut Office, request: &CommandReques
     let record = RefusalRecord {
         task: None,
         subject: Some(new.subject.clone()),
-        who: request.actor.clone(),
+        who: request.asker.actor.clone(),
         by: RefusedBy::Hook,
         reason: reason.to_owned(),
         details: None,

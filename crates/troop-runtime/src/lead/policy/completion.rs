@@ -74,7 +74,7 @@ pub(in super::super) fn done_claim(state: &State, request: &CommandRequest) -> O
             (all.find(|it| it.id == *delegation)?.task, DoneWay::Finish(aim))
         }
         Command::ReportIdle { member, last_task: Some(task) }
-            if request.actor == Actor::agent(member) =>
+            if request.asker.actor == Actor::agent(member) =>
         {
             (state.idle_ends(member, state.resolve(task).ok()?)?.task, DoneWay::Finish(aim))
         }
@@ -84,13 +84,13 @@ pub(in super::super) fn done_claim(state: &State, request: &CommandRequest) -> O
     if is_approval && state.tasks().status(task) != Some(Status::InReview) {
         return None;
     }
-    if !is_approval && request.actor.kind == ActorKind::Human {
+    if !is_approval && request.asker.actor.kind == ActorKind::Human {
         return None;
     }
     let found = state.tasks().get(task)?;
     let is_held =
         found.owner.is_some() && matches!(found.status, Status::InProgress | Status::Stale);
-    let actor = || state.find_member(&request.actor.name).ok().map(|it| it.name.clone());
+    let actor = || state.find_member(&request.asker.actor.name).ok().map(|it| it.name.clone());
     let member = found.owner.clone().or_else(actor)?;
     Some(DoneClaim { task, member, attempt: is_held.then_some(found.attempts), way })
 }
@@ -117,7 +117,8 @@ pub(in super::super) fn departure(state: &State, request: &CommandRequest) -> Op
     let task = state.resolve(task).ok()?;
     let found = state.tasks().get(task)?;
     let owner = found.owner.clone()?;
-    let is_its = request.actor.kind == ActorKind::Agent && request.actor.name == owner.as_str();
+    let is_its =
+        request.asker.actor.kind == ActorKind::Agent && request.asker.actor.name == owner.as_str();
     is_its.then(|| Departure { task, owner, folder: state.folder_of(found) })
 }
 
