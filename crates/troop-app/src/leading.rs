@@ -280,8 +280,7 @@ impl TeamRun {
 
     /// A command, signed by the caller.
     fn request(&self, command: Command) -> CommandRequest {
-        let Signature { actor, origin, .. } = self.site.signature.clone();
-        Signature { origin, ..Signature::new(actor) }.on(command)
+        CommandRequest::new(self.site.signature.asker.clone(), command)
     }
 
     /// Waits for the next event. None once the lead has ended and every event was taken. Nothing is lost if the caller stops

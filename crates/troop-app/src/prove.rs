@@ -54,7 +54,7 @@ pub async fn prepare(
     let (TaskCommand::Complete { task, .. } | TaskCommand::Approve { task, .. }) = order else {
         return Ok(complete);
     };
-    if desk.signature()?.actor.kind != ActorKind::Human {
+    if desk.signature()?.asker.actor.kind != ActorKind::Human {
         return Ok(complete);
     }
     if let Some(reason) = without {
@@ -143,7 +143,7 @@ async fn judge(desk: &mut TeamDesk, proof: Option<Proof>, order: &TaskCommand) -
     let request = desk.request(Command::Task(order.clone()))?;
     let ctx = Context {
         now: desk.clock.now(),
-        asker: request.asker(),
+        asker: request.asker.clone(),
         operation: request.operation,
         fence: None,
     };

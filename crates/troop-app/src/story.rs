@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, time::Duration};
 use smol_str::SmolStr;
 use troop_model::{
     Actor, ActorKind, Event, Evidence, Fact, Hint, MemberState, MessageKind, Notice, Party,
-    Permissions, RefusedBy, RejectMode, Request, Role, State, StateCause, TaskNumber, Time,
+    Permissions, RefusedBy, RejectMode, Request, Role, State, StateCause, Status, TaskNumber, Time,
 };
 use uuid::Uuid;
 
@@ -178,7 +178,15 @@ impl Story {
             Fact::MemberModeChanged { member, permissions } => {
                 (StoryKind::Member, format!("{member} works in mode {permissions} now"))
             }
-            Fact::TaskRefused { task, subject, who, by, reason } => {
+            // The story has just told which check failed, and people hear at once what the board refuses.
+            Fact::TaskRefused { by: RefusedBy::Checks | RefusedBy::Board, .. } => return None,
+            Fact::TaskRefused { task: Some(task), who, by: RefusedBy::Merge, reason, .. }
+                if self.state.tasks().status(*task) == Some(Status::Completed) =>
+            {
+                let text = format!("{task} is done, but {}'s work on it is not merged", name(who));
+                (StoryKind::Trouble, text + &because(Some(reason)))
+            }
+            Fact::TaskRefused { task, subject, who, by, reason, .. } => {
                 let text = refused(*task, subject.as_deref(), who, *by) + &because(Some(reason));
                 (StoryKind::Trouble, text)
             }
@@ -291,7 +299,7 @@ impl Story {
                 return Some(LineDraft::new(StoryKind::Trouble, text));
             }
             // The refusal itself has just been told.
-            MessageKind::System if notice.is_some() => return None,
+            MessageKind::System if notice.is_some_and(|it| it != Notice::ReportDue) => return None,
             // The story has just told what troop tells the lead.
             MessageKind::System if !self.is_lead(to) => format!("troop → {to}: {content}"),
             MessageKind::System | MessageKind::Idle | MessageKind::TaskAssignment => return None,
@@ -426,9 +434,11 @@ fn checked(task: TaskNumber, evidence: &[Evidence], waived: Option<&str>) -> Opt
 fn refused(task: Option<TaskNumber>, subject: Option<&str>, who: &Actor, by: RefusedBy) -> String {
     let who = name(who);
     match (by, task) {
-        (RefusedBy::Merge, Some(task)) => format!("{task} of {who} is not done yet"),
+        (RefusedBy::Merge | RefusedBy::Checks | RefusedBy::Board, Some(task)) => {
+            format!("{task} of {who} is not done yet")
+        }
         (RefusedBy::Hook, Some(task)) => format!("{VETOED} to {who} about {task}"),
-        (RefusedBy::Hook | RefusedBy::Merge, None) => {
+        (_, None) => {
             let subject = one_line(subject.unwrap_or_default());
             format!("{VETOED} to {who}, which wanted to create `{subject}`")
         }

@@ -28,10 +28,10 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Command, Context, Member, OperationId, Refusal, State, TaskCommand, TeamId, Version,
-    decide, lock,
+    Actor, Asker, Command, Context, Member, OperationId, Refusal, State, TaskCommand, TeamId,
+    Version, decide, lock,
 };
-use troop_protocol::{Call, Client, ClientError, Failure, FailureKind, Session, TeamStanding};
+use troop_protocol::{Call, Client, ClientError, Failure, FailureKind, TeamStanding};
 use troop_runtime::{
     Answers, Board, BoardError, BoardResult, Clock, CommandEffect, CommandRequest, LeadClient,
     LeadPresence, Signature, Subscription,
@@ -62,7 +62,7 @@ pub struct TeamHandle {
     folder: PathBuf,
     clock: Clock,
     /// Who asks.
-    session: Session,
+    session: Asker,
     answers: Answers,
     /// The connection to the lead, while there is one.
     lead: Mutex<Option<LeadClient>>,
@@ -71,7 +71,7 @@ pub struct TeamHandle {
 
 impl TeamHandle {
     #[must_use]
-    pub fn new(board: Board, folder: &Path, clock: Clock, session: Session) -> Self {
+    pub fn new(board: Board, folder: &Path, clock: Clock, session: Asker) -> Self {
         Self {
             answers: Answers::new(board.clone(), folder),
             board,
@@ -128,9 +128,8 @@ impl TeamHandle {
 
     /// Gives a command, signed by the caller.
     pub async fn submit(&self, command: Command) -> Result<CommandEffect> {
-        let Session { actor, origin } = self.session.clone();
         let operation = OperationId(Uuid::now_v7());
-        self.submit_request(Signature { operation, actor, origin }.on(command)).await
+        self.submit_request(Signature { operation, asker: self.session.clone() }.on(command)).await
     }
 
     /// Gives a request that the caller has signed already.
@@ -235,7 +234,7 @@ impl TeamHandle {
     async fn explain(&self, failure: Failure, request: &CommandRequest) -> Result<Error> {
         let context = Context {
             now: self.clock.now(),
-            asker: request.asker(),
+            asker: request.asker.clone(),
             operation: request.operation,
             fence: request.fence,
         };

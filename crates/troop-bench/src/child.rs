@@ -12,8 +12,10 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
-use troop_model::{Actor, Command, OperationId, Origin, TaskCommand, TaskNumber, TaskRef, TeamId};
-use troop_protocol::{Client, Session};
+use troop_model::{
+    Actor, Asker, Command, OperationId, Origin, TaskCommand, TaskNumber, TaskRef, TeamId,
+};
+use troop_protocol::Client;
 use troop_runtime::{Board, Clock, CommandRequest, Following};
 use uuid::Uuid;
 
@@ -60,7 +62,7 @@ pub(crate) async fn run(command: &BenchChildCommand, printer: &BenchPrinter) -> 
             let client = Client::connect(socket, &TaskTracker::new()).await?;
             let actor = Actor::agent(&team::member(*nth)?);
             let origin = Origin::default();
-            client.open(&Session { actor, origin }).await?;
+            client.open(&Asker { actor, origin }).await?;
             let give = async |command| {
                 let answer = client.call(command, OperationId(Uuid::now_v7())).await?;
                 Ok(answer.events.iter().find_map(|event| event.fact.task()))

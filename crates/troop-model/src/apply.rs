@@ -6,8 +6,8 @@ mod task;
 use std::sync::Arc;
 
 use crate::{
-    Event, Fact, LeadLease, MemberName, MemberState, Message, MessageKind, Party, Receipt, Role,
-    State, Team, TeamStatus, Usage, WorkspaceFile, state::Request,
+    Event, Fact, LeadLease, MemberName, MemberState, Message, MessageKind, Notice, Party, Receipt,
+    Role, State, Team, TeamStatus, Usage, WorkspaceFile, state::Request,
 };
 
 impl State {
@@ -180,11 +180,16 @@ impl State {
             readers,
             supersedes,
             origin,
-            notice: _,
+            notice,
         } = &event.fact
         else {
             return;
         };
+        if let (Some(Notice::ReportDue), Some(task)) = (notice, task) {
+            self.tasks.update(*task, event.version, self.limits.finished, |task| {
+                task.hold.n_report_requests += 1;
+            });
+        }
         let receipts = readers
             .iter()
             .map(|reader| Receipt { reader: reader.clone(), delivered_at: None, read_at: None })
@@ -208,30 +213,31 @@ impl State {
         }
         self.mailbox.get_mut().insert(event.version, message);
         self.forget_settled();
-        if let Some(request_id) = request_id {
-            match message_kind {
-                MessageKind::ShutdownRequest
-                | MessageKind::PlanApprovalRequest
-                | MessageKind::PermissionRequest => {
-                    let request = Request {
-                        kind: *message_kind,
-                        from: from.clone(),
-                        to: to.clone(),
-                        at: event.at,
-                    };
-                    self.requests.open(*request_id, request);
-                }
-                MessageKind::ShutdownResponse
-                | MessageKind::PlanApprovalResponse
-                | MessageKind::PermissionResponse => {
-                    self.requests.close(request_id);
-                }
-                MessageKind::Message
-                | MessageKind::Broadcast
-                | MessageKind::Idle
-                | MessageKind::TaskAssignment
-                | MessageKind::System => {}
+        self.apply_request(event);
+    }
+
+    /// Opens the request that a message makes, or closes the one that it answers.
+    fn apply_request(&mut self, event: &Event) {
+        let Fact::MessageSent { from, to, message_kind, request_id: Some(id), .. } = &event.fact
+        else {
+            return;
+        };
+        match message_kind {
+            MessageKind::ShutdownRequest
+            | MessageKind::PlanApprovalRequest
+            | MessageKind::PermissionRequest => {
+                let kind = *message_kind;
+                let request = Request { kind, from: from.clone(), to: to.clone(), at: event.at };
+                self.requests.open(*id, request);
             }
+            MessageKind::ShutdownResponse
+            | MessageKind::PlanApprovalResponse
+            | MessageKind::PermissionResponse => self.requests.close(id),
+            MessageKind::Message
+            | MessageKind::Broadcast
+            | MessageKind::Idle
+            | MessageKind::TaskAssignment
+            | MessageKind::System => {}
         }
     }
 

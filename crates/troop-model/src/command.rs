@@ -8,8 +8,8 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Condition, Link, MemberName, MemberState, MessageKind, Metadata, Notice, Permissions,
-    Proof, RefusedBy, RejectMode, Settings, StateCause, TaskRef, TeamId, TeamName, Usage, Version,
+    Condition, Link, MemberName, MemberState, MessageKind, Metadata, Notice, Permissions, Proof,
+    RefusalRecord, RejectMode, Settings, StateCause, TaskRef, TeamId, TeamName, Usage, Version,
     WorkspaceFolder, event::nullable,
 };
 pub use action::TaskAction;
@@ -70,6 +70,14 @@ pub enum Command {
         /// What it did last.
         last_task: Option<TaskRef>,
     },
+    /// Report that an idle member says nothing about the task that it holds: it is asked once, then its attempt fails.
+    #[serde(rename = "member/silent")]
+    ReportSilence {
+        member: MemberName,
+        task: TaskRef,
+        /// The attempt that it is silent about.
+        attempt: u32,
+    },
     /// Note what a member has used since it was noted last.
     #[serde(rename = "usage/report")]
     ReportUsage {
@@ -119,19 +127,9 @@ pub enum Command {
         /// Its path in that folder.
         path: String,
     },
-    /// Record that something which somebody wanted to do with a task was refused.
+    /// Record that something about a task was refused. A refused completion counts against its attempt.
     #[serde(rename = "refusal/record")]
-    RecordRefusal {
-        /// Which; none if it was to be put on the board.
-        task: Option<TaskRef>,
-        /// What it was to be about, if it was to be put on the board.
-        subject: Option<String>,
-        /// Who wanted it.
-        who: Actor,
-        /// What was against it.
-        by: RefusedBy,
-        reason: String,
-    },
+    RecordRefusal(RefusalRecord),
     /// Something about a task.
     #[serde(rename = "task")]
     Task(TaskCommand),

@@ -15,6 +15,7 @@ mod work;
 mod workspace;
 
 pub use proof::checks as named_checks;
+pub use supervision::check_start;
 
 use smol_str::SmolStr;
 
@@ -67,6 +68,9 @@ fn carry_out(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal> {
         Command::ReportIdle { member, last_task } => {
             supervision::report_idle(draft, member, last_task.as_ref())
         }
+        Command::ReportSilence { member, task, attempt } => {
+            supervision::report_silence(draft, member, task, *attempt)
+        }
         Command::ReportUsage { member, task, model, usage } => {
             usage::report(draft, member, task.as_ref(), model.as_deref(), *usage)
         }
@@ -76,9 +80,7 @@ fn carry_out(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal> {
         Command::SetLink(link) => team::set_link(draft, link),
         Command::PurgeLink { from, to } => team::purge_link(draft, from, to),
         Command::Task(command) => decide_task(draft, command),
-        Command::RecordRefusal { task, subject, who, by, reason } => {
-            proof::refused(draft, task.as_ref(), subject.as_deref(), who, *by, reason)
-        }
+        Command::RecordRefusal(record) => proof::refused(draft, record),
         Command::Send(outgoing) => mail::send(draft, outgoing),
         Command::MarkDelivered { reader, messages } => {
             mail::deliver(draft, reader.as_ref(), messages)

@@ -363,9 +363,12 @@ pub enum Fact {
         subject: Option<String>,
         /// Who wanted it.
         who: Actor,
-        /// What was against it.
+        /// What refused it.
         by: RefusedBy,
         reason: String,
+        /// The attempt that its holder called done, if that was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<u32>,
     },
     /// The user is asked something, until it is cleared.
     #[serde(rename = "task.asked")]

@@ -249,6 +249,14 @@ impl HintCommand {
         self
     }
 
+    /// The same command in the name of a member that the person chooses.
+    #[must_use]
+    pub fn as_member(mut self) -> Self {
+        let option = [HintWord::Exact("--as".to_owned()), HintWord::Blank("MEMBER".to_owned())];
+        self.words.splice(0..0, option);
+        self
+    }
+
     fn with(mut self, word: HintWord) -> Self {
         self.words.push(word);
         self

@@ -51,7 +51,7 @@ pub use command::{
     Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,
     TaskCommand, TaskUpdate,
 };
-pub use decide::{decide, named_checks};
+pub use decide::{check_start, decide, named_checks};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use hint::{Hint, HintCommand, HintPart, HintStep, HintTarget, HintWord};
@@ -61,7 +61,7 @@ pub use lock::lock;
 pub use message::{Mailbox, Message, MessageKind, Notice, Party, Receipt};
 pub use name::{EVERYBODY, LEAD_ALIASES, MAX_NAME, MemberName, NameError, SYSTEM, TeamName, USER};
 pub use needs::{Need, NeedAnswer, NeedKind};
-pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof, RefusedBy};
+pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof, RefusalRecord, RefusedBy};
 pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};
 pub use refusal::{Refusal, RefusalKind};
 pub use roster::{EXTERNAL, Link, Member, MemberState, Permissions, Role, StateCause};

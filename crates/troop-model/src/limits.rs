@@ -18,6 +18,10 @@ pub struct Limits {
     pub min_operations: usize,
     /// ... and at most this many, so that snapshots stay small. A repetition of a forgotten operation is refused.
     pub max_operations: usize,
+    /// How often a completion may be refused in one attempt. The last refusal fails the attempt.
+    pub refusals: u32,
+    /// How often an idle member is asked to report on a task that it holds, before its attempt fails.
+    pub report_requests: u32,
     /// How long a lead lease holds without being renewed.
     pub lead_lease: Duration,
 }
@@ -31,6 +35,8 @@ impl Limits {
         delegations: 1_000,
         min_operations: 1_024,
         max_operations: 4_096,
+        refusals: 5,
+        report_requests: 1,
         lead_lease: Duration::from_secs(60),
     };
 }

@@ -95,6 +95,8 @@ pub enum Notice {
     DeedVetoed,
     /// What it did does not count as done yet: it could not be merged, or a check failed. An event of its own says so, too.
     NotDone,
+    /// It says that it is idle but holds a task, and must report on it.
+    ReportDue,
 }
 
 /// Who speaks or is spoken to: a member, the person, or troop itself.

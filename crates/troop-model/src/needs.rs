@@ -45,6 +45,8 @@ pub enum NeedKind {
     Review,
     /// A task waits for approval to start.
     Start,
+    /// The work on a task cannot be merged.
+    Conflict,
 }
 
 /// What a person can answer.
@@ -71,7 +73,7 @@ impl NeedKind {
                 &[NeedAnswer::Approve, NeedAnswer::Reject]
             }
             Self::Review => &[NeedAnswer::Approve, NeedAnswer::Revise, NeedAnswer::Reject],
-            Self::Question => &[NeedAnswer::Reply],
+            Self::Question | Self::Conflict => &[NeedAnswer::Reply],
         }
     }
 
@@ -81,7 +83,7 @@ impl NeedKind {
         match self {
             Self::Plan => Some("waits for approval of its plan"),
             Self::Permission => Some("waits for an answer"),
-            Self::Question | Self::Review | Self::Start => None,
+            Self::Question | Self::Review | Self::Start | Self::Conflict => None,
         }
     }
 }
@@ -103,6 +105,10 @@ impl Need {
                 let reply = Command::Send(Outgoing::message(self.from.as_str(), text));
                 let clear = self.task.map(|task| TaskCommand::ClearAskUser { task: task.into() });
                 [reply].into_iter().chain(clear.map(Command::Task)).collect()
+            }
+            // The conflict remains until the work is merged.
+            NeedKind::Conflict => {
+                vec![Command::Send(Outgoing::message(self.from.as_str(), text))]
             }
             NeedKind::Review | NeedKind::Start => {
                 vec![Command::Task(judgement(self.task?, answer, text))]
@@ -191,7 +197,7 @@ fn of_task(state: &State, task: &Task) -> Option<Need> {
         _ if status == Status::Pending && task.start.gate == StartGate::Waiting => {
             (NeedKind::Start, creator, &task.subject)
         }
-        _ => return None,
+        _ => (NeedKind::Conflict, holder, conflict_of(task)?),
     };
     Some(Need {
         id: task.id,
@@ -203,4 +209,10 @@ fn of_task(state: &State, task: &Task) -> Option<Need> {
         text: text.clone(),
         answers: kind.answers().to_vec(),
     })
+}
+
+/// Why the work on a task cannot be merged, while a member works on it or after it was completed.
+fn conflict_of(task: &Task) -> Option<&String> {
+    let matters = matches!(task.status, Status::InProgress | Status::Stale | Status::Completed);
+    task.proof.conflict.as_ref().filter(|_| matters)
 }

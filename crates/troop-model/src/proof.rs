@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Task, TaskRef, Team, Time, is_unprintable};
+use crate::{Actor, Task, TaskRef, Team, Time, is_unprintable};
 
 /// How many checks a task or a team may name.
 pub const MAX_CHECKS: usize = 20;
@@ -44,7 +44,7 @@ pub struct Evidence {
     pub took_ms: u64,
 }
 
-/// What was against something that somebody wanted to do.
+/// What refused something that an actor wanted to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusedBy {
@@ -52,6 +52,30 @@ pub enum RefusedBy {
     Hook,
     /// The work itself: it could not be merged.
     Merge,
+    /// Checks that failed. Their evidence is in the log, too.
+    Checks,
+    /// The rules of the board.
+    Board,
+}
+
+/// Something that an actor wanted to do with a task, and that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RefusalRecord {
+    /// The task; none if it was to be put on the board.
+    pub task: Option<TaskRef>,
+    /// The subject of the task that was to be put on the board.
+    pub subject: Option<String>,
+    /// Who wanted it.
+    pub who: Actor,
+    pub by: RefusedBy,
+    pub reason: String,
+    /// The reason at length, if there is more to say. A failed attempt ends with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+    /// The attempt that its holder called done. The refusal counts against it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
 }
 
 /// Where the work on a task is now.

@@ -58,6 +58,8 @@ pub enum Refusal {
         "{running} teammates are already running and the limit is {limit}; shut one down first, or raise `max_teammates`"
     )]
     TooManyTeammates { running: usize, limit: u32 },
+    #[error("{n_members} members are to start, but at most {limit} may run at once")]
+    TooManyToStart { n_members: usize, limit: u32 },
     #[error("the team's budget is spent: {told}; nothing new is started until it is raised")]
     BudgetSpent {
         /// How much of it is used.
@@ -146,6 +148,8 @@ pub enum Refusal {
     AssignmentIsAutomatic,
     #[error("only a member can hold a task")]
     OnlyMembersHold,
+    #[error("only a member that works on a task can ask the user about it")]
+    OnlyMembersAsk { task: TaskNumber },
     #[error("in delegate mode the lead cannot hold tasks; delegate it to a teammate")]
     LeadDelegates,
 
@@ -280,6 +284,7 @@ impl Refusal {
             | Self::AssignmentIsAutomatic
             | Self::PlanFirst { .. }
             | Self::OnlyMembersHold
+            | Self::OnlyMembersAsk { .. }
             | Self::LeadDelegates
             | Self::NeedsVersion2 { .. }
             | Self::Forbidden { .. }
@@ -308,6 +313,7 @@ impl Refusal {
             Self::NothingAvailable { .. } => RefusalKind::NoWork,
             Self::NoMoreNumbers
             | Self::TooManyTeammates { .. }
+            | Self::TooManyToStart { .. }
             | Self::BudgetSpent { .. }
             | Self::LinkFull { .. }
             | Self::MemberFull { .. }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Changes whenever anything that a snapshot holds changes its shape.
-pub const SNAPSHOT_FORMAT: u32 = 12;
+pub const SNAPSHOT_FORMAT: u32 = 13;
 
 /// Why bytes are not a snapshot that this program can use.
 #[derive(Debug, Error)]

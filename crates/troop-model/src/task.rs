@@ -116,6 +116,8 @@ pub struct Hold {
     /// How many attempts do not count towards the team's limit: those before a retry by hand, and those that ended for
     /// reasons that have nothing to do with the task.
     pub forgiven: u32,
+    /// How often the idle owner was asked in this attempt how the task stands.
+    pub n_report_requests: u32,
 }
 
 /// When a task may start.
@@ -139,6 +141,10 @@ pub struct TaskProof {
     pub waived: Option<String>,
     /// Where its work is, if it was merged.
     pub merged: Option<Merged>,
+    /// Why its work cannot be merged, as far as it is known.
+    pub conflict: Option<String>,
+    /// How often its completion was refused in this attempt.
+    pub n_refusals: u32,
 }
 
 /// What was said about a task.

@@ -12,9 +12,7 @@ mod transcript;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::to_raw_value};
-/// The caller, named once at the beginning of a conversation. On a teammate's wire the lead knows it.
-pub use troop_model::Asker as Session;
-use troop_model::{Command, OperationId, TaskCommand};
+use troop_model::{Asker, Command, OperationId, TaskCommand};
 
 use crate::{
     envelope::Notification,
@@ -50,7 +48,7 @@ pub(crate) const OPERATION: &str = "operation";
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
     /// Identifies the caller on a socket.
-    Open(Session),
+    Open(Asker),
     /// Changes something.
     Change(Box<Change>),
     /// Looks at something.
@@ -74,7 +72,7 @@ pub struct Change {
 pub(crate) enum SessionCall {
     /// Identify the caller. The first call on a socket.
     #[serde(rename = "session/open")]
-    Open(Session),
+    Open(Asker),
 }
 
 impl TryFrom<&Notification> for Call {
@@ -156,8 +154,8 @@ impl From<&Change> for Notification {
 
 method::encoded_as_methods!(Query, FileCall, FollowCall);
 
-impl From<&Session> for Notification {
-    fn from(session: &Session) -> Self {
+impl From<&Asker> for Notification {
+    fn from(session: &Asker) -> Self {
         method::encode(&SessionCall::Open(session.clone()))
     }
 }

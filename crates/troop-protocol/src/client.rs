@@ -12,10 +12,10 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 use tokio::net::UnixStream;
 use tokio_util::task::TaskTracker;
-use troop_model::{Command, OperationId};
+use troop_model::{Asker, Command, OperationId};
 
 use crate::{
-    call::{Answer, Call, Change, FileCall, Query, Session, SessionInfo},
+    call::{Answer, Call, Change, FileCall, Query, SessionInfo},
     code::{Failure, FailureKind},
     envelope::Notification,
     peer::{Inbox, Incoming, Peer, PeerError, PeerOptions},
@@ -108,7 +108,7 @@ impl Client {
     }
 
     /// Identifies the caller. The first call on a socket.
-    pub async fn open(&self, session: &Session) -> Result<SessionInfo, ClientError> {
+    pub async fn open(&self, session: &Asker) -> Result<SessionInfo, ClientError> {
         self.ask(session).await
     }
 

@@ -22,8 +22,8 @@ mod tools;
 pub use call::{
     Answer, Call, Change, ContentError, ContextText, DelegationList, EventLine, EventNews,
     FileCall, FileChanged, FileContent, FileList, FileView, FollowCall, MemberList, MessageList,
-    NeedList, Query, Session, SessionInfo, SubscriptionEnd, SubscriptionNews, SubscriptionTicket,
-    TaskList, TeamList, TeamListing, TeamStanding, TranscriptEdge, TranscriptEntry, TranscriptLine,
+    NeedList, Query, SessionInfo, SubscriptionEnd, SubscriptionNews, SubscriptionTicket, TaskList,
+    TeamList, TeamListing, TeamStanding, TranscriptEdge, TranscriptEntry, TranscriptLine,
     TranscriptNews, TranscriptPage, TranscriptSource, content_bytes,
 };
 pub use client::{Client, ClientError, EventFeed};

@@ -7,7 +7,7 @@ mod task;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
-use troop_model::{Dollars, MessageKind, Origin, Permissions, Time, Usage, Version};
+use troop_model::{Dollars, MessageKind, Origin, Permissions, SYSTEM, Time, Usage, Version};
 use uuid::Uuid;
 
 use crate::method;
@@ -283,6 +283,32 @@ pub struct MessageIn {
     /// The conversation that it belongs to. Only the lead's agent gets it.
     #[serde(default, skip_serializing_if = "is_nowhere")]
     pub origin: Origin,
+}
+
+impl MessageIn {
+    /// A message from a member.
+    #[must_use]
+    pub fn new(from: impl Into<String>, content: impl Into<String>) -> Self {
+        Self {
+            from: from.into(),
+            content: content.into(),
+            id: None,
+            kind: MessageKind::Message,
+            summary: None,
+            request_id: None,
+            approve: None,
+            task_id: None,
+            sent_at: None,
+            session: None,
+            origin: Origin::default(),
+        }
+    }
+
+    /// A message from troop itself, which the board does not have.
+    #[must_use]
+    pub fn system(content: impl Into<String>) -> Self {
+        Self { kind: MessageKind::System, ..Self::new(SYSTEM, content) }
+    }
 }
 
 /// `team.updateContext`.

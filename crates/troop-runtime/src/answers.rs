@@ -11,8 +11,8 @@ mod transcripts;
 use std::path::{Path, PathBuf};
 
 use serde_json::value::{RawValue, to_raw_value};
-use troop_model::{OperationId, State, TaskView};
-use troop_protocol::{Answer, Call, Change, Failure, FailureKind, Responder, Session};
+use troop_model::{Asker, OperationId, State, TaskView};
+use troop_protocol::{Answer, Call, Change, Failure, FailureKind, Responder};
 use troop_store::StoreError;
 use uuid::Uuid;
 
@@ -49,7 +49,7 @@ impl Answers {
     }
 
     /// Answers a call. A change goes straight to the board: no hook is asked.
-    pub async fn answer(&self, session: Session, call: Call) -> Result<Box<RawValue>, Failure> {
+    pub async fn answer(&self, session: Asker, call: Call) -> Result<Box<RawValue>, Failure> {
         match call {
             Call::Query(query) => self.query(session, query).await,
             Call::Change(change) => self.change(session, *change).await,
@@ -63,24 +63,23 @@ impl Answers {
     }
 
     /// Answers a call through its responder.
-    pub(crate) async fn respond(self, session: Session, call: Call, responder: Responder) {
+    pub(crate) async fn respond(self, session: Asker, call: Call, responder: Responder) {
         let answer = self.answer(session, call).await;
         // If the caller has gone, nobody needs the answer.
         drop(responder.respond(answer.map_err(Into::into)));
     }
 
-    async fn change(&self, session: Session, change: Change) -> Result<Box<RawValue>, Failure> {
+    async fn change(&self, session: Asker, change: Change) -> Result<Box<RawValue>, Failure> {
         let request = CommandRequest { fence: self.fence, ..signed(session, change) };
         let given = self.board.give_and_look(request, |state, done| changed(state, &done)).await;
         to_json(&given?.done().await?)
     }
 }
 
-/// A change that a session asks for, as a request to the board.
-pub(crate) fn signed(session: Session, change: Change) -> CommandRequest {
-    let Session { actor, origin } = session;
+/// The change that a session asks for, as a request to the board.
+pub(crate) fn signed(asker: Asker, change: Change) -> CommandRequest {
     let operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
-    Signature { operation, actor, origin }.on(change.command)
+    Signature { operation, asker }.on(change.command)
 }
 
 /// The effect of a call, with the task that it was about. A task that has left the board is not shown.

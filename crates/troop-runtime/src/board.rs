@@ -22,8 +22,8 @@ use std::{
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Asker, Command, Event, NewTeamCommand, OperationId, Origin, State, TaskNumber, TeamId,
-    Time, Version, panic_text,
+    Asker, Command, Event, NewTeamCommand, OperationId, State, TaskNumber, TeamId, Time, Version,
+    panic_text,
 };
 use troop_store::Store;
 use uuid::Uuid;
@@ -53,9 +53,7 @@ pub enum Following {
 pub struct CommandRequest {
     /// Names the attempt: the same request again has one effect.
     pub operation: OperationId,
-    pub actor: Actor,
-    /// The conversation that it comes from.
-    pub origin: Origin,
+    pub asker: Asker,
     pub command: Command,
     /// The fencing number of the supervisor that passes this on, if one does.
     pub fence: Option<u64>,
@@ -66,41 +64,29 @@ pub struct CommandRequest {
 pub struct Signature {
     /// Names the attempt: the same one again has one effect.
     pub operation: OperationId,
-    pub actor: Actor,
-    /// The conversation that it comes from.
-    pub origin: Origin,
+    pub asker: Asker,
 }
 
 impl Signature {
-    /// A first attempt, from no conversation in particular.
+    /// A first attempt.
     #[must_use]
-    pub fn new(actor: Actor) -> Self {
-        Self { operation: OperationId(Uuid::now_v7()), actor, origin: Origin::default() }
-    }
-
-    #[must_use]
-    pub fn asker(&self) -> Asker {
-        Asker { actor: self.actor.clone(), origin: self.origin.clone() }
+    pub fn new(asker: impl Into<Asker>) -> Self {
+        Self { operation: OperationId(Uuid::now_v7()), asker: asker.into() }
     }
 
     /// A command, signed.
     #[must_use]
     pub fn on(self, command: Command) -> CommandRequest {
-        let Self { operation, actor, origin } = self;
-        CommandRequest { operation, actor, origin, command, fence: None }
+        let Self { operation, asker } = self;
+        CommandRequest { operation, asker, command, fence: None }
     }
 }
 
 impl CommandRequest {
-    /// A first attempt, from no conversation in particular.
+    /// A first attempt.
     #[must_use]
-    pub fn new(actor: Actor, command: Command) -> Self {
-        Signature::new(actor).on(command)
-    }
-
-    #[must_use]
-    pub fn asker(&self) -> Asker {
-        Asker { actor: self.actor.clone(), origin: self.origin.clone() }
+    pub fn new(asker: impl Into<Asker>, command: Command) -> Self {
+        Signature::new(asker).on(command)
     }
 }
 

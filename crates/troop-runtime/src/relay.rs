@@ -4,9 +4,9 @@ use std::{path::Path, pin::pin, time::Duration};
 
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
-use troop_model::Version;
+use troop_model::{Asker, Version};
 use troop_process::is_stopped;
-use troop_protocol::{Client, ClientError, EventFeed, Session};
+use troop_protocol::{Client, ClientError, EventFeed};
 
 use crate::{CommandEffect, CommandRequest, find_lead};
 
@@ -19,8 +19,7 @@ pub async fn relay(
     folder: &Path,
     request: &CommandRequest,
 ) -> Result<Option<CommandEffect>, ClientError> {
-    let Some(lead) = LeadClient::connect(folder, &request.asker(), &TaskTracker::new()).await
-    else {
+    let Some(lead) = LeadClient::connect(folder, &request.asker, &TaskTracker::new()).await else {
         return Ok(None);
     };
     let command = request.command.clone();
@@ -43,7 +42,7 @@ pub struct LeadClient {
 
 impl LeadClient {
     /// Begins a conversation. None if no lead runs here, or it does not answer.
-    pub async fn connect(folder: &Path, session: &Session, tracker: &TaskTracker) -> Option<Self> {
+    pub async fn connect(folder: &Path, session: &Asker, tracker: &TaskTracker) -> Option<Self> {
         let lead = find_lead(folder)?;
         let socket = lead.socket?;
         let connect = async {
@@ -59,7 +58,7 @@ impl LeadClient {
     /// answer: then the board itself can be followed from the same version on.
     pub async fn subscribe(
         folder: &Path,
-        session: &Session,
+        session: &Asker,
         since: Version,
         tracker: &TaskTracker,
     ) -> Option<EventFeed> {

@@ -179,7 +179,7 @@ impl Tally {
                 let about = format!("{task}: {}{again}", one_line(reason));
                 self.troubles.push(Trouble { at: event.at, what: "failed", about });
             }
-            Fact::TaskRefused { task, subject, who, by, reason } => {
+            Fact::TaskRefused { task, subject, who, by, reason, .. } => {
                 let at = event.at;
                 let about = task.map(|it| it.to_string()).or_else(|| subject.clone());
                 match by {
@@ -190,9 +190,14 @@ impl Tally {
                         feedback: reason.clone(),
                     }),
                     RefusedBy::Merge => {
+                        let status = task.and_then(|task| before.tasks().status(task));
+                        let is_done = status == Some(Status::Completed);
+                        let what = if is_done { "not merged" } else { "not done" };
                         let about = format!("{}: {}", about.unwrap_or_default(), one_line(reason));
-                        self.troubles.push(Trouble { at, what: "not done", about });
+                        self.troubles.push(Trouble { at, what, about });
                     }
+                    // The evidence of the checks is counted; the board's refusals are told at once.
+                    RefusedBy::Checks | RefusedBy::Board => {}
                 }
             }
             Fact::TaskChecked { task, evidence, .. } => {

@@ -45,6 +45,11 @@ fn of_need(need: &Need) -> Option<OpenDecision> {
             let what = format!("{task} for approval to start: {subject}").into();
             OpenDecision { what, answer: approve("", task) }
         }
+        NeedKind::Conflict => {
+            let task = need.task?;
+            let what = format!("{task} of {from} cannot be merged: {subject}").into();
+            OpenDecision { what, answer: send("", from) }
+        }
     })
 }
 

@@ -7,7 +7,7 @@ use troop_model::{
     Actor, Command, Hint, HintCommand, Member, MemberName, Origin, Refusal, State, TeamId,
     did_you_mean, nearest,
 };
-use troop_protocol::{Session, TeamStanding};
+use troop_protocol::TeamStanding;
 use troop_runtime::{
     Board, BoardError, Clock, CommandEffect, CommandRequest, Following, LeadPresence, Signature,
     StoreSession,
@@ -160,10 +160,9 @@ impl TeamDesk {
 
     /// The handle on the team that the command is about.
     pub async fn handle(&mut self) -> Result<TeamHandle> {
-        let Signature { actor, origin, .. } = self.signature()?;
+        let session = self.signature()?.asker;
         let board = self.team(None).await?;
         let folder = self.folder(board.team());
-        let session = Session { actor, origin };
         Ok(TeamHandle::new(board, &folder, self.clock.clone(), session))
     }
 
@@ -313,7 +312,7 @@ impl TeamDesk {
     pub fn signature(&self) -> Result<Signature> {
         let mut signature = Signature::new(self.actor()?);
         if self.member.is_none() {
-            signature.origin = Origin {
+            signature.asker.origin = Origin {
                 user_id: Some(SmolStr::new(&self.surroundings.user)),
                 channel: Some(SmolStr::new_static(self.channel)),
                 ..Origin::default()

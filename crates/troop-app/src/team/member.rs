@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use troop_model::{
-    Actor, ActorKind, Command, Dialect, Hint, HintCommand, MemberName, NewMember, NewTeamCommand,
-    OperationId, Settings, State, TeamId, TeamName, TeamStatus,
+    Actor, ActorKind, Asker, Command, Dialect, Hint, HintCommand, MemberName, NewMember,
+    NewTeamCommand, OperationId, Settings, State, TeamId, TeamName, TeamStatus,
 };
-use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Gate, Query, Seat, Session};
+use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Gate, Query, Seat};
 use troop_runtime::{Board, BoardError, Clock, Following, Signature};
 use troop_store::Store;
 use uuid::Uuid;
@@ -31,7 +31,7 @@ struct MemberOptions {
     member: MemberName,
     dialect: Dialect,
     gate: Gate,
-    session: Session,
+    session: Asker,
     store: Arc<dyn Store>,
     clock: Clock,
     /// The folder of what belongs to teams besides their logs.
@@ -44,7 +44,7 @@ impl TeamDesk {
     /// The member that acts. If a person does, the error shows how to name one in a command.
     pub async fn acting_member(&mut self, command: HintCommand) -> crate::Result<MemberName> {
         let board = self.team(None).await?;
-        let actor = self.signature()?.actor;
+        let actor = self.signature()?.asker.actor;
         if actor.kind == ActorKind::Agent {
             let find = move |state: &State| Ok(state.find_member(&actor.name)?.name.clone());
             return Ok(board.look(find).await?.map_err(BoardError::Refused)?);
@@ -68,7 +68,8 @@ impl TeamDesk {
             Some(off) => Gate::Closed { by: off.by.clone() },
             None => Gate::Open,
         };
-        let session = Session { actor: Actor::agent(&member), origin: self.signature()?.origin };
+        let session =
+            Asker { actor: Actor::agent(&member), origin: self.signature()?.asker.origin };
         let options = MemberOptions {
             member,
             dialect,

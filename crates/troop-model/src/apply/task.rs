@@ -131,6 +131,8 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
             }
             task.attempts = *attempt;
             task.hold.lease_until = Some(*lease_until);
+            task.hold.n_report_requests = 0;
+            task.proof.n_refusals = 0;
             forget_proof(task);
         }
         Fact::TaskRenewed { lease_until, .. } => task.hold.lease_until = Some(*lease_until),
@@ -142,6 +144,7 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
         Fact::TaskProgressed { progress, lease_until, .. } => {
             task.hold.progress = Some(progress.clone());
             task.hold.lease_until = Some(*lease_until);
+            task.hold.n_report_requests = 0;
         }
         Fact::TaskSubmitted { result, .. } => {
             task.status = Status::InReview;
@@ -203,6 +206,13 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
         }
         Fact::TaskMerged { into, commit, .. } => {
             task.proof.merged = Some(Merged { into: into.clone(), commit: commit.clone() });
+            task.proof.conflict = None;
+        }
+        Fact::TaskRefused { by, reason, attempt, .. } => {
+            task.proof.n_refusals += u32::from(*attempt == Some(task.attempts));
+            if *by == RefusedBy::Merge {
+                task.proof.conflict = Some(reason.clone());
+            }
         }
         Fact::FileWritten { folder, path, size, .. } => attach(task, event, folder, path, *size),
         Fact::TaskAsked { question, asked_by, next_at, .. } => {
@@ -235,6 +245,7 @@ fn forget_proof(task: &mut Task) {
     task.proof.evidence.clear();
     task.proof.waived = None;
     task.proof.merged = None;
+    task.proof.conflict = None;
 }
 
 fn merge(task: &mut Task, change: &TaskChange) {
@@ -377,6 +388,8 @@ fn trail_kind(fact: &Fact) -> Option<TrailKind> {
         Fact::TaskAttached { .. } => Some(TrailKind::Attached),
         Fact::TaskChecked { .. } => Some(TrailKind::Checked),
         Fact::TaskMerged { .. } => Some(TrailKind::Merged),
+        // The evidence of the checks has its own entry.
+        Fact::TaskRefused { by: RefusedBy::Checks, .. } => None,
         Fact::TaskRefused { .. } => Some(TrailKind::Refused),
         Fact::TaskAsked { .. } => Some(TrailKind::Asked),
         Fact::TaskAskCleared { .. } => Some(TrailKind::AskCleared),
@@ -402,9 +415,7 @@ fn trail_note(fact: &Fact) -> Option<String> {
         Fact::TaskRefused { who, by: RefusedBy::Hook, reason, .. } => {
             Some(format!("{} by a hook: {reason}", who.name))
         }
-        Fact::TaskRefused { who, by: RefusedBy::Merge, reason, .. } => {
-            Some(format!("{}: {reason}", who.name))
-        }
+        Fact::TaskRefused { who, reason, .. } => Some(format!("{}: {reason}", who.name)),
         Fact::TaskCompleted { summary, .. } => Some(summary.clone()),
         Fact::TaskAttached { path, .. } => Some(path.clone()),
         Fact::TaskChecked { evidence, waived, .. } => Some(checked(evidence, waived.as_deref())),

@@ -118,6 +118,23 @@ pub(super) fn finish(
     Ok(())
 }
 
+/// The result of a delegation whose member ended it without one.
+pub(super) const NO_RESULT: &str = "done";
+
+/// Whether the actor's own word that it is idle ends the delegation of a task.
+pub(super) fn is_ended_by_idle(draft: &Draft<'_>, task: TaskNumber) -> bool {
+    draft.member().is_some_and(|member| draft.state.idle_ends(member, task).is_some())
+}
+
+impl State {
+    /// The delegation that ends when a member has nothing more to do for `task` and has not reported how it ended. Its
+    /// result is what the member said last.
+    #[must_use]
+    pub fn idle_ends(&self, member: &MemberName, task: TaskNumber) -> Option<&Delegation> {
+        self.delegation_of(task).filter(|it| it.to == *member)
+    }
+}
+
 /// Gives delegated tasks that ended with the former lead to the same members again. Delegations made while nobody led have not
 /// begun, so their leases start now.
 pub(super) fn begin_again(draft: &mut Draft<'_>) -> Result<(), Refusal> {

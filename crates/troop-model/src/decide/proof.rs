@@ -1,8 +1,11 @@
 //! Rules of proof: what shows that a task is done, and who may record it.
 
-use super::{Draft, Standing};
+use super::{
+    Draft, Standing,
+    work::{self, RetryRule},
+};
 use crate::{
-    Actor, Fact, Proof, Refusal, RefusedBy, Status, Task, TaskAction, TaskRef,
+    Fact, Proof, Refusal, RefusalRecord, Status, Task, TaskAction, can_repair,
     proof::{MAX_CHECKS, MAX_TAIL},
     text,
 };
@@ -55,15 +58,8 @@ pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Records a refusal that only the caller was told about.
-pub(super) fn refused(
-    draft: &mut Draft<'_>,
-    task: Option<&TaskRef>,
-    subject: Option<&str>,
-    who: &Actor,
-    by: RefusedBy,
-    reason: &str,
-) -> Result<(), Refusal> {
+/// Records a refusal that only the caller was told about. A completion that is refused counts against its attempt.
+pub(super) fn refused(draft: &mut Draft<'_>, record: &RefusalRecord) -> Result<(), Refusal> {
     if draft.who != Standing::System {
         return Err(Refusal::Forbidden {
             who: draft.ctx.asker.actor.name.clone(),
@@ -71,11 +67,40 @@ pub(super) fn refused(
             may: "the supervisor",
         });
     }
-    let task = task.map(|task| draft.live(task)).transpose()?.map(|task| task.number);
-    let subject = subject.map(|it| text::line("subject", it)).transpose()?;
-    let reason = text::block("reason", reason)?;
-    draft.push(Fact::TaskRefused { task, subject, who: who.clone(), by, reason });
-    Ok(())
+    let task = record.task.as_ref().map(|task| draft.live(task)).transpose()?;
+    if let (Some(task), Some(attempt)) = (task, record.attempt) {
+        work::check_held(draft, task, Some(attempt), TaskAction::Complete)?;
+    }
+    let subject = record.subject.as_deref().map(|it| text::line("subject", it)).transpose()?;
+    let reason = text::block("reason", &record.reason)?;
+    let details = record.details.as_deref().map(|it| text::block("details", it)).transpose()?;
+    let details = details.unwrap_or_else(|| reason.clone());
+    draft.push(Fact::TaskRefused {
+        task: task.map(|task| task.number),
+        subject,
+        who: record.who.clone(),
+        by: record.by,
+        reason,
+        attempt: record.attempt,
+    });
+    match task.filter(|_| record.attempt.is_some()) {
+        Some(task) if is_hopeless(draft, task) => {
+            work::fail_now(draft, task, &details, RetryRule::AsConfigured)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether one more refusal ends the attempt: its holder cannot repair its work, or was refused too often.
+fn is_hopeless(draft: &Draft<'_>, task: &Task) -> bool {
+    let n_refusals = task.proof.n_refusals.saturating_add(1);
+    n_refusals >= draft.state.limits.refusals || !holder_can_repair(draft, task)
+}
+
+/// Whether the holder of a task can do better after its result was refused. Others would only hand in the same again.
+pub(super) fn holder_can_repair(draft: &Draft<'_>, task: &Task) -> bool {
+    let holder = task.owner.as_ref().and_then(|owner| draft.state.member(owner));
+    holder.is_none_or(|it| can_repair(&it.agent))
 }
 
 /// Refuses a completion whose checks have not passed.

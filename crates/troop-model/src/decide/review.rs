@@ -1,6 +1,9 @@
 //! Rules of judging a task: submitting, approving, rejecting, cancelling, trying again.
 
-use super::{Draft, Standing, proof, work};
+use super::{
+    Draft, Standing, proof,
+    work::{self, RetryRule},
+};
 use crate::{Fact, Party, Refusal, RejectMode, StartGate, Status, Task, TaskAction, TaskRef, text};
 
 pub(super) fn submit(
@@ -64,6 +67,7 @@ pub(super) fn reject(
         return Ok(());
     }
     expect(draft, task, &[Status::InReview], TaskAction::Reject)?;
+    let why = reason.clone();
     draft.push(Fact::TaskRejected { task: task.number, reason, mode });
     match (mode, &task.owner) {
         (RejectMode::Cancel, _) => {
@@ -79,6 +83,10 @@ pub(super) fn reject(
         (RejectMode::Revise, Some(owner)) => {
             let owner = Party::member(owner);
             draft.tell(owner, crate::MessageKind::System, said, Some(task.number));
+            // troop itself sends back work that cannot be merged.
+            if draft.who == Standing::System && !proof::holder_can_repair(draft, task) {
+                work::fail_now(draft, task, &why, RetryRule::AsConfigured)?;
+            }
         }
         (RejectMode::Revise, None) => {}
     }

@@ -2,10 +2,14 @@
 
 use uuid::Uuid;
 
-use super::{Draft, Standing, delegation, lead, mail, team, usage, work};
+use super::{
+    Draft, Standing, delegation, lead, mail, team, usage,
+    work::{self, RetryRule},
+};
 use crate::{
-    Assignment, EXTERNAL, Fact, Member, MemberName, MemberState, MessageKind, Party, Permissions,
-    Refusal, Request, Role, Spawn, StateCause, Status, Task, TaskRef, text,
+    Assignment, EXTERNAL, Fact, Member, MemberName, MemberState, MessageKind, Notice, Party,
+    Permissions, Refusal, Request, Role, Settings, Spawn, StateCause, Status, Task, TaskAction,
+    TaskRef, text,
 };
 
 /// How many characters of a result a notice carries.
@@ -176,6 +180,10 @@ pub(super) fn report_idle(
             may: "only they themselves",
         });
     }
+    let last = last_task.and_then(|task| draft.live(task).ok()).map(|task| task.number);
+    if let Some(last) = last.filter(|last| delegation::is_ended_by_idle(draft, *last)) {
+        return work::complete(draft, &last.into(), delegation::NO_RESULT, None, None);
+    }
     if draft.state.tasks.held_by(&member.name).any(|number| is_in_progress(draft, number)) {
         // A member that holds a task is not idle.
         return Ok(());
@@ -199,6 +207,52 @@ pub(super) fn report_idle(
     if member.role == Role::Member && member.state != MemberState::Planning {
         tell_idle(draft, member, last_task);
     }
+    Ok(())
+}
+
+/// Asks a member that is idle although it holds a task how the task stands. A member that was asked before and still says
+/// nothing would hold the task until its lease ends, so its attempt fails.
+pub(super) fn report_silence(
+    draft: &mut Draft<'_>,
+    member: &MemberName,
+    task: &TaskRef,
+    attempt: u32,
+) -> Result<(), Refusal> {
+    if draft.who != Standing::System {
+        return Err(Refusal::Forbidden {
+            who: draft.ctx.asker.actor.name.clone(),
+            what: "say that a member is silent",
+            may: "the supervisor",
+        });
+    }
+    let task = draft.live(task)?;
+    let member = &draft.state.find_member(member.as_str())?.name;
+    work::check_holder(task, member)?;
+    work::check_held(draft, task, Some(attempt), TaskAction::Fail)?;
+    let number = task.number;
+    let to = Party::member(member);
+    let was_asked = task.hold.n_report_requests >= draft.state.limits.report_requests;
+    if was_asked || !draft.has_room(&to) {
+        let reason = format!("{member} says that it is idle but has not reported on {number}");
+        return work::fail_now(draft, task, &reason, RetryRule::AsConfigured);
+    }
+    let content = format!("you hold {number} but say that you are idle; report its state");
+    let id = draft.new_id();
+    draft.push(Fact::MessageSent {
+        id,
+        from: Party::system(),
+        readers: vec![to.clone()],
+        to,
+        message_kind: MessageKind::System,
+        content,
+        summary: None,
+        notice: Some(Notice::ReportDue),
+        request_id: None,
+        approve: None,
+        task: Some(number),
+        supersedes: None,
+        origin: task.provenance.origin.clone(),
+    });
     Ok(())
 }
 
@@ -327,13 +381,27 @@ pub(super) fn check_may_change(draft: &Draft<'_>) -> Result<(), Refusal> {
 /// Refuses one more running teammate beyond the limit or the budget.
 fn check_room(draft: &Draft<'_>) -> Result<(), Refusal> {
     usage::check(draft)?;
-    let limit = draft.team()?.settings.max_teammates;
+    let settings = &draft.team()?.settings;
     let is_running = |member: &&Member| member.role == Role::Member && member.is_running();
     let running = draft.state.members().filter(is_running).count();
-    if running >= limit as usize {
-        return Err(Refusal::TooManyTeammates { running, limit });
+    let limit = settings.max_teammates;
+    match has_room(settings, running + 1) {
+        true => Ok(()),
+        false => Err(Refusal::TooManyTeammates { running, limit }),
     }
-    Ok(())
+}
+
+/// Refuses to start a team with more teammates than may run at once.
+pub fn check_start(settings: &Settings, n_members: usize) -> Result<(), Refusal> {
+    let limit = settings.max_teammates;
+    match has_room(settings, n_members) {
+        true => Ok(()),
+        false => Err(Refusal::TooManyToStart { n_members, limit }),
+    }
+}
+
+fn has_room(settings: &Settings, n_running: usize) -> bool {
+    n_running <= settings.max_teammates as usize
 }
 
 fn is_in_progress(draft: &Draft<'_>, number: crate::TaskNumber) -> bool {

@@ -153,7 +153,9 @@ pub(super) fn ask_user(
     question: &str,
 ) -> Result<(), Refusal> {
     let task = draft.live(task)?;
-    let Some(asked_by) = draft.member().cloned() else { return Err(Refusal::OnlyMembersHold) };
+    let Some(asked_by) = draft.member().cloned() else {
+        return Err(Refusal::OnlyMembersAsk { task: task.number });
+    };
     if task.owner.as_ref() != Some(&asked_by) {
         return Err(Refusal::NotYours {
             task: task.number,

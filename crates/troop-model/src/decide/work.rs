@@ -325,6 +325,17 @@ fn held<'a>(
     action: TaskAction,
 ) -> Result<&'a Task, Refusal> {
     let task = draft.live(task)?;
+    check_held(draft, task, attempt, action)?;
+    Ok(task)
+}
+
+/// Refuses to act on a task that nobody works on, that another member holds, or that is in another attempt.
+pub(super) fn check_held(
+    draft: &Draft<'_>,
+    task: &Task,
+    attempt: Option<u32>,
+    action: TaskAction,
+) -> Result<(), Refusal> {
     let status = draft.status(task);
     let is_held = matches!(status, Status::InProgress | Status::InReview | Status::Stale);
     if let Some(member) = draft.member().filter(|_| is_held) {
@@ -342,11 +353,11 @@ fn held<'a>(
         Some(held) if held != task.attempts => {
             Err(Refusal::LateHolder { task: task.number, held, now: task.attempts })
         }
-        _ => Ok(task),
+        _ => Ok(()),
     }
 }
 
-fn check_holder(task: &Task, member: &MemberName) -> Result<(), Refusal> {
+pub(super) fn check_holder(task: &Task, member: &MemberName) -> Result<(), Refusal> {
     if task.owner.as_ref() == Some(member) {
         return Ok(());
     }

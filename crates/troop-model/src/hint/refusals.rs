@@ -70,6 +70,11 @@ fn about_tasks(refusal: &Refusal) -> Option<Hint> {
             let assign = troop("task assign").blank("TASK").blank("MEMBER");
             Hint::from("act as a member: `--as MEMBER`").or_to("assign it", assign)
         }
+        Refusal::OnlyMembersAsk { task } => {
+            let ask = of_task("task ask-user", *task).text("…").as_member();
+            let send = troop("message send").blank("MEMBER").text("…");
+            Hint::to("act as a member", ask).or_to("write to one", send)
+        }
         Refusal::Cycle { .. } => Hint::to("see what waits for what", troop("task graph")),
         Refusal::StillNeeded { by, .. } => {
             let update = of_task("task update", *by.first()?).word("--unblock");
@@ -131,6 +136,9 @@ fn about_members(refusal: &Refusal) -> Option<Hint> {
         Refusal::TooManyTeammates { .. } => {
             Hint::to("stop one", troop("member stop").blank("NAME"))
                 .or_to("allow more", troop("team set").word("max_teammates=10"))
+        }
+        Refusal::TooManyToStart { n_members, .. } => {
+            format!("allow more: `--max-teammates {n_members}`, or name fewer").into()
         }
         _ => return None,
     })

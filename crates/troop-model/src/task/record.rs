@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Actor, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Usage};
 
-const N_FIELDS: usize = 35;
+const N_FIELDS: usize = 38;
 
 #[derive(Deserialize)]
 struct TaskRecord {
@@ -49,6 +49,13 @@ struct TaskRecord {
     merged: Option<Merged>,
     usage: Usage,
     trail: Vec<TrailEntry>,
+    // Archives of before do not have these.
+    #[serde(default)]
+    n_report_requests: u32,
+    #[serde(default)]
+    n_refusals: u32,
+    #[serde(default)]
+    conflict: Option<String>,
 }
 
 impl From<TaskRecord> for Task {
@@ -74,6 +81,7 @@ impl From<TaskRecord> for Task {
                 lease_until: record.lease_until,
                 progress: record.progress,
                 forgiven: record.forgiven,
+                n_report_requests: record.n_report_requests,
             },
             start: Start { gate: record.start, not_before: record.not_before },
             proof: TaskProof {
@@ -82,6 +90,8 @@ impl From<TaskRecord> for Task {
                 n_failed: record.n_failed_checks,
                 waived: record.waived,
                 merged: record.merged,
+                conflict: record.conflict,
+                n_refusals: record.n_refusals,
             },
             provenance: Provenance {
                 created_by: record.created_by,
@@ -144,6 +154,9 @@ impl Serialize for Task {
         fields.serialize_field("merged", &self.proof.merged)?;
         fields.serialize_field("usage", &self.usage)?;
         fields.serialize_field("trail", &self.trail)?;
+        fields.serialize_field("n_report_requests", &self.hold.n_report_requests)?;
+        fields.serialize_field("n_refusals", &self.proof.n_refusals)?;
+        fields.serialize_field("conflict", &self.proof.conflict)?;
         fields.end()
     }
 }

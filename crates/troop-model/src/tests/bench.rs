@@ -22,6 +22,8 @@ pub(crate) const SMALL: Limits = Limits {
     delegations: 4,
     min_operations: 16,
     max_operations: 32,
+    refusals: Limits::SHIPPED.refusals,
+    report_requests: Limits::SHIPPED.report_requests,
     lead_lease: Duration::from_secs(4 * 60 * 60),
 };
 

@@ -378,7 +378,12 @@ fn a_question_needs_a_holder_that_still_works() {
         team.member("ann").refused(ask_user(1)),
         "task-1 is completed, so it cannot be made to ask the user"
     );
-    assert_eq!(team.person().refused(ask_user(1)), "only a member can hold a task");
+    let refusal = team.person().refusal(ask_user(1));
+    assert_eq!(refusal.to_string(), "only a member that works on a task can ask the user about it");
+    assert_eq!(
+        refusal.hint().unwrap().to_string(),
+        "act as a member: `troop --as MEMBER task ask-user 1 \"…\"`, or write to one: `troop message send MEMBER \"…\"`"
+    );
     let empty = TaskCommand::AskUser { task: task(1), question: String::new() };
     assert!(team.lead().refused(empty).contains("not held by `lead`"));
 }

@@ -5,8 +5,8 @@ use uuid::Uuid;
 use super::bench::{name, newcomer};
 use crate::{
     Actor, Command, DelegationOutcome, Dollars, MemberState, MessageKind, NewTask, Outgoing,
-    RefusedBy, RejectMode, Spawn, TaskCommand, TaskNumber, TaskRef, TaskUpdate, Usage,
-    WorkspaceFolder,
+    RefusalRecord, RefusedBy, RejectMode, Spawn, TaskCommand, TaskNumber, TaskRef, TaskUpdate,
+    Usage, WorkspaceFolder,
 };
 
 impl From<TaskCommand> for Command {
@@ -38,15 +38,33 @@ pub(crate) fn used(who: &str, number: Option<u32>, input: u64, dollars: f64) -> 
     }
 }
 
-/// A hook was against something that ann wanted.
+/// A hook refused something that ann wanted.
 pub(crate) fn refusal(number: Option<u32>, reason: &str) -> Command {
-    Command::RecordRefusal {
+    Command::RecordRefusal(refusal_record(number, reason))
+}
+
+/// The holder of a task called this attempt done, and it is not.
+pub(crate) fn not_done(number: u32, attempt: u32, by: RefusedBy) -> Command {
+    let record = refusal_record(Some(number), "it does not fit");
+    let details = Some("it does not fit: both change `a.txt`".to_owned());
+    Command::RecordRefusal(RefusalRecord { by, details, attempt: Some(attempt), ..record })
+}
+
+pub(crate) fn refusal_record(number: Option<u32>, reason: &str) -> RefusalRecord {
+    RefusalRecord {
         task: number.map(task),
         subject: number.is_none().then(|| "deploy".to_owned()),
         who: Actor::agent(&name("ann")),
         by: RefusedBy::Hook,
         reason: reason.to_owned(),
+        details: None,
+        attempt: None,
     }
+}
+
+/// The member says that it is idle, and nothing about the task that it holds.
+pub(crate) fn silent(member: &str, number: u32, attempt: u32) -> Command {
+    Command::ReportSilence { member: name(member), task: task(number), attempt }
 }
 
 /// Changes one setting of the team.

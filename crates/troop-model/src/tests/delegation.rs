@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::{
-    bench::{Bench, kinds, name, user},
+    bench::{Bench, kinds, name, number, user},
     commands::*,
 };
 use crate::{
@@ -441,4 +441,28 @@ fn nobody_is_late_with_what_was_delegated_while_nobody_led() {
     team.system().ok(Command::Tick);
     assert_eq!(team.owner(1), Some("ann"));
     assert_eq!((team.task(1).attempts, came_to(&team, id).0), (1, DelegationStatus::Running));
+}
+
+#[test]
+fn a_member_that_says_it_is_idle_after_its_delegated_task_has_ended_the_delegation() {
+    let mut team = tasks(2);
+    let delegation = start(&mut team, 1, "ann");
+    assert!(team.state.idle_ends(&name("ann"), number(1)).is_some());
+    assert!(team.state.idle_ends(&name("bob"), number(1)).is_none(), "it is not bob's");
+    team.member("ann").ok(idle("ann", Some(1)));
+    assert_eq!((team.status(1), team.task(1).result.as_deref()), (Status::Completed, Some("done")));
+    assert_eq!(team.state.delegation(delegation).unwrap().status, DelegationStatus::Completed);
+    assert!(team.state.idle_ends(&name("ann"), number(1)).is_none());
+}
+
+#[test]
+fn a_delegation_goes_on_if_its_member_is_idle_after_something_else() {
+    let mut team = tasks(2);
+    start(&mut team, 1, "ann");
+    assert!(team.member("ann").ok(idle("ann", None)).is_empty());
+    assert!(team.member("ann").ok(idle("ann", Some(2))).is_empty());
+    assert!(team.system().ok(idle("ann", Some(1))).is_empty(), "only its own word ends it");
+    team.member("bob").ok(claim(2));
+    assert!(team.member("bob").ok(idle("bob", Some(2))).is_empty(), "nobody delegated task 2");
+    assert_eq!(team.status(1), Status::InProgress);
 }

@@ -157,6 +157,7 @@ fn task_ends() -> Vec<Fact> {
             who: Actor::agent(&name("ann")),
             by: RefusedBy::Hook,
             reason: reason(),
+            attempt: Some(2),
         },
         Fact::TaskAsked { task, question: "?".into(), asked_by: name("ann"), next_at: TEN },
         Fact::TaskReminded { task, next_at: TEN },

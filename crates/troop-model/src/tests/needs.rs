@@ -4,7 +4,10 @@ use super::{
     bench::{Bench, name},
     commands::*,
 };
-use crate::{Member, MemberState, MessageKind, Need, NeedAnswer, NeedKind, NewTask, Status};
+use crate::{
+    Command, Member, MemberState, Merged, MessageKind, Need, NeedAnswer, NeedKind, NewTask, Proof,
+    RefusalRecord, RefusedBy, Status, TaskCommand,
+};
 
 fn needs(team: &Bench) -> Vec<Need> {
     team.state.needs(&[])
@@ -131,4 +134,45 @@ fn a_question_is_answered_with_a_message_and_is_over() {
 #[test]
 fn an_answer_that_does_not_fit_is_none() {
     assert_eq!(only(&waiting()).commands(NeedAnswer::Reply, "x"), None);
+}
+
+#[test]
+fn work_that_cannot_be_merged_needs_a_person_until_it_is_merged() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.member("ann").ok(claim(1));
+    team.system().ok(not_done(1, 1, RefusedBy::Checks));
+    assert_eq!(needs(&team), [], "failed checks are ann's to repair");
+    team.at(3).system().ok(not_done(1, 1, RefusedBy::Merge));
+    let found = only(&team);
+    assert_eq!((found.kind, found.text.as_str()), (NeedKind::Conflict, "it does not fit"));
+    assert_eq!((found.from.as_str(), found.since), ("ann", team.now));
+    for command in found.commands(NeedAnswer::Reply, "take theirs").unwrap() {
+        team.person().ok(command);
+    }
+    assert_eq!(team.unread("ann"), ["take theirs"]);
+    assert_eq!(only(&team), found, "an answer does not merge it");
+    team.system().ok(merged(1));
+    assert_eq!(needs(&team), []);
+}
+
+#[test]
+fn a_conflict_ends_with_its_attempt_and_outlives_a_completion() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.member("ann").ok(claim(1));
+    team.system().ok(not_done(1, 1, RefusedBy::Merge));
+    team.member("ann").ok(release(1));
+    team.member("bob").ok(claim(1));
+    assert_eq!(needs(&team), [], "bob begins anew");
+    team.member("bob").ok(complete(1));
+    let late = RefusalRecord { by: RefusedBy::Merge, ..refusal_record(Some(1), "both change it") };
+    team.system().ok(Command::RecordRefusal(late));
+    let found = only(&team);
+    assert_eq!((found.kind, found.from.as_str()), (NeedKind::Conflict, "bob"));
+}
+
+fn merged(number: u32) -> TaskCommand {
+    let merge = Some(Merged { into: "troop/crew".to_owned(), commit: "abc".to_owned() });
+    TaskCommand::Prove(Proof { task: task(number), evidence: Vec::new(), merge, waived: None })
 }

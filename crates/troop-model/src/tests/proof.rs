@@ -3,12 +3,12 @@
 use uuid::Uuid;
 
 use super::{
-    bench::{Bench, TEN, kinds},
+    bench::{Bench, TEN, kinds, newcomer, reopened},
     commands::*,
 };
 use crate::{
-    Command, Evidence, MAX_TAIL, Merged, NewTask, Proof, Status, TaskCommand, TaskCreation,
-    TaskUpdate, TrailKind,
+    Command, Evidence, Fact, MAX_TAIL, Merged, NewMember, NewTask, Proof, RefusedBy, Status,
+    TaskCommand, TaskCreation, TaskUpdate, TrailKind, decode,
 };
 
 fn evidence(command: &str, exit_code: i32) -> Evidence {
@@ -217,4 +217,115 @@ fn checks_are_named_changed_and_bounded() {
     let settings = vec![("checks".to_owned(), serde_json::json!([""]))];
     let refused = team.person().refused(Command::UpdateTeam { description: None, settings });
     assert_eq!(refused, "`checks` cannot be that: the check is empty");
+}
+
+/// A team in which `ann` has claimed task 1.
+fn at_work() -> Bench {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.member("ann").ok(claim(1));
+    team
+}
+
+#[test]
+fn five_refused_completions_fail_an_attempt_whatever_refused_them() {
+    let mut team = at_work();
+    let by = [RefusedBy::Hook, RefusedBy::Checks, RefusedBy::Merge, RefusedBy::Board];
+    for by in by {
+        assert_eq!(kinds(&team.system().ok(not_done(1, 1, by))), ["task.refused"]);
+    }
+    assert_eq!((team.status(1), team.task(1).proof.n_refusals), (Status::InProgress, 4));
+    let events = team.system().ok(not_done(1, 1, RefusedBy::Hook));
+    assert_eq!(kinds(&events), ["task.refused", "task.failed"]);
+    let details = "it does not fit: both change `a.txt`";
+    assert_eq!(team.task(1).result.as_deref(), Some(details));
+    assert!(team.task(1).start.not_before.is_some(), "another attempt follows");
+}
+
+#[test]
+fn refusals_are_counted_even_if_another_lead_takes_over() {
+    let mut team = at_work();
+    for _ in 0..4 {
+        team.system().ok(not_done(1, 1, RefusedBy::Merge));
+    }
+    let mut team = Bench { state: reopened(&team.state), ..team };
+    let take = Command::TakeLead {
+        session: Uuid::from_u128(2),
+        holder: "pat".to_owned(),
+        over: None,
+        checks: Vec::new(),
+    };
+    team.system().ok(take);
+    team.system().ok(not_done(1, 1, RefusedBy::Merge));
+    assert_eq!(team.status(1), Status::Failed);
+}
+
+#[test]
+fn a_new_attempt_begins_without_refusals() {
+    let mut team = at_work();
+    for _ in 0..4 {
+        team.system().ok(not_done(1, 1, RefusedBy::Checks));
+    }
+    team.member("ann").ok(release(1));
+    team.member("bob").ok(claim(1));
+    team.system().ok(not_done(1, 2, RefusedBy::Checks));
+    assert_eq!((team.status(1), team.task(1).proof.n_refusals), (Status::InProgress, 1));
+}
+
+#[test]
+fn only_the_current_attempt_of_a_held_task_is_refused() {
+    let mut team = at_work();
+    team.member("ann").ok(release(1));
+    let refused = team.system().refused(not_done(1, 1, RefusedBy::Hook));
+    assert_eq!(refused, "task-1 is pending, so it cannot be completed");
+    team.member("bob").ok(claim(1));
+    let refused = team.system().refused(not_done(1, 1, RefusedBy::Hook));
+    assert!(refused.starts_with("task-1 has moved on: it is in attempt 2"), "{refused}");
+}
+
+#[test]
+fn refusals_of_anything_but_a_completion_do_not_count() {
+    let mut team = at_work();
+    for _ in 0..9 {
+        team.system().ok(refusal(Some(1), "not in this way"));
+    }
+    assert_eq!((team.status(1), team.task(1).proof.n_refusals), (Status::InProgress, 0));
+}
+
+/// A team in which `make`, which only runs commands, has claimed task 1.
+fn command_at_work() -> Bench {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    let make = NewMember { agent: "command".into(), ..newcomer("make") };
+    team.lead().ok(Command::AddMember(make));
+    team.member("make").ok(claim(1));
+    team
+}
+
+#[test]
+fn an_agent_that_cannot_repair_its_work_fails_at_the_first_refusal() {
+    let mut team = command_at_work();
+    let events = team.system().ok(not_done(1, 1, RefusedBy::Checks));
+    assert_eq!(kinds(&events), ["task.refused", "task.failed"]);
+}
+
+#[test]
+fn a_result_that_troop_sends_back_fails_if_its_agent_cannot_repair_it() {
+    let mut team = command_at_work();
+    team.member("make").ok(review(1));
+    let events = team.system().ok(revise(1));
+    assert_eq!(kinds(&events), ["task.rejected", "message.sent", "task.failed"]);
+
+    let mut team = command_at_work();
+    team.member("make").ok(review(1));
+    team.person().ok(revise(1));
+    assert_eq!(team.status(1), Status::InProgress, "a person may send it back all the same");
+}
+
+#[test]
+fn refusals_of_older_logs_are_read() {
+    let line = r#"{"version":1,"schema":2,"at":"2026-01-02T10:00:00Z","actor":{"kind":"system","name":"system"},"operation":"01900000-0000-0000-0000-000000000001","kind":"task.refused","task":1,"who":{"kind":"agent","name":"ann"},"by":"hook","reason":"no"}"#;
+    let event = decode(line).unwrap();
+    let Fact::TaskRefused { attempt, by, .. } = event.fact else { panic!("{event:?}") };
+    assert_eq!((attempt, by), (None, RefusedBy::Hook));
 }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::{
-    bench::{Bench, SMALL, TEN, kinds, name, newcomer, party},
+    bench::{Bench, SMALL, TEN, kinds, name, newcomer, party, reopened},
     commands::*,
 };
 use crate::{
-    Actor, Command, MemberState, MessageKind, Permissions, Refusal, Spawn, Status, TeamStatus,
+    Actor, Command, MemberState, MessageKind, Permissions, Refusal, Settings, Spawn, Status,
+    TeamStatus, check_start,
 };
 
 /// A team that somebody supervises.
@@ -434,4 +435,54 @@ fn an_approved_plan_gives_what_the_lead_has_and_no_more() {
     bench.by(Actor::human("pat")).ok(Command::SetMemberMode { member: name("lead"), permissions });
     bench.lead().ok(answer("zoe", MessageKind::PlanApprovalResponse, request, true));
     assert_eq!(bench.state.member(&name("zoe")).unwrap().permissions, permissions);
+}
+
+#[test]
+fn an_idle_member_is_asked_once_about_its_task_and_then_its_attempt_fails() {
+    let mut bench = Bench::new();
+    bench.lead().ok(create("write"));
+    bench.member("ann").ok(claim(1));
+    assert_eq!(kinds(&bench.system().ok(silent("ann", 1, 1))), ["message.sent"]);
+    assert_eq!(
+        bench.unread("ann"),
+        ["you hold task-1 but say that you are idle; report its state"]
+    );
+    let mut bench = Bench { state: reopened(&bench.state), ..bench };
+    assert_eq!(kinds(&bench.system().ok(silent("ann", 1, 1))), ["task.failed"]);
+    let reason = "ann says that it is idle but has not reported on task-1";
+    assert_eq!(bench.task(1).result.as_deref(), Some(reason));
+}
+
+#[test]
+fn a_member_that_reports_progress_may_be_silent_again() {
+    let mut bench = Bench::new();
+    bench.lead().ok(create("write"));
+    bench.member("ann").ok(claim(1));
+    bench.system().ok(silent("ann", 1, 1));
+    bench.member("ann").ok(progress(1, 50));
+    assert_eq!(kinds(&bench.system().ok(silent("ann", 1, 1))), ["message.sent"]);
+}
+
+#[test]
+fn silence_is_reported_by_troop_and_about_the_holder_alone() {
+    let mut bench = Bench::new();
+    bench.lead().ok(create("write"));
+    bench.member("ann").ok(claim(1));
+    let refused = bench.member("bob").refused(silent("ann", 1, 1));
+    assert_eq!(refused, "`bob` may not say that a member is silent; the supervisor may");
+    let refused = bench.system().refused(silent("bob", 1, 1));
+    assert_eq!(refused, "task-1 is not held by `bob` but by `ann`");
+    let refused = bench.system().refused(silent("ann", 1, 2));
+    assert!(refused.starts_with("task-1 has moved on"), "{refused}");
+}
+
+#[test]
+fn a_team_does_not_start_with_more_teammates_than_may_run() {
+    let settings = Settings { max_teammates: 2, ..Settings::default() };
+    assert_eq!(check_start(&settings, 2), Ok(()));
+    let refusal = check_start(&settings, 3).unwrap_err();
+    let text = "3 members are to start, but at most 2 may run at once";
+    assert_eq!(refusal.to_string(), text);
+    let hint = refusal.hint().unwrap().to_string();
+    assert_eq!(hint, "allow more: `--max-teammates 3`, or name fewer");
 }

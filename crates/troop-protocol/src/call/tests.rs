@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use troop_model::{Actor, Command, OperationId, Origin, TaskCommand, TaskFilter, TaskNumber};
+use troop_model::{Actor, Asker, Command, OperationId, TaskCommand, TaskFilter, TaskNumber};
 use uuid::Uuid;
 
-use super::{Call, Change, FileContent, Query, Session};
+use super::{Call, Change, FileContent, Query};
 use crate::{envelope::Notification, method::MethodError, schema::schema};
 
 const ID: &str = "019a8f00-0000-7000-8000-000000000000";
@@ -31,6 +31,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("member/remove", json!({"member": "ann"})),
         ("member/spawn", json!({"member": {"name": "ann", "agent": "claude"}, "prompt": "hi"})),
         ("member/interrupt", json!({"member": "ann"})),
+        ("member/silent", json!({"member": "ann", "task": 7, "attempt": 1})),
         ("member/idle", json!({"member": "ann", "last_task": 7})),
         ("member/set_state", json!({"member": "ann", "state": "idle"})),
         ("member/set_mode", json!({"member": "ann", "permissions": "accept-edits"})),
@@ -144,7 +145,7 @@ fn a_call_means_the_command_of_its_name() {
     }
     let list = read("task/list", &json!({})).unwrap();
     assert_eq!(list, Call::Query(Query::Tasks { status: TaskFilter::Active, page: 1 }));
-    let session = Session { actor: Actor::human("ann"), origin: Origin::default() };
+    let session = Asker::from(Actor::human("ann"));
     let open = read("session/open", &json!({"actor": {"kind": "human", "name": "ann"}}));
     assert_eq!(open, Ok(Call::Open(session)));
 }

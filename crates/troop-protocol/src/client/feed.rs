@@ -4,11 +4,11 @@ use std::path::Path;
 
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
-use troop_model::{Event, Version};
+use troop_model::{Asker, Event, Version};
 
 use super::{Client, ClientError};
 use crate::{
-    call::{FollowCall, Session, SubscriptionNews, SubscriptionTicket},
+    call::{FollowCall, SubscriptionNews, SubscriptionTicket},
     code::{Failure, FailureKind},
     peer::Incoming,
 };
@@ -30,7 +30,7 @@ impl EventFeed {
     /// Follows the log after a version, over the socket of a lead.
     pub async fn open(
         path: &Path,
-        session: &Session,
+        session: &Asker,
         since: Version,
         tracker: &TaskTracker,
     ) -> Result<Self, ClientError> {

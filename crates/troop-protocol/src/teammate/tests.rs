@@ -1,7 +1,7 @@
 //! The table of the teammate wire, word for word.
 
 use serde_json::{Value, json};
-use troop_model::{MessageKind, Origin, Permissions, Status, TaskNumber};
+use troop_model::{MessageKind, Permissions, Status, TaskNumber};
 
 use super::{
     FromLead, FromTeammate, Idle, Level, Log, MessageIn, MessageOut, Ready, ReportedStatus,
@@ -49,22 +49,6 @@ fn message(to: &str, content: &str) -> MessageOut {
     MessageOut::new(to, MessageKind::Message, content)
 }
 
-fn forwarded(from: &str, content: &str) -> MessageIn {
-    MessageIn {
-        from: from.into(),
-        content: content.into(),
-        id: None,
-        kind: MessageKind::Message,
-        summary: None,
-        request_id: None,
-        approve: None,
-        task_id: None,
-        sent_at: None,
-        session: None,
-        origin: Origin::default(),
-    }
-}
-
 fn task(id: &str) -> WireTask {
     serde_json::from_value(json!({"id": id, "subject": "write"})).unwrap()
 }
@@ -78,7 +62,7 @@ fn the_examples_of_the_seed_are_read_and_written_verbatim() {
         serde_json::from_str::<Value>(from_teammate).unwrap(),
     );
     check(
-        &FromLead::Message(forwarded("hunter", "Check the test coverage")),
+        &FromLead::Message(MessageIn::new("hunter", "Check the test coverage")),
         serde_json::from_str::<Value>(to_target).unwrap(),
     );
 }
@@ -191,7 +175,7 @@ fn our_additions_follow_the_naming_of_the_wire() {
         approve: Some(false),
         task_id: Some(TaskNumber(7).into()),
         sent_at: Some("2026-11-15T10:00:00Z".parse().unwrap()),
-        ..forwarded("lead", "no")
+        ..MessageIn::new("lead", "no")
     };
     let params = json!({
         "from": "lead", "content": "no", "id": id, "kind": "plan_approval_response", "summary": "s", "requestId": id,

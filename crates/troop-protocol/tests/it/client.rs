@@ -6,18 +6,18 @@ use serde_json::{Value, json, value::to_raw_value};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Command, Event, Fact, OperationId, Origin, TaskCommand, TaskNumber, Time, Version,
+    Actor, Asker, Command, Event, Fact, OperationId, TaskCommand, TaskNumber, Time, Version,
 };
 use troop_protocol::{
     Answer, Call, Client, ClientError, Failure, FailureKind, Incoming, IncomingRequest,
-    PROTOCOL_VERSION, Peer, Query, Session, SessionInfo,
+    PROTOCOL_VERSION, Peer, Query, SessionInfo,
 };
 use uuid::Uuid;
 
 use crate::support::soon;
 
-fn session() -> Session {
-    Session { actor: Actor::human("ann"), origin: Origin::default() }
+fn session() -> Asker {
+    Asker::from(Actor::human("ann"))
 }
 
 fn claimed(operation: OperationId) -> Event {

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use serde_json::{Value, json, value::RawValue};
 use tempfile::TempDir;
 use troop_model::{
-    Actor, Command, Dialect, MemberName, NewMember, NewTeamCommand, Origin, Permissions, Role,
-    Settings, TeamId, TeamStatus,
+    Actor, Asker, Command, Dialect, MemberName, NewMember, NewTeamCommand, Origin, Permissions,
+    Role, Settings, TeamId, TeamStatus,
 };
-use troop_protocol::{Call, Calls, Failure, Gate, Seat, Session, Toolbox};
+use troop_protocol::{Call, Calls, Failure, Gate, Seat, Toolbox};
 use troop_runtime::{Answers, Board, Clock, CommandRequest, Following, Signature};
 use troop_testkit::memory_store;
 use uuid::Uuid;
@@ -22,7 +22,7 @@ use uuid::Uuid;
 #[derive(Clone, Debug)]
 struct Direct {
     board: Board,
-    session: Session,
+    session: Asker,
     folder: Arc<TempDir>,
 }
 
@@ -78,7 +78,7 @@ impl Stage {
     fn hand(&self, name: &str) -> Hand {
         let member: MemberName = name.parse().unwrap();
         let actor = Actor::agent(&member);
-        let session = Session { actor, origin: Origin::default() };
+        let session = Asker { actor, origin: Origin::default() };
         let role = if name == "lead" { Role::Lead } else { Role::Member };
         let seat = Seat {
             member,

@@ -2,8 +2,8 @@
 
 use serde_json::value::RawValue;
 use smol_str::SmolStr;
-use troop_model::{FileQuestion, OperationId, TaskRef};
-use troop_protocol::{Change, Failure, FileCall, Session, content_bytes};
+use troop_model::{Asker, FileQuestion, OperationId, TaskRef};
+use troop_protocol::{Change, Failure, FileCall, content_bytes};
 
 use super::{Answers, signed, to_json};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 impl Answers {
     pub(super) async fn file(
         &self,
-        session: Session,
+        session: Asker,
         call: FileCall,
     ) -> Result<Box<RawValue>, Failure> {
         match call {
@@ -40,7 +40,7 @@ impl Answers {
     /// Records on the board what was done.
     async fn note(
         &self,
-        session: Session,
+        session: Asker,
         noted: Result<FileRecord, WorkspaceError>,
         operation: Option<OperationId>,
     ) -> Result<Box<RawValue>, Failure> {
@@ -51,7 +51,7 @@ impl Answers {
     }
 }
 
-fn about(session: &Session, chat: Option<String>, task: Option<TaskRef>) -> FileRequest {
+fn about(session: &Asker, chat: Option<String>, task: Option<TaskRef>) -> FileRequest {
     let question = FileQuestion { chat: chat.map(SmolStr::from), task };
     FileRequest { asker: session.clone(), question }
 }

@@ -4,12 +4,12 @@ use std::io;
 
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    ActorKind, DelegationView, LEAD_ALIASES, MessageView, Party, Role, State, TaskRef, TaskView,
-    TeamView, team_md,
+    ActorKind, Asker, DelegationView, LEAD_ALIASES, MessageView, Party, Role, State, TaskRef,
+    TaskView, TeamView, team_md,
 };
 use troop_protocol::{
     ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, NeedList, Query,
-    Session, TaskList,
+    TaskList,
 };
 
 use super::{Answers, LeadPresence, TranscriptReader, to_json};
@@ -18,7 +18,7 @@ use crate::TaskPage;
 impl Answers {
     pub(super) async fn query(
         &self,
-        session: Session,
+        session: Asker,
         query: Query,
     ) -> Result<Box<RawValue>, Failure> {
         match query {
@@ -98,7 +98,7 @@ impl Answers {
         }
     }
 
-    async fn context(&self, session: Session) -> Result<Box<RawValue>, Failure> {
+    async fn context(&self, session: Asker) -> Result<Box<RawValue>, Failure> {
         let is_member = session.actor.kind == ActorKind::Agent;
         // People see the lead's context.
         let reader = if is_member { session.actor.name } else { LEAD_ALIASES[0].into() };
@@ -106,7 +106,7 @@ impl Answers {
             .await
     }
 
-    async fn messages(&self, session: Session, all: bool) -> Result<Box<RawValue>, Failure> {
+    async fn messages(&self, session: Asker, all: bool) -> Result<Box<RawValue>, Failure> {
         let is_member = session.actor.kind == ActorKind::Agent;
         self.look(move |state| {
             let own = state.find_member(&session.actor.name).ok().filter(|_| is_member);

@@ -66,7 +66,7 @@ pub(super) async fn create(
 ) -> BoardResult<()> {
     let ctx = Context {
         now: clock.now(),
-        asker: signature.asker(),
+        asker: signature.asker.clone(),
         operation: signature.operation,
         fence: None,
     };

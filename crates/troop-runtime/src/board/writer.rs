@@ -186,7 +186,7 @@ impl BoardWriter {
             }
             let ctx = Context {
                 now,
-                asker: request.asker(),
+                asker: request.asker.clone(),
                 operation: request.operation,
                 fence: request.fence,
             };

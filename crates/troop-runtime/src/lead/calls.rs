@@ -1,9 +1,8 @@
 //! Board calls of members, on their wires.
 
-use troop_model::{Actor, Command, Spawn, TaskCommand};
+use troop_model::{Actor, Asker, Command, Spawn, TaskCommand};
 use troop_protocol::{
     Call, Change, Failure, FailureKind, IncomingRequest, MethodError, Notification, Responder,
-    Session,
 };
 
 use super::{Runner, crew::conversation::lead_reads_of_person, dispatcher::Dispatcher, lead_state};
@@ -75,12 +74,12 @@ impl Dispatcher {
     }
 
     /// Who asks on a member's wire. The lead's agent looks at all tasks, but gets the files of the one chat that it is in.
-    fn session_of(&self, runner: &Runner, call: &Call) -> Session {
+    fn session_of(&self, runner: &Runner, call: &Call) -> Asker {
         let office = &self.office;
         let is_about_files = matches!(call, Call::File(_)) && office.post.is_lead(&runner.member);
         let origin = office.crew.conversation.origin().filter(|_| is_about_files);
         let actor = Actor::agent(&runner.member);
-        Session { actor, origin: origin.cloned().unwrap_or_default() }
+        Asker { actor, origin: origin.cloned().unwrap_or_default() }
     }
 
     fn refuse(&self, responder: Responder, failure: Failure) {

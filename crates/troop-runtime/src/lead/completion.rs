@@ -20,22 +20,23 @@ pub(super) mod refusal;
 use std::{collections::BTreeMap, ffi::OsString};
 
 use tokio_util::sync::CancellationToken;
-use troop_model::{Command, Fact, Notice, RefusedBy, TaskCommand, TaskNumber};
+use troop_model::{Command, Fact, Notice, RefusalRecord, RefusedBy, TaskCommand};
 use troop_protocol::Responder;
 
-use self::proof::ProofPlan;
+use self::proof::{ProofPlan, ReturnedResult};
 pub(super) use self::{files::FileListing, late::LateMerge};
 use super::{
     Runner,
     gate::HookSubject,
+    input::LeadInput,
     office::Office,
     policy::completion::{
-        self, Departure, DoneClaim, PassageStage, departure, done_claim, is_late, stages_after,
+        Departure, DoneClaim, PassageStage, departure, done_claim, is_late, stages_after,
     },
     policy::work::at_work,
 };
 use crate::{
-    Agreement, CommandRequest, GitError, WorkReport,
+    Agreement, CommandEffect, CommandRequest, GitError, WorkReport,
     hooks::{Occasion, Verdict},
 };
 
@@ -70,16 +71,10 @@ enum Station {
         /// Ends the proof when nobody wants to know any more.
         over: CancellationToken,
     },
-}
-
-impl Station {
-    fn stage(&self) -> PassageStage {
-        match self {
-            Self::Files(_) => PassageStage::Files,
-            Self::Hooks => PassageStage::Hooks,
-            Self::Proof { .. } => PassageStage::Proof,
-        }
-    }
+    /// It is refused, and the board decides whether the attempt goes on.
+    Refused(DoneRefusal),
+    /// A result goes back to its member, and the board decides whether the attempt goes on.
+    SentBack(ReturnedResult),
 }
 
 /// What the next stage of a passage needs.
@@ -100,8 +95,6 @@ pub(super) struct Completions {
     n_passages: u64,
     /// How many late merges are under way.
     n_late: usize,
-    /// How often somebody said in an attempt that a task is done, and it was not.
-    refusals: BTreeMap<(TaskNumber, u32), u32>,
     /// Whether checks are what a person agreed to.
     agreement: Agreement,
     /// What checks find in their environment.
@@ -110,14 +103,7 @@ pub(super) struct Completions {
 
 impl Completions {
     pub(super) fn new(agreement: Agreement, environment: Vec<(OsString, OsString)>) -> Self {
-        Self {
-            passages: BTreeMap::new(),
-            n_passages: 0,
-            n_late: 0,
-            refusals: BTreeMap::new(),
-            agreement,
-            environment,
-        }
+        Self { passages: BTreeMap::new(), n_passages: 0, n_late: 0, agreement, environment }
     }
 
     /// How many things are on their way.
@@ -219,11 +205,10 @@ impl Completions {
     ) -> ReleasedRunner {
         office.post.agenda.is_due = true;
         let Passage { intent, station } = self.passages.remove(&id)?;
-        let over = station.stage();
         if let Station::Files(departure) = station {
             files::record(office, &departure, listing).await;
         }
-        self.go_on(office, intent, over).await
+        self.go_on(office, intent, PassageStage::Files).await
     }
 
     /// Hooks have judged.
@@ -233,19 +218,22 @@ impl Completions {
         id: PassageId,
         verdict: Verdict,
     ) -> ReleasedRunner {
-        let Passage { intent, station } = self.passages.remove(&id)?;
+        let Passage { intent, .. } = self.passages.remove(&id)?;
         let feedback = match verdict {
-            Verdict::Continue => return self.go_on(office, intent, station.stage()).await,
+            Verdict::Continue => return self.go_on(office, intent, PassageStage::Hooks).await,
             Verdict::Veto { feedback } => feedback,
         };
-        let runner = intent.runner.clone();
-        refusal::record(office, &intent.request, RefusedBy::Hook, &feedback).await;
-        match done_claim(&office.post.state, &intent.request) {
-            Some(claim) if office.post.would_take(&intent.request) => {
-                self.refuse_done(office, intent, claim.task, feedback, Notice::DeedVetoed).await;
-            }
-            _ => refusal::say_no_to_deed(office, intent, feedback, Notice::DeedVetoed).await,
+        let claim = done_claim(&office.post.state, &intent.request);
+        if let Some(claim) = claim.filter(|_| office.post.would_take(&intent.request)) {
+            let by = RefusedBy::Hook;
+            let notice = Notice::DeedVetoed;
+            let refusal = DoneRefusal { by, reason: feedback.clone(), feedback, notice };
+            self.refuse_done(office, intent, &claim, refusal, Some(PassageStage::Hooks)).await;
+            return None;
         }
+        let runner = intent.runner.clone();
+        refusal::record_new_task(office, &intent.request, &feedback).await;
+        refusal::say_no_to_deed(office, intent, feedback, Notice::DeedVetoed).await;
         runner
     }
 
@@ -259,8 +247,33 @@ impl Completions {
         office.post.agenda.is_due = true;
         let Passage { intent, station } = self.passages.remove(&id)?;
         let runner = intent.runner.clone();
-        if let Station::Proof { claim, .. } = station {
-            self.conclude_proof(office, intent, claim, finished).await;
+        let Station::Proof { claim, .. } = station else { return runner };
+        let has_left = self.conclude_proof(office, intent, claim, finished).await;
+        runner.filter(|_| has_left)
+    }
+
+    /// The board has decided what follows from an objection: the caller hears it.
+    pub(super) async fn decided(
+        &mut self,
+        office: &mut Office,
+        id: PassageId,
+        effect: Option<CommandEffect>,
+    ) -> ReleasedRunner {
+        office.post.agenda.is_due = true;
+        let Passage { intent, station } = self.passages.remove(&id)?;
+        let runner = intent.runner.clone();
+        let failure = effect.as_ref().and_then(failure);
+        match station {
+            Station::Refused(DoneRefusal { feedback, notice, .. }) if failure.is_some() => {
+                drop(refusal::say_no(office, intent, feedback, notice).await);
+            }
+            Station::Refused(DoneRefusal { feedback, notice, .. }) => {
+                refusal::say_no_to_deed(office, intent, feedback, notice).await;
+            }
+            Station::SentBack(result) => {
+                proof::tell_sent_back(office, intent, result, failure).await;
+            }
+            Station::Files(_) | Station::Hooks | Station::Proof { .. } => {}
         }
         runner
     }
@@ -298,32 +311,64 @@ impl Completions {
         let is_late = matches!(&request.command, Command::Task(TaskCommand::Complete { task, attempt, .. })
             if is_late(state, task, *attempt));
         let claim = done_claim(state, &request).filter(|it| is_at(it.task) && !is_late);
-        let Some(DoneClaim { task, .. }) = claim else { return office.refuse(&runner, why) };
+        let Some(claim) = claim else { return office.refuse(&runner, why) };
+        let task = claim.task;
         office.post.tell_people(format!("{}: {task} is not done yet: {why}", runner.member));
         let intent = Intent { runner: Some(runner), request, responder: None };
-        self.refuse_done(office, intent, task, why, Notice::NotDone).await;
+        let by = RefusedBy::Board;
+        let refusal =
+            DoneRefusal { by, reason: why.clone(), feedback: why, notice: Notice::NotDone };
+        self.refuse_done(office, intent, &claim, refusal, None).await;
     }
 
-    /// Whoever said that something is done hears that it is not. A holder that cannot repair it, or does not, has failed.
+    /// Something is not done after all. The board counts that against the attempt and decides whether it goes on; then the
+    /// caller hears it.
     async fn refuse_done(
         &mut self,
         office: &mut Office,
         intent: Intent,
-        task: TaskNumber,
-        feedback: String,
-        notice: Notice,
+        claim: &DoneClaim,
+        refusal: DoneRefusal,
+        over: Option<PassageStage>,
     ) {
-        let state = &office.post.state;
-        let attempt = completion::attempt_at(state, task);
-        let n_refusals = self.refusals.entry((task, attempt)).or_default();
-        let can_repair = completion::can_repair(state, task);
-        let repairer = completion::Repairer { can_repair, n_refusals: *n_refusals };
-        *n_refusals += 1;
-        if completion::after_refusal(repairer) == completion::Sentence::Repair {
-            return refusal::say_no_to_deed(office, intent, feedback, notice).await;
-        }
-        self.refusals.remove(&(task, attempt));
-        office.fail_attempt(task, attempt, feedback.clone()).await;
-        drop(refusal::say_no(office, intent, feedback, notice).await);
+        let record = RefusalRecord {
+            task: Some(claim.task.into()),
+            subject: None,
+            who: intent.request.asker.actor.clone(),
+            by: refusal.by,
+            reason: refusal.reason.clone(),
+            details: Some(refusal.feedback.clone()).filter(|it| *it != refusal.reason),
+            attempt: claim.attempt,
+        };
+        let id = self.hold(office, intent, Station::Refused(refusal), over);
+        let command = Command::RecordRefusal(record);
+        office.post.give_then(command, move |effect| LeadInput::Decided(id, effect)).await;
     }
+}
+
+/// Why something is not done.
+#[derive(Debug)]
+struct DoneRefusal {
+    by: RefusedBy,
+    /// What the log says.
+    reason: String,
+    /// What the caller hears.
+    feedback: String,
+    notice: Notice,
+}
+
+/// How an attempt has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AttemptFailure {
+    /// Another attempt follows.
+    Retried,
+    Final,
+}
+
+/// The failure of an attempt that an effect contains.
+fn failure(effect: &CommandEffect) -> Option<AttemptFailure> {
+    effect.events.iter().find_map(|event| {
+        let Fact::TaskFailed { retry_at, .. } = event.fact else { return None };
+        Some(if retry_at.is_some() { AttemptFailure::Retried } else { AttemptFailure::Final })
+    })
 }

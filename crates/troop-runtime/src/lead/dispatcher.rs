@@ -133,6 +133,7 @@ impl Dispatcher {
             LeadInput::FilesListed(id, listing) => self.files_listed(id, *listing).await,
             LeadInput::Judged(reply) => self.judged(*reply).await,
             LeadInput::Proved(id, finished) => self.proved(id, *finished).await,
+            LeadInput::Decided(id, effect) => self.decided(id, effect).await,
             LeadInput::MergedLate(late) => self.completions.merged_late(office, *late).await,
             LeadInput::Placed(member, place) => office.placed(&member, place).await,
             LeadInput::Begun(begun) => office.begun(begun.0, begun.1).await,

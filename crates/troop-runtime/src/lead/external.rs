@@ -116,6 +116,7 @@ fn word_about(post: &Post, task: TaskNumber, actor: &Actor) -> Option<ExternalWo
     let beginning = format!("{member} has finished {task};");
     let content = format!("{beginning} it is {}: {result}", found.status);
     let origin = found.provenance.origin.clone();
-    let request = CommandRequest { origin, ..post.word_to_lead(content) };
+    let mut request = post.word_to_lead(content);
+    request.asker.origin = origin;
     Some(ExternalWord { beginning, request })
 }

@@ -145,7 +145,7 @@ impl HookGate {
                     owner: new.assignee.clone(),
                     folder: None,
                 };
-                Some(Occasion::TaskCreated { task, teammate: creator(&request.actor) })
+                Some(Occasion::TaskCreated { task, teammate: creator(&request.asker.actor) })
             }
             _ => None,
         }

@@ -18,10 +18,10 @@ use super::{
     gate::{HookReply, HookSubject},
     idle,
     input::Due,
-    policy::{completion::is_late, delegation},
+    policy::completion::is_late,
     transcript::TranscriptLine,
 };
-use crate::{CommandRequest, GitError, WorkReport, hooks::Verdict};
+use crate::{CommandEffect, CommandRequest, GitError, WorkReport, hooks::Verdict};
 
 /// Words.
 impl Dispatcher {
@@ -207,6 +207,12 @@ impl Dispatcher {
         self.release(released).await;
     }
 
+    /// The board has decided what becomes of something that is not done.
+    pub(super) async fn decided(&mut self, id: PassageId, effect: Option<CommandEffect>) {
+        let released = self.completions.decided(&mut self.office, id, effect).await;
+        self.release(released).await;
+    }
+
     /// A report or call of a member waits no longer. If it was the last, the member may be idle, or is gone.
     async fn release(&mut self, released: ReleasedRunner) {
         let Some(runner) = released else { return };
@@ -224,14 +230,13 @@ impl Dispatcher {
 
 /// The end of work, and of members.
 impl Dispatcher {
-    /// A member has nothing to do any more. If it was in the middle of a delegation and has said nothing about its end, that
-    /// is the end of it, with what it said last.
+    /// A member has nothing more to do. If it was in the middle of a delegation that this ends, it reports what it said last.
     async fn end_run(&mut self, runner: &Runner) {
         let Some(work) = self.office.take_engagement(runner) else { return };
-        if !delegation::ends_with(&self.office.post.state, &runner.member, &work) {
+        let Engagement { task, attempt, said } = work;
+        if self.office.post.state.idle_ends(&runner.member, task).is_none() {
             return;
         }
-        let Engagement { task, attempt, said } = work;
         let report = TaskReport {
             task_id: task.into(),
             status: ReportedStatus::Completed,

@@ -10,6 +10,7 @@ use super::{
     input::Due,
     office::Office,
     policy::{
+        completion::attempt_at,
         word::{self, Word},
         work::has_or_gets_work,
     },
@@ -67,7 +68,6 @@ pub(super) fn expect_word(office: &mut Office, runner: &Runner) {
     let Some(live) = office.crew.in_run(runner) else { return };
     let expected = word::expected(&office.post.state, &runner.member, &live.facts);
     live.facts.idle.has_said_so = true;
-    live.facts.idle.is_asked_for_word = false;
     let has_claimed = std::mem::take(&mut live.facts.idle.has_claimed);
     let wait = office.post.timing.grace;
     // By then the log says whether it got what it asked for.
@@ -79,27 +79,19 @@ pub(super) fn expect_word(office: &mut Office, runner: &Runner) {
     }
 }
 
-/// A member that says it is idle should have said by now how its task stands. It is asked once, and then the task is
-/// tried anew: it would hold it until its lease ends.
+/// A member that says it is idle should have said by now how its task stands. The board asks it, or fails its attempt.
 pub(super) async fn word_is_due(office: &mut Office, runner: &Runner, task: TaskNumber) {
-    let member = &runner.member;
     let post = &mut office.post;
     let Some(facts) = office.crew.facts_of(runner) else { return };
     let grace = post.timing.grace;
-    let later = Due::Word(runner.clone(), task);
-    match word::about(&post.state, member, facts, task, grace, Instant::now()) {
-        Word::Given => {}
-        Word::Coming => post.timers.set(grace, later),
-        Word::Owed { is_asked: false } => {
-            facts.idle.is_asked_for_word = true;
-            let what = format!("you hold {task} but say that you are idle; report its state");
-            post.tell(member, what).await;
-            post.timers.set(grace, later);
-        }
-        Word::Owed { is_asked: true } => {
-            let reason = format!("{member} says that it is idle but has not reported on {task}");
-            let attempt = post.state.tasks().get(task).map_or(0, |it| it.attempts);
-            office.fail_attempt(task, attempt, reason).await;
-        }
+    let word = word::about(&post.state, &runner.member, facts, task, grace, Instant::now());
+    if word == Word::Owed {
+        let member = runner.member.clone();
+        let attempt = attempt_at(&post.state, task);
+        let task = task.into();
+        post.give(Command::ReportSilence { member, task, attempt }).await;
+    }
+    if word != Word::Given {
+        post.timers.set(grace, Due::Word(runner.clone(), task));
     }
 }

@@ -14,7 +14,8 @@ use super::{
     gate::HookReply,
 };
 use crate::{
-    BoardError, CommandRequest, GitError, TaskAttempt, TaskFolder, WatchReport, Watcher, WorkReport,
+    BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder, WatchReport,
+    Watcher, WorkReport,
 };
 
 /// One thing that a lead reacts to.
@@ -38,6 +39,8 @@ pub(super) enum LeadInput {
     Judged(Box<HookReply>),
     /// It is known whether something is done that was said to be.
     Proved(PassageId, Box<Result<WorkReport, GitError>>),
+    /// The board has decided what follows from an objection to a passage; no effect if it refused to.
+    Decided(PassageId, Option<CommandEffect>),
     /// It is known what became of work that could not be merged when it was done.
     MergedLate(Box<LateMerge>),
     /// A member's folder is there, or cannot be made.

@@ -7,10 +7,7 @@ mod words;
 
 use std::path::PathBuf;
 
-use troop_model::{
-    Command, DelegationOutcome, DelegationStatus, MemberName, MessageKind, Origin, SYSTEM, State,
-    TaskCommand, TaskNumber, Version,
-};
+use troop_model::{Command, DelegationOutcome, DelegationStatus, MemberName, State, Version};
 use troop_protocol::{Failure, FromLead, MessageIn, Responder};
 use uuid::Uuid;
 
@@ -124,15 +121,8 @@ impl Office {
             && live.facts.wire.count_refusal()
         {
             // One that does not read learns nothing anyway.
-            drop(live.tell(&FromLead::Message(troop_word(content))));
+            drop(live.tell(&FromLead::Message(MessageIn::system(content))));
         }
-    }
-
-    /// An attempt at a task has failed.
-    pub(super) async fn fail_attempt(&mut self, task: TaskNumber, attempt: u32, reason: String) {
-        let task = task.into();
-        let order = TaskCommand::Fail { task, reason, attempt: Some(attempt), for_good: false };
-        self.post.give(Command::Task(order)).await;
     }
 }
 
@@ -248,22 +238,5 @@ impl Office {
         live.obituary.set_cause(&what);
         self.post.note(&runner.member, TranscriptLine::trouble(&what));
         self.crew.kill(&mut self.post, runner);
-    }
-}
-
-/// Something that troop itself says to a member, of which the board knows nothing.
-fn troop_word(content: String) -> MessageIn {
-    MessageIn {
-        from: SYSTEM.to_owned(),
-        content,
-        id: None,
-        kind: MessageKind::System,
-        summary: None,
-        request_id: None,
-        approve: None,
-        task_id: None,
-        sent_at: None,
-        session: None,
-        origin: Origin::default(),
     }
 }

@@ -9,8 +9,8 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Asker, Command, Context, MemberName, MemberState, OperationId, Origin, Outgoing,
-    Refusal, State, StateCause, TaskNumber, TeamName, Time, decide,
+    Asker, Command, Context, MemberName, MemberState, OperationId, Origin, Outgoing, Refusal,
+    State, StateCause, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Board, BoardError, BoardResult, Clock, CommandEffect, CommandRequest, PendingCommand,
-    Signature, Subscription,
+    Subscription,
 };
 
 /// How long we wait before we ask a failing store again ...
@@ -220,8 +220,8 @@ impl Post {
     /// A command of the lead itself.
     pub(super) fn own(&self, command: Command) -> CommandRequest {
         let origin = Origin { channel: Some("teammate".into()), ..Origin::default() };
-        let signature = Signature { origin, ..Signature::new(Actor::system()) };
-        CommandRequest { fence: Some(self.mandate.fence), ..signature.on(command) }
+        let asker = Asker { origin, ..Asker::system() };
+        CommandRequest { fence: Some(self.mandate.fence), ..CommandRequest::new(asker, command) }
     }
 
     /// Puts a command in the board's queue.
@@ -242,14 +242,25 @@ impl Post {
     }
 
     pub(super) async fn give_signed(&mut self, request: CommandRequest) {
-        self.give_or(request, |error| {
-            if matches!(error, BoardError::Refused(Refusal::Superseded)) {
-                return Some(LeadInput::Superseded);
+        self.give_or(request, end_of_lead).await;
+    }
+
+    /// Gives a command of the lead itself. Its effect comes back as an input; none if the board refuses it.
+    pub(super) async fn give_then(
+        &mut self,
+        command: Command,
+        then: impl FnOnce(Option<CommandEffect>) -> LeadInput + Send + 'static,
+    ) {
+        let request = self.own(command);
+        let Some(given) = self.enqueue(request.clone()).await else { return };
+        let board = self.board.clone();
+        let inputs = self.background.inputs.clone();
+        self.background.spawn_input(async move {
+            match insist(&board, request, given, &inputs).await {
+                Ok(effect) => Some(then(Some(effect))),
+                Err(error) => Some(end_of_lead(error).unwrap_or_else(|| then(None))),
             }
-            let is_lost = matches!(error, BoardError::Store(_));
-            is_lost.then_some(LeadInput::LogLost(Some(error)))
-        })
-        .await;
+        });
     }
 
     /// Gives a command; if the board does not take it, what follows from that comes back as an input.
@@ -347,11 +358,21 @@ impl Post {
 pub(super) fn would_take(state: &State, request: &CommandRequest, now: Time) -> bool {
     let ctx = Context {
         now,
-        asker: request.actor.clone().into(),
+        asker: request.asker.actor.clone().into(),
         operation: request.operation,
         fence: request.fence,
     };
     matches!(decide(state, &request.command, &ctx), Ok(_) | Err(Refusal::NotProved { .. }))
+}
+
+/// How the lead ends if the board does not take its own command: another session leads, or the log is lost. None if the
+/// board only refuses it.
+fn end_of_lead(error: BoardError) -> Option<LeadInput> {
+    if matches!(error, BoardError::Refused(Refusal::Superseded)) {
+        return Some(LeadInput::Superseded);
+    }
+    let is_lost = matches!(error, BoardError::Store(_));
+    is_lost.then_some(LeadInput::LogLost(Some(error)))
 }
 
 /// Waits for what comes of a command, and gives it again as long as the store fails: what was seen of a member must not be

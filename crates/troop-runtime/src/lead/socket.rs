@@ -9,10 +9,10 @@ use std::{
 
 use tokio::{net::UnixListener, sync::mpsc};
 use tokio_util::task::TaskTracker;
-use troop_model::State;
+use troop_model::{Asker, State};
 use troop_protocol::{
     Call, Failure, FailureKind, Incoming, IncomingRequest, PROTOCOL_VERSION, Peer, Responder,
-    Session, SessionInfo,
+    SessionInfo,
 };
 use uuid::Uuid;
 
@@ -119,7 +119,7 @@ async fn converse(peer: Peer, mut said: mpsc::Receiver<Incoming>, host: SocketHo
 
 async fn answer(
     asked: IncomingRequest,
-    caller: &mut Option<Session>,
+    caller: &mut Option<Asker>,
     subscriptions: &mut Subscriptions,
     host: &SocketHost,
 ) {

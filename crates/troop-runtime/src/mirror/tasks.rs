@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use serde_json::{Map, Value};
 use troop_model::{
-    Command, Fact, MemberName, OperationId, Origin, Refusal, State, TaskCommand, TaskNumber,
+    Asker, Command, Fact, MemberName, OperationId, Origin, Refusal, State, TaskCommand, TaskNumber,
     Version,
 };
 use uuid::Uuid;
@@ -437,7 +437,8 @@ impl<'a> TaskVisit<'a> {
         let is_new = matches!(command, Command::Task(TaskCommand::Create(_)));
         let origin = if is_new { self.id.origin() } else { Origin::default() };
         let actor = rules::actor(by);
-        let request = CommandRequest { operation, actor, origin, command, fence: None };
+        let request =
+            CommandRequest { operation, asker: Asker { actor, origin }, command, fence: None };
         let anew = operation::anew(operation, self.mirror.clock.now());
         Ok(self.mirror.gate.give(item, request, anew).await?)
     }

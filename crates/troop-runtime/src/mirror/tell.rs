@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use troop_model::{Actor, Command, OperationId, Origin, Refusal};
+use troop_model::{Actor, Asker, Command, OperationId, Origin, Refusal};
 
 use super::{Mirror, MirrorError, MirrorNotice, rules};
 use crate::{BoardError, CommandEffect, CommandRequest};
@@ -25,7 +25,8 @@ impl Mirror {
         command: Command,
     ) -> Result<Result<CommandEffect, Refusal>, MirrorError> {
         let origin = Origin::default();
-        let request = CommandRequest { operation, actor, origin, command, fence: None };
+        let request =
+            CommandRequest { operation, asker: Asker { actor, origin }, command, fence: None };
         match self.board.submit(request).await {
             Ok(done) => Ok(Ok(done)),
             Err(BoardError::Refused(refusal)) => Ok(Err(refusal)),

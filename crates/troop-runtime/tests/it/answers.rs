@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use troop_model::{Actor, Command, MemberState, Origin, StateCause};
-use troop_protocol::{Call, Query, Session};
+use troop_model::{Actor, Asker, Command, MemberState, StateCause};
+use troop_protocol::{Call, Query};
 use troop_runtime::{Answers, Board, CommandRequest, LeadEntry, LeadPresence};
 use troop_testkit::memory_store;
 use uuid::Uuid;
@@ -45,7 +45,7 @@ impl Led {
 
     async fn ask(&self, query: Query) -> Value {
         let answers = Answers::new(self.board.clone(), self.folder.path());
-        let session = Session { actor: Actor::human("zoe"), origin: Origin::default() };
+        let session = Asker::from(Actor::human("zoe"));
         let answer = answers.answer(session, Call::Query(query)).await.unwrap();
         serde_json::from_str(answer.get()).unwrap()
     }

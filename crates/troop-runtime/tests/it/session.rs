@@ -83,7 +83,7 @@ async fn a_deleted_team_frees_its_name_and_stays_readable(store: TestStore) {
     add_tasks(board, 2).await;
     let is_tagged = |state: &troop_model::State| state.links().all(|link| link.team.is_some());
     assert!(board.look(is_tagged).await.unwrap());
-    session.delete(Signature::new(by(LEAD, Command::Tick).actor)).await.unwrap();
+    session.delete(Signature::new(by(LEAD, Command::Tick).asker)).await.unwrap();
     assert!(matches!(session.team().unwrap_err(), BoardError::NoActiveTeam));
 
     let second = session.create(&zoe(), new_team("crew")).await.unwrap().team();

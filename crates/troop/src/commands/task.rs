@@ -12,8 +12,8 @@ use troop_app::{
     team::{DelegateOrder, TeamDesk},
 };
 use troop_model::{
-    ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal,
-    RejectMode, Task, TaskNumber, TaskUpdate, TaskView, preview,
+    ActorKind, Command, Condition, Fact, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, Task,
+    TaskNumber, TaskUpdate, TaskView, preview,
 };
 use troop_runtime::{Board, BoardError, CommandEffect, TaskPage};
 
@@ -72,7 +72,6 @@ pub(super) async fn run(
         change => {
             let without = without_checks(&change);
             let (verb, order) = order(change)?;
-            check_asker(&order, desk)?;
             super::proof::prove(desk, &order, without.as_deref(), printer).await?;
             let attached = match &order {
                 Order::Attach { task, path } => Some((task.clone(), path.clone())),
@@ -88,19 +87,6 @@ pub(super) async fn run(
             confirm(desk, &done, verb, printer).await
         }
     }
-}
-
-/// Only a member can ask the user; a person is the user.
-fn check_asker(order: &Order, desk: &TeamDesk) -> Result<()> {
-    let Order::AskUser { task, .. } = order else { return Ok(()) };
-    if desk.signature()?.actor.kind != ActorKind::Human {
-        return Ok(());
-    }
-    let mut ask = HintCommand::troop("task ask-user").word(task).text("…");
-    ask.words.splice(0..0, [HintWord::Exact("--as".into()), HintWord::Blank("MEMBER".into())]);
-    let send = HintCommand::troop("message send").blank("MEMBER").text("…");
-    let hint = Hint::to("act as a member", ask).or_to("write to one", send);
-    Err(Error::refused("only a member that works on a task can ask the user about it", hint).into())
 }
 
 /// The reason to skip the checks, if a person gave one.
@@ -343,7 +329,7 @@ async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Res
 }
 
 async fn next(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
-    let asker = desk.signature()?.asker();
+    let asker = desk.signature()?.asker;
     let board = desk.team(None).await?;
     let is_person = asker.actor.kind != ActorKind::Agent;
     let next = board.next(asker).await.map_err(|error| {

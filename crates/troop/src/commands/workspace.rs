@@ -59,7 +59,7 @@ pub(super) async fn warn_if_missing(
 ) -> Result<()> {
     let board = desk.team(None).await?;
     let files = WorkspaceFiles::new(board.clone(), &desk.folder(board.team()));
-    let asker = desk.signature()?.asker();
+    let asker = desk.signature()?.asker;
     let question = FileQuestion { chat: None, task: Some(task.clone()) };
     // If the workspace cannot be read, the attachment still counts.
     let Ok(list) = files.list(FileRequest { asker, question }).await else { return Ok(()) };
@@ -74,7 +74,7 @@ pub(super) async fn warn_if_missing(
 }
 
 fn request(of: WorkspaceOf, desk: &TeamDesk) -> Result<FileRequest> {
-    let asker = desk.signature()?.asker();
+    let asker = desk.signature()?.asker;
     // An empty variable counts as unset.
     let task = of.task.filter(|task| !task.is_empty());
     let task = task.as_deref().map(str::parse::<TaskRef>).transpose()?;

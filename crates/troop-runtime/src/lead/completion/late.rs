@@ -1,6 +1,8 @@
 //! Work on tasks that were done while nobody could merge it: merged as soon as somebody leads, before anything else begins.
 
-use troop_model::{Role, Status, Task, TaskNumber, TrailKind};
+use troop_model::{
+    Actor, Command, RefusalRecord, RefusedBy, Role, Status, Task, TaskNumber, TrailKind,
+};
 
 use super::{Completions, proof};
 use crate::{
@@ -112,6 +114,16 @@ async fn not_merged(office: &mut Office, work: &TaskAttempt, why: &str) {
     );
     office.post.note(member, TranscriptLine::trouble(&what));
     office.post.tell_lead(member, what).await;
+    let record = RefusalRecord {
+        task: Some((*task).into()),
+        subject: None,
+        who: Actor::agent(member),
+        by: RefusedBy::Merge,
+        reason: why.to_owned(),
+        details: None,
+        attempt: None,
+    };
+    office.post.give(Command::RecordRefusal(record)).await;
 }
 
 /// How a task came to be done.

@@ -9,7 +9,9 @@ use troop_model::{
     State, TaskCommand, TaskNumber,
 };
 
-use super::{Completions, DoneClaim, Intent, PassageStage, Station, refusal};
+use super::{
+    AttemptFailure, Completions, DoneClaim, DoneRefusal, Intent, PassageStage, Station, refusal,
+};
 use crate::{
     CheckDemand, Checks, CommandRequest, GitError, Merge, MergeOutcome, MergeRefusal, TaskAttempt,
     WorkReport, Worktrees,
@@ -19,9 +21,7 @@ use crate::{
         office::Office,
         patience::Perseverance,
         policy::{
-            completion::{
-                self, DoneWay, Objection, Repairer, Sentence, after_objection, done_claim,
-            },
+            completion::{DoneWay, Objection, Sentence, after_objection, done_claim},
             restart::Tries,
         },
         post::{Post, would_take},
@@ -126,30 +126,45 @@ impl Completions {
         }
     }
 
-    /// Draws the conclusions from a proof. Evidence is recorded first: the board looks at it when it decides.
+    /// Draws the conclusions from a proof. Evidence is recorded first: the board looks at it when it decides. Returns
+    /// whether the passage is over; if not, it waits for the board.
     pub(super) async fn conclude_proof(
         &mut self,
         office: &mut Office,
         intent: Intent,
         claim: DoneClaim,
         finished: Result<WorkReport, GitError>,
-    ) {
+    ) -> bool {
         let task = claim.task;
-        match finished {
+        let objection = match finished {
             Ok(WorkReport { outcome: MergeOutcome::Merged(merge), evidence }) => {
                 keep_proof(&mut office.post, task, evidence, Some(merge)).await;
                 office.carry_out(intent).await;
+                return true;
             }
             Ok(WorkReport { outcome: MergeOutcome::Ready, evidence }) => {
                 keep_proof(&mut office.post, task, evidence, None).await;
                 office.carry_out(intent).await;
+                return true;
+            }
+            Ok(WorkReport { outcome: MergeOutcome::Not(MergeRefusal::Unwanted), .. }) => {
+                let feedback =
+                    "the task was taken away in the meantime; look at it, and complete it again";
+                ProofObjection::new(Objection::Unwanted, RefusedBy::Merge, feedback)
             }
             Ok(WorkReport { outcome: MergeOutcome::Not(why), evidence }) => {
-                self.object(office, intent, claim, why, evidence).await;
+                let complaint = complaint(&evidence);
+                keep_proof(&mut office.post, task, evidence, None).await;
+                match complaint {
+                    Some(complaint) => {
+                        ProofObjection::new(Objection::Work, RefusedBy::Checks, complaint)
+                    }
+                    None => ProofObjection::new(Objection::Work, RefusedBy::Merge, why.to_string())
+                        .because(why.reason()),
+                }
             }
             Err(error) => {
                 let why = error.chain();
-                refusal::record(office, &intent.request, RefusedBy::Merge, &why).await;
                 let feedback = match claim.way {
                     DoneWay::Approve => {
                         format!("{task} could not be merged and still waits for approval: {why}")
@@ -158,86 +173,112 @@ impl Completions {
                         format!("your work could not be merged and is unchanged: {why}")
                     }
                 };
-                let reason = why;
-                let objection = ProofObjection { kind: Objection::Fault, feedback, reason };
-                self.execute(office, intent, claim, objection).await;
+                ProofObjection::new(Objection::Fault, RefusedBy::Merge, feedback).because(why)
             }
-        }
+        };
+        self.execute(office, intent, claim, objection).await
     }
 
-    async fn object(
-        &mut self,
-        office: &mut Office,
-        intent: Intent,
-        claim: DoneClaim,
-        why: MergeRefusal,
-        evidence: Vec<Evidence>,
-    ) {
-        if matches!(why, MergeRefusal::Unwanted) {
-            let feedback =
-                "the task was taken away in the meantime; look at it, and complete it again";
-            let feedback = feedback.to_owned();
-            let reason = feedback.clone();
-            let objection = ProofObjection { kind: Objection::Unwanted, feedback, reason };
-            return self.execute(office, intent, claim, objection).await;
-        }
-        let complaint = complaint(&evidence);
-        keep_proof(&mut office.post, claim.task, evidence, None).await;
-        // What checks are against is in their evidence; what cannot be merged is kept as a refusal.
-        if complaint.is_none() && claim.way != DoneWay::Approve {
-            refusal::record(office, &intent.request, RefusedBy::Merge, &why.reason()).await;
-        }
-        let reason = complaint.clone().unwrap_or_else(|| why.reason());
-        let feedback = complaint.unwrap_or_else(|| why.to_string());
-        let objection = ProofObjection { kind: Objection::Work, feedback, reason };
-        self.execute(office, intent, claim, objection).await;
-    }
-
-    /// Does what follows from an objection.
+    /// Does what follows from an objection. Returns whether the passage is over.
     async fn execute(
         &mut self,
         office: &mut Office,
         intent: Intent,
         claim: DoneClaim,
         objection: ProofObjection,
-    ) {
-        let DoneClaim { task, way, .. } = claim;
-        let ProofObjection { kind, feedback, reason } = objection;
-        let state = &office.post.state;
-        let attempt = completion::attempt_at(state, task);
-        let n_refusals = self.refusals.get(&(task, attempt)).copied().unwrap_or_default();
-        let repairer = Repairer { can_repair: completion::can_repair(state, task), n_refusals };
+    ) -> bool {
+        let ProofObjection { kind, refusal } = objection;
         let would_be_taken = office.post.would_take(&intent.request);
-        match after_objection(way, kind, repairer, would_be_taken) {
+        match after_objection(claim.way, kind, would_be_taken) {
             Sentence::LetTheBoardSay => office.carry_out(intent).await,
-            Sentence::Repair if kind == Objection::Unwanted => {
-                refusal::say_no_to_deed(office, intent, feedback, Notice::NotDone).await;
+            Sentence::Again => {
+                refusal::say_no_to_deed(office, intent, refusal.feedback, refusal.notice).await;
             }
-            Sentence::Repair | Sentence::FailAttempt => {
-                self.refuse_done(office, intent, task, feedback, Notice::NotDone).await;
+            Sentence::Refuse => {
+                let over = Some(PassageStage::Proof);
+                self.refuse_done(office, intent, &claim, refusal, over).await;
+                return false;
             }
             Sentence::SendBack => {
-                let can_repair = true;
-                send_back(office, intent, task, feedback, &reason, can_repair).await;
-            }
-            Sentence::SendBackAndFail => {
-                let can_repair = false;
-                send_back(office, intent, task, feedback, &reason, can_repair).await;
-            }
-            Sentence::StillInReview => {
-                refusal::say_no_to_deed(office, intent, feedback, Notice::NotDone).await;
+                self.send_back(office, intent, claim.task, refusal).await;
+                return false;
             }
         }
+        true
+    }
+
+    /// A result that was handed in cannot be merged as it is: the member that made it gets it back, and the board decides
+    /// whether it can repair it.
+    async fn send_back(
+        &mut self,
+        office: &mut Office,
+        intent: Intent,
+        task: TaskNumber,
+        refusal: DoneRefusal,
+    ) {
+        let owner = office.post.state.tasks().get(task).and_then(|it| it.owner.clone());
+        let result = ReturnedResult { task, owner, reason: refusal.reason };
+        let station = Station::SentBack(result);
+        let id = self.hold(office, intent, station, Some(PassageStage::Proof));
+        let mode = RejectMode::Revise;
+        let order = TaskCommand::Reject { task: task.into(), reason: refusal.feedback, mode };
+        let command = Command::Task(order);
+        office.post.give_then(command, move |effect| LeadInput::Decided(id, effect)).await;
     }
 }
 
-/// What a proof found against something.
+/// A result that goes back to the member that made it.
+#[derive(Debug)]
+pub(super) struct ReturnedResult {
+    task: TaskNumber,
+    owner: Option<MemberName>,
+    reason: String,
+}
+
+/// Tells whoever approved a result what became of it.
+pub(super) async fn tell_sent_back(
+    office: &mut Office,
+    intent: Intent,
+    result: ReturnedResult,
+    failure: Option<AttemptFailure>,
+) {
+    let ReturnedResult { task, owner, reason } = result;
+    let owner = owner.map_or_else(|| "whoever takes it".to_owned(), |it| it.to_string());
+    let message = match failure {
+        None => format!("{task} was sent back to {owner}: {reason}"),
+        Some(_) => format!("{task} failed, because {owner} cannot repair it: {reason}"),
+    };
+    let number = task.0;
+    let hint = match failure {
+        None | Some(AttemptFailure::Retried) => Hint::to(
+            "approve it when it is submitted again",
+            HintCommand::troop("task approve").word(number),
+        ),
+        Some(AttemptFailure::Final) => {
+            Hint::to("retry it", HintCommand::troop("task retry").word(number))
+        }
+    };
+    refusal::say_no_with_hint(office, intent, message, hint).await;
+}
+
+/// The objection of a proof.
 struct ProofObjection {
     kind: Objection,
-    /// What whoever made it is told.
-    feedback: String,
-    /// The same, in short.
-    reason: String,
+    refusal: DoneRefusal,
+}
+
+impl ProofObjection {
+    fn new(kind: Objection, by: RefusedBy, feedback: impl Into<String>) -> Self {
+        let feedback = feedback.into();
+        let notice = Notice::NotDone;
+        Self { kind, refusal: DoneRefusal { by, reason: feedback.clone(), feedback, notice } }
+    }
+
+    /// With a shorter reason for the log.
+    fn because(mut self, reason: String) -> Self {
+        self.refusal.reason = reason;
+        self
+    }
 }
 
 /// Whether somebody still wants to know whether a task is done: until it is taken away or over, which the board is asked once
@@ -284,39 +325,4 @@ pub(super) async fn keep_proof(
         let proof = Proof { task: task.into(), evidence, merge, waived: None };
         post.give(Command::Task(TaskCommand::Prove(proof))).await;
     }
-}
-
-/// What was handed in cannot be merged as it is: whoever made it gets it back, and whoever approved it hears that. A member
-/// that cannot repair it would hand in the same again, so it is tried anew.
-async fn send_back(
-    office: &mut Office,
-    intent: Intent,
-    task: TaskNumber,
-    feedback: String,
-    reason: &str,
-    can_repair: bool,
-) {
-    let state = &office.post.state;
-    let attempt = completion::attempt_at(state, task);
-    let owner = state.tasks().get(task).and_then(|it| it.owner.clone());
-    let owner = owner.map_or_else(|| "whoever takes it".to_owned(), |it| it.to_string());
-    let mode = RejectMode::Revise;
-    let order = TaskCommand::Reject { task: task.into(), reason: feedback.clone(), mode };
-    office.post.give(Command::Task(order)).await;
-    if !can_repair {
-        office.fail_attempt(task, attempt, feedback).await;
-    }
-    let message = match can_repair {
-        true => format!("{task} was sent back to {owner}: {reason}"),
-        false => format!("{task} failed, because {owner} cannot repair it: {reason}"),
-    };
-    let number = task.0;
-    let hint = match completion::is_retried(&office.post.state, task) || can_repair {
-        true => Hint::to(
-            "approve it when it is submitted again",
-            HintCommand::troop("task approve").word(number),
-        ),
-        false => Hint::to("retry it", HintCommand::troop("task retry").word(number)),
-    };
-    refusal::say_no_with_hint(office, intent, message, hint).await;
 }

@@ -1,34 +1,33 @@
 //! Saying no: whoever asked hears why, and the log keeps it.
 
-use troop_model::{Command, Hint, MemberName, Notice, Outgoing, RefusedBy, TaskCommand};
+use troop_model::{
+    Command, Hint, MemberName, Notice, Outgoing, RefusalRecord, RefusedBy, TaskCommand,
+};
 use troop_protocol::{Failure, FailureKind};
 
-use super::{Intent, done_claim};
+use super::Intent;
 use crate::{
     CommandRequest,
     lead::{Runner, office::Office},
 };
 
-/// Keeps in the log that something was refused: a caller that is told in answer alone could tell nobody else.
-pub(super) async fn record(
-    office: &mut Office,
-    request: &CommandRequest,
-    by: RefusedBy,
-    reason: &str,
-) {
-    let task = done_claim(&office.post.state, request).map(|it| it.task);
-    let mut subject = None;
-    if let Command::Task(TaskCommand::Create(new)) = &request.command {
-        subject = Some(new.subject.clone());
-    }
-    // What the board would not take is refused by its rules, whatever else is against it.
-    if task.is_none() && subject.is_none() || !office.post.would_take(request) {
+/// Keeps in the log that a hook refused a new task: the caller alone is told, and could tell nobody else.
+pub(super) async fn record_new_task(office: &mut Office, request: &CommandRequest, reason: &str) {
+    let Command::Task(TaskCommand::Create(new)) = &request.command else { return };
+    // A task that the board would not take is refused by its rules, whatever else is against it.
+    if !office.post.would_take(request) {
         return;
     }
-    let task = task.map(Into::into);
-    let who = request.actor.clone();
-    let reason = reason.to_owned();
-    office.post.give(Command::RecordRefusal { task, subject, who, by, reason }).await;
+    let record = RefusalRecord {
+        task: None,
+        subject: Some(new.subject.clone()),
+        who: request.asker.actor.clone(),
+        by: RefusedBy::Hook,
+        reason: reason.to_owned(),
+        details: None,
+        attempt: None,
+    };
+    office.post.give(Command::RecordRefusal(record)).await;
 }
 
 /// A hook or a check is against something. Whoever asked hears why; a task that is not done after all is given to it once
@@ -99,6 +98,7 @@ pub(in super::super) async fn tell(
         Notice::Vetoed => "a hook said no to being idle",
         Notice::DeedVetoed => "a hook said no to what it did",
         Notice::NotDone => "it is not done yet",
+        Notice::ReportDue => "a report is due",
     };
     let word = Outgoing::system(member.to_string(), content);
     office.post.give(Command::Send(word.summarised(summary).with_notice(notice))).await;

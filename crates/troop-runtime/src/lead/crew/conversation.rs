@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use troop_model::{Actor, Command, MemberName, Message, Origin, Party};
+use troop_model::{Actor, Asker, Command, MemberName, Message, Origin, Party};
 use uuid::Uuid;
 
 use super::Crew;
@@ -41,7 +41,7 @@ impl Conversation {
     /// A command of the lead's agent, in the conversation that it is about.
     fn place(&self, mut request: CommandRequest) -> CommandRequest {
         if let Some(origin) = &self.current {
-            request.origin = origin.clone();
+            request.asker.origin = origin.clone();
         }
         if let Command::Delegate { trace_id: trace_id @ None, .. } = &mut request.command {
             *trace_id = self.request();
@@ -60,7 +60,7 @@ impl Crew {
     ) -> CommandRequest {
         let is_lead = post.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
         let origin = self.origin_of(&actor, &command);
-        let signature = Signature { origin, ..Signature::new(actor) };
+        let signature = Signature::new(Asker { actor, origin });
         let request = CommandRequest { fence: Some(post.mandate.fence), ..signature.on(command) };
         if is_lead { self.conversation.place(request) } else { request }
     }

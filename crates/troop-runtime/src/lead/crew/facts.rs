@@ -94,8 +94,6 @@ pub(in super::super) struct IdleFacts {
     pub(in super::super) after: Option<IdleAfter>,
     /// Whether it has said once that it is idle.
     pub(in super::super) has_said_so: bool,
-    /// Whether it was asked, since it last said so, how the task stands that it holds.
-    pub(in super::super) is_asked_for_word: bool,
     /// Whether it asked for a task since it last said so.
     pub(in super::super) has_claimed: bool,
 }

@@ -1,15 +1,11 @@
 //! What somebody wants done passes stages on its way to the board; this says in which order, and what follows from each.
 
 use troop_model::{
-    ActorKind, Command, DelegationOutcome, MemberName, State, Status, TaskCommand, TaskNumber,
-    TaskRef, WorkspaceFolder,
+    Actor, ActorKind, Command, DelegationOutcome, MemberName, State, Status, TaskCommand,
+    TaskNumber, TaskRef, WorkspaceFolder,
 };
 
 use crate::{Aim, CommandRequest};
-
-/// How often a member may say in one attempt that it is done when it is not. Then the attempt fails, and the task is tried
-/// anew.
-pub(in super::super) const MAX_REFUSALS: u32 = 5;
 
 /// A stage on the way to the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +40,8 @@ pub(in super::super) struct DoneClaim {
     pub(in super::super) task: TaskNumber,
     /// Whose work it is.
     pub(in super::super) member: MemberName,
+    /// The attempt that it holds; none if it does not hold the task, or works on it no more.
+    pub(in super::super) attempt: Option<u32>,
     pub(in super::super) way: DoneWay,
 }
 
@@ -75,18 +73,26 @@ pub(in super::super) fn done_claim(state: &State, request: &CommandRequest) -> O
             let mut all = state.delegations();
             (all.find(|it| it.id == *delegation)?.task, DoneWay::Finish(aim))
         }
+        Command::ReportIdle { member, last_task: Some(task) }
+            if request.asker.actor == Actor::agent(member) =>
+        {
+            (state.idle_ends(member, state.resolve(task).ok()?)?.task, DoneWay::Finish(aim))
+        }
         _ => return None,
     };
     let is_approval = way == DoneWay::Approve;
     if is_approval && state.tasks().status(task) != Some(Status::InReview) {
         return None;
     }
-    if !is_approval && request.actor.kind == ActorKind::Human {
+    if !is_approval && request.asker.actor.kind == ActorKind::Human {
         return None;
     }
-    let owner = state.tasks().get(task)?.owner.clone();
-    let actor = || state.find_member(&request.actor.name).ok().map(|it| it.name.clone());
-    Some(DoneClaim { task, member: owner.or_else(actor)?, way })
+    let found = state.tasks().get(task)?;
+    let is_held =
+        found.owner.is_some() && matches!(found.status, Status::InProgress | Status::Stale);
+    let actor = || state.find_member(&request.asker.actor.name).ok().map(|it| it.name.clone());
+    let member = found.owner.clone().or_else(actor)?;
+    Some(DoneClaim { task, member, attempt: is_held.then_some(found.attempts), way })
 }
 
 /// A task that its holder lets go.
@@ -111,7 +117,8 @@ pub(in super::super) fn departure(state: &State, request: &CommandRequest) -> Op
     let task = state.resolve(task).ok()?;
     let found = state.tasks().get(task)?;
     let owner = found.owner.clone()?;
-    let is_its = request.actor.kind == ActorKind::Agent && request.actor.name == owner.as_str();
+    let is_its =
+        request.asker.actor.kind == ActorKind::Agent && request.asker.actor.name == owner.as_str();
     is_its.then(|| Departure { task, owner, folder: state.folder_of(found) })
 }
 
@@ -126,69 +133,33 @@ pub(in super::super) enum Objection {
     Fault,
 }
 
-/// What is known of whoever would have to repair something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Repairer {
-    /// Whether it can change what it made.
-    pub(in super::super) can_repair: bool,
-    /// How often it was told before in this attempt that it is not done.
-    pub(in super::super) n_refusals: u32,
-}
-
-/// What becomes of something that was said to be done, after an objection.
+/// What becomes of something that was called done, after an objection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Sentence {
     /// The board gets it all the same, and says why not.
     LetTheBoardSay,
-    /// Whoever said so is told, and repairs it in the same attempt.
-    Repair,
-    /// The attempt fails.
-    FailAttempt,
-    /// What was handed in goes back to whoever made it ...
+    /// The caller hears that it must call it done again.
+    Again,
+    /// The board hears of it, and decides whether the holder repairs it or the attempt fails.
+    Refuse,
+    /// A result that was handed in goes back to the member that made it.
     SendBack,
-    /// ... who cannot repair it, so that the attempt fails.
-    SendBackAndFail,
-    /// What was handed in still waits for approval.
-    StillInReview,
 }
 
 /// What becomes of something that is not done after all.
 pub(in super::super) fn after_objection(
     way: DoneWay,
     objection: Objection,
-    repairer: Repairer,
     would_be_taken: bool,
 ) -> Sentence {
     match (objection, way) {
         // If the board would take it again, it is another attempt, of which nothing was merged.
-        (Objection::Unwanted, _) if would_be_taken => Sentence::Repair,
+        (Objection::Unwanted, _) if would_be_taken => Sentence::Again,
         (Objection::Unwanted, _) => Sentence::LetTheBoardSay,
-        // It is no fault of whoever made it that others were merged meanwhile: its refusals are not counted.
-        (Objection::Work, DoneWay::Approve) if repairer.can_repair => Sentence::SendBack,
-        (Objection::Work, DoneWay::Approve) => Sentence::SendBackAndFail,
-        (Objection::Fault, DoneWay::Approve) => Sentence::StillInReview,
-        (Objection::Work | Objection::Fault, DoneWay::Finish(_)) => after_refusal(repairer),
+        // The member is not to blame for what was merged meanwhile.
+        (Objection::Work, DoneWay::Approve) => Sentence::SendBack,
+        (Objection::Work | Objection::Fault, _) => Sentence::Refuse,
     }
-}
-
-/// What becomes of an attempt whose holder says that it is done when it is not. A holder that cannot repair it, or does not,
-/// has failed.
-pub(in super::super) fn after_refusal(repairer: Repairer) -> Sentence {
-    let is_last = repairer.n_refusals + 1 >= MAX_REFUSALS;
-    if is_last || !repairer.can_repair { Sentence::FailAttempt } else { Sentence::Repair }
-}
-
-/// Whether the holder of a task can do anything about what is said against its result.
-pub(in super::super) fn can_repair(state: &State, task: TaskNumber) -> bool {
-    let owner = state.tasks().get(task).and_then(|it| it.owner.as_ref());
-    let agent = owner.and_then(|it| state.member(it));
-    agent.is_none_or(|it| troop_model::can_repair(&it.agent))
-}
-
-/// Whether a task that fails now is tried again by itself.
-pub(in super::super) fn is_retried(state: &State, task: TaskNumber) -> bool {
-    let max = state.team().map_or(0, |team| team.settings.max_attempts);
-    state.tasks().get(task).is_some_and(|it| it.attempts_used() < max)
 }
 
 /// Which attempt at a task is the current one.

@@ -16,7 +16,7 @@ pub(in super::super) enum Word {
     /// The member has something else to deal with first.
     Coming,
     /// It is missing.
-    Owed { is_asked: bool },
+    Owed,
 }
 
 /// The tasks about which a member owes a word that says it is idle: it holds them and was told of them. What it says first
@@ -55,7 +55,7 @@ pub(in super::super) fn about(
     } else if has_mail || !facts.work.is_at_rest || facts.work.n_held > 0 {
         Word::Coming
     } else {
-        Word::Owed { is_asked: facts.idle.is_asked_for_word }
+        Word::Owed
     }
 }
 

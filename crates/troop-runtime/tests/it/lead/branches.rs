@@ -2,10 +2,10 @@
 
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Assignment, Command, MemberState, NewTask, OperationId, Origin, RejectMode, State,
+    Actor, Asker, Assignment, Command, MemberState, NewTask, OperationId, RejectMode, State,
     Status, TaskCommand, TaskNumber, TrailKind,
 };
-use troop_protocol::{Client, ClientError, ReportedStatus, Session};
+use troop_protocol::{Client, ClientError, ReportedStatus};
 use troop_runtime::find_lead;
 use troop_testkit::{git, git_may_fail};
 use uuid::Uuid;
@@ -26,7 +26,7 @@ pub(super) async fn person(stage: &Stage, command: TaskCommand) {
 async fn ask(stage: &Stage, command: TaskCommand) -> Result<(), ClientError> {
     let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
     let client = Client::connect(&socket, &TaskTracker::new()).await.unwrap();
-    let session = Session { actor: Actor::human("zoe"), origin: Origin::default() };
+    let session = Asker::from(Actor::human("zoe"));
     client.open(&session).await.unwrap();
     client.call(Command::Task(command), OperationId(Uuid::now_v7())).await.map(drop)
 }

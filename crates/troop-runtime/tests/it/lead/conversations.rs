@@ -7,7 +7,7 @@ use std::sync::{
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use troop_model::{Actor, DelegationStatus, Origin, Settings, Status, TaskNumber};
+use troop_model::{Actor, Asker, DelegationStatus, Origin, Settings, Status, TaskNumber};
 use troop_protocol::{FromLead, FromTeammate, MessageIn, ReportedStatus};
 use troop_runtime::Signature;
 
@@ -166,7 +166,7 @@ async fn what_two_users_want_is_handed_over_one_after_the_other() {
         ..Origin::default()
     };
     let send = async |from: &str, text: &str| {
-        let signature = Signature { origin: user(from), ..Signature::new(Actor::human(from)) };
+        let signature = Signature::new(Asker { actor: Actor::human(from), origin: user(from) });
         stage.board.submit(signature.on(say("lead", text))).await.unwrap();
     };
     send("u1", "first").await;

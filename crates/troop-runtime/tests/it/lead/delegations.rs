@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 use troop_model::{
-    Actor, Command, Delegation, DelegationStatus, Fact, Link, MemberName, MemberState, MessageKind,
-    NewTask, Origin, Party, Settings, State, Status, TaskCommand, TaskNumber, Version,
+    Actor, Asker, Command, Delegation, DelegationStatus, Fact, Link, MemberName, MemberState,
+    MessageKind, NewTask, Origin, Party, Settings, State, Status, TaskCommand, TaskNumber, Version,
 };
 use troop_protocol::{
     FromLead, FromTeammate, Level, Log, MessageIn, ReportedStatus, ShutdownAck, TeamContext,
@@ -137,7 +137,7 @@ async fn a_delegated_run_is_told_all_about_itself_and_what_came_of_it_is_announc
         trace_id,
     };
     let signature =
-        Signature { origin: thread(), ..Signature::new(Actor::agent(&MemberName::lead())) };
+        Signature::new(Asker { actor: Actor::agent(&MemberName::lead()), origin: thread() });
     stage.board.submit(signature.on(command)).await.unwrap();
     let run = task_said(&mut told).await.run.unwrap();
     let delegation = only_delegation(&stage).await;
@@ -401,7 +401,7 @@ async fn what_the_leads_agent_does_belongs_to_the_conversation_that_it_deals_wit
     stage.until_state("fay", MemberState::Idle).await;
     let from = |user: &str| {
         let origin = Origin { user_id: Some(user.into()), ..thread() };
-        Signature { origin, ..Signature::new(Actor::human(user)) }
+        Signature::new(Asker { actor: Actor::human(user), origin })
     };
     stage.board.submit(from("u1").on(say("lead", "write"))).await.unwrap();
     let (asked, _) = told.recv().await.unwrap();
@@ -448,7 +448,7 @@ async fn a_delegated_run_acts_in_its_members_name_alone() {
     );
     stage.spawn("fay", "fay").await;
     stage.until_state("fay", MemberState::Idle).await;
-    let lead = Signature { origin: thread(), ..Signature::new(Actor::agent(&MemberName::lead())) };
+    let lead = Signature::new(Asker { actor: Actor::agent(&MemberName::lead()), origin: thread() });
     let new = NewTask { subject: "write".to_owned(), ..NewTask::default() };
     let create = Command::Task(TaskCommand::Create(new));
     for command in [create, delegate(1, "fay")] {
@@ -510,7 +510,7 @@ async fn anybody_can_ask_for_the_team_and_its_delegations() {
         (Actor::agent(&name("eve")), "You are NOT part of any team."),
     ] {
         let client = super::socket::connect(&stage).await;
-        client.open(&troop_protocol::Session { actor, origin: Origin::default() }).await.unwrap();
+        client.open(&Asker { actor, origin: Origin::default() }).await.unwrap();
         let answer: troop_protocol::ContextText =
             client.query(&troop_protocol::Query::Context {}).await.unwrap();
         assert!(answer.team_md.contains(wanted), "{}", answer.team_md);

@@ -6,11 +6,11 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Command, NewTask, OperationId, Origin, Settings, TaskCommand, WorkspaceScope,
+    Actor, Asker, Command, NewTask, OperationId, Origin, Settings, TaskCommand, WorkspaceScope,
 };
 use troop_protocol::{
     Client, ClientError, FailureKind, FileCall, FileChanged, FileContent, FileList, FromLead,
-    PeerError, Session,
+    PeerError,
 };
 use troop_runtime::{Signature, find_lead};
 use uuid::Uuid;
@@ -83,7 +83,7 @@ async fn create(stage: &Stage, chat: &str) {
         chat_id: Some(chat.into()),
         ..Origin::default()
     };
-    let signature = Signature { origin, ..Signature::new(Actor::human("zoe")) };
+    let signature = Signature::new(Asker { actor: Actor::human("zoe"), origin });
     stage.board.submit(signature.on(Command::Task(TaskCommand::Create(new)))).await.unwrap();
 }
 
@@ -216,7 +216,7 @@ async fn other_processes_use_files_by_way_of_the_socket() {
     let client = Client::connect(&socket, &TaskTracker::new()).await.unwrap();
     let early = client.file::<Value>(&list()).await.unwrap_err();
     assert!(matches!(early, ClientError::Failed(it) if it.kind == FailureKind::Forbidden));
-    let session = Session { actor: Actor::human("zoe"), origin: Origin::default() };
+    let session = Asker::from(Actor::human("zoe"));
     client.open(&session).await.unwrap();
     let written: FileChanged = client.file(&write("a.md", "hi")).await.unwrap();
     assert_eq!((written.size, written.task), (2, None));
@@ -237,7 +237,7 @@ async fn other_processes_use_files_by_way_of_the_socket() {
 async fn a_file_under_way_keeps_nobody_else_waiting() {
     let stage = Stage::new(Setting::default()).await;
     let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
-    let session = Session { actor: Actor::human("zoe"), origin: Origin::default() };
+    let session = Asker::from(Actor::human("zoe"));
     let connect = async || {
         let client = Client::connect(&socket, &TaskTracker::new()).await.unwrap();
         client.open(&session).await.unwrap();
@@ -299,7 +299,7 @@ async fn the_lead_finds_the_files_of_the_conversation_that_it_is_in() {
         chat_id: Some("c1".into()),
         ..Origin::default()
     };
-    let signature = Signature { origin, ..Signature::new(Actor::human("zoe")) };
+    let signature = Signature::new(Asker { actor: Actor::human("zoe"), origin });
     stage.board.submit(signature.on(say("lead", "what is in it?"))).await.unwrap();
     let content = told.recv().await.unwrap().unwrap();
     assert_eq!(content.content.as_deref(), Some("one"));

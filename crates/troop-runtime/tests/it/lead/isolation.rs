@@ -15,10 +15,10 @@ use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Command, MemberState, NewTask, OperationId, Origin, Settings, State, Status, Task,
+    Actor, Asker, Command, MemberState, NewTask, OperationId, Settings, State, Status, Task,
     TaskCommand, TaskNumber, TrailKind,
 };
-use troop_protocol::{Client, FromLead, ReportedStatus, Session, WireTask};
+use troop_protocol::{Client, FromLead, ReportedStatus, WireTask};
 use troop_runtime::{IsolationOptions, LeadEnd, Timing, Worktrees, find_lead};
 use troop_testkit::{git, git_may_fail};
 use uuid::Uuid;
@@ -382,7 +382,7 @@ async fn what_is_handed_in_is_merged_when_it_is_approved() {
     assert_eq!(git(&project.path(), &["diff", "--stat", "main", "troop/crew"]), "");
     let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
     let client = Client::connect(&socket, &TaskTracker::new()).await.unwrap();
-    let session = Session { actor: Actor::human("zoe"), origin: Origin::default() };
+    let session = Asker::from(Actor::human("zoe"));
     client.open(&session).await.unwrap();
     let approve = TaskCommand::Approve { task: TaskNumber(1).into(), comment: None };
     client.call(Command::Task(approve), OperationId(Uuid::now_v7())).await.unwrap();

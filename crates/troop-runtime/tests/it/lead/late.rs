@@ -3,7 +3,8 @@
 use std::fs;
 
 use troop_model::{
-    Actor, Command, NewTask, Party, Settings, State, Status, Task, TaskCommand, TaskNumber,
+    Actor, Command, NeedKind, NewTask, Party, Settings, State, Status, Task, TaskCommand,
+    TaskNumber,
 };
 use troop_protocol::{FromLead, ReportedStatus};
 use troop_runtime::{LeftoverState, leftovers};
@@ -105,6 +106,10 @@ async fn late_work_is_merged_in_the_order_in_which_it_was_done_and_what_does_not
         told.await,
         "task-1 is done, but bob's work on it could not be merged and is kept on its branch: it conflicts with what is in `troop/crew` now: `text`"
     );
+    let need = stage.until("the conflict needs a person", |state| {
+        state.needs(&[]).into_iter().find(|it| it.kind == NeedKind::Conflict)
+    });
+    assert_eq!(need.await.task, Some(TaskNumber(1)));
     let second = stage.until("task 2 is merged", merged(2)).await;
     assert_eq!(second.proof.evidence.len(), 1, "it was checked as merged");
     assert_eq!(project.in_team("text"), "one\ncyd\nthree");

@@ -7,7 +7,9 @@ use std::{
 
 use serde_json::json;
 use tokio::sync::mpsc;
-use troop_model::{Actor, Fact, MemberState, MessageKind, Party, Settings, State, StateCause};
+use troop_model::{
+    Actor, Asker, Fact, MemberState, MessageKind, Party, Settings, State, StateCause,
+};
 use troop_protocol::{FromLead, FromTeammate, MessageIn, MessageOut};
 use troop_runtime::{CommandRequest, LeadWork, Signature, Timing};
 
@@ -238,7 +240,7 @@ async fn what_answers_mail_belongs_to_the_conversation_of_that_mail() {
         troop_model::Origin { channel, chat_id, ..troop_model::Origin::default() }
     };
     for (id, text) in [("7", "hi"), ("8", "ho")] {
-        let signature = Signature { origin: chat(id), ..Signature::new(Actor::human("zoe")) };
+        let signature = Signature::new(Asker { actor: Actor::human("zoe"), origin: chat(id) });
         stage.board.submit(signature.on(say("bob", text))).await.unwrap();
         let wanted = format!("got: {text}");
         let origin = stage.until("it answers", move |state| {

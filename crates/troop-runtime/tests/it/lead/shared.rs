@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    Actor, Command, EXTERNAL, MemberState, MessageKind, NewMember, NewTask, Origin, Outgoing,
-    Party, State, Status, TaskCommand, TaskNumber,
+    Actor, Asker, Command, EXTERNAL, MemberState, MessageKind, NewMember, NewTask, Origin,
+    Outgoing, Party, State, Status, TaskCommand, TaskNumber,
 };
 use troop_runtime::{
     Clock, Layout, LeadEnd, Mirror, MirrorNotice, MirrorOptions, Signature, Timing, Until,
@@ -206,7 +206,7 @@ async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
     let new = NewTask { subject, assignee, ..NewTask::default() };
     let origin = Origin { chat_id: Some("9".into()), ..Origin::default() };
     let actor = Actor::agent(&troop_model::MemberName::lead());
-    let signature = Signature { origin: origin.clone(), ..Signature::new(actor) };
+    let signature = Signature::new(Asker { actor: actor, origin: origin.clone() });
     let create = signature.on(Command::Task(TaskCommand::Create(new)));
     stage.board.submit(create).await.unwrap();
     let version = stage.board.look(State::version).await.unwrap();

@@ -6,13 +6,12 @@ use serde_json::json;
 use tokio::net::UnixStream;
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Command, Event, MemberName, NeedAnswer, NeedKind, NewTask, OperationId, Origin,
+    Actor, Asker, Command, Event, MemberName, NeedAnswer, NeedKind, NewTask, OperationId,
     TaskCommand, Version,
 };
 use troop_protocol::{
     Call, Client, ClientError, EventFeed, FailureKind, FollowCall, Incoming, NeedList, Peer, Query,
-    Session, SubscriptionNews, SubscriptionTicket, TeamList, TeamStanding, TranscriptEdge,
-    TranscriptPage,
+    SubscriptionNews, SubscriptionTicket, TeamList, TeamStanding, TranscriptEdge, TranscriptPage,
 };
 use troop_runtime::{LeadClient, find_lead};
 use uuid::Uuid;
@@ -24,8 +23,8 @@ pub(super) async fn connect(stage: &Stage) -> Client {
     Client::connect(&socket, &TaskTracker::new()).await.unwrap()
 }
 
-fn person() -> Session {
-    Session { actor: Actor::human("zoe"), origin: Origin::default() }
+fn person() -> Asker {
+    Asker::from(Actor::human("zoe"))
 }
 
 fn create(subject: &str) -> Command {
@@ -56,7 +55,7 @@ async fn rules_hold_at_the_socket_too() {
     let stage = Stage::new(Setting::default()).await;
     let client = connect(&stage).await;
     let eve: MemberName = "eve".parse().unwrap();
-    let session = Session { actor: Actor::agent(&eve), origin: Origin::default() };
+    let session = Asker::from(Actor::agent(&eve));
     let failed = |error| {
         let ClientError::Failed(failure) = error else { panic!("{error}") };
         failure

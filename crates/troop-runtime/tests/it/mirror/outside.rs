@@ -68,7 +68,7 @@ async fn no_free_data_and_no_origin_of_a_task_leads_out_of_its_folder() {
             let mut request = CommandRequest::new(Actor::agent(&name("ann")), create);
             let kind = Some("file".into());
             let key = Some(id.into());
-            request.origin = Origin { peer_kind: kind, local_key: key, ..Origin::default() };
+            request.asker.origin = Origin { peer_kind: kind, local_key: key, ..Origin::default() };
             stage.board.submit(request).await.unwrap();
         }
         let mut mirror = stage.mirror().await;

@@ -6,8 +6,8 @@ use anstream::adapter::strip_str;
 use insta::assert_snapshot;
 use troop_model::{
     Actor, Command, Context, MemberName, MemberState, MessageKind, NewMember, NewTask,
-    NewTeamCommand, Notice, OperationId, Outgoing, Permissions, RefusedBy, Settings, Spawn, State,
-    TaskCommand, TaskNumber, TeamId, Time, decide,
+    NewTeamCommand, Notice, OperationId, Outgoing, Permissions, RefusalRecord, RefusedBy, Settings,
+    Spawn, State, TaskCommand, TaskNumber, TeamId, Time, decide,
 };
 use unicode_width::UnicodeWidthStr;
 use uuid::Uuid;
@@ -130,7 +130,8 @@ impl World {
         let subject = task.is_none().then(|| "deploy".to_owned());
         let (task, who) = (task.map(|it| TaskNumber(it).into()), Actor::agent(&name(who)));
         let (by, reason) = (RefusedBy::Hook, reason.to_owned());
-        self.troop(Command::RecordRefusal { task, subject, who, by, reason });
+        let record = RefusalRecord { task, subject, who, by, reason, details: None, attempt: None };
+        self.troop(Command::RecordRefusal(record));
     }
 
     /// The story of the demonstration, in brief.

@@ -1,11 +1,10 @@
 //! What passes which stages, and what becomes of it.
 
-use troop_model::{Actor, Command, DelegationOutcome, NewTask, RejectMode, TaskCommand};
+use troop_model::{Actor, Command, DelegationOutcome, NewTask, TaskCommand};
 
 use super::{
-    Departure, DoneClaim, DoneWay, MAX_REFUSALS, ORDER, Objection, PassageStage, Repairer,
-    Sentence, after_objection, after_refusal, attempt_at, can_repair, departure, done_claim,
-    is_late, is_retried, stages_after,
+    Departure, DoneClaim, DoneWay, ORDER, Objection, PassageStage, Sentence, after_objection,
+    attempt_at, departure, done_claim, is_late, stages_after,
 };
 use crate::{
     Aim,
@@ -58,7 +57,8 @@ fn files_are_recorded_before_hooks_judge_and_work_is_proved_before_the_board_dec
 }
 
 fn anns(way: DoneWay) -> Option<DoneClaim> {
-    Some(DoneClaim { task: task(1), member: name("ann"), way })
+    let attempt = (way != DoneWay::Approve).then_some(1);
+    Some(DoneClaim { task: task(1), member: name("ann"), attempt, way })
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn work_belongs_to_the_holder_and_without_one_to_whoever_says_so() {
     let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     let free = done_claim(&scene.state, &by_agent("bob", complete(1))).unwrap();
-    assert_eq!(free.member, name("bob"));
+    assert_eq!((free.member, free.attempt), (name("bob"), None), "bob holds no attempt");
     assert_eq!(done_claim(&scene.state, &by_agent("zoe", complete(1))), None, "a stranger");
 }
 
@@ -132,6 +132,13 @@ fn a_delegation_that_ends_well_says_that_its_task_is_done() {
     let done = DelegationOutcome::Completed("it".to_owned());
     assert_eq!(claim(done), anns(DoneWay::Finish(Aim::Merge)));
     assert_eq!(claim(DelegationOutcome::Failed("no".to_owned())), None);
+    let idle = |actor: &str, last: Option<u32>| {
+        let command = Command::ReportIdle { member: name("ann"), last_task: last.map(task_ref) };
+        done_claim(&scene.state, &request(Actor::agent(&name(actor)), command))
+    };
+    assert_eq!(idle("ann", Some(1)), anns(DoneWay::Finish(Aim::Merge)), "so does its last word");
+    assert_eq!(idle("ann", None), None);
+    assert_eq!(idle("bob", Some(1)), None, "it is not bob's");
 }
 
 #[test]
@@ -150,53 +157,26 @@ fn a_holder_that_lets_its_task_go_leaves_files() {
     assert_eq!(of("ann", complete(9)), None, "there is no such task");
 }
 
-fn repairer(can_repair: bool, n_refusals: u32) -> Repairer {
-    Repairer { can_repair, n_refusals }
-}
-
-#[test]
-fn five_refusals_fail_an_attempt() {
-    for n_refusals in 0..MAX_REFUSALS + 2 {
-        let expected = match n_refusals {
-            0..=3 => Sentence::Repair,
-            _ => Sentence::FailAttempt,
-        };
-        assert_eq!(after_refusal(repairer(true, n_refusals)), expected, "{n_refusals} before");
-    }
-}
-
-#[test]
-fn a_holder_that_cannot_repair_anything_fails_at_once() {
-    assert_eq!(after_refusal(repairer(false, 0)), Sentence::FailAttempt);
-}
-
-/// What somebody says to be done, what is against it, whoever would have to repair it, and whether the board would take it.
-type Case = (DoneWay, Objection, Repairer, bool);
+/// How something is called done, the objection, and whether the board would take it.
+type Case = (DoneWay, Objection, bool);
 
 fn check(rows: &[(&str, Case, Sentence)]) {
-    for (title, (way, objection, repairer, would_be_taken), expected) in rows {
-        let sentence = after_objection(*way, *objection, *repairer, *would_be_taken);
-        assert_eq!(sentence, *expected, "{title}");
+    for (title, (way, objection, would_be_taken), expected) in rows {
+        assert_eq!(after_objection(*way, *objection, *would_be_taken), *expected, "{title}");
     }
 }
 
 const FINISH: DoneWay = DoneWay::Finish(Aim::Merge);
 const HAND_IN: DoneWay = DoneWay::Finish(Aim::HandIn);
-const ABLE: Repairer = Repairer { can_repair: true, n_refusals: 0 };
-const UNABLE: Repairer = Repairer { can_repair: false, n_refusals: 0 };
-/// It was refused four times.
-const TIRED: Repairer = Repairer { can_repair: true, n_refusals: MAX_REFUSALS - 1 };
 
 #[test]
-fn a_holder_repairs_its_work_in_the_same_attempt_or_has_failed() {
+fn the_board_hears_of_work_that_is_not_done() {
     use Objection::{Fault, Work};
     check(&[
-        ("its checks fail", (FINISH, Work, ABLE, true), Sentence::Repair),
-        ("so do those of what it hands in", (HAND_IN, Work, ABLE, true), Sentence::Repair),
-        ("they fail for the fifth time", (FINISH, Work, TIRED, true), Sentence::FailAttempt),
-        ("nobody can repair it", (FINISH, Work, UNABLE, true), Sentence::FailAttempt),
-        ("git fails", (FINISH, Fault, ABLE, true), Sentence::Repair),
-        ("git fails again and again", (FINISH, Fault, TIRED, true), Sentence::FailAttempt),
+        ("its checks fail", (FINISH, Work, true), Sentence::Refuse),
+        ("so do those of what it hands in", (HAND_IN, Work, true), Sentence::Refuse),
+        ("git fails", (FINISH, Fault, true), Sentence::Refuse),
+        ("git fails at an approval", (DoneWay::Approve, Fault, true), Sentence::Refuse),
     ]);
 }
 
@@ -204,40 +184,19 @@ fn a_holder_repairs_its_work_in_the_same_attempt_or_has_failed() {
 fn the_board_says_what_became_of_a_task_that_nobody_wants_any_more() {
     use Objection::Unwanted;
     check(&[
-        ("it was taken away", (FINISH, Unwanted, ABLE, false), Sentence::LetTheBoardSay),
-        ("it was given back meanwhile", (FINISH, Unwanted, ABLE, true), Sentence::Repair),
-        ("that counts as no refusal", (FINISH, Unwanted, TIRED, true), Sentence::Repair),
+        ("it was taken away", (FINISH, Unwanted, false), Sentence::LetTheBoardSay),
+        ("it was given back meanwhile", (FINISH, Unwanted, true), Sentence::Again),
         (
             "an approval came too late",
-            (DoneWay::Approve, Unwanted, ABLE, false),
+            (DoneWay::Approve, Unwanted, false),
             Sentence::LetTheBoardSay,
         ),
     ]);
 }
 
 #[test]
-fn what_was_approved_and_does_not_fit_goes_back_to_whoever_made_it() {
-    use DoneWay::Approve;
-    use Objection::{Fault, Work};
-    check(&[
-        ("it does not fit", (Approve, Work, ABLE, true), Sentence::SendBack),
-        ("refusals before do not count", (Approve, Work, TIRED, true), Sentence::SendBack),
-        ("nobody can repair it", (Approve, Work, UNABLE, true), Sentence::SendBackAndFail),
-        ("git fails", (Approve, Fault, ABLE, true), Sentence::StillInReview),
-        ("whoever made it", (Approve, Fault, UNABLE, true), Sentence::StillInReview),
-    ]);
-}
-
-#[test]
-fn a_command_cannot_repair_what_it_made() {
-    let mut scene = at_work();
-    assert!(can_repair(&scene.state, task(1)), "a script can");
-    let member = troop_model::NewMember::new(name("make"), "command");
-    scene.person(Command::SpawnMember(troop_model::Spawn { member, prompt: None }));
-    scene.adds(|_| {});
-    assert!(can_repair(&scene.state, task(2)), "nobody has it");
-    scene.claims("make", 2);
-    assert!(!can_repair(&scene.state, task(2)));
+fn an_approved_result_that_does_not_fit_goes_back_to_its_member() {
+    check(&[("it conflicts", (DoneWay::Approve, Objection::Work, true), Sentence::SendBack)]);
 }
 
 #[test]
@@ -253,20 +212,4 @@ fn a_word_about_an_earlier_attempt_is_late() {
     assert!(late(&scene, Some(1)));
     assert!(!late(&scene, Some(2)));
     assert!(!is_late(&scene.state, &task_ref(9), Some(1)), "the board says that there is none");
-}
-
-#[test]
-fn a_task_is_retried_until_its_attempts_are_used() {
-    let mut scene = SmallTeam::with(|settings| settings.max_attempts = 1);
-    scene.adds(|_| {});
-    assert!(is_retried(&scene.state, task(1)));
-    scene.claims("ann", 1);
-    assert!(!is_retried(&scene.state, task(1)), "this is the last");
-    let mut scene = at_work();
-    assert!(is_retried(&scene.state, task(1)));
-    scene.member("ann", review());
-    let reason = "not yet".to_owned();
-    let mode = RejectMode::Revise;
-    scene.person(Command::Task(TaskCommand::Reject { task: task_ref(1), reason, mode }));
-    assert!(is_retried(&scene.state, task(1)), "a result that is sent back uses no attempt");
 }

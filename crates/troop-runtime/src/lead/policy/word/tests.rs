@@ -41,14 +41,7 @@ fn check(rows: &[(&str, Change, Word)]) {
 
 #[test]
 fn a_member_that_is_idle_and_holds_a_task_owes_a_word() {
-    check(&[
-        ("it was not asked yet", |_| {}, Word::Owed { is_asked: false }),
-        (
-            "it was asked before",
-            |it| it.facts("ann").idle.is_asked_for_word = true,
-            Word::Owed { is_asked: true },
-        ),
-    ]);
+    assert_eq!(word_of(|_| {}), Word::Owed);
 }
 
 #[test]
@@ -110,14 +103,14 @@ fn nobody_owes_a_word_about_what_is_over_or_goes_on() {
 #[test]
 fn a_member_that_never_tells_its_end_may_be_at_it_as_long_as_it_speaks() {
     let plain: Change = |it| it.facts("ann").wire.tells_end = false;
-    assert_eq!(word_of(plain), Word::Owed { is_asked: false }, "it was silent for its grace");
+    assert_eq!(word_of(plain), Word::Owed, "it was silent for its grace");
     let speaks: Change = |it| {
         it.facts("ann").wire.tells_end = false;
         it.facts("ann").signs.heard_at = it.now - Duration::from_secs(1);
     };
     assert_eq!(word_of(speaks), Word::Given);
     let tells: Change = |it| it.facts("ann").signs.heard_at = it.now;
-    assert_eq!(word_of(tells), Word::Owed { is_asked: false }, "it would have said so");
+    assert_eq!(word_of(tells), Word::Owed, "it would have said so");
 }
 
 fn expects(member: &str, change: Change) -> Vec<TaskNumber> {
