@@ -128,14 +128,14 @@ const SURFACE_LIBRARIES: [&str; 11] = [
 // Ceilings for what the code still has and should not have. Each was the number of its day; lower it when the code
 // gets better, and never raise it.
 
-/// Types with more than [`MAX_FIELDS`] fields. The aim is none.
-const LARGE_RECORDS: f64 = 4.0;
+/// Types with more than [`MAX_FIELDS`] fields, because they stand flat in archives or on the wire.
+const MAY_BE_LARGE: [&str; 4] = ["Settings", "TaskRecord", "TaskView", "TeamTasks"];
 /// Types with more than [`MAX_METHODS`] methods. The aim is none.
 const LARGE_TYPES: f64 = 1.0;
 /// Type names that stand for more than one type, in percent. The aim is 3.
 const REPEATED_PERCENT: f64 = 1.0;
 /// Predicates that change something or give no answer. The aim is none.
-const WRONG_PREDICATES: f64 = 4.0;
+const WRONG_PREDICATES: f64 = 3.0;
 /// `let (a, b) = (x, y)` in a thousand lines. The aim is 0.7.
 const MULTI_LETS: f64 = 0.1;
 /// Functions with tuples as parameters. The aim is none.
@@ -227,8 +227,9 @@ fn crates_use_only_what_the_design_allows() {
 #[test]
 fn types_have_few_fields_and_methods() {
     let found = measured();
-    let large = found.fields_over(MAX_FIELDS).len();
-    assert_at_most(large as f64, LARGE_RECORDS, "types have more than 20 fields");
+    let mut large: Vec<_> = found.fields_over(MAX_FIELDS).iter().map(|it| &*it.name).collect();
+    large.sort_unstable();
+    assert_eq!(large, MAY_BE_LARGE, "these types have more than {MAX_FIELDS} fields");
     let large = found.methods_over(MAX_METHODS).len();
     assert_at_most(large as f64, LARGE_TYPES, "types have more than 60 methods");
 }

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use troop_model::{
     AgentKind, Dollars, Hint, HintCommand, MAX_TEXT, NewMember, NewTeamCommand, Permissions,
-    Refusal, Settings, Spawn, TeamId, TeamName, quoted,
+    Refusal, Settings, Spawn, TeamId, TeamName, check_start, quoted,
 };
 use troop_protocol::TeamStanding;
 use troop_runtime::{Board, LeadThinks, TeamEntry};
@@ -96,7 +96,7 @@ pub async fn start(
     let settings = settings.over(&desk.surroundings.teams)?;
     let thinkers = std::iter::once(&lead).chain(&members).map(Thinker::from).collect();
     agents.check_price(&Thinkers { dollars: settings.budget.dollars, members: thinkers })?;
-    check_count(members.len(), settings.max_teammates)?;
+    check_start(&settings, members.len())?;
     let new = NewTeamCommand {
         team: TeamId(Uuid::now_v7()),
         name: name_for(desk).await?,
@@ -166,17 +166,6 @@ fn check_names(lead: &NewMember, members: &[NewMember]) -> Result<()> {
     let message = format!("`{name}` leads the team and cannot also be a teammate");
     let other = quoted(&format!("ann={agent}"));
     Err(Error::misuse(message, format!("give it another name: `--member {other}`")))
-}
-
-/// Refuses to start more members than may run at once.
-fn check_count(n_members: usize, max_teammates: u32) -> Result<()> {
-    if n_members <= max_teammates as usize {
-        return Ok(());
-    }
-    let message =
-        format!("{n_members} members are to start, but at most {max_teammates} may run at once");
-    let hint = format!("allow more: `--max-teammates {n_members}`, or name fewer");
-    Err(Error::refused(message, hint))
 }
 
 /// Makes the team. Its name changes if somebody takes it meanwhile and nobody chose it.

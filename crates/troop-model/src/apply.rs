@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{
     Event, Fact, LeadLease, MemberName, MemberState, Message, MessageKind, Notice, Party, Receipt,
-    Role, State, Team, TeamStatus, Usage, WorkspaceFile, state::Request,
+    Role, State, Team, TeamStatus, Usage, WorkspaceFile,
 };
 
 impl State {
@@ -213,32 +213,7 @@ impl State {
         }
         self.mailbox.get_mut().insert(event.version, message);
         self.forget_settled();
-        self.apply_request(event);
-    }
-
-    /// Opens the request that a message makes, or closes the one that it answers.
-    fn apply_request(&mut self, event: &Event) {
-        let Fact::MessageSent { from, to, message_kind, request_id: Some(id), .. } = &event.fact
-        else {
-            return;
-        };
-        match message_kind {
-            MessageKind::ShutdownRequest
-            | MessageKind::PlanApprovalRequest
-            | MessageKind::PermissionRequest => {
-                let kind = *message_kind;
-                let request = Request { kind, from: from.clone(), to: to.clone(), at: event.at };
-                self.requests.open(*id, request);
-            }
-            MessageKind::ShutdownResponse
-            | MessageKind::PlanApprovalResponse
-            | MessageKind::PermissionResponse => self.requests.close(id),
-            MessageKind::Message
-            | MessageKind::Broadcast
-            | MessageKind::Idle
-            | MessageKind::TaskAssignment
-            | MessageKind::System => {}
-        }
+        self.requests.note(event);
     }
 
     fn forget_settled(&mut self) {

@@ -52,7 +52,7 @@ impl CodecError {
 }
 
 #[derive(Serialize)]
-struct LogLine<'a> {
+struct EncodedEvent<'a> {
     version: Version,
     schema: u32,
     at: Time,
@@ -76,7 +76,7 @@ struct EventHead<'a> {
 /// Writes an event as one line of JSON.
 #[must_use]
 pub fn encode(event: &Event) -> String {
-    let line = LogLine {
+    let line = EncodedEvent {
         version: event.version,
         schema: SCHEMA,
         at: event.at,

@@ -1,6 +1,7 @@
 //! All rules: what a command does to a team, or why it is refused.
 
 mod delegation;
+mod external;
 mod lead;
 mod mail;
 mod proof;
@@ -41,6 +42,7 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
     }
     carry_out(&mut draft, command)?;
     delegation::settle(&mut draft);
+    external::tell(&mut draft);
     reserved::tell(&mut draft);
     Ok(draft.into_events())
 }
@@ -110,7 +112,7 @@ fn carry_out(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal> {
 
 fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refusal> {
     let action = command.action();
-    if action.needs_version() > draft.team()?.settings.version {
+    if action.first_version() > draft.team()?.settings.version {
         return Err(Refusal::NeedsVersion2 { action });
     }
     match command {

@@ -72,8 +72,8 @@ pub use settings::{
 pub use snapshot::{SNAPSHOT_FORMAT, SnapshotError};
 pub use state::{LeadLease, Request, Span, State, Team, TeamStatus};
 pub use task::{
-    Attachment, Comment, Dependency, Hold, Metadata, Progress, Provenance, Question, Start,
-    StartGate, Status, Talk, Task, TaskEnd, TaskProof, TaskRef, TaskTable, TrailEntry, TrailKind,
+    Attachment, Comment, Dependency, Metadata, Progress, Provenance, Question, Start, StartGate,
+    Status, Talk, Task, TaskEnd, TaskHold, TaskProof, TaskRef, TaskTable, TrailEntry, TrailKind,
 };
 pub use team_md::{BOARD_ACTIONS, NO_TEAM, WITHOUT_TASK, team_md};
 pub use text::{

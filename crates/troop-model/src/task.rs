@@ -89,7 +89,7 @@ pub struct Task {
     pub owner: Option<MemberName>,
     /// How often somebody took it. Never counted back, so that a late holder differs from the next one.
     pub attempts: u32,
-    pub hold: Hold,
+    pub hold: TaskHold,
     /// The tasks that must end before it can start.
     pub blocked_by: Vec<Dependency>,
     pub start: Start,
@@ -108,7 +108,7 @@ pub struct Task {
 
 /// How the owner holds a task.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Hold {
+pub struct TaskHold {
     pub since: Option<Time>,
     /// When the claim ends unless the owner gives a sign of life.
     pub lease_until: Option<Time>,

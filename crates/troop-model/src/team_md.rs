@@ -60,7 +60,7 @@ fn for_lead(state: &State, team: &Team, lead: &Member) -> String {
     text.push_str(&budget(team));
     let version = team.settings.version;
     // No member can record proof itself.
-    let is_its = |it: &&TaskAction| it.needs_version() <= version && **it != TaskAction::Prove;
+    let is_its = |it: &&TaskAction| it.first_version() <= version && **it != TaskAction::Prove;
     let actions = TaskAction::ALL.iter().filter(is_its);
     text.push_str(&actions_section(actions));
     text

@@ -42,7 +42,7 @@ pub use launch::{InProcess, Launch, LaunchSpec, LaunchedAgent, Life, Programs, s
 pub(crate) use lease::dead_sessions;
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
 pub use policy::restart::{is_to_start_again, was_cut_short};
-pub use transcript::{TranscriptEntry, TranscriptLine, TranscriptSource, read as read_transcript};
+pub use transcript::{TranscriptEntry, TranscriptLine, TranscriptSource};
 pub(crate) use transcript::{former_path as former_transcript_path, path as transcript_path};
 
 /// How many inputs may wait for the dispatcher. Later senders wait, so a flood slows down whoever makes it.
@@ -216,7 +216,6 @@ impl Lead {
         let start = dispatcher::LeadStart {
             options,
             mandate: post::Mandate { session, fence },
-            heard_until: lock.heard_until,
             answers,
             background: post::Background::new(inputs, tracker.clone(), hurried),
         };

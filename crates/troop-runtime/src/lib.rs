@@ -52,7 +52,7 @@ pub use lead::{
     InProcess, Launch, LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadEntry, LeadError, LeadHandle,
     LeadOptions, LeadThinks, LeadWork, Life, Programs, Timing, TranscriptEntry, TranscriptLine,
     TranscriptSource, Until, find_lead, is_to_start_again, last_project, lead_has_died,
-    read_transcript, silent_lead, was_cut_short,
+    silent_lead, was_cut_short,
 };
 pub use mirror::{Layout, Mirror, MirrorError, MirrorNotice, MirrorOptions, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use troop_model::{Dollars, MAX_TEXT};
 
-use super::{Goal, SettingOptions, check_count, check_names, lead};
+use super::{Goal, SettingOptions, check_names, lead};
 use crate::{
     Diagnosis,
     agents::{Agents, RunnableAgents},
@@ -56,13 +56,6 @@ fn a_member_cannot_be_called_like_the_lead() {
     assert!(check_names(&leads, &[member("ann", "command")]).is_ok());
     let error = check_names(&leads, &[member("lead", "command")]).unwrap_err();
     assert_eq!(error.to_string(), "`lead` leads the team and cannot also be a teammate");
-}
-
-#[test]
-fn only_as_many_members_start_as_may_run_at_once() {
-    assert!(check_count(2, 2).is_ok());
-    let error = check_count(3, 2).unwrap_err();
-    assert_eq!(error.to_string(), "3 members are to start, but at most 2 may run at once");
 }
 
 #[test]

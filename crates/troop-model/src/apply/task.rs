@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use crate::{
-    Actor, Attachment, Comment, Event, Evidence, Fact, Hold, MemberName, Merged, Metadata,
-    Provenance, Question, RefusedBy, RejectMode, Start, StartGate, State, Status, Talk, Task,
-    TaskChange, TaskNumber, TaskProof, Time, TrailEntry, TrailKind, Usage, WorkspaceFolder, text,
+    Actor, Attachment, Comment, Event, Evidence, Fact, MemberName, Merged, Metadata, Provenance,
+    Question, RefusedBy, RejectMode, Start, StartGate, State, Status, Talk, Task, TaskChange,
+    TaskHold, TaskNumber, TaskProof, Time, TrailEntry, TrailKind, Usage, WorkspaceFolder, text,
 };
 
 /// How much of a result the board shows on a finished task.
@@ -89,7 +89,7 @@ impl State {
             assignee: assignee.clone(),
             owner: None,
             attempts: 0,
-            hold: Hold::default(),
+            hold: TaskHold::default(),
             blocked_by: blocked_by.clone(),
             start: Start {
                 gate: if *approve_start { StartGate::Waiting } else { StartGate::Open },

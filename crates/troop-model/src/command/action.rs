@@ -45,10 +45,10 @@ shown_as_word! {
 }
 
 impl TaskAction {
-    /// The team version that an action needs. Every version has proving, failing and deleting, because troop itself ends work with
+    /// The first team version that has an action. Every version has proving, failing and deleting, because troop itself ends work with
     /// them.
     #[must_use]
-    pub fn needs_version(self) -> u8 {
+    pub fn first_version(self) -> u8 {
         match self {
             Self::Create
             | Self::Claim

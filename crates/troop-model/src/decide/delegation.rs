@@ -123,15 +123,16 @@ pub(super) const NO_RESULT: &str = "done";
 
 /// Whether the actor's own word that it is idle ends the delegation of a task.
 pub(super) fn is_ended_by_idle(draft: &Draft<'_>, task: TaskNumber) -> bool {
-    draft.member().is_some_and(|member| draft.state.idle_ends(member, task).is_some())
+    let delegation = draft.state.delegation_of(task);
+    draft.member().zip(delegation).is_some_and(|(member, it)| it.ends_with_work_of(member))
 }
 
-impl State {
-    /// The delegation that ends when a member has nothing more to do for `task` and has not reported how it ended. Its
-    /// result is what the member said last.
+impl Delegation {
+    /// Whether it ends when this member has nothing more to do for it and has not reported how it ended. Its result is
+    /// what the member said last.
     #[must_use]
-    pub fn idle_ends(&self, member: &MemberName, task: TaskNumber) -> Option<&Delegation> {
-        self.delegation_of(task).filter(|it| it.to == *member)
+    pub fn ends_with_work_of(&self, member: &MemberName) -> bool {
+        self.status == DelegationStatus::Running && self.to == *member
     }
 }
 

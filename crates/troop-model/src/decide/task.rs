@@ -40,7 +40,7 @@ pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber,
     };
     let blocked_by = dependencies(draft, &new.blocked_by, new.until.unwrap_or(settings.unblock))?;
     let approve_start = new.approve_start.unwrap_or(settings.approve_start);
-    if approve_start && settings.version < TaskAction::Approve.needs_version() {
+    if approve_start && settings.version < TaskAction::Approve.first_version() {
         return Err(Refusal::NeedsVersion2 { action: TaskAction::Approve });
     }
     draft.push(Fact::TaskCreated {

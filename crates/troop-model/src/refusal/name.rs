@@ -63,7 +63,7 @@ named! {
     LeadDelegates => "lead_delegates",
     Cycle => "cycle",
     StillNeeded => "still_needed",
-    NeedsVersion2 => "needs_version_2",
+    NeedsVersion2 => "first_version_2",
     NoQuestion => "no_question",
     Forbidden => "forbidden",
     UserDenied => "user_denied",

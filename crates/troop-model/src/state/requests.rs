@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{JournaledMap, MessageKind, Party, Time};
+use crate::{Event, Fact, JournaledMap, MessageKind, Party, Time};
 
 /// A question between members that waits for its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,12 +29,29 @@ impl Requests {
         self.0.entries()
     }
 
-    pub(crate) fn open(&mut self, id: Uuid, request: Request) {
-        self.0.insert(id, request);
-    }
-
-    pub(crate) fn close(&mut self, id: &Uuid) {
-        self.0.remove(id);
+    /// Opens the request that a message makes, or closes the one that it answers.
+    pub(crate) fn note(&mut self, event: &Event) {
+        let Fact::MessageSent { from, to, message_kind, request_id: Some(id), .. } = &event.fact
+        else {
+            return;
+        };
+        match message_kind {
+            MessageKind::ShutdownRequest
+            | MessageKind::PlanApprovalRequest
+            | MessageKind::PermissionRequest => {
+                let kind = *message_kind;
+                let request = Request { kind, from: from.clone(), to: to.clone(), at: event.at };
+                self.0.insert(*id, request);
+            }
+            MessageKind::ShutdownResponse
+            | MessageKind::PlanApprovalResponse
+            | MessageKind::PermissionResponse => self.0.remove(id),
+            MessageKind::Message
+            | MessageKind::Broadcast
+            | MessageKind::Idle
+            | MessageKind::TaskAssignment
+            | MessageKind::System => {}
+        }
     }
 
     /// Withdraws what a member that has ended asked for: it waits for nothing, and would not understand the answer.

@@ -5,8 +5,8 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use super::{
-    Attachment, Comment, Dependency, Hold, Metadata, Progress, Provenance, Question, Start,
-    StartGate, Status, Talk, Task, TaskProof, TrailEntry,
+    Attachment, Comment, Dependency, Metadata, Progress, Provenance, Question, Start, StartGate,
+    Status, Talk, Task, TaskHold, TaskProof, TrailEntry,
 };
 use crate::{Actor, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Usage};
 
@@ -76,7 +76,7 @@ impl From<TaskRecord> for Task {
             metadata: record.metadata,
             usage: record.usage,
             trail: record.trail,
-            hold: Hold {
+            hold: TaskHold {
                 since: record.held_since,
                 lease_until: record.lease_until,
                 progress: record.progress,

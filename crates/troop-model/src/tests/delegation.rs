@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::{
-    bench::{Bench, kinds, name, number, user},
+    bench::{Bench, kinds, name, user},
     commands::*,
 };
 use crate::{
@@ -446,13 +446,15 @@ fn nobody_is_late_with_what_was_delegated_while_nobody_led() {
 #[test]
 fn a_member_that_says_it_is_idle_after_its_delegated_task_has_ended_the_delegation() {
     let mut team = tasks(2);
-    let delegation = start(&mut team, 1, "ann");
-    assert!(team.state.idle_ends(&name("ann"), number(1)).is_some());
-    assert!(team.state.idle_ends(&name("bob"), number(1)).is_none(), "it is not bob's");
+    let id = start(&mut team, 1, "ann");
+    let delegation = team.state.delegation(id).unwrap().clone();
+    assert!(delegation.ends_with_work_of(&name("ann")));
+    assert!(!delegation.ends_with_work_of(&name("bob")), "it is not bob's");
     team.member("ann").ok(idle("ann", Some(1)));
     assert_eq!((team.status(1), team.task(1).result.as_deref()), (Status::Completed, Some("done")));
-    assert_eq!(team.state.delegation(delegation).unwrap().status, DelegationStatus::Completed);
-    assert!(team.state.idle_ends(&name("ann"), number(1)).is_none());
+    let delegation = team.state.delegation(id).unwrap();
+    assert_eq!(delegation.status, DelegationStatus::Completed);
+    assert!(!delegation.ends_with_work_of(&name("ann")));
 }
 
 #[test]

@@ -318,7 +318,7 @@ fn actions_of_version_2_are_refused_in_version_1() {
             Err(refusal) => refusal.to_string() == said,
             Ok(_) => false,
         };
-        assert_eq!(is_gated, action.needs_version() == 2, "{action}");
+        assert_eq!(is_gated, action.first_version() == 2, "{action}");
         new += usize::from(is_gated);
     }
     assert_eq!(new, 12, "of the commands above");
@@ -327,7 +327,7 @@ fn actions_of_version_2_are_refused_in_version_1() {
 #[test]
 fn the_versions_of_all_actions() {
     let of = |version: u8| -> String {
-        let all = TaskAction::ALL.iter().filter(|action| action.needs_version() == version);
+        let all = TaskAction::ALL.iter().filter(|action| action.first_version() == version);
         all.map(|action| action.as_str()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(of(1), "create claim complete cancel assign list get search prove fail delete");

@@ -1,4 +1,4 @@
-//! Tasks for members that troop does not run: what they are told, and when.
+//! Members that troop does not run: when they are told of their tasks, and what the lead is told of them.
 
 use super::{
     bench::{Bench, name, newcomer, party},
@@ -65,4 +65,42 @@ fn a_member_elsewhere_is_told_its_prompt_and_not_started() {
     team.lead().ok(spawn(Some("and again")));
     assert!(team.lead().ok(spawn(None)).is_empty(), "it is there");
     assert_eq!(team.unread("pat"), ["look at the board", "and again"]);
+}
+
+#[test]
+fn the_lead_is_told_once_that_a_member_elsewhere_has_ended_a_task_even_if_nobody_leads() {
+    let mut team = shared();
+    for subject in ["write", "check", "send"] {
+        team.lead().ok(create(subject));
+    }
+    team.member("pat").ok(complete_with(1, "written"));
+    team.member("pat").ok(claim(2));
+    team.member("pat").ok(review(2));
+    team.member("pat").ok(claim(3));
+    team.member("pat").ok(fail(3));
+    team.tick();
+    let told = [
+        "pat has finished task-1; it is completed: written",
+        "pat has finished task-2; it is in_review: a draft",
+        "pat has finished task-3; it is failed: it broke",
+    ];
+    assert_eq!(team.unread("lead"), told);
+}
+
+#[test]
+fn the_end_of_a_delegation_elsewhere_is_announced_and_not_told_besides() {
+    let mut team = shared();
+    team.lead().ok(create("write"));
+    team.lead().ok(delegate(1, "pat"));
+    team.member("pat").ok(complete(1));
+    let told = team.unread("lead");
+    assert!(told.len() == 1 && !told[0].contains("has finished"), "{told:?}");
+}
+
+#[test]
+fn members_that_run_here_say_themselves_what_they_have_done() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.member("ann").ok(complete(1));
+    assert!(team.unread("lead").is_empty());
 }

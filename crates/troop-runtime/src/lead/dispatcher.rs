@@ -9,7 +9,6 @@ use super::{
     LeadEnd, LeadError, LeadOptions, LeadThinks, Runner, Until,
     completion::Completions,
     crew::Crew,
-    external,
     gate::HookGate,
     idle,
     input::{Due, LeadInput},
@@ -39,8 +38,6 @@ pub(super) struct Dispatcher {
     pub(super) answers: Answers,
     until: Until,
     thinks: LeadThinks,
-    /// From when on no lead may have been told what happened before this one began.
-    heard_until: Option<Time>,
     /// When it last looked at leases.
     ticked_at: Time,
     /// Ends all that runs when this process is gone, however it went.
@@ -51,7 +48,6 @@ pub(super) struct Dispatcher {
 pub(super) struct LeadStart {
     pub(super) options: LeadOptions,
     pub(super) mandate: Mandate,
-    pub(super) heard_until: Option<Time>,
     pub(super) answers: Answers,
     pub(super) background: Background,
 }
@@ -59,7 +55,7 @@ pub(super) struct LeadStart {
 /// The loop.
 impl Dispatcher {
     pub(super) async fn new(start: LeadStart) -> Result<Self, LeadError> {
-        let LeadStart { options, mandate, heard_until, answers, background } = start;
+        let LeadStart { options, mandate, answers, background } = start;
         let guard = options
             .launch
             .guard(mandate.session)
@@ -90,7 +86,7 @@ impl Dispatcher {
         let completions = Completions::new(options.agreement, options.environment);
         let until = options.until;
         let thinks = options.thinks;
-        Ok(Self { office, completions, answers, until, thinks, heard_until, ticked_at, guard })
+        Ok(Self { office, completions, answers, until, thinks, ticked_at, guard })
     }
 
     /// Works until it is over.
@@ -209,9 +205,6 @@ impl Dispatcher {
         office.gate.team_created(&office.post);
         // Before anybody's folder is made ready for something else.
         self.completions.merge_all_late(office);
-        if let Some(heard_until) = self.heard_until {
-            external::tell_before(&mut office.post, heard_until).await;
-        }
         let state = &office.post.state;
         let lead = match self.thinks {
             LeadThinks::Here => state.lead().map(|lead| lead.name.clone()),

@@ -92,7 +92,7 @@ impl Dispatcher {
             office.tell_budget().await;
         }
         if frees_folder(&event.fact) {
-            external::tell(&mut office.post, event).await;
+            external::expect_last_words(&mut office.post, event);
             self.completions.end_proofs(&event.fact);
             office.begin_waiting();
         }

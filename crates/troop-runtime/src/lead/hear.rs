@@ -234,7 +234,8 @@ impl Dispatcher {
     async fn end_run(&mut self, runner: &Runner) {
         let Some(work) = self.office.take_engagement(runner) else { return };
         let Engagement { task, attempt, said } = work;
-        if self.office.post.state.idle_ends(&runner.member, task).is_none() {
+        let delegation = self.office.post.state.delegation_of(task);
+        if !delegation.is_some_and(|it| it.ends_with_work_of(&runner.member)) {
             return;
         }
         let report = TaskReport {

@@ -8,10 +8,10 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use troop_model::{Actor, Command, Fact, LeadLease, Refusal, Time};
+use troop_model::{Actor, Command, Fact, LeadLease, Refusal};
 use uuid::Uuid;
 
-use super::{LeadError, LeadOptions, external::heard_until};
+use super::{LeadError, LeadOptions};
 use crate::{Board, BoardError, BoardResult, CommandEffect, CommandRequest};
 
 /// How often we try the lock ...
@@ -90,8 +90,6 @@ fn dead(file: &mut File) -> Vec<Uuid> {
 #[derive(Debug)]
 pub(super) struct LeadLock {
     pub(super) fence: u64,
-    /// No lead may have been told what happened since then.
-    pub(super) heard_until: Option<Time>,
     session: Uuid,
     project: PathBuf,
     /// Locked. The system unlocks it when this process ends, however it ends.
@@ -122,9 +120,8 @@ impl LeadLock {
         let entry = LeadEntry { session, pid, socket: None, project: before, former };
         write(&mut file, &entry).map_err(unusable)?;
         options.board.catch_up().await?;
-        let heard_until = options.board.look(heard_until).await?;
         let fence = take_from(&dead, options, session).await?;
-        Ok(Self { fence, heard_until, session, project, file })
+        Ok(Self { fence, session, project, file })
     }
 
     /// Says where this lead takes commands.

@@ -24,38 +24,6 @@ pub(crate) fn former_path(path: &Path) -> PathBuf {
     path.with_extension("jsonl.1")
 }
 
-/// Reads the lines of a transcript from a position on, and returns where it ends. A line that is only half written is left
-/// for later.
-///
-/// # Errors
-///
-/// If it cannot be read. One that does not exist has no lines.
-pub fn read(
-    folder: &Path,
-    member: &MemberName,
-    from: u64,
-) -> io::Result<(Vec<TranscriptEntry>, u64)> {
-    use io::{BufRead as _, Seek as _};
-    let file = match File::open(path(folder, member)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
-        file => file?,
-    };
-    // If it is shorter than before, a new one has begun.
-    let from = if file.metadata()?.len() < from { 0 } else { from };
-    let mut reader = io::BufReader::new(file);
-    reader.seek(io::SeekFrom::Start(from))?;
-    let mut entries = Vec::new();
-    let mut end = from;
-    let mut line = String::new();
-    while reader.read_line(&mut line)? > 0 && line.ends_with('\n') {
-        end += line.len() as u64;
-        // A line that is no entry was written by another program.
-        entries.extend(serde_json::from_str(&line));
-        line.clear();
-    }
-    Ok((entries, end))
-}
-
 /// The transcripts of all members, as this lead writes them.
 #[derive(Debug)]
 pub(super) struct Transcripts {

@@ -199,7 +199,7 @@ fn actions(seat: &Seat) -> Vec<TaskAction> {
         | TaskAction::Fail => true,
         TaskAction::Prove => false,
     };
-    let exists = |action: &TaskAction| action.needs_version() <= seat.settings.version;
+    let exists = |action: &TaskAction| action.first_version() <= seat.settings.version;
     TaskAction::ALL.iter().copied().filter(is_offered).filter(exists).collect()
 }
 

@@ -76,7 +76,8 @@ pub(in super::super) fn done_claim(state: &State, request: &CommandRequest) -> O
         Command::ReportIdle { member, last_task: Some(task) }
             if request.asker.actor == Actor::agent(member) =>
         {
-            (state.idle_ends(member, state.resolve(task).ok()?)?.task, DoneWay::Finish(aim))
+            let delegation = state.delegation_of(state.resolve(task).ok()?)?;
+            (delegation.ends_with_work_of(member).then_some(delegation.task)?, DoneWay::Finish(aim))
         }
         _ => return None,
     };

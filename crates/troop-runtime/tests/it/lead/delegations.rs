@@ -12,7 +12,7 @@ use troop_protocol::{
     FromLead, FromTeammate, Level, Log, MessageIn, ReportedStatus, ShutdownAck, TeamContext,
     WireTask,
 };
-use troop_runtime::{CommandRequest, Signature, read_transcript};
+use troop_runtime::{CommandRequest, Signature};
 
 use super::{
     stage::{Part, Play, Setting, Stage, play, quick, raw, without_restarts},
@@ -156,7 +156,7 @@ async fn a_delegated_run_is_told_all_about_itself_and_what_came_of_it_is_announc
     let delegation = only_delegation(&stage).await;
     assert_eq!((delegation.status, delegation.origin), (DelegationStatus::Completed, thread()));
     // What it said then is kept under the name of its session.
-    let entries = read_transcript(stage.folder.path(), &name("fay"), 0).unwrap().0;
+    let entries = stage.transcript("fay");
     let said = entries.iter().find(|it| it.line.text == "on my way").unwrap();
     assert_eq!(said.session.as_deref(), Some(format!("delegate:{}", delegation.id).as_str()));
     assert_eq!(entries.first().unwrap().session, None, "before, there was none");
@@ -241,9 +241,8 @@ async fn who_is_idle_when_a_task_comes_has_not_done_it() {
     stage.until_state("fay", MemberState::Idle).await;
     stage.task("write").await;
     stage.lead_does(delegate(1, "fay")).await;
-    let folder = stage.folder.path().to_owned();
     troop_testkit::wait_for("what it said is heard", async || {
-        let entries = read_transcript(&folder, &name("fay"), 0).unwrap().0;
+        let entries = stage.transcript("fay");
         entries.iter().any(|it| it.line.text == "heard").then_some(())
     })
     .await;
@@ -510,7 +509,7 @@ async fn anybody_can_ask_for_the_team_and_its_delegations() {
         (Actor::agent(&name("eve")), "You are NOT part of any team."),
     ] {
         let client = super::socket::connect(&stage).await;
-        client.open(&Asker { actor, origin: Origin::default() }).await.unwrap();
+        client.open(&Asker::from(actor)).await.unwrap();
         let answer: troop_protocol::ContextText =
             client.query(&troop_protocol::Query::Context {}).await.unwrap();
         assert!(answer.team_md.contains(wanted), "{}", answer.team_md);

@@ -17,7 +17,7 @@ use super::{
     stage::{Part, Play, Setting, Stage, play, quick, raw},
     takeover::{leaderless, open_anew},
 };
-use crate::support::{name, say};
+use crate::support::say;
 
 #[tokio::test]
 async fn mail_reaches_a_running_teammate_and_is_read_when_it_says_so() {
@@ -133,8 +133,8 @@ async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
     speak.notify_one();
     let text = |it: troop_runtime::TranscriptEntry| it.line.text;
     troop_testkit::wait_for("what it said besides is heard, and the store is asked", async || {
-        let read = troop_runtime::read_transcript(stage.folder.path(), &name("cyd"), 0);
-        let is_heard = read.unwrap_or_default().0.into_iter().map(text).any(|it| it == "said it");
+        let read = stage.transcript("cyd");
+        let is_heard = read.into_iter().map(text).any(|it| it == "said it");
         (is_heard && probe.n_appends.load(SeqCst) > n_before).then_some(())
     })
     .await;
@@ -172,8 +172,8 @@ async fn a_line_that_makes_no_sense_is_told_and_noted_once() {
     stage.spawn("bob", "writer").await;
     let why = told.recv().await.unwrap();
     let lines = troop_testkit::wait_for("what it says then is noted", async || {
-        let read = troop_runtime::read_transcript(stage.folder.path(), &name("bob"), 0);
-        let lines: Vec<_> = read.unwrap_or_default().0.into_iter().map(|it| it.line.text).collect();
+        let read = stage.transcript("bob");
+        let lines: Vec<_> = read.into_iter().map(|it| it.line.text).collect();
         lines.iter().any(|it| it == "so that").then_some(lines)
     });
     let lines = lines.await;
@@ -277,8 +277,7 @@ async fn who_answers_a_refusal_with_the_same_again_is_not_told_for_ever() {
     stage.spawn("bob", "stubborn").await;
     for nth in 1..=3 {
         troop_testkit::wait_for("the last is kept for people to see", async || {
-            let read = troop_runtime::read_transcript(stage.folder.path(), &name("bob"), 0);
-            let (entries, _) = read.unwrap_or_default();
+            let entries = stage.transcript("bob");
             let n_refused = entries.iter().filter(|it| it.line.text.starts_with("there is no"));
             (n_refused.count() == 9 * nth).then_some(())
         })
@@ -348,9 +347,7 @@ async fn what_a_teammate_thinks_reaches_the_lead_only_if_it_says_so() {
     );
     stage.spawn("bob", "thinker").await;
     let transcript = |member: &str| {
-        let read = troop_runtime::read_transcript(stage.folder.path(), &name(member), 0);
-        let (entries, _) = read.unwrap_or_default();
-        entries.into_iter().map(|it| it.line.text).collect::<Vec<_>>().join("\n")
+        stage.transcript(member).into_iter().map(|it| it.line.text).collect::<Vec<_>>().join("\n")
     };
     let lead = stage.board.look(|state| state.lead().unwrap().name.clone()).await.unwrap();
     troop_testkit::wait_for("the lead is told what it came to", async || {

@@ -7,7 +7,7 @@ use troop_model::{
     Command, MemberState, MessageKind, Outgoing, Settings, State, Status, TaskNumber,
 };
 use troop_process::Mark;
-use troop_runtime::{Launch, LeadEnd, Programs, Timing, read_transcript};
+use troop_runtime::{Launch, LeadEnd, Programs, Timing};
 use troop_testkit::wait_for;
 
 use super::{
@@ -81,7 +81,7 @@ async fn a_teammate_is_started_with_what_the_table_says() {
     stage.spawn("bob", "tells-all").await;
     stage.until_state("bob", MemberState::Idle).await;
     let said = wait_for("its words are in the transcript", async || {
-        let (entries, _) = read_transcript(stage.folder.path(), &name("bob"), 0).unwrap();
+        let entries = stage.transcript("bob");
         entries.into_iter().find(|it| it.line.text.starts_with("[["))
     })
     .await;
@@ -205,7 +205,7 @@ async fn who_ignores_everything_is_told_by_a_signal_and_then_killed() {
         stage.lead_does(stop(member)).await;
         stage.until_state(member, MemberState::Stopped).await;
         assert!(!PathBuf::from(format!("/proc/{pid}")).exists(), "{member} is gone");
-        let (entries, _) = read_transcript(stage.folder.path(), &name(member), 0).unwrap();
+        let entries = stage.transcript(member);
         let how = format!("killed by signal {signal}");
         assert!(entries.iter().any(|it| it.line.text == how), "{how}: {entries:?}");
     }
@@ -224,7 +224,7 @@ async fn who_needs_a_moment_to_stop_has_it() {
     // It hears of that when it has done what it is at.
     std::fs::write(stage.folder.path().join("go"), "").unwrap();
     stage.until_state("bob", MemberState::Stopped).await;
-    let (entries, _) = read_transcript(stage.folder.path(), &name("bob"), 0).unwrap();
+    let entries = stage.transcript("bob");
     assert!(entries.iter().any(|it| it.line.text == "exit code 0"), "{entries:?}");
     let done = stage.board.look(is_done(1)).await.unwrap();
     assert_eq!(done, Some(()), "what it was at is done");
@@ -280,7 +280,7 @@ async fn garbage_between_the_lines_changes_nothing() {
     stage.spawn("bob", "plain").await;
     stage.task("babble").await;
     stage.until("it is done all the same", is_done(1)).await;
-    let (entries, _) = read_transcript(stage.folder.path(), &name("bob"), 0).unwrap();
+    let entries = stage.transcript("bob");
     let n_skipped = entries.iter().filter(|it| it.line.text.starts_with("skipped")).count();
     assert!(n_skipped >= 5, "each is logged: {entries:?}");
     let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();

@@ -206,7 +206,7 @@ async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
     let new = NewTask { subject, assignee, ..NewTask::default() };
     let origin = Origin { chat_id: Some("9".into()), ..Origin::default() };
     let actor = Actor::agent(&troop_model::MemberName::lead());
-    let signature = Signature::new(Asker { actor: actor, origin: origin.clone() });
+    let signature = Signature::new(Asker { actor, origin: origin.clone() });
     let create = signature.on(Command::Task(TaskCommand::Create(new)));
     stage.board.submit(create).await.unwrap();
     let version = stage.board.look(State::version).await.unwrap();

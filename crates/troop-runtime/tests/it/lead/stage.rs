@@ -15,12 +15,12 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MemberState, NewMember, Settings, Spawn, State, TaskCommand};
 use troop_protocol::{
     FromLead, FromTeammate, Idle, Incoming, Notification, PROTOCOL_VERSION, Peer, Ready,
-    ReportedStatus, TaskReport, WireTask,
+    ReportedStatus, TaskReport, TranscriptEdge, TranscriptEntry, WireTask,
 };
 use troop_runtime::{
     Board, BoardResult, BoxFuture, Clock, CommandEffect, CommandRequest, Following, Hooks,
     InProcess, Launch, LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadOptions, LeadThinks, LeadWork,
-    Signature, Timing, Until, Worktrees,
+    Signature, Timing, TranscriptReader, Until, Worktrees,
 };
 use troop_testkit::{TestStore, wait_for};
 
@@ -219,6 +219,12 @@ impl Default for Setting {
 }
 
 impl Stage {
+    /// What the lead wrote down about a member.
+    pub(crate) fn transcript(&self, member: &str) -> Vec<TranscriptEntry> {
+        let reader = TranscriptReader::new(self.folder.path(), &name(member));
+        reader.page(TranscriptEdge::Beginning, None, usize::MAX).unwrap().entries
+    }
+
     /// A team of a lead without an agent, whose members are workers unless their agent has another play.
     pub(crate) async fn new(setting: Setting) -> Self {
         let store = troop_testkit::sqlite_store().await;

@@ -7,7 +7,7 @@ use troop_model::{
     Status, TaskCommand, TaskNumber,
 };
 use troop_protocol::{FromLead, FromTeammate, Level, Log, ReportedStatus, WireTask};
-use troop_runtime::{LeadEnd, Timing, TranscriptSource, read_transcript};
+use troop_runtime::{LeadEnd, Timing, TranscriptSource};
 use troop_testkit::wait_for;
 
 use super::{
@@ -424,8 +424,7 @@ async fn a_transcript_shows_what_was_told() {
     stage.spawn("bob", "worker").await;
     stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
     wait_for("the mail is in the transcript", async || {
-        let read = read_transcript(stage.folder.path(), &name("bob"), 0);
-        let (entries, _) = read.unwrap();
+        let entries = stage.transcript("bob");
         let is_it =
             |it: &troop_runtime::TranscriptEntry| it.line.text == "[Team message from user]: hello";
         entries.iter().any(is_it).then_some(())
@@ -520,7 +519,7 @@ async fn what_a_teammate_tells_while_it_works_is_kept_and_changes_no_task() {
     let before = stage.board.look(look).await.unwrap();
     go_on.notify_one();
     let told = wait_for("all of it is kept", async || {
-        let (kept, _) = read_transcript(stage.folder.path(), &name("bob"), 0).unwrap();
+        let kept = stage.transcript("bob");
         let said = kept.into_iter().filter(|it| it.line.source == TranscriptSource::Member);
         let said: Vec<_> = said.map(|it| it.line.text).collect();
         (said.len() == 4).then_some(said)

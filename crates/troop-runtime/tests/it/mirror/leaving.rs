@@ -63,7 +63,7 @@ async fn a_member_can_end_its_task_report_and_leave_at_once() {
             assert_eq!(refused(&mut notices), [], "{layout}");
             assert_eq!(stage.task(1).await.0, Status::Completed, "{layout}");
             assert_eq!(stage.read(first_task(layout))["status"], "completed", "{layout}");
-            assert_eq!(stage.n_unread("ann").await, 1, "{layout}");
+            assert_eq!(stage.n_unread("ann").await, 2, "{layout}: its letter, and its result");
             assert!(!is_member(&stage, "pat").await, "{layout}");
             mirror.pass().await.unwrap();
             assert!(!is_member(&stage, "pat").await, "{layout}");
