@@ -349,16 +349,18 @@ impl TeamRun {
         self.end.is_some()
     }
 
-    /// Asks the team to stop in good order.
-    pub async fn stop(&self, reason: &str) {
+    /// Asks the team to stop in good order. If it has already ended, only hooks are left, and they are not waited for.
+    pub async fn stop(&mut self, reason: &str) {
         self.stop_by(self.site.person.clone(), reason).await;
     }
 
-    async fn stop_by(&self, actor: Actor, reason: &str) {
+    async fn stop_by(&mut self, actor: Actor, reason: &str) {
         let command = Command::StopTeam { reason: Some(reason.to_owned()) };
-        if self.site.board.submit(CommandRequest::new(actor, command)).await.is_err() {
+        match self.site.board.submit(CommandRequest::new(actor, command)).await {
+            Ok(_) => {}
+            Err(BoardError::Refused(_)) => self.hurry().await,
             // The board does not take it, so the lead must hear of it in another way.
-            self.handle.hurry().await;
+            Err(_) => self.handle.hurry().await,
         }
     }
 
