@@ -152,6 +152,7 @@ async fn a_snapshot_that_cannot_be_saved_does_no_harm(store: TestStore) {
     for _ in 0..40 {
         add_tasks(&board, 20).await;
     }
+    wait_for("saving to be tried", async || (probe.n_saves.load(SeqCst) > 0).then_some(())).await;
     assert_eq!(saved(&*store, team).await, None);
     let n_saves = probe.n_saves.load(SeqCst);
     assert!((1..=4).contains(&n_saves), "it was tried {n_saves} times");

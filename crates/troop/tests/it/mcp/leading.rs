@@ -1,6 +1,8 @@
 //! A team that an MCP client leads while troop runs its teammates.
 
-use rustix::process::Signal;
+use std::fs::File;
+
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use serde_json::json;
 
 use super::Client;
@@ -36,6 +38,23 @@ fn a_client_leads_a_team_that_troop_runs_beside_it() {
     assert_eq!(team.end().code, 0);
 }
 
+/// Stops a team's process in a moment in which it holds no lock of the store: nobody can take a lock from a stopped process.
+fn stop_without_locks(troop: &Troop, team: &Printing) {
+    let file = |suffix: &str| File::open(troop.folder().join(format!("home/troop.db{suffix}")));
+    let locks = [file(".bell").unwrap(), file(".turn").unwrap()];
+    let pid = Pid::from_raw(team.id().try_into().unwrap()).unwrap();
+    loop {
+        team.signal(Signal::STOP);
+        waitpid(Some(pid), WaitOptions::UNTRACED).unwrap();
+        let are_free = locks.iter().all(|lock| lock.try_lock().is_ok());
+        locks.iter().for_each(|lock| lock.unlock().unwrap());
+        if are_free {
+            return;
+        }
+        team.signal(Signal::CONT);
+    }
+}
+
 #[test]
 fn a_stopped_lead_does_not_block_its_client() {
     let troop = Troop::new();
@@ -43,7 +62,7 @@ fn a_stopped_lead_does_not_block_its_client() {
     let mut lead = Client::start(&troop, "--as lead");
     lead.call("team_tasks", &json!({"action": "list"}));
     lead.call("team_tasks", &json!({"action": "create", "subject": "count", "assignee": "lead"}));
-    team.signal(Signal::STOP);
+    stop_without_locks(&troop, &team);
     lead.call("team_tasks", &json!({"action": "comment", "task_id": "1", "text": "still here"}));
     team.signal(Signal::CONT);
     let comments = troop.json("task get 1")["detail"]["comments"].clone();
