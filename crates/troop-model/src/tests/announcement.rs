@@ -34,7 +34,7 @@ fn thread() -> Origin {
 }
 
 #[test]
-fn a_run_that_was_lost_is_tried_again_as_a_delegation_and_told_when_that_is_over() {
+fn a_lost_delegation_is_retried_and_announced_when_the_retry_ends() {
     let losses: [fn(&mut Bench); 2] = [
         |team| drop(team.system().ok(set_state("ann", MemberState::Crashed))),
         |team| drop(team.at(16).tick()),
@@ -61,7 +61,7 @@ fn a_run_that_was_lost_is_tried_again_as_a_delegation_and_told_when_that_is_over
 }
 
 #[test]
-fn what_came_of_several_delegations_is_told_once_when_the_last_has_ended() {
+fn results_of_sibling_delegations_are_announced_once_when_the_last_ends() {
     let mut team = tasks(3);
     team.lead().ok(delegate(1, "ann"));
     team.lead().ok(delegate(2, "bob"));
@@ -107,7 +107,7 @@ fn what_came_of_several_delegations_is_told_once_when_the_last_has_ended() {
 }
 
 #[test]
-fn if_everything_failed_the_user_is_to_hear_of_it_first() {
+fn if_all_delegations_failed_the_lead_is_asked_to_inform_the_user_first() {
     let mut team = tasks(2);
     team.lead().ok(delegate(1, "ann"));
     team.lead().ok(delegate(2, "bob"));
@@ -146,7 +146,7 @@ fn conversations_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn the_members_word_is_kept_for_the_record_and_handed_to_nobody() {
+fn a_members_final_report_is_recorded_without_readers() {
     let mut team = tasks(1);
     team.lead().from(thread()).ok(delegate(1, "ann"));
     team.member("ann").ok(complete_with(1, "written"));
@@ -162,7 +162,7 @@ fn the_members_word_is_kept_for_the_record_and_handed_to_nobody() {
 }
 
 #[test]
-fn what_is_tried_again_by_itself_is_told_when_it_is_over() {
+fn an_automatic_retry_is_announced_when_it_ends() {
     let mut team = tasks_tried(2, 2);
     team.lead().from(thread()).ok(delegate(1, "ann"));
     team.lead().from(thread()).ok(delegate(2, "bob"));
@@ -190,7 +190,7 @@ fn what_is_tried_again_by_itself_is_told_when_it_is_over() {
 }
 
 #[test]
-fn what_failed_too_often_is_told_once() {
+fn a_task_without_attempts_left_is_announced_once() {
     let mut team = tasks_tried(2, 1);
     team.lead().ok(delegate(1, "ann"));
     team.member("ann").ok(fail(1));
@@ -202,7 +202,7 @@ fn what_failed_too_often_is_told_once() {
 }
 
 #[test]
-fn who_tries_again_what_another_failed_at_does_it_for_the_same_conversation() {
+fn a_retry_by_another_member_keeps_the_conversation() {
     let mut team = tasks_tried(2, 1);
     team.lead().from(thread()).ok(delegate(1, "ann"));
     team.member("ann").ok(fail(1));
@@ -214,7 +214,7 @@ fn who_tries_again_what_another_failed_at_does_it_for_the_same_conversation() {
 }
 
 #[test]
-fn what_is_not_tried_again_after_all_is_told_then() {
+fn a_failure_is_announced_once_its_retry_is_given_up() {
     let mut team = tasks_tried(2, 1);
     team.lead().ok(delegate(1, "ann"));
     team.member("ann").ok(fail(1));
@@ -230,7 +230,7 @@ fn what_is_not_tried_again_after_all_is_told_then() {
 }
 
 #[test]
-fn what_is_tried_again_waits_for_room() {
+fn a_retry_waits_until_the_link_has_room() {
     let mut team = tasks_tried(2, 2);
     let link =
         Link { max_concurrent: 1, ..team.state.link(&name("lead"), &name("ann")).unwrap().clone() };
@@ -245,7 +245,7 @@ fn what_is_tried_again_waits_for_room() {
 }
 
 #[test]
-fn what_checks_said_is_told_with_the_result() {
+fn announcements_include_the_results_of_checks() {
     let mut team = tasks(1);
     team.lead().ok(delegate(1, "ann"));
     let evidence = |command: &str, exit_code| Evidence {
@@ -266,7 +266,7 @@ fn what_checks_said_is_told_with_the_result() {
 }
 
 #[test]
-fn long_results_and_many_files_are_cut_and_say_where_the_rest_is() {
+fn long_results_and_file_lists_are_cut_with_a_pointer_to_the_rest() {
     let mut team = tasks(1);
     team.lead().ok(delegate(1, "ann"));
     for nth in 0..60 {
@@ -280,7 +280,7 @@ fn long_results_and_many_files_are_cut_and_say_where_the_rest_is() {
 }
 
 #[test]
-fn what_the_lead_called_off_itself_is_not_told_but_what_else_ended_is() {
+fn the_leads_own_cancellations_alone_are_not_announced() {
     let mut team = tasks(2);
     team.lead().ok(delegate(1, "ann"));
     team.lead().ok(delegate(2, "bob"));
@@ -296,7 +296,7 @@ fn what_the_lead_called_off_itself_is_not_told_but_what_else_ended_is() {
 }
 
 #[test]
-fn work_that_comes_from_a_conversation_leads_back_to_it() {
+fn announcements_return_to_the_conversation_of_the_work() {
     let mut team = Bench::new();
     let told = |team: &Bench, who: &str| {
         team.mailbox().unread_of(&party(who)).last().map(|it| it.origin.clone()).unwrap()
@@ -338,7 +338,7 @@ fn a_lead_that_was_reached_by_delegation_delegates_and_hands_files_back() {
 }
 
 #[test]
-fn who_may_not_set_off_a_delegation_does_not_get_it_by_way_of_a_task_either() {
+fn a_denied_user_cannot_cause_a_delegation_through_a_task() {
     let mut team = Bench::new();
     let mut link = team.state.link(&name("lead"), &name("ann")).unwrap().clone();
     link.user_deny = vec!["u1".into()];
@@ -352,7 +352,7 @@ fn who_may_not_set_off_a_delegation_does_not_get_it_by_way_of_a_task_either() {
 }
 
 #[test]
-fn a_delegated_run_has_its_members_rights_and_not_those_of_who_asked() {
+fn a_delegation_has_the_members_rights_not_the_askers() {
     let mut team = Bench::new();
     team.lead().from(thread()).ok(create("write"));
     team.lead().from(thread()).ok(delegate(1, "ann"));
@@ -370,7 +370,7 @@ fn a_delegated_run_has_its_members_rights_and_not_those_of_who_asked() {
 }
 
 #[test]
-fn the_end_of_whoever_supervised_is_the_end_of_no_delegation_and_all_are_told_at_once() {
+fn delegations_survive_the_end_of_their_supervisor_and_are_announced_together() {
     let mut team = tasks(2);
     team.system().ok(take_lead(1, None));
     for member in ["ann", "bob"] {
@@ -389,7 +389,7 @@ fn the_end_of_whoever_supervised_is_the_end_of_no_delegation_and_all_are_told_at
 }
 
 #[test]
-fn an_explicit_end_is_told_as_it_was_said() {
+fn an_explicit_outcome_is_announced_verbatim() {
     let mut team = tasks(1);
     team.lead().ok(delegate(1, "ann"));
     let id = team.state.delegations().next().unwrap().id;

@@ -27,7 +27,7 @@ fn after(n: usize) -> Bench {
 }
 
 #[test]
-fn a_task_is_created_with_all_that_it_was_given() {
+fn a_task_is_created_with_all_given_fields() {
     let mut team = Bench::new();
     team.lead().ok(create("first"));
     let new = NewTask {
@@ -389,7 +389,7 @@ fn a_question_needs_a_holder_that_still_works() {
 }
 
 #[test]
-fn who_has_not_seen_what_others_put_on_the_board_creates_nothing() {
+fn creating_a_task_is_refused_if_the_board_has_unseen_tasks() {
     let mut team = Bench::new();
     team.lead().ok(create("one"));
     let seen = Some(team.state.version());
@@ -405,7 +405,7 @@ fn who_has_not_seen_what_others_put_on_the_board_creates_nothing() {
 }
 
 #[test]
-fn what_another_conversation_puts_on_the_board_is_not_missed() {
+fn unseen_tasks_of_another_conversation_do_not_matter() {
     let mut team = Bench::new();
     let seen = Some(team.state.version());
     team.lead().from(user("u1", "telegram", "c1")).ok(create("elsewhere"));

@@ -53,7 +53,7 @@ fn delegating_a_task_gives_it_to_the_member() {
 }
 
 #[test]
-fn what_its_member_works_on_already_can_be_delegated_to_it() {
+fn a_task_can_be_delegated_to_the_member_that_holds_it() {
     let mut team = tasks(1);
     team.member("ann").ok(claim(1));
     let events = team.lead().ok(delegate(1, "ann"));
@@ -241,7 +241,7 @@ fn results_of_delegations_have_limits_like_all_others() {
 }
 
 #[test]
-fn a_delegation_needs_a_task_and_is_told_which_there_are() {
+fn a_delegation_of_no_known_task_names_the_pending_tasks() {
     let mut team = tasks(2);
     let none = || Command::Delegate {
         to: name("ann"),
@@ -314,7 +314,7 @@ fn one_task_is_delegated_once_at_a_time() {
 }
 
 #[test]
-fn a_link_has_users_of_its_own() {
+fn a_link_has_its_own_access_lists() {
     let mut team = tasks(3);
     change_link(&mut team, |link| {
         link.user_allow = vec!["u1".into(), "u2".into()];
@@ -405,7 +405,7 @@ fn stopped_with_team(team: &mut Bench) {
 }
 
 #[test]
-fn what_was_cut_short_with_its_team_goes_on_with_the_next_lead() {
+fn delegations_interrupted_with_their_team_resume_under_the_next_lead() {
     let killed = |team: &mut Bench| {
         team.at(LATER);
     };
@@ -423,7 +423,7 @@ fn what_was_cut_short_with_its_team_goes_on_with_the_next_lead() {
 }
 
 #[test]
-fn what_was_cut_short_may_be_taken_by_others_while_nobody_leads() {
+fn an_interrupted_delegation_can_be_claimed_by_others_while_nobody_leads() {
     let (mut team, id) = cut_short(stopped_with_team);
     let events = team.member("bob").ok(claim(1));
     assert!(kinds(&events).contains(&"delegation.cancelled"), "{:?}", kinds(&events));
@@ -433,7 +433,7 @@ fn what_was_cut_short_may_be_taken_by_others_while_nobody_leads() {
 }
 
 #[test]
-fn nobody_is_late_with_what_was_delegated_while_nobody_led() {
+fn leases_of_delegations_made_without_a_lead_start_with_the_next_lead() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     team.at(LATER);
@@ -444,7 +444,7 @@ fn nobody_is_late_with_what_was_delegated_while_nobody_led() {
 }
 
 #[test]
-fn a_member_that_says_it_is_idle_after_its_delegated_task_has_ended_the_delegation() {
+fn a_member_that_reports_idle_after_its_delegated_task_ends_the_delegation() {
     let mut team = tasks(2);
     let id = start(&mut team, 1, "ann");
     let delegation = team.state.delegation(id).unwrap().clone();

@@ -58,7 +58,7 @@ fn the_next_task_may_be_one_whose_lease_expired() {
 }
 
 #[test]
-fn who_claims_its_own_expired_task_keeps_it() {
+fn a_holder_that_claims_its_own_expired_task_keeps_it() {
     let mut team = held();
     let events = team.at(11).member("ann").ok(claim(1));
     assert_eq!(kinds(&events), ["task.renewed"]);
@@ -380,7 +380,7 @@ fn the_holder_or_the_lead_takes_a_question_back() {
 }
 
 #[test]
-fn time_is_not_for_members_to_pass() {
+fn members_cannot_tick() {
     let mut team = held();
     let refused = team.member("ann").refused(Command::Tick);
     assert_eq!(refused, "`ann` may not let time pass; troop itself may");
@@ -411,7 +411,7 @@ fn an_attempt_that_ended_because_its_holder_was_stopped_does_not_count() {
 }
 
 #[test]
-fn who_gives_a_task_back_too_often_fails_it_but_the_lead_takes_it_back_at_will() {
+fn releases_by_the_holder_count_as_attempts_but_not_those_by_the_lead() {
     let mut team = held_with(|settings| settings.max_attempts = 1);
     team.lead().ok(release(1));
     assert_eq!(team.status(1), Status::Pending);

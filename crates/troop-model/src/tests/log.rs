@@ -99,7 +99,7 @@ fn an_unknown_word_inside_an_event_is_not_an_unknown_kind() {
 }
 
 #[test]
-fn what_is_no_event_is_refused() {
+fn malformed_events_are_refused() {
     let good = encode(&event(Fact::TeamCompleted {}));
     for line in [
         "",
@@ -146,7 +146,7 @@ fn of_form_1(fact: &Value) -> Fact {
 }
 
 #[test]
-fn why_a_member_stopped_is_still_known_from_logs_that_said_it_in_words_alone() {
+fn state_causes_are_recovered_from_the_text_of_old_logs() {
     use StateCause::{Asked, CouldNot, Interrupted, LeadEnded, LeftOpen, TeamStopped};
     for (state, reason, cause) in [
         ("crashed", "its lead ended", Some(LeadEnded)),
@@ -180,7 +180,7 @@ fn why_a_member_stopped_is_still_known_from_logs_that_said_it_in_words_alone() {
 }
 
 #[test]
-fn what_troop_gave_notice_of_is_still_known_from_logs_that_said_it_in_words_alone() {
+fn notices_are_recovered_from_the_text_of_old_logs() {
     for (kind, summary, notice) in [
         ("system", "a hook said no to being idle", Some(Notice::Vetoed)),
         ("system", "a hook said no to what it did", Some(Notice::DeedVetoed)),
@@ -275,7 +275,7 @@ fn made(minutes: u64, nth: u128) -> OperationId {
 }
 
 #[test]
-fn a_request_that_may_have_been_forgotten_is_refused() {
+fn an_operation_that_may_have_been_forgotten_is_refused() {
     let mut team = Bench::shipped();
     let check = |team: &Bench, operation: OperationId, minutes: u64| {
         let now = TEN + std::time::Duration::from_secs(60 * minutes);
@@ -311,7 +311,7 @@ fn a_request_that_may_have_been_forgotten_is_refused() {
 }
 
 #[test]
-fn of_a_busy_team_the_last_4096_operations_are_remembered() {
+fn a_busy_team_remembers_its_last_4096_operations() {
     let mut team = Bench::shipped();
     let event = |nth: u64| Event {
         version: Version(team.state.version().0 + nth),

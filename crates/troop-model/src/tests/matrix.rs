@@ -99,7 +99,7 @@ fn table(who: &str) -> String {
 }
 
 #[test]
-fn what_its_holder_may_do_with_a_task() {
+fn the_holders_actions_on_a_task() {
     insta::assert_snapshot!(table("ann"), @r"
     ann            pending     in_progress in_review   completed   failed      cancelled   blocked     stale
     claim          in_progress same        -           -           -           -           -           in_progress
@@ -126,7 +126,7 @@ fn what_its_holder_may_do_with_a_task() {
 }
 
 #[test]
-fn what_another_member_may_do_with_a_task() {
+fn another_members_actions_on_a_task() {
     insta::assert_snapshot!(table("bob"), @r"
     bob            pending     in_progress in_review   completed   failed      cancelled   blocked     stale
     claim          in_progress -           -           -           -           -           -           -
@@ -153,7 +153,7 @@ fn what_another_member_may_do_with_a_task() {
 }
 
 #[test]
-fn what_the_lead_may_do_with_a_task() {
+fn the_leads_actions_on_a_task() {
     insta::assert_snapshot!(table("lead"), @r"
     lead           pending     in_progress in_review   completed   failed      cancelled   blocked     stale
     claim          in_progress -           -           -           -           -           -           -
@@ -180,7 +180,7 @@ fn what_the_lead_may_do_with_a_task() {
 }
 
 #[test]
-fn what_a_person_may_do_with_a_task() {
+fn a_persons_actions_on_a_task() {
     insta::assert_snapshot!(table("pat"), @r"
     pat            pending     in_progress in_review   completed   failed      cancelled   blocked     stale
     claim          -           -           -           -           -           -           -           -
@@ -254,7 +254,7 @@ fn team_commands() -> Vec<(&'static str, Command)> {
 }
 
 #[test]
-fn who_may_do_what_to_the_team() {
+fn each_actors_rights_on_the_team() {
     let actors = [
         Actor::agent(&name("ann")),
         Actor::agent(&name("lead")),

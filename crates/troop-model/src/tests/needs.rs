@@ -50,7 +50,7 @@ fn in_review() -> Bench {
 }
 
 #[test]
-fn what_members_ask_needs_a_person() {
+fn requests_of_members_need_a_person() {
     for (kind, need) in [
         (MessageKind::PermissionRequest, NeedKind::Permission),
         (MessageKind::PlanApprovalRequest, NeedKind::Plan),
@@ -120,7 +120,7 @@ fn a_blocked_task_needs_nobody_yet() {
 }
 
 #[test]
-fn a_question_is_answered_with_a_message_and_is_over() {
+fn a_question_is_answered_and_cleared_by_a_message() {
     let mut team = Bench::new();
     team.lead().ok(create("paint"));
     team.member("ann").ok(claim(1));
@@ -132,7 +132,7 @@ fn a_question_is_answered_with_a_message_and_is_over() {
 }
 
 #[test]
-fn an_answer_that_does_not_fit_is_none() {
+fn an_answer_that_a_need_does_not_offer_has_no_commands() {
     assert_eq!(only(&waiting()).commands(NeedAnswer::Reply, "x"), None);
 }
 

@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn every_name_of_a_task_is_read_or_refused(text in ".{0,60}") {
+    fn every_task_reference_is_parsed_or_refused(text in ".{0,60}") {
         if let Ok(task) = text.parse::<crate::TaskRef>() {
             prop_assert_eq!(task.to_string().parse::<crate::TaskRef>().unwrap(), task);
         }

@@ -24,7 +24,7 @@ fn the_holder_hands_in_its_result() {
 }
 
 #[test]
-fn nobody_else_hands_in() {
+fn only_the_holder_submits_its_result() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     assert_eq!(team.member("ann").refused(review(1)), "task-1 is not held by `ann`");
@@ -153,7 +153,7 @@ fn a_task_that_may_not_start_is_cancelled() {
 }
 
 #[test]
-fn a_task_that_is_to_be_revised_waits_on() {
+fn a_start_rejected_for_revision_keeps_waiting() {
     let mut team = Bench::new();
     team.lead().ok(NewTask { approve_start: Some(true), ..create("one") });
     team.person().ok(revise(1));
@@ -163,7 +163,7 @@ fn a_task_that_is_to_be_revised_waits_on() {
 }
 
 #[test]
-fn gates_need_somebody_who_can_open_them() {
+fn approval_gates_need_a_team_version_that_can_approve() {
     for gate in ["approve_start", "require_review"] {
         let mut team = Bench::with(|settings| settings.version = 1);
         let refused = team.lead().refused(set(gate, true));

@@ -50,7 +50,7 @@ fn a_state_survives_being_packed() {
 }
 
 #[test]
-fn packing_what_nobody_looked_at_gives_the_same_bytes() {
+fn repacking_an_unchanged_snapshot_gives_the_same_bytes() {
     let bytes = rich().state.to_snapshot();
     let untouched = State::from_snapshot(bytes.clone()).unwrap();
     assert!(untouched.to_snapshot() == bytes, "nothing unpacked");
@@ -78,7 +78,7 @@ fn an_opened_state_goes_on_like_the_original() {
 }
 
 #[test]
-fn changes_are_taken_back_whether_packed_or_not() {
+fn changes_are_rolled_back_whether_packed_or_not() {
     let original = rich();
     for state in [original.state.clone(), reopened(&original.state)] {
         let mut team = Bench { state, ..original.clone() };
@@ -99,7 +99,7 @@ fn changes_are_taken_back_whether_packed_or_not() {
 }
 
 #[test]
-fn what_was_archived_is_not_taken_back() {
+fn archiving_is_not_rolled_back() {
     let mut team = rich();
     let n_departed = team.state.tasks().all_departed().len();
     assert!(n_departed > 0);

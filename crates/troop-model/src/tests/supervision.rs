@@ -75,7 +75,7 @@ fn a_dead_lead_is_replaced_at_once_but_only_the_one_that_was_seen_dead() {
 }
 
 #[test]
-fn what_a_former_lead_passes_on_is_refused() {
+fn commands_of_a_former_lead_are_refused() {
     let mut bench = running();
     bench.lead().fenced(1).ok(create("before"));
     bench.at(240).system().ok(take_lead(2, None));
@@ -92,7 +92,7 @@ fn only_troop_itself_supervises() {
 }
 
 #[test]
-fn a_new_lead_does_not_pretend_that_the_teammates_of_the_former_one_live() {
+fn a_new_lead_marks_the_former_leads_teammates_as_ended() {
     let mut bench = running();
     bench.lead().ok(create("one"));
     bench.member("ann").ok(claim(1));
@@ -121,7 +121,7 @@ fn a_completed_team_is_active_again_when_somebody_leads_it() {
 }
 
 #[test]
-fn nobody_starts_where_nobody_leads() {
+fn members_cannot_start_without_a_lead() {
     let mut bench = Bench::new();
     assert_eq!(bench.lead().refusal(spawn("zoe")), Refusal::NobodyLeads);
     assert_eq!(bench.person().refusal(Command::StopTeam { reason: None }), Refusal::NobodyLeads);
@@ -140,7 +140,7 @@ fn a_newcomer_starts_with_its_prompt_as_its_first_message() {
 }
 
 #[test]
-fn a_newcomer_has_an_identity_of_its_own_and_is_in_the_log() {
+fn a_newcomer_has_its_own_id_and_is_in_the_log() {
     let mut bench = led();
     for who in ["yan", "zoe"] {
         bench.lead().ok(spawn(who));
@@ -155,7 +155,7 @@ fn a_newcomer_has_an_identity_of_its_own_and_is_in_the_log() {
 }
 
 #[test]
-fn nobody_starts_without_a_name_or_an_agent() {
+fn a_member_without_a_name_or_an_agent_is_refused() {
     let mut bench = led();
     assert!("".parse::<crate::MemberName>().is_err());
     let member = crate::NewMember { agent: "".into(), ..newcomer("zoe") };
@@ -210,7 +210,7 @@ fn a_team_with_a_running_teammate_is_not_deleted_even_if_that_one_is_idle() {
 }
 
 #[test]
-fn who_is_idle_gets_the_next_task_and_nobody_is_bothered() {
+fn an_idle_member_gets_the_next_task_without_a_notice_to_the_lead() {
     let mut bench = running();
     bench.lead().ok(create("one"));
     let events = bench.system().ok(idle("ann", None));
@@ -231,7 +231,7 @@ fn where_members_claim_nothing_is_pushed() {
 }
 
 #[test]
-fn the_lead_hears_of_the_last_result_once_however_often_somebody_is_idle() {
+fn the_lead_gets_the_last_result_once_however_often_a_member_reports_idle() {
     let mut bench = running();
     for n in 1..=3 {
         bench.lead().ok(create("work"));
@@ -245,7 +245,7 @@ fn the_lead_hears_of_the_last_result_once_however_often_somebody_is_idle() {
 }
 
 #[test]
-fn who_has_ended_asks_for_nothing_any_more() {
+fn requests_of_an_ended_member_are_withdrawn() {
     for state in [MemberState::Crashed, MemberState::Stopped] {
         let mut bench = running();
         let question = send("lead", MessageKind::PermissionRequest, "may I?");
@@ -270,7 +270,7 @@ fn a_notice_that_was_delivered_is_not_taken_back() {
 }
 
 #[test]
-fn who_holds_a_task_is_not_idle_whatever_it_says() {
+fn a_member_that_holds_a_task_is_not_idle() {
     let mut bench = running();
     bench.lead().ok(create("one"));
     bench.member("ann").ok(claim(1));
@@ -287,7 +287,7 @@ fn the_lead_is_given_no_work() {
 }
 
 #[test]
-fn only_oneself_says_that_one_is_idle() {
+fn members_report_only_themselves_idle() {
     let mut bench = running();
     let refusal = bench.member("ann").refused(idle("bob", None));
     assert_eq!(refusal, "`ann` may not say that somebody else is idle; only they themselves may");
@@ -307,7 +307,7 @@ fn the_next_task_is_given_by_the_same_rules_as_it_is_claimed() {
 }
 
 #[test]
-fn who_runs_hears_of_a_task_on_its_wire_and_who_does_not_by_mail() {
+fn only_members_that_do_not_run_get_assignments_by_mail() {
     let mut bench = running();
     bench.lead().ok(create("one"));
     bench.lead().ok(create("two"));
@@ -333,7 +333,7 @@ fn a_crash_gives_back_what_is_in_progress_and_nothing_else() {
 }
 
 #[test]
-fn only_who_runs_can_be_interrupted() {
+fn only_running_members_can_be_interrupted() {
     let mut bench = running();
     let interrupt = |who| Command::InterruptMember { member: name(who), reason: None };
     assert_eq!(kinds(&bench.lead().ok(interrupt("ann"))), ["member.interrupted"]);
@@ -358,7 +358,7 @@ fn planning() -> (Bench, uuid::Uuid) {
 }
 
 #[test]
-fn who_must_plan_changes_nothing_before_its_plan_is_approved() {
+fn a_member_in_plan_mode_changes_nothing_before_its_plan_is_approved() {
     let (mut bench, request) = planning();
     assert_eq!(state_of(&bench, "zoe"), MemberState::Planning);
     let wanted = "`zoe` is in plan mode; send its plan to the lead and wait for approval first";
@@ -418,7 +418,7 @@ fn a_plan_that_is_made_without_need_leaves_no_trace_when_it_is_approved() {
 }
 
 #[test]
-fn what_an_interrupted_member_asked_is_withdrawn() {
+fn requests_of_an_interrupted_member_are_withdrawn() {
     let (mut bench, _) = planning();
     bench.member("zoe").ok(send("user", MessageKind::PermissionRequest, "may I?"));
     assert_eq!(bench.state.requests().count(), 2);

@@ -150,7 +150,7 @@ fn the_lead_is_the_lead_for_ever() {
 }
 
 #[test]
-fn members_start_with_what_the_lead_may_or_less() {
+fn members_start_with_the_leads_permissions_or_fewer() {
     let mut team = Bench::empty();
     let may = |text: &str, permissions| NewMember { permissions, ..newcomer(text) };
     let new = crate::NewTeamCommand {
@@ -178,7 +178,7 @@ fn members_start_with_what_the_lead_may_or_less() {
 }
 
 #[test]
-fn who_joins_a_lead_that_asks_nothing_asks_nothing() {
+fn members_of_a_bypass_lead_start_in_bypass_mode() {
     let mut team = Bench::empty();
     let bypass = Some(Permissions::Bypass);
     let lead = NewMember { permissions: bypass, ..newcomer("lead") };
@@ -191,7 +191,7 @@ fn who_joins_a_lead_that_asks_nothing_asks_nothing() {
 }
 
 #[test]
-fn what_a_member_is_said_to_be_comes_from_the_supervisor() {
+fn only_the_supervisor_sets_the_state_of_a_member() {
     let mut team = Bench::new();
     for state in MemberState::ALL {
         team.at(1).system().ok(set_state("ann", *state));
@@ -230,7 +230,7 @@ fn teammates_do_not_delete_the_team() {
 }
 
 #[test]
-fn a_deleted_team_lets_go_of_its_links_and_takes_nothing_more() {
+fn a_deleted_team_releases_its_links_and_refuses_commands() {
     let mut team = Bench::new();
     assert_eq!(kinds(&team.lead().ok(Command::DeleteTeam)), ["team.deleted"]);
     assert_eq!(team.state.links().count(), 2);
@@ -289,7 +289,7 @@ fn a_setting_that_does_not_exist_or_fit_is_refused_by_its_name() {
 }
 
 #[test]
-fn two_who_change_different_settings_both_get_what_they_want() {
+fn concurrent_changes_of_different_settings_both_apply() {
     let mut team = Bench::new();
     let (ours, theirs) = (set("lease_seconds", 60), set("delegation.max_per_link", 7));
     // Both were thought of before either happened.

@@ -51,7 +51,7 @@ fn a_budget_is_as_far_spent_as_its_scarcest_part() {
 }
 
 #[test]
-fn money_is_counted_in_millionths_and_read_with_ease() {
+fn money_is_counted_in_millionths_and_displayed_readably() {
     let shown = |dollars: f64| Dollars::new(dollars).unwrap().to_string();
     assert_eq!([shown(0.0), shown(0.012_34), shown(12.3)], ["$0.00", "$0.0123", "$12.30"]);
     for bad in [-0.1, f64::NAN, f64::INFINITY, 1e10] {
@@ -69,7 +69,7 @@ fn money_is_counted_in_millionths_and_read_with_ease() {
 }
 
 #[test]
-fn what_is_used_counts_for_the_member_its_task_and_the_team() {
+fn usage_counts_for_the_member_its_task_and_the_team() {
     let mut team = team(None, None);
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
@@ -95,7 +95,7 @@ fn what_is_used_counts_for_the_member_its_task_and_the_team() {
 }
 
 #[test]
-fn nobody_says_what_others_used() {
+fn members_report_only_their_own_usage() {
     let mut team = team(None, None);
     let refused = team.member("ann").refused(used("bob", None, 1, 0.0));
     assert_eq!(refused, "`ann` may not say what somebody else used; only they themselves may");
@@ -104,7 +104,7 @@ fn nobody_says_what_others_used() {
 }
 
 #[test]
-fn people_and_the_lead_are_warned_once_and_told_once_that_it_is_spent() {
+fn people_and_the_lead_are_notified_once_near_the_budget_and_once_when_it_is_spent() {
     let mut team = team(Some(1.0), None);
     team.member("ann").ok(used("ann", None, 1, 0.7));
     assert!(team.unread("lead").is_empty() && team.unread("user").is_empty());
@@ -126,7 +126,7 @@ fn people_and_the_lead_are_warned_once_and_told_once_that_it_is_spent() {
 }
 
 #[test]
-fn a_price_that_nobody_knows_is_told_where_the_budget_is_money() {
+fn unpriced_usage_is_reported_once_if_the_budget_is_in_dollars() {
     for (dollars, n_told) in [(Some(1.0), 1), (None, 0)] {
         let mut team = team(dollars, Some(1_000));
         for _ in 0..2 {
@@ -142,7 +142,7 @@ fn a_price_that_nobody_knows_is_told_where_the_budget_is_money() {
 }
 
 #[test]
-fn what_is_spent_begins_nothing_and_loses_nothing_and_more_lets_it_go_on() {
+fn a_spent_budget_stops_new_work_keeps_old_work_and_can_be_raised() {
     let mut team = team(None, Some(100));
     team.lead().ok(create("one"));
     team.lead().ok(create("two"));

@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn a_new_task_is_pending_and_nobodys() {
+fn a_new_task_is_pending_without_an_owner() {
     let mut team = Bench::new();
     team.lead().ok(NewTask { description: "all of it".into(), ..create("write") });
     assert_eq!(team.status(1), Status::Pending);
@@ -73,7 +73,7 @@ fn claiming_twice_is_harmless() {
 }
 
 #[test]
-fn each_reason_why_a_task_cannot_be_claimed_is_said() {
+fn a_refused_claim_states_its_reason() {
     let mut team = Bench::new();
     team.lead().ok(create("one"));
     team.lead().ok(create_after("two", &[1]));
@@ -96,7 +96,7 @@ fn each_reason_why_a_task_cannot_be_claimed_is_said() {
 }
 
 #[test]
-fn people_and_strangers_hold_nothing() {
+fn people_and_strangers_cannot_hold_tasks() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     assert_eq!(team.person().refused(claim(1)), "only a member can hold a task");
@@ -135,7 +135,7 @@ fn of_equal_tasks_the_first_created_is_chosen() {
 }
 
 #[test]
-fn what_is_reserved_goes_only_to_whom_it_is_for() {
+fn a_reserved_task_goes_only_to_its_assignee() {
     let mut team = Bench::new();
     team.lead().ok(NewTask { priority: 9, ..create_for("for bob", "bob") });
     team.lead().ok(create("for all"));
@@ -248,7 +248,7 @@ fn completing_claims_only_what_could_be_claimed() {
 }
 
 #[test]
-fn what_another_holds_is_not_ones_own_to_end() {
+fn only_the_holder_can_act_on_a_held_task() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
@@ -277,7 +277,7 @@ fn people_may_end_work_in_place_of_its_holder() {
 }
 
 #[test]
-fn a_finished_task_tells_its_story_in_its_metadata() {
+fn a_finished_task_has_a_snapshot_in_its_metadata() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     let result = format!("{}\nmore", "é".repeat(300));
@@ -290,7 +290,7 @@ fn a_finished_task_tells_its_story_in_its_metadata() {
 }
 
 #[test]
-fn a_summary_that_was_told_is_kept() {
+fn a_given_summary_is_kept() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(TaskCommand::Complete {
@@ -323,7 +323,7 @@ fn progress_is_kept_while_the_work_goes_on() {
 }
 
 #[test]
-fn what_is_given_back_is_pending_again() {
+fn a_released_task_is_pending_again() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));

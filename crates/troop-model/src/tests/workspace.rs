@@ -29,7 +29,7 @@ fn place(
 }
 
 #[test]
-fn a_file_that_is_written_in_a_task_belongs_to_it_and_who_wrote_it_is_known() {
+fn a_file_written_for_a_task_is_attached_with_its_author() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
@@ -126,7 +126,7 @@ fn a_member_uses_only_files_of_what_it_works_for() {
 }
 
 #[test]
-fn who_has_only_a_plan_writes_no_files() {
+fn a_member_in_plan_mode_writes_no_files() {
     let mut team = Bench::new();
     team.lead().ok(Command::SetMemberMode {
         member: super::bench::name("ann"),
@@ -137,7 +137,7 @@ fn who_has_only_a_plan_writes_no_files() {
 }
 
 #[test]
-fn what_is_remembered_about_files_stays_bounded() {
+fn the_number_of_remembered_files_is_bounded() {
     let mut team = Bench::new();
     for n in 0..1_002 {
         team.at(n).person().ok(record(&format!("{n}.txt"), 1, None));
@@ -148,7 +148,7 @@ fn what_is_remembered_about_files_stays_bounded() {
 }
 
 #[test]
-fn what_was_written_while_one_task_was_worked_on_is_for_that_one() {
+fn a_file_written_while_one_task_was_in_progress_belongs_to_that_task() {
     let mut team = Bench::new();
     let here = WorkspaceFolder::default();
     let then = |team: &Bench, seconds: f64| {
