@@ -1,4 +1,4 @@
-//! Reserved tasks of external members. troop does not run them, so it tells them by mail when such a task can start.
+//! Reserved tasks of external members. troop does not run them, so it sends them mail when a reserved task can start.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ fn touched(draft: &Draft<'_>) -> BTreeSet<TaskNumber> {
     touched
 }
 
-/// Whether a fact changes for whom its task is reserved.
+/// Whether a fact sets or changes the reservation of its task.
 fn names_somebody(fact: &Fact) -> bool {
     matches!(fact, Fact::TaskCreated { assignee: Some(_), .. })
         || matches!(fact, Fact::TaskUpdated { change, .. } if change.assignee.is_some())

@@ -90,7 +90,7 @@ pub(super) fn assign(
     give_now(draft, task, &to)
 }
 
-/// Gives a task to a member and tells it by mail. A running member hears of it on its wire instead.
+/// Gives a task to a member and sends it mail. A running member gets the task over its connection instead.
 pub(super) fn give(
     draft: &mut Draft<'_>,
     task: TaskNumber,
@@ -251,8 +251,8 @@ pub(super) fn fail_now(
     Ok(())
 }
 
-/// Releases a task. A task that was released too often fails instead, because it may be what kills its holders. That does not
-/// hold if the lead or a person takes it back, or if the holder was asked to stop.
+/// Releases a task. A task that was released too often fails instead, because the task itself may crash its holders. Forgiven
+/// releases do not count.
 pub(super) fn give_back(
     draft: &mut Draft<'_>,
     task: &Task,
@@ -269,7 +269,7 @@ pub(super) fn give_back(
 }
 
 /// Takes a task from a member that crashed or was silent. A delegated task fails and is retried as a delegation; any other is
-/// released for anybody.
+/// released.
 pub(super) fn take_away(
     draft: &mut Draft<'_>,
     task: &Task,
@@ -283,7 +283,8 @@ pub(super) fn take_away(
     }
 }
 
-/// Whether a release does not count as an attempt, because the task is not the cause.
+/// Whether a release does not count as an attempt, because the task is not the cause: the lead or a person took it back, the
+/// holder was asked to stop, or the budget is spent.
 fn is_forgiven(draft: &Draft<'_>, owner: &MemberName) -> bool {
     let stops = draft.state.member(owner).is_some_and(|it| it.state == MemberState::Stopping);
     // A member that stops because the budget is spent has not failed.
@@ -481,7 +482,7 @@ pub(super) fn is_rested(draft: &Draft<'_>, task: &Task) -> bool {
         && task.start.not_before.is_some_and(|until| until <= draft.ctx.now)
 }
 
-/// Does what the next tick would do to a task that somebody is about to take, so that claims do not wait for ticks.
+/// Does what the next tick would do to a task that a member is about to take, so that claims do not wait for ticks.
 fn free_if_due(draft: &mut Draft<'_>, task: &Task, taker: &MemberName) {
     if is_rested(draft, task) {
         draft.push(Fact::TaskRetried { task: task.number, fresh: false });
