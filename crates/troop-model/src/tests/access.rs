@@ -1,4 +1,4 @@
-//! Who may set a team to work, what each conversation sees, lists and searches.
+//! Access lists, the visibility of tasks, lists and searches.
 
 use super::{
     bench::{Bench, user},

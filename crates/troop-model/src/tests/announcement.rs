@@ -1,4 +1,4 @@
-//! What the lead is told about delegations, and where it belongs.
+//! Announcements of delegations to the lead, and their conversations.
 
 use uuid::Uuid;
 
@@ -11,7 +11,7 @@ use crate::{
     Status, TaskCommand,
 };
 
-/// Tasks of a team that tries nothing again.
+/// A team with `n` tasks and no retries.
 fn tasks(n: usize) -> Bench {
     tasks_tried(1, n)
 }
@@ -97,7 +97,7 @@ fn results_of_sibling_delegations_are_announced_once_when_the_last_ends() {
     let message = team.mailbox().unread_of(&party("lead")).next().unwrap();
     assert_eq!((&message.from, message.kind), (&Party::system(), MessageKind::System));
     assert_eq!(message.summary.as_deref(), Some("2 of 3 delegations completed"));
-    // What comes later is told on its own.
+    // A later delegation is announced on its own.
     team.lead().ok(read_all());
     team.lead().ok(create("part 4"));
     team.lead().ok(delegate(4, "ann"));
@@ -156,7 +156,7 @@ fn a_members_final_report_is_recorded_without_readers() {
     assert_eq!((record.task, &record.origin), (Some(team.task(1).number), &thread()));
     assert!(record.receipts.is_empty());
     assert_eq!(team.unread("lead").len(), 1, "the announcement alone");
-    // Nor is it said once more that who ended it is free now.
+    // The lead gets no further notice that the member is idle.
     let events = team.system().ok(idle("ann", Some(1)));
     assert!(!kinds(&events).contains(&"message.sent"), "{events:?}");
 }
@@ -222,7 +222,7 @@ fn a_failure_is_announced_once_its_retry_is_given_up() {
     called_off.person().ok(cancel(1));
     let [told] = called_off.unread("lead").try_into().unwrap();
     assert!(told.contains("## ann: task-1 (part 1) failed after"), "{told}");
-    // Who was to do it is not there any more.
+    // The member that would retry it is gone.
     team.lead().ok(remove("ann"));
     let events = team.at(10).tick();
     assert!(kinds(&events).contains(&"delegation.announced"), "{events:?}");
@@ -304,7 +304,7 @@ fn announcements_return_to_the_conversation_of_the_work() {
     team.person().from(thread()).ok(say("lead", "please write"));
     assert_eq!(told(&team, "lead"), thread(), "the lead knows where it was asked");
     team.lead().from(thread()).ok(create("write"));
-    // The lead delegates later, when nobody speaks to it.
+    // The lead delegates later, outside any conversation.
     team.lead().from(user("", "teammate", "")).ok(delegate(1, "ann"));
     assert_eq!(team.state.delegations().next().unwrap().origin, thread());
     let own = || user("", "teammate", "");
@@ -356,12 +356,12 @@ fn a_delegation_has_the_members_rights_not_the_askers() {
     let mut team = Bench::new();
     team.lead().from(thread()).ok(create("write"));
     team.lead().from(thread()).ok(delegate(1, "ann"));
-    // The user has been shut out since; what was begun goes on.
+    // The user has been denied since; running work continues.
     team.lead().ok(set("deny_user_ids", vec!["u1"]));
     let own = || user("", "teammate", "");
     let events = team.member("ann").from(own()).ok(say("user", "still at it"));
     assert!(events.iter().all(|event| event.actor == crate::Actor::agent(&name("ann"))));
-    // What a person may do is not for whoever works for that person.
+    // Working for a person does not give that person's rights.
     assert!(
         team.member("ann").from(own()).refused(create("more")).contains("may not create tasks")
     );

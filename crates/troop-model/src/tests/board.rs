@@ -1,4 +1,4 @@
-//! What is on the board: tasks and what is known, said and kept about them.
+//! The contents of the board: tasks, comments, files, trails and archives.
 
 use serde_json::json;
 use uuid::Uuid;

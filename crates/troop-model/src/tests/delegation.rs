@@ -11,12 +11,12 @@ use crate::{
     RefusalKind, SessionKey, StateCause, Status,
 };
 
-/// What the end of a delegation leaves behind: the member's word for the record, and what the lead is told.
+/// The events after the end of a delegation: the member's recorded report, and the announcement to the lead.
 const RECORD: &str = "message.sent";
 const TOLD: &str = "message.sent";
 const ANNOUNCED: &str = "delegation.announced";
 
-/// Delegates a task and gives back the delegation's id.
+/// Delegates a task and returns the delegation's id.
 fn start(team: &mut Bench, task: u32, to: &str) -> Uuid {
     let events = team.lead().ok(delegate(task, to));
     let mut facts = events.iter().map(|event| &event.fact);
@@ -60,7 +60,7 @@ fn a_task_can_be_delegated_to_the_member_that_holds_it() {
     assert_eq!(kinds(&events), ["delegation.started"]);
     let events = team.member("ann").ok(complete(1));
     assert!(kinds(&events).contains(&ANNOUNCED), "{:?}", kinds(&events));
-    // Not what another works on.
+    // A task that another member holds is refused.
     let mut team = tasks(1);
     team.member("ann").ok(claim(1));
     assert!(team.lead().refused(delegate(1, "bob")).contains("ann has held it"));
@@ -106,7 +106,7 @@ fn a_delegation_that_is_called_off_gives_its_task_back() {
     assert_eq!(team.status(1), Status::Pending);
 }
 
-/// What a delegation came to, in two words.
+/// The status and result of a delegation.
 fn came_to(team: &Bench, id: Uuid) -> (DelegationStatus, &str) {
     let delegation = team.state.delegation(id).unwrap();
     (delegation.status, delegation.result.as_deref().unwrap_or_default())
@@ -383,10 +383,10 @@ fn only_the_last_ended_delegations_stay_at_hand() {
     assert!(team.state.delegations().any(|it| it.id == running));
 }
 
-/// Later than any lease lasts, in minutes.
+/// Longer than any lease, in minutes.
 const LATER: u64 = 10 * 60;
 
-/// A team that somebody led, who gave the first task to ann, and then was killed or stopped with its team.
+/// A team whose lead delegated the first task to ann and then ended: it was killed, or stopped with its team.
 fn cut_short(end: fn(&mut Bench)) -> (Bench, Uuid) {
     let mut team = tasks(1);
     team.system().ok(take_lead(1, None));

@@ -1,4 +1,4 @@
-//! Who waits for whom: blocking, unblocking, failed dependencies, cycles.
+//! Dependencies: blocking, unblocking, failures, cycles.
 
 use super::{
     bench::{Bench, number},

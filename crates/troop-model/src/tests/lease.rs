@@ -1,4 +1,4 @@
-//! What time does: leases, attempts, back-off, stale tasks, reminders, escalation.
+//! The effects of time: leases, attempts, back-off, stale tasks, reminders, escalation.
 
 use super::{
     bench::{Bench, kinds},
@@ -285,7 +285,7 @@ fn an_unanswered_question_is_escalated_with_the_usual_settings() {
             }
         }
     }
-    // A reminder is a move of the task: who waits for the user is not stale before the user was asked often enough.
+    // A reminder counts as movement: a task that waits for the user is not stale before the last reminder.
     assert_eq!(
         seen,
         [
@@ -400,7 +400,7 @@ fn an_attempt_that_ended_because_its_holder_was_stopped_does_not_count() {
     team.system().ok(set_state("ann", MemberState::Stopped));
     assert_eq!((team.status(1), team.task(1).attempts_used()), (Status::Pending, 0));
     team.member("ann").ok(claim(1));
-    // Who was asked to stop must give back what it has not begun.
+    // A member that was asked to stop must release the tasks that it has not begun.
     team.system().ok(set_state("ann", MemberState::Stopping));
     team.member("ann").ok(release(1));
     assert_eq!((team.status(1), team.task(1).attempts_used()), (Status::Pending, 0));

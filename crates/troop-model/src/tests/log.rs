@@ -135,7 +135,7 @@ fn older_events_are_brought_up_to_date() {
     assert_eq!(SCHEMA as usize, crate::codec::UPGRADES.len() + 1, "each form has its upgrade");
 }
 
-/// An event as the first form of the log had it.
+/// Reads an event of form 1.
 fn of_form_1(fact: &Value) -> Fact {
     let mut line = json!({
         "version": 3, "schema": 1, "at": "2026-01-01T10:00:00Z", "actor": {"kind": "system", "name": "system"},
@@ -267,7 +267,7 @@ fn operations_are_remembered_for_ten_minutes_but_not_beyond_a_number() {
     assert!(!knows_its_first(&team), "older than that");
 }
 
-/// An operation that was made so many minutes after ten.
+/// An operation that was made this many minutes after ten.
 fn made(minutes: u64, nth: u128) -> OperationId {
     let at = TEN + std::time::Duration::from_secs(60 * minutes);
     let millis = u128::try_from(at.as_micros() / 1_000).unwrap();
@@ -289,7 +289,7 @@ fn an_operation_that_may_have_been_forgotten_is_refused() {
         operation: made(nth, 0),
         fact: Fact::TeamCompleted {},
     };
-    // One a minute: ten minutes are far fewer than are remembered however old they are.
+    // One a minute: ten minutes hold far fewer operations than the team always remembers.
     let later: Vec<Event> = (1..=1_100).map(event).collect();
     assert!(check(&team, made(0, 1), 1_101).is_ok(), "nothing is forgotten yet");
     team.apply(&later);

@@ -1,4 +1,4 @@
-//! The mailbox: who says what to whom, receipts, requests and their answers.
+//! The mailbox: messages, receipts, requests and their answers.
 
 use uuid::Uuid;
 
@@ -199,7 +199,7 @@ fn troop_itself_does_not_fill_a_mailbox_that_nobody_reads() {
     team.lead().ok(delegate(2, "bob"));
     team.member("bob").ok(complete(2));
     assert_eq!(team.unread("lead").len(), SMALL.unread);
-    // It is told with what ends next.
+    // The next announcement includes it.
     team.lead().ok(read_all());
     team.lead().ok(create("another"));
     team.lead().ok(delegate(3, "bob"));

@@ -1,4 +1,4 @@
-//! What is possible where, for whom and in which version: whole tables, so that every change shows.
+//! Rights by status, actor and version: whole tables, so that every change shows.
 
 use uuid::Uuid;
 
@@ -37,7 +37,7 @@ fn actions() -> Vec<(&'static str, TaskCommand)> {
     ]
 }
 
-/// A board whose task 1 stands there; `ann` holds it where somebody does. Task 3 is there to wait for.
+/// A board whose task 1 has this status; `ann` holds it if it is held. Task 3 is a possible dependency.
 fn board(status: Status) -> Bench {
     let mut team = Bench::with(|settings| settings.stale_after_minutes = 5);
     for subject in ["task 1", "task 2", "task 3"] {
@@ -65,7 +65,7 @@ fn board(status: Status) -> Bench {
     team
 }
 
-/// What comes of a command: the new status, `same` if only something else changed, `-` if it is refused.
+/// The outcome of a command: the new status, `same` if the status did not change, `-` if it is refused.
 fn outcome(status: Status, who: &str, command: &TaskCommand) -> String {
     let mut team = board(status);
     let before = team.state.clone();
@@ -215,7 +215,7 @@ fn a_stranger_may_do_nothing() {
     }
 }
 
-/// Everything that is not about one task, in a team where it makes sense.
+/// All commands that are not about one task, for a team that accepts them.
 fn team_commands() -> Vec<(&'static str, Command)> {
     let link = Link {
         from: name("lead"),

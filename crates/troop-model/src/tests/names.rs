@@ -1,4 +1,4 @@
-//! Names and words: what they may look like, and what is said when they do not.
+//! Names and words: their format, and the refusals of others.
 
 use crate::{
     MemberName, MessageKind, NameError, Status, TaskAction, TaskFilter, TeamName, Time, preview,

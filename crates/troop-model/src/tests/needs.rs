@@ -1,4 +1,4 @@
-//! What needs a person, and what the answers do.
+//! Needs, and the effects of their answers.
 
 use super::{
     bench::{Bench, name},
@@ -19,7 +19,7 @@ fn only(team: &Bench) -> Need {
     needs.remove(0)
 }
 
-/// A person gives an answer, and nothing waits any more.
+/// A person answers the only need, and none is left.
 fn settle(team: &mut Bench, answer: NeedAnswer, text: &str) {
     let commands = only(team).commands(answer, text).unwrap();
     for command in commands {

@@ -1,4 +1,4 @@
-//! Asking for leave, and giving it: nobody gives more than it has.
+//! Permission requests and grants: no actor grants more than it has.
 
 use super::{
     bench::{Bench, name},
@@ -11,7 +11,7 @@ fn mode(who: &str, permissions: Permissions) -> Command {
     Command::SetMemberMode { member: name(who), permissions }
 }
 
-/// What somebody asks, and the id by which it is answered.
+/// Sends a request and returns its id.
 fn asks(team: &mut Bench, who: &str, whom: &str, kind: MessageKind) -> Uuid {
     let events = team.member(who).ok(send(whom, kind, "may I use Bash `make`?"));
     let id = events.iter().find_map(|event| {

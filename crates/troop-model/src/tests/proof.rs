@@ -1,4 +1,4 @@
-//! Proof: a task that names checks is done when they have passed, and not before.
+//! Proof: a task with checks is done only after they have passed.
 
 use uuid::Uuid;
 

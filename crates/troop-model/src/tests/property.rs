@@ -1,6 +1,6 @@
-//! Random teams under random commands: whatever is asked, by whom, when, the promises of the board hold.
+//! Random teams under random commands: the invariants of the board hold for any command, actor and time.
 //!
-//! Runs are the same every time. `PROPTEST_RNG_SEED=n` and `PROPTEST_CASES=n` make other and more ones.
+//! Runs are deterministic. `PROPTEST_RNG_SEED=n` gives other runs, `PROPTEST_CASES=n` more.
 
 mod steps;
 mod world;

@@ -1,4 +1,4 @@
-//! Members that troop does not run: when they are told of their tasks, and what the lead is told of them.
+//! External members: notices of their tasks to them, and of their results to the lead.
 
 use super::{
     bench::{Bench, name, newcomer, party},
@@ -10,7 +10,7 @@ fn pat() -> NewMember {
     NewMember { agent: EXTERNAL.into(), ..newcomer("pat") }
 }
 
-/// A team with a member that another program is.
+/// A team with an external member.
 fn shared() -> Bench {
     let mut team = Bench::new();
     team.lead().ok(Command::AddMember(pat()));

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Command, DelegationOutcome, MessageKind, SNAPSHOT_FORMAT, State};
 
-/// So many tasks that those which stay are packed in more than one piece.
+/// Enough tasks that the live ones are packed in more than one leaf.
 const LAST: u32 = 40;
 
 /// A state with something of everything in it.
@@ -130,7 +130,7 @@ fn bytes_that_are_no_snapshot_are_refused() {
     }
 }
 
-/// A short sum of all bytes (FNV-1a), enough to see that they changed.
+/// A short hash of all bytes (FNV-1a), enough to detect a change.
 fn sum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

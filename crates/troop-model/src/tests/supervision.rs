@@ -1,4 +1,4 @@
-//! Members that run: who supervises them, how they start, idle, plan and end.
+//! Running members: supervision, starting, idling, planning, ending.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
     TeamStatus, check_start,
 };
 
-/// A team that somebody supervises.
+/// A team with a lead lease.
 fn led() -> Bench {
     let mut bench = Bench::new();
     bench.system().ok(take_lead(1, None));
@@ -407,7 +407,7 @@ fn a_mode_that_allows_more_answers_the_plan_that_waits() {
 #[test]
 fn a_plan_that_is_made_without_need_leaves_no_trace_when_it_is_approved() {
     let (mut bench, request) = planning();
-    // As logs have it that were written when a mode did not answer a plan.
+    // As in logs from before a mode change answered the plan.
     let permissions = Permissions::Default;
     let fact = crate::Fact::MemberModeChanged { member: name("zoe"), permissions };
     let version = bench.state.version().next();

@@ -1,4 +1,4 @@
-//! The team itself: who belongs to it, its links, its settings, its end.
+//! The team itself: its members, links, settings and end.
 
 use super::{
     bench::{Bench, kinds, name, new_team, newcomer, number},
@@ -292,7 +292,7 @@ fn a_setting_that_does_not_exist_or_fit_is_refused_by_its_name() {
 fn concurrent_changes_of_different_settings_both_apply() {
     let mut team = Bench::new();
     let (ours, theirs) = (set("lease_seconds", 60), set("delegation.max_per_link", 7));
-    // Both were thought of before either happened.
+    // Both changes are based on the same state.
     let stale = team.clone();
     stale.clone().lead().ok(ours.clone());
     stale.clone().lead().ok(theirs.clone());

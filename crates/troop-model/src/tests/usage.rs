@@ -1,4 +1,4 @@
-//! What a team uses, and what it may use.
+//! Usage and budgets.
 
 use super::{
     bench::{Bench, kinds, name, newcomer},
@@ -8,7 +8,7 @@ use crate::{
     Budget, Command, Dollars, MemberState, Spawn, Spending, Status, TaskCommand, Usage, team_md,
 };
 
-/// A team that somebody leads, with so much money and so many tokens.
+/// A team with a lead lease and this budget.
 fn team(dollars: Option<f64>, tokens: Option<u64>) -> Bench {
     let dollars = dollars.map(|it| Dollars::new(it).unwrap());
     let mut team =
@@ -160,7 +160,7 @@ fn a_spent_budget_stops_new_work_keeps_old_work_and_can_be_raised() {
     let again = Command::SetMemberState { member, state, reason: None, cause: None, pid: None };
     assert_eq!(team.system().refused(again), spent);
     team.lead().ok(create("three"));
-    // Who has it may finish it, or gives it back, however often.
+    // The holder may finish the task or release it, any number of times.
     for _ in 0..5 {
         let reason = "the budget is spent".to_owned();
         team.member("ann").ok(TaskCommand::Release { task: task(1), reason });

@@ -1,4 +1,4 @@
-//! Files of the workspace, as far as the board knows them.
+//! The workspace files that the board knows.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn chat(name: &str) -> WorkspaceFolder {
     WorkspaceFolder::of_chat(Some(name.into()))
 }
 
-/// Where somebody's files are, and for which task it would write; or why not.
+/// A caller's folder and the task that it would write for, or the refusal.
 fn place(
     state: &State,
     actor: &Actor,
@@ -87,7 +87,7 @@ fn each_conversation_has_its_own_files_unless_all_share_them() {
     team.member("ann").ok(claim(1));
     let (ann, asked) = (agent("ann"), FileQuestion::default());
     assert_eq!(place(&team.state, &ann, &asked), Ok((chat("c1"), Some(1))));
-    // It works on what moved last.
+    // It works on the task that moved last.
     team.at(1).member("ann").ok(claim(2));
     assert_eq!(place(&team.state, &ann, &asked), Ok((chat("c2"), Some(2))));
     let first = FileQuestion { task: Some(task(1)), ..asked.clone() };

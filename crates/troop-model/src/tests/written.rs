@@ -1,4 +1,4 @@
-//! Commands as people write them by hand: as JSON, and in a shell.
+//! Commands written by hand: as JSON, and in a shell.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A team that keeps its own account of what it was promised.
+//! A team that tracks the invariants independently of the state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// A team, and what it must be by its own account.
+/// A team and the independent record that it is checked against.
 #[derive(Debug)]
 pub(crate) struct World {
     bench: Bench,
@@ -24,7 +24,7 @@ pub(crate) struct World {
     unread: BTreeMap<Party, Vec<Uuid>>,
     finished: BTreeMap<TaskNumber, (Status, Option<String>, Option<MemberName>)>,
     announced: BTreeSet<Uuid>,
-    /// Whether the lead once had so much mail that it could be told nothing more.
+    /// Whether the lead's mailbox was ever full, so that notices were dropped.
     was_full: bool,
 }
 
@@ -70,7 +70,7 @@ impl World {
         world
     }
 
-    /// Asks for one thing and holds what comes of it against the promises.
+    /// Runs one step and checks the outcome against the invariants.
     pub(crate) fn take(&mut self, step: &Step) {
         // Mostly forward, sometimes back: clocks disagree.
         let minutes = i64::from(step.when % 16) - 2;
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// All that happened.
+    /// The log.
     pub(crate) fn log(&self) -> &[Event] {
         &self.bench.log
     }
@@ -97,7 +97,7 @@ impl World {
         self.bench.state.tasks().n_archived()
     }
 
-    /// What the whole log amounts to is what the state is.
+    /// Checks that replaying the whole log gives the same state.
     pub(crate) fn end(&self) {
         let mut again = State::default().with_limits(SMALL);
         for event in &self.bench.log {
@@ -132,7 +132,7 @@ impl World {
         self.check();
     }
 
-    /// Keeps the account.
+    /// Updates the independent record.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is held against the state itself")]
     fn note(&mut self, event: &Event) {
         match &event.fact {
@@ -165,7 +165,8 @@ impl World {
         }
     }
 
-    /// Who runs holds the task, and what has ended is told when nothing that belongs to it runs.
+    /// Checks that the member of a running delegation holds its task, and that ended delegations are announced when no sibling
+    /// runs.
     fn check_delegations(&mut self) {
         let state = &self.bench.state;
         for (number, id) in state.delegated.entries() {
