@@ -76,7 +76,7 @@ fn numbers_go_up_by_one_and_are_shown_as_task_n() {
 }
 
 #[test]
-fn members_create_where_the_team_says_so() {
+fn members_create_tasks_if_the_settings_allow_it() {
     let mut team = Bench::with(|settings| settings.task_creation = TaskCreation::Members);
     team.member("ann").ok(create("write"));
     team.member("ann").ok(prioritise(1, 5));
@@ -170,7 +170,7 @@ fn texts_have_limits() {
 }
 
 #[test]
-fn the_lead_changes_what_is_known_about_a_task() {
+fn the_lead_updates_the_contents_of_a_task() {
     let mut team = Bench::new();
     team.lead().ok(NewTask { metadata: object(json!({"a": 1, "b": 2})), ..create("write") });
     let change = TaskUpdate {
@@ -200,7 +200,7 @@ fn the_lead_changes_what_is_known_about_a_task() {
 }
 
 #[test]
-fn everybody_in_the_team_comments() {
+fn every_member_can_comment() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     assert_eq!(kinds(&team.at(1).member("bob").ok(comment(1, "why?"))), ["task.commented"]);
@@ -275,7 +275,7 @@ fn the_trail_says_who_did_what_and_when() {
 }
 
 #[test]
-fn the_trail_knows_approval_and_cancelling() {
+fn the_trail_records_approval_and_cancelling() {
     let mut team = Bench::new();
     for n in 1..=2 {
         team.lead().ok(create("write"));
@@ -289,7 +289,7 @@ fn the_trail_knows_approval_and_cancelling() {
 }
 
 #[test]
-fn only_what_ended_is_deleted() {
+fn only_ended_tasks_are_deleted() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     assert_eq!(team.lead().refused(delete(1)), "task-1 is pending, so it cannot be deleted");

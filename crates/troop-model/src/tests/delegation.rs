@@ -67,7 +67,7 @@ fn a_task_can_be_delegated_to_the_member_that_holds_it() {
 }
 
 #[test]
-fn a_delegation_that_ends_well_completes_its_task() {
+fn a_completed_delegation_completes_its_task() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     let events = team.at(3).system().ok(finish(id, DelegationOutcome::Completed("written".into())));
@@ -85,7 +85,7 @@ fn a_delegation_that_ends_well_completes_its_task() {
 }
 
 #[test]
-fn a_delegation_that_fails_fails_its_task_by_the_teams_policy() {
+fn a_failed_delegation_fails_its_task_by_the_teams_settings() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     let events = team.system().ok(finish(id, DelegationOutcome::Failed("no".into())));
@@ -97,7 +97,7 @@ fn a_delegation_that_fails_fails_its_task_by_the_teams_policy() {
 }
 
 #[test]
-fn a_delegation_that_is_called_off_gives_its_task_back() {
+fn a_cancelled_delegation_releases_its_task() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     let events = team.lead().ok(finish(id, DelegationOutcome::Cancelled("changed plans".into())));
@@ -160,7 +160,7 @@ fn a_delegation_ends_with_the_hold_on_its_task_however_that_ends() {
 }
 
 #[test]
-fn a_task_that_its_holder_lost_can_be_delegated_to_another_at_once() {
+fn a_lost_task_can_be_delegated_to_another_member_at_once() {
     let mut team = tasks(1);
     let first = start(&mut team, 1, "ann");
     team.at(16);
@@ -217,7 +217,7 @@ fn a_task_of_another_team_cannot_be_delegated() {
 }
 
 #[test]
-fn results_of_delegations_are_reviewed_like_all_others() {
+fn results_of_delegations_are_reviewed_too() {
     let mut team = Bench::with(|settings| settings.require_review = true);
     team.lead().ok(create("write"));
     let id = start(&mut team, 1, "ann");
@@ -229,7 +229,7 @@ fn results_of_delegations_are_reviewed_like_all_others() {
 }
 
 #[test]
-fn results_of_delegations_have_limits_like_all_others() {
+fn results_of_delegations_have_the_usual_limits() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     for (result, said) in
@@ -272,7 +272,7 @@ fn a_delegation_of_no_known_task_names_the_pending_tasks() {
 }
 
 #[test]
-fn a_link_carries_three_at_once() {
+fn a_link_allows_three_delegations_at_once() {
     let mut team = tasks(4);
     let first = start(&mut team, 1, "ann");
     start(&mut team, 2, "ann");
@@ -289,7 +289,7 @@ fn a_link_carries_three_at_once() {
 }
 
 #[test]
-fn a_member_carries_five_at_once() {
+fn a_member_runs_five_delegations_at_once() {
     let mut team = tasks(6);
     change_link(&mut team, |link| link.max_concurrent = 9);
     for task in 1..=5 {
@@ -360,7 +360,7 @@ fn only_its_two_sides_end_a_delegation() {
 }
 
 #[test]
-fn delegations_to_a_removed_member_are_called_off() {
+fn delegations_to_a_removed_member_are_cancelled() {
     let mut team = tasks(1);
     start(&mut team, 1, "ann");
     let events = team.lead().ok(remove("ann"));
@@ -372,7 +372,7 @@ fn delegations_to_a_removed_member_are_called_off() {
 }
 
 #[test]
-fn only_the_last_ended_delegations_stay_at_hand() {
+fn only_the_last_ended_delegations_stay_in_memory() {
     let mut team = tasks(9);
     let running = start(&mut team, 9, "bob");
     for task in 1..=8 {

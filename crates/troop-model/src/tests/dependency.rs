@@ -53,7 +53,7 @@ fn completing_the_last_open_dependency_makes_a_task_available() {
 }
 
 #[test]
-fn a_task_waits_for_all_that_it_depends_on() {
+fn a_task_waits_for_all_its_dependencies() {
     let mut team = Bench::new();
     for subject in ["a", "b", "c"] {
         team.lead().ok(create(subject));
@@ -84,7 +84,7 @@ fn completing_frees_every_dependent() {
 }
 
 #[test]
-fn a_dependency_that_is_over_already_blocks_nothing() {
+fn a_finished_dependency_blocks_nothing() {
     let mut team = Bench::new();
     team.lead().ok(create("one"));
     team.member("ann").ok(complete(1));

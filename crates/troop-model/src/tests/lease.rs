@@ -89,7 +89,7 @@ fn a_late_holder_does_not_claim_by_completing() {
 }
 
 #[test]
-fn a_task_that_wears_out_its_attempts_fails() {
+fn a_task_without_attempts_left_fails() {
     let mut team = held();
     for minutes in [10, 20] {
         team.at(minutes).tick();
@@ -215,7 +215,7 @@ fn never_stale_means_never() {
 }
 
 #[test]
-fn a_stale_task_fails_where_the_team_says_so() {
+fn a_stale_task_fails_if_the_settings_say_so() {
     let mut team = held_with(|settings| {
         settings.stale_after_minutes = 5;
         settings.escalation_mode = Escalation::FailTask;
@@ -329,7 +329,7 @@ fn an_unanswered_question_is_escalated_however_stale_its_task_is() {
 }
 
 #[test]
-fn an_unanswered_question_fails_the_task_where_the_team_says_so() {
+fn an_unanswered_question_fails_the_task_if_the_settings_say_so() {
     let mut team = held_with(|settings| {
         settings.lease_seconds = 600_000;
         settings.followup_interval_minutes = 10;
@@ -356,7 +356,7 @@ fn without_a_limit_a_question_is_repeated_for_ever() {
 }
 
 #[test]
-fn a_question_goes_with_its_asker() {
+fn a_released_task_loses_its_question() {
     let mut team = held();
     team.member("ann").ok(ask_user(1));
     team.member("ann").ok(release(1));
@@ -365,7 +365,7 @@ fn a_question_goes_with_its_asker() {
 }
 
 #[test]
-fn the_holder_or_the_lead_takes_a_question_back() {
+fn the_holder_or_the_lead_clears_a_question() {
     for who in ["ann", "lead"] {
         let mut team = held();
         team.member("ann").ok(ask_user(1));

@@ -50,7 +50,7 @@ fn a_line_of_the_log_can_be_read_by_people() {
 }
 
 #[test]
-fn numbers_in_free_data_are_kept_to_the_last_digit() {
+fn numbers_in_metadata_keep_every_digit() {
     for number in [
         "0.1",
         "0.14754098360655737",

@@ -177,7 +177,7 @@ fn a_full_mailbox_takes_no_more() {
 }
 
 #[test]
-fn troop_itself_does_not_fill_a_mailbox_that_nobody_reads() {
+fn troops_own_messages_do_not_fill_an_unread_mailbox() {
     let mut team = Bench::with(|settings| settings.followup_max_reminders = 0);
     team.lead().ok(create("write"));
     team.lead().ok(create("delegated"));
@@ -288,7 +288,7 @@ fn a_shutdown_is_asked_and_answered_by_id() {
 }
 
 #[test]
-fn a_member_may_say_no_and_go_on() {
+fn a_member_can_refuse_to_stop() {
     let mut team = Bench::new();
     team.lead().ok(send("ann", MessageKind::ShutdownRequest, ""));
     let request = last_id(&team);

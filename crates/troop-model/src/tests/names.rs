@@ -65,7 +65,7 @@ fn an_unknown_action_is_answered_with_the_known_ones() {
 }
 
 #[test]
-fn a_filter_is_a_few_words_or_a_status() {
+fn a_filter_is_a_keyword_or_a_status() {
     assert_eq!(TaskFilter::parse("active"), Ok(TaskFilter::Active));
     assert_eq!(TaskFilter::parse("completed"), Ok(TaskFilter::Finished));
     assert_eq!(TaskFilter::parse("all"), Ok(TaskFilter::All));

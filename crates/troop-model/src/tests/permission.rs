@@ -107,7 +107,7 @@ fn a_lead_sets_no_mode_wider_than_its_own() {
 }
 
 #[test]
-fn a_lead_that_may_only_plan_lets_nobody_do_more() {
+fn a_lead_in_plan_mode_cannot_approve_a_plan() {
     let mut team = Bench::new();
     team.person().ok(mode("ann", Permissions::Plan));
     team.person().ok(mode("lead", Permissions::Plan));

@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn the_promises_of_the_board_hold(team in any::<u8>(), steps in steps()) {
+    fn the_invariants_of_the_board_hold(team in any::<u8>(), steps in steps()) {
         let mut world = World::new(team);
         for step in &steps {
             world.take(step);

@@ -16,7 +16,7 @@ fn in_review() -> Bench {
 }
 
 #[test]
-fn the_holder_hands_in_its_result() {
+fn the_holder_submits_its_result() {
     let team = in_review();
     assert_eq!((team.status(1), team.owner(1)), (Status::InReview, Some("ann")));
     assert_eq!(team.task(1).result.as_deref(), Some("a draft"));
@@ -100,7 +100,7 @@ fn only_the_lead_cancels_and_says_why() {
 }
 
 #[test]
-fn where_results_are_reviewed_completing_hands_in() {
+fn completing_submits_if_results_are_reviewed() {
     let mut team = Bench::with(|settings| settings.require_review = true);
     team.lead().ok(create("one"));
     team.lead().ok(create_after("two", &[1]));
@@ -177,7 +177,7 @@ fn approval_gates_need_a_team_version_that_can_approve() {
 }
 
 #[test]
-fn only_what_failed_or_is_stale_is_retried() {
+fn only_failed_and_stale_tasks_are_retried() {
     let mut team = in_review();
     assert_eq!(team.lead().refused(retry(1)), "task-1 is in_review, so it cannot be retried");
     team.lead().ok(create("two"));

@@ -62,7 +62,7 @@ fn repacking_an_unchanged_snapshot_gives_the_same_bytes() {
 }
 
 #[test]
-fn an_opened_state_goes_on_like_the_original() {
+fn a_restored_state_behaves_like_the_original() {
     let mut team = rich();
     let mut opened = Bench { state: reopened(&team.state), ..team.clone() };
     for bench in [&mut team, &mut opened] {
@@ -112,7 +112,7 @@ fn archiving_is_not_rolled_back() {
 }
 
 #[test]
-fn bytes_that_are_no_snapshot_are_refused() {
+fn invalid_snapshot_bytes_are_refused() {
     let bytes = rich().state.to_snapshot();
     let mut other_format = bytes.clone();
     other_format[0] = other_format[0].wrapping_add(1);
@@ -138,7 +138,7 @@ fn sum(bytes: &[u8]) -> u64 {
 }
 
 #[test]
-fn the_layout_changes_only_with_its_number() {
+fn the_snapshot_layout_changes_only_with_its_format_number() {
     let bytes = rich().state.to_snapshot();
     let found = format!("format {SNAPSHOT_FORMAT}: {} bytes, {:016x}", bytes.len(), sum(&bytes));
     assert_eq!(

@@ -103,7 +103,7 @@ fn a_new_lead_marks_the_former_leads_teammates_as_ended() {
 }
 
 #[test]
-fn members_that_no_supervisor_runs_stay_as_they_are_when_a_lead_begins() {
+fn a_new_lead_leaves_members_without_a_process_alone() {
     let mut bench = Bench::new();
     bench.lead().ok(create("one"));
     bench.member("ann").ok(claim(1));
@@ -112,7 +112,7 @@ fn members_that_no_supervisor_runs_stay_as_they_are_when_a_lead_begins() {
 }
 
 #[test]
-fn a_completed_team_is_active_again_when_somebody_leads_it() {
+fn a_completed_team_is_active_again_under_a_new_lead() {
     let mut bench = led();
     bench.person().ok(Command::CompleteTeam);
     bench.system().ok(Command::ReleaseLead);
@@ -187,7 +187,7 @@ fn teammates_do_not_start_teammates() {
 }
 
 #[test]
-fn one_teammate_too_many_is_refused_and_the_others_go_on() {
+fn one_teammate_too_many_is_refused_and_the_others_keep_running() {
     let mut bench = Bench::with(|settings| settings.max_teammates = 2);
     bench.system().ok(take_lead(1, None));
     bench.lead().ok(spawn("ann"));
@@ -220,7 +220,7 @@ fn an_idle_member_gets_the_next_task_without_a_notice_to_the_lead() {
 }
 
 #[test]
-fn where_members_claim_nothing_is_pushed() {
+fn idle_members_get_no_task_if_members_claim() {
     let mut bench = Bench::with(|settings| settings.assignment = crate::Assignment::Claim);
     bench.system().ok(take_lead(1, None));
     bench.lead().ok(spawn("ann"));
@@ -258,7 +258,7 @@ fn requests_of_an_ended_member_are_withdrawn() {
 }
 
 #[test]
-fn a_notice_that_was_delivered_is_not_taken_back() {
+fn a_delivered_notice_is_not_replaced() {
     let mut bench = running();
     bench.system().ok(idle("ann", None));
     let is_notice = |it: &&crate::Message| it.kind == MessageKind::Idle;
@@ -319,7 +319,7 @@ fn only_members_that_do_not_run_get_assignments_by_mail() {
 }
 
 #[test]
-fn a_crash_gives_back_what_is_in_progress_and_nothing_else() {
+fn a_crash_leaves_completed_tasks_completed() {
     let mut bench = running();
     for _ in 1..=2 {
         bench.lead().ok(create("work"));
@@ -388,7 +388,7 @@ fn reason_of<'a>(bench: &'a Bench, who: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn a_mode_that_allows_more_answers_the_plan_that_waits() {
+fn a_wider_mode_approves_the_open_plan() {
     let (mut bench, request) = planning();
     let mode = |permissions| Command::SetMemberMode { member: name("zoe"), permissions };
     bench.person().ok(mode(Permissions::Default));
@@ -405,7 +405,7 @@ fn a_mode_that_allows_more_answers_the_plan_that_waits() {
 }
 
 #[test]
-fn a_plan_that_is_made_without_need_leaves_no_trace_when_it_is_approved() {
+fn a_plan_left_open_by_an_old_log_can_be_approved() {
     let (mut bench, request) = planning();
     // As in logs from before a mode change answered the plan.
     let permissions = Permissions::Default;
@@ -429,7 +429,7 @@ fn requests_of_an_interrupted_member_are_withdrawn() {
 }
 
 #[test]
-fn an_approved_plan_gives_what_the_lead_has_and_no_more() {
+fn an_approved_plan_grants_the_leads_permissions() {
     let (mut bench, request) = planning();
     let permissions = Permissions::AcceptEdits;
     bench.by(Actor::human("pat")).ok(Command::SetMemberMode { member: name("lead"), permissions });

@@ -48,7 +48,7 @@ fn every_member_has_a_link_from_the_lead() {
 }
 
 #[test]
-fn a_link_made_by_hand_does_not_bear_the_teams_id() {
+fn a_manual_link_does_not_have_the_teams_id() {
     let mut team = Bench::new();
     let id = team.state.team().unwrap().id;
     let mut by_hand = link(&team, "ann").clone();
@@ -240,7 +240,7 @@ fn a_deleted_team_releases_its_links_and_refuses_commands() {
 }
 
 #[test]
-fn a_team_that_is_done_keeps_its_board() {
+fn a_completed_team_keeps_its_board() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.lead().ok(Command::CompleteTeam);
@@ -309,7 +309,7 @@ fn concurrent_changes_of_different_settings_both_apply() {
 }
 
 #[test]
-fn each_dialect_says_who_creates_tasks() {
+fn each_dialect_decides_who_creates_tasks() {
     assert_eq!(Settings::for_dialect(Dialect::Board).task_creation, TaskCreation::Lead);
     assert_eq!(Settings::for_dialect(Dialect::Claude).task_creation, TaskCreation::Members);
 }

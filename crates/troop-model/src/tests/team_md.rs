@@ -16,7 +16,7 @@ fn team() -> Bench {
 }
 
 #[test]
-fn the_lead_gets_all_about_leading() {
+fn the_lead_reads_everything_about_leading() {
     insta::assert_snapshot!(team_md(&team().state, "lead"), @r#"
     <system_context name="TEAM.md">
     # Team alpha
@@ -65,7 +65,7 @@ fn the_lead_gets_all_about_leading() {
 }
 
 #[test]
-fn a_member_gets_what_its_work_needs() {
+fn a_member_reads_only_what_its_work_needs() {
     insta::assert_snapshot!(team_md(&team().state, "cyd"), @r#"
     <system_context name="TEAM.md">
     # Team alpha

@@ -24,7 +24,7 @@ fn spawn(who: &str) -> Command {
 }
 
 #[test]
-fn a_budget_is_as_far_spent_as_its_scarcest_part() {
+fn the_scarcest_limit_of_a_budget_decides() {
     use Spending::{Near, Spent, Within};
     let table = [
         // dollars, tokens, percent; used dollars, used tokens
@@ -177,7 +177,7 @@ fn a_spent_budget_stops_new_work_keeps_old_work_and_can_be_raised() {
 }
 
 #[test]
-fn the_lead_knows_what_may_be_spent() {
+fn only_the_lead_reads_about_the_budget() {
     let mut team = team(Some(5.0), Some(1_000_000));
     team.member("ann").ok(used("ann", None, 12_345, 1.5));
     let text = team_md(&team.state, "lead");
@@ -188,7 +188,7 @@ fn the_lead_knows_what_may_be_spent() {
 }
 
 #[test]
-fn a_budget_that_makes_no_sense_is_refused() {
+fn an_invalid_budget_is_refused() {
     let mut team = team(None, None);
     for (key, value, says) in [
         ("budget.dollars", serde_json::json!(-1), "expected a number of dollars from 0"),

@@ -183,7 +183,7 @@ fn only_members_are_given_tasks() {
 }
 
 #[test]
-fn where_work_is_assigned_members_do_not_claim() {
+fn members_cannot_claim_if_work_is_assigned() {
     let mut team = Bench::with(|settings| settings.assignment = Assignment::Auto);
     team.lead().ok(create("write"));
     assert_eq!(
@@ -238,7 +238,7 @@ fn completing_a_pending_task_claims_it_first() {
 }
 
 #[test]
-fn completing_claims_only_what_could_be_claimed() {
+fn completing_claims_only_claimable_tasks() {
     let mut team = Bench::new();
     team.lead().ok(create("one"));
     team.lead().ok(create_after("two", &[1]));
@@ -336,7 +336,7 @@ fn a_released_task_is_pending_again() {
 }
 
 #[test]
-fn a_crashed_member_gives_back_what_it_works_on() {
+fn a_crashed_member_keeps_only_its_results_in_review() {
     let mut team = Bench::new();
     for subject in ["one", "two", "three"] {
         team.lead().ok(create(subject));
@@ -364,7 +364,7 @@ fn members_do_not_create_or_delegate() {
 }
 
 #[test]
-fn a_member_works_while_it_holds_something() {
+fn a_member_works_while_it_holds_a_task() {
     let mut team = Bench::new();
     let state = |team: &Bench| team.state.member(&"ann".parse().unwrap()).unwrap().state;
     team.lead().ok(create("one"));
@@ -406,7 +406,7 @@ fn the_lead_is_recorded_by_its_own_name() {
 }
 
 #[test]
-fn progress_is_told_to_the_user_where_the_team_says_so() {
+fn progress_is_sent_to_the_user_if_the_settings_say_so() {
     for is_told in [false, true] {
         let mut team = Bench::with(|settings| settings.progress_notifications = is_told);
         team.lead().ok(create("one"));

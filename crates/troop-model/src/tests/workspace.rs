@@ -103,7 +103,7 @@ fn each_conversation_has_its_own_files_unless_all_share_them() {
 }
 
 #[test]
-fn a_member_uses_only_files_of_what_it_works_for() {
+fn a_member_uses_only_the_files_of_its_tasks_chats() {
     let mut team = Bench::new();
     team.lead().from(user("u1", "telegram", "c1")).ok(create("of c1"));
     team.member("ann").ok(claim(1));
