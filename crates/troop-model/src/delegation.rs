@@ -85,7 +85,7 @@ impl Delegation {
         SessionKey::Delegate(self.id)
     }
 
-    /// Whether the two are announced together, when the last has ended.
+    /// Whether the two are announced together, when the last sibling has ended.
     pub(crate) fn is_sibling(&self, other: &Self) -> bool {
         self.from == other.from && self.origin == other.origin
     }

@@ -102,7 +102,7 @@ pub enum Fact {
         /// The model that its agent should use.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<SmolStr>,
-        /// What it may do without asking.
+        /// Its permissions.
         permissions: Permissions,
     },
     /// A member left. Its links stay, disabled.
@@ -394,7 +394,7 @@ pub enum Fact {
     #[serde(rename = "task.escalated")]
     TaskEscalated {
         task: TaskNumber,
-        /// What is overdue, in words.
+        /// The reason in words.
         reason: String,
         /// Whether its question stayed unanswered; otherwise the task did not move.
         #[serde(default, skip_serializing_if = "is_false")]

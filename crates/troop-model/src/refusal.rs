@@ -65,7 +65,7 @@ pub enum Refusal {
         /// The used part of the budget, in words.
         told: String,
         team: TeamName,
-        /// The settings that let it go on.
+        /// The settings with which the team can continue.
         more: String,
     },
     #[error("teammate `{member}` is already running; it is {state}")]

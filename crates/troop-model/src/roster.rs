@@ -90,7 +90,6 @@ pub struct Member {
     pub expertise: String,
     /// The model that its agent should use, if any.
     pub model: Option<SmolStr>,
-    /// What it may do without asking.
     pub permissions: Permissions,
     /// Its last known state.
     pub state: MemberState,
@@ -114,7 +113,7 @@ pub struct Link {
     /// The member that delegates.
     pub from: MemberName,
     pub to: MemberName,
-    /// The team that made the link. None for links made by hand, and once the team is deleted.
+    /// The team that created the link. None for manual links, and once the team is deleted.
     pub team: Option<TeamId>,
     /// Whether it may be used. Links of removed members are kept, disabled.
     pub enabled: bool,

@@ -6,7 +6,7 @@ use crate::{
     Refusal, StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
 };
 
-/// The length of the summary that is made from a result.
+/// How many characters of a result become its default summary.
 const SUMMARY: usize = 200;
 
 pub(super) fn claim(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal> {
@@ -330,7 +330,7 @@ fn held<'a>(
     Ok(task)
 }
 
-/// Refuses to act on a task that nobody works on, that another member holds, or that is in another attempt.
+/// Refuses to act on a task that has no holder, that another member holds, or that is in another attempt.
 pub(super) fn check_held(
     draft: &Draft<'_>,
     task: &Task,
@@ -398,7 +398,7 @@ fn check_available(
     let number = task.number;
     let is_worn_out = task.attempts_used() >= draft.team()?.settings.max_attempts;
     match (&task.owner, task.hold.since) {
-        // The next tick fails a task without attempts left; until then nobody gets it.
+        // The next tick fails a task without attempts left; until then it is not available.
         (Some(owner), Some(since))
             if !task.status.is_terminal() && (is_worn_out || !is_expired(draft, task)) =>
         {

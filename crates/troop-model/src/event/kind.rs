@@ -2,7 +2,7 @@
 
 use super::Fact;
 
-/// Where an event's name is shown; each place has its own spelling of the same table.
+/// A place where event names are shown; each has its own spelling of the names in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
     /// `task.created`: the log, the command line, REST, streams.

@@ -100,9 +100,9 @@ fn users_see_the_tasks_they_caused_and_troop_sees_all() {
     assert_eq!(sees(user("u1", "telegram", "")), [1, 2]);
     assert_eq!(sees(user("u1", "cli", "")), [1, 2]);
     assert_eq!(sees(user("u1", "telegram", "c2")), [2]);
-    assert_eq!(sees(user("u1", "web", "c2")), [] as [u32; 0], "another chat of that name");
+    assert_eq!(sees(user("u1", "web", "c2")), [] as [u32; 0], "a chat of another channel");
     assert_eq!(sees(user("", "telegram", "c1")), [4]);
-    assert_eq!(sees(user("", "web", "")), [] as [u32; 0], "nobody in particular sees nothing");
+    assert_eq!(sees(user("", "web", "")), [] as [u32; 0], "a caller without identity sees nothing");
 }
 
 #[test]

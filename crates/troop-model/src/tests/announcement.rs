@@ -47,8 +47,8 @@ fn a_lost_delegation_is_retried_and_announced_when_the_retry_ends() {
             team.lead().ok(delegate(2, "bob"));
             team.member("bob").ok(complete_with(2, "done"));
             lose(&mut team);
-            assert!(team.task(1).start.not_before.is_some(), "it is nobody's ordinary work");
-            assert!(team.unread("lead").is_empty(), "nothing has come of it yet");
+            assert!(team.task(1).start.not_before.is_some(), "it waits for a retry");
+            assert!(team.unread("lead").is_empty(), "it has no result yet");
             team.at(60).tick();
             let again = team.state.delegation_of(number(1)).unwrap();
             assert_eq!((again.to.as_str(), team.status(1)), ("ann", Status::InProgress));
@@ -70,7 +70,7 @@ fn results_of_sibling_delegations_are_announced_once_when_the_last_ends() {
     team.member("ann").ok(attach(1, "parser/grammar.ebnf"));
     let events = team.at(2).member("ann").ok(complete_with(1, "The parser works.\nIt is small."));
     assert!(!kinds(&events).contains(&"delegation.announced"));
-    assert_eq!(team.status(1), Status::Completed, "no task waits for the others");
+    assert_eq!(team.status(1), Status::Completed, "tasks complete independently");
     team.at(3).member("bob").ok(complete_with(2, "done"));
     assert!(team.unread("lead").is_empty());
     team.at(63).member("bob").ok(fail(3));
@@ -139,7 +139,7 @@ fn conversations_do_not_wait_for_each_other() {
     team.member("ann").ok(complete(1));
     let [told] = team.mailbox().unread_of(&party("lead")).collect::<Vec<_>>().try_into().unwrap();
     assert!(told.content.contains("## ann: task-1"), "{}", told.content);
-    assert_eq!(told.origin, one, "the answer belongs where the question came from");
+    assert_eq!(told.origin, one, "the answer goes to the conversation of the question");
     team.member("bob").ok(complete(3));
     let told = team.mailbox().unread_of(&party("lead")).last().unwrap();
     assert_eq!(told.origin, thread());
@@ -173,8 +173,8 @@ fn an_automatic_retry_is_announced_when_it_ends() {
     let events = team.at(10).tick();
     assert_eq!(kinds(&events)[..3], ["task.retried", "delegation.started", "task.assigned"]);
     let again = team.state.delegation_of(number(1)).unwrap();
-    assert_eq!((&again.to, &again.origin), (&first.to, &thread()), "by the same, for the same");
-    assert_ne!(again.id, first.id, "in a session of its own");
+    assert_eq!((&again.to, &again.origin), (&first.to, &thread()), "same member and thread");
+    assert_ne!(again.id, first.id, "in a new session");
     assert!(team.unread("lead").is_empty());
     team.at(11).member("ann").ok(complete_with(1, "at last"));
     let [told] = team.unread("lead").try_into().unwrap();
@@ -226,7 +226,7 @@ fn a_failure_is_announced_once_its_retry_is_given_up() {
     team.lead().ok(remove("ann"));
     let events = team.at(10).tick();
     assert!(kinds(&events).contains(&"delegation.announced"), "{events:?}");
-    assert_eq!(team.status(1), Status::Pending, "anybody may take it");
+    assert_eq!(team.status(1), Status::Pending, "any member may take it");
 }
 
 #[test]
@@ -302,18 +302,18 @@ fn announcements_return_to_the_conversation_of_the_work() {
         team.mailbox().unread_of(&party(who)).last().map(|it| it.origin.clone()).unwrap()
     };
     team.person().from(thread()).ok(say("lead", "please write"));
-    assert_eq!(told(&team, "lead"), thread(), "the lead knows where it was asked");
+    assert_eq!(told(&team, "lead"), thread(), "the request has its conversation");
     team.lead().from(thread()).ok(create("write"));
     // The lead delegates later, outside any conversation.
     team.lead().from(user("", "teammate", "")).ok(delegate(1, "ann"));
     assert_eq!(team.state.delegations().next().unwrap().origin, thread());
     let own = || user("", "teammate", "");
     team.member("ann").from(own()).ok(say("user", "half done"));
-    assert_eq!(told(&team, "user"), thread(), "what the user is told on the way");
+    assert_eq!(told(&team, "user"), thread(), "messages to the user have it");
     team.member("ann").from(own()).ok(ask_user(1));
-    assert_eq!(told(&team, "user"), thread(), "what the user is asked");
+    assert_eq!(told(&team, "user"), thread(), "questions to the user have it");
     team.member("ann").from(own()).ok(complete(1));
-    assert_eq!(told(&team, "lead"), thread(), "what came of it");
+    assert_eq!(told(&team, "lead"), thread(), "results have it");
     team.lead().from(thread()).ok(say("user", "here it is"));
     assert_eq!(told(&team, "user"), thread(), "the answer");
 }
@@ -334,7 +334,7 @@ fn a_lead_that_was_reached_by_delegation_delegates_and_hands_files_back() {
     team.member("ann").ok(complete(1));
     let told = team.mailbox().unread_of(&party("lead")).last().unwrap();
     assert!(told.content.contains("files: report.pdf\n"), "{}", told.content);
-    assert_eq!(told.origin, above, "it goes back to where it came from");
+    assert_eq!(told.origin, above, "it returns to its conversation");
 }
 
 #[test]

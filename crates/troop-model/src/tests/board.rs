@@ -310,7 +310,7 @@ fn old_finished_tasks_are_archived() {
     let mut team = after(SMALL.finished + 2);
     assert_eq!((team.state.tasks().n_archived(), team.state.tasks().len()), (2, SMALL.finished));
     assert!(team.state.tasks().get(number(1)).is_none());
-    assert_eq!(team.status(1), Status::Completed, "it is still known how it ended");
+    assert_eq!(team.status(1), Status::Completed, "its end is still known");
     assert_eq!(team.state.tasks().departed(number(1)).unwrap().subject, "task 1");
     let gone = "task-1 is finished and archived; it no longer changes";
     assert_eq!(team.lead().refused(comment(1, "late")), gone);
@@ -342,7 +342,7 @@ fn archived_tasks_still_unblock() {
     );
     team.lead().ok(delete(2));
     assert_eq!(team.status(next), Status::Pending);
-    assert_eq!(team.state.tasks().departed(number(2)), None, "what was erased is not archived");
+    assert_eq!(team.state.tasks().departed(number(2)), None, "deleted tasks are not archived");
     assert_eq!(team.lead().refused(create_after("late", &[2])), "task-2 was deleted");
 }
 

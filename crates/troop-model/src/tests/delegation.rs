@@ -102,7 +102,7 @@ fn a_cancelled_delegation_releases_its_task() {
     let id = start(&mut team, 1, "ann");
     let events = team.lead().ok(finish(id, DelegationOutcome::Cancelled("changed plans".into())));
     assert_eq!(kinds(&events), ["task.released", "delegation.cancelled", RECORD, ANNOUNCED]);
-    assert!(team.unread("lead").is_empty(), "who called it off knows");
+    assert!(team.unread("lead").is_empty(), "the lead that cancelled it needs no announcement");
     assert_eq!(team.status(1), Status::Pending);
 }
 
@@ -190,7 +190,7 @@ fn a_delegation_is_recorded_with_its_team_its_task_and_its_traces() {
     assert_eq!((&view["task"], &view["task_id"]), (&1.into(), &team.task(1).id.to_string().into()));
     assert_eq!(view["session"], format!("delegate:{}", delegation.id));
     assert_eq!(view["parent_trace_id"], parent.to_string());
-    assert_ne!(delegation.trace_id, parent, "its own trace is another");
+    assert_ne!(delegation.trace_id, parent, "it has its own trace");
     assert_eq!(view["origin"]["chat_id"], "c1");
     assert_eq!(SessionKey::Teammate(name("ann")).to_string(), "teammate:ann");
     assert_eq!(SessionKey::LANE, "team", "both run in one lane");
@@ -268,7 +268,7 @@ fn a_delegation_of_no_known_task_names_the_pending_tasks() {
         settings.delegation.require_task = false;
         settings.approve_start = true;
     });
-    assert!(gated.lead().refused(none()).contains("needs a task"), "the gate is not gone round");
+    assert!(gated.lead().refused(none()).contains("needs a task"), "the gate is not bypassed");
 }
 
 #[test]
@@ -415,8 +415,8 @@ fn delegations_interrupted_with_their_team_resume_under_the_next_lead() {
         let told = kinds(&events);
         assert!(!told.contains(&ANNOUNCED) && !told.contains(&"delegation.failed"), "{told:?}");
         assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
-        assert_eq!(team.task(1).attempts, 2, "what the former run left behind is not mixed in");
-        assert_eq!(team.task(1).attempts_used(), 1, "that it was cut short is nobody's fault");
+        assert_eq!(team.task(1).attempts, 2, "a new attempt, separate from the former run");
+        assert_eq!(team.task(1).attempts_used(), 1, "an interruption does not count");
         team.member("ann").ok(complete_with(1, "after all"));
         assert_eq!(came_to(&team, id), (DelegationStatus::Completed, "after all"));
     }
@@ -463,8 +463,8 @@ fn a_delegation_goes_on_if_its_member_is_idle_after_something_else() {
     start(&mut team, 1, "ann");
     assert!(team.member("ann").ok(idle("ann", None)).is_empty());
     assert!(team.member("ann").ok(idle("ann", Some(2))).is_empty());
-    assert!(team.system().ok(idle("ann", Some(1))).is_empty(), "only its own word ends it");
+    assert!(team.system().ok(idle("ann", Some(1))).is_empty(), "only its own report ends it");
     team.member("bob").ok(claim(2));
-    assert!(team.member("bob").ok(idle("bob", Some(2))).is_empty(), "nobody delegated task 2");
+    assert!(team.member("bob").ok(idle("bob", Some(2))).is_empty(), "task 2 was not delegated");
     assert_eq!(team.status(1), Status::InProgress);
 }

@@ -105,7 +105,7 @@ fn a_task_without_attempts_left_fails() {
     team.tick();
     assert_eq!(team.status(1), Status::Failed);
     assert_eq!(team.unread("lead"), ["task-1 failed after 3 attempts: the lease of ann expired"]);
-    assert!(team.at(600).tick().is_empty(), "it is not tried again");
+    assert!(team.at(600).tick().is_empty(), "it is not retried");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_retry_by_hand_gives_all_attempts_again_and_still_knows_late_holders() {
     team.member("bob").ok(claim(1));
     assert_eq!((team.task(1).attempts, team.task(1).attempts_used()), (3, 1));
     team.member("bob").ok(fail(1));
-    assert!(team.task(1).start.not_before.is_some(), "it is tried again");
+    assert!(team.task(1).start.not_before.is_some(), "it is retried");
 }
 
 #[test]

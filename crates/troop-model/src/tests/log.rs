@@ -245,7 +245,7 @@ fn operations_are_remembered_for_ten_minutes_but_not_beyond_a_number() {
     for _ in 1..SMALL.max_operations {
         team.lead().ok(create("more"));
     }
-    assert!(knows_its_first(&team), "all of the last ten minutes");
+    assert!(knows_its_first(&team), "all operations of the last ten minutes");
     let full = team.clone();
     team.lead().ok(create("more"));
     assert!(!knows_its_first(&team), "but no more than fit");
@@ -254,7 +254,7 @@ fn operations_are_remembered_for_ten_minutes_but_not_beyond_a_number() {
     team.lead().ok(Command::CompleteTeam);
     assert!(!knows_its_first(&team), "one more than fit");
     team.state.rollback();
-    assert_eq!(team.state, full.state, "forgetting is taken back");
+    assert_eq!(team.state, full.state, "forgetting is rolled back");
     let mut team = Bench::new();
     for _ in 1..SMALL.min_operations {
         team.lead().ok(create("more"));
@@ -300,7 +300,7 @@ fn an_operation_that_may_have_been_forgotten_is_refused() {
         let refusal = check(team, made(76, 0), 1_101).unwrap_err();
         assert_eq!(refusal.kind(), RefusalKind::Conflict);
         assert!(refusal.to_string().contains("send it again as a new request"), "{refusal}");
-        assert!(check(team, made(3, 9), 1_101).is_err(), "it may have been one of the forgotten");
+        assert!(check(team, made(3, 9), 1_101).is_err(), "it may be a forgotten one");
         assert!(
             check(team, OperationId(Uuid::nil()), 1_101).is_err(),
             "nobody knows how old it is"

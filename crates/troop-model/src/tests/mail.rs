@@ -83,7 +83,7 @@ fn people_broadcast_to_every_member() {
         assert_eq!(team.unread(reader), ["stop", "go"]);
     }
     let from: Vec<_> = team.mailbox().iter().map(|message| message.from.as_str()).collect();
-    assert_eq!(from, ["user", "system"], "stamped, whoever it is");
+    assert_eq!(from, ["user", "system"], "the sender is stamped");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_full_mailbox_takes_no_more() {
     assert_eq!(team.lead().refused(say("ann", "more")), said);
     let refusal = team.lead().refusal(say("*", "more"));
     assert_eq!((refusal.to_string(), refusal.kind()), (said, RefusalKind::Limit));
-    assert!(team.unread("bob").is_empty(), "all or nobody");
+    assert!(team.unread("bob").is_empty(), "all readers or none");
     team.member("ann").ok(read_all());
     team.lead().ok(say("ann", "more"));
 }

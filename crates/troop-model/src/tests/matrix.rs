@@ -72,7 +72,7 @@ fn outcome(status: Status, who: &str, command: &TaskCommand) -> String {
     let actor = if who == "pat" { Actor::human(who) } else { Actor::agent(&name(who)) };
     match team.by(actor).decide(&command.clone().into()) {
         Err(_) => {
-            assert_eq!(team.state, before, "what is refused changes nothing");
+            assert_eq!(team.state, before, "a refused command changes nothing");
             "-".to_owned()
         }
         Ok(_) => match team.state.tasks().status(crate::TaskNumber(1)) {

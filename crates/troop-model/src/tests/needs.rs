@@ -164,7 +164,7 @@ fn a_conflict_ends_with_its_attempt_and_outlives_a_completion() {
     team.system().ok(not_done(1, 1, RefusedBy::Merge));
     team.member("ann").ok(release(1));
     team.member("bob").ok(claim(1));
-    assert_eq!(needs(&team), [], "bob begins anew");
+    assert_eq!(needs(&team), [], "bob starts without the conflict");
     team.member("bob").ok(complete(1));
     let late = RefusalRecord { by: RefusedBy::Merge, ..refusal_record(Some(1), "both change it") };
     team.system().ok(Command::RecordRefusal(late));

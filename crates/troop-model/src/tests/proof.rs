@@ -114,7 +114,7 @@ fn refusals_are_in_the_trail_of_their_task() {
     assert_eq!((last.what, team.status(1)), (TrailKind::Refused, Status::InProgress));
     let before = team.task(1).clone();
     team.system().ok(refusal(None, "no such tasks"));
-    assert_eq!(*team.task(1), before, "what never came to the board is about no task");
+    assert_eq!(*team.task(1), before, "a refused creation is about no task");
     let refused = team.person().refused(refusal(Some(1), "I said so"));
     assert!(refused.contains("may not say what was refused; the supervisor may"), "{refused}");
 }
@@ -319,7 +319,7 @@ fn a_result_that_troop_sends_back_fails_if_its_agent_cannot_repair_it() {
     let mut team = command_at_work();
     team.member("make").ok(review(1));
     team.person().ok(revise(1));
-    assert_eq!(team.status(1), Status::InProgress, "a person may send it back all the same");
+    assert_eq!(team.status(1), Status::InProgress, "a person may still send it back");
 }
 
 #[test]

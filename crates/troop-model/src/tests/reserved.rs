@@ -33,7 +33,7 @@ fn an_external_member_is_notified_when_its_reserved_task_can_start() {
     team.member("pat").ok(claim(1));
     team.member("pat").ok(complete(1));
     assert_eq!(team.unread("pat")[1..], ["task-2 is for you: check"]);
-    assert!(team.unread("ann").is_empty(), "who is run here is given its work");
+    assert!(team.unread("ann").is_empty(), "members that troop runs get their work without mail");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn an_external_member_is_notified_again_only_after_losing_its_reserved_task() {
     assert_eq!(team.unread("pat"), ["task-1 is for you: write"]);
     team.member("pat").ok(claim(1));
     team.member("pat").ok(release(1));
-    assert_eq!(team.unread("pat").len(), 1, "who gives it back knows");
+    assert_eq!(team.unread("pat").len(), 1, "a member that releases its task needs no notice");
     team.member("pat").ok(claim(1));
     team.lead().ok(release(1));
     assert_eq!(team.unread("pat").len(), 2);

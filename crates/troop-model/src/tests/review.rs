@@ -75,7 +75,7 @@ fn rejection_can_ask_for_more_work() {
     assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
     assert_eq!(team.task(1).talk.comments[0].text, "too short");
     assert_eq!(team.unread("ann"), ["task-1 was rejected by pat: too short"]);
-    assert!(team.task(1).hold.lease_until > Some(team.now), "the holder has time again");
+    assert!(team.task(1).hold.lease_until > Some(team.now), "the holder has a new lease");
     team.member("ann").ok(complete_with(1, "longer"));
 }
 
@@ -133,7 +133,7 @@ fn a_gated_task_starts_only_after_approval() {
     team.member("ann").ok(claim_next());
     team.member("ann").ok(review(1));
     team.person().ok(approve(1));
-    assert_eq!(team.status(1), Status::Completed, "the second gate is the result's");
+    assert_eq!(team.status(1), Status::Completed, "the result has its own gate");
 }
 
 #[test]

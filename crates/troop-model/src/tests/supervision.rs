@@ -196,7 +196,7 @@ fn one_teammate_too_many_is_refused_and_the_others_keep_running() {
         bench.lead().refused(spawn("zoe")),
         "2 teammates are already running and the limit is 2; shut one down first, or raise `max_teammates`"
     );
-    assert!(bench.state.member(&name("zoe")).is_none(), "nobody is left behind");
+    assert!(bench.state.member(&name("zoe")).is_none(), "no half-started member remains");
     bench.system().ok(set_state("ann", MemberState::Stopped));
     bench.lead().ok(spawn("zoe"));
 }
@@ -375,7 +375,7 @@ fn a_rejected_plan_can_be_sent_again() {
     assert_eq!(reason_of(&bench, "zoe"), Some("waits for approval of its plan"));
     bench.lead().ok(answer("zoe", MessageKind::PlanApprovalResponse, request, false));
     assert_eq!(state_of(&bench, "zoe"), MemberState::Planning);
-    assert_eq!(reason_of(&bench, "zoe"), Some("its plan was rejected"), "it waits for nobody");
+    assert_eq!(reason_of(&bench, "zoe"), Some("its plan was rejected"), "it waits for no answer");
     assert!(matches!(bench.member("zoe").refusal(complete(1)), Refusal::PlanFirst { .. }));
     bench.member("zoe").ok(send("lead", MessageKind::PlanApprovalRequest, "then that"));
     let request = *bench.state.requests().next().unwrap().0;
@@ -393,7 +393,7 @@ fn a_wider_mode_approves_the_open_plan() {
     let mode = |permissions| Command::SetMemberMode { member: name("zoe"), permissions };
     bench.person().ok(mode(Permissions::Default));
     assert_eq!(state_of(&bench, "zoe"), MemberState::Working);
-    assert_eq!(bench.state.requests().count(), 0, "nobody is asked any more");
+    assert_eq!(bench.state.requests().count(), 0, "the request is closed");
     let zoe = crate::Party::member(&name("zoe"));
     let told = bench.state.mailbox().unread_of(&zoe).last().unwrap();
     assert_eq!((told.kind, told.request_id), (MessageKind::PlanApprovalResponse, Some(request)));
@@ -401,7 +401,7 @@ fn a_wider_mode_approves_the_open_plan() {
     let late = answer("zoe", MessageKind::PlanApprovalResponse, request, true);
     assert!(bench.person().refused(late).starts_with("there is no open request"));
     bench.member("zoe").ok(complete(1));
-    assert!(bench.person().ok(mode(Permissions::Default)).is_empty(), "it is so");
+    assert!(bench.person().ok(mode(Permissions::Default)).is_empty(), "nothing changes");
 }
 
 #[test]
@@ -425,7 +425,7 @@ fn requests_of_an_interrupted_member_are_withdrawn() {
     bench.person().ok(Command::InterruptMember { member: name("zoe"), reason: None });
     assert_eq!(bench.state.requests().count(), 0);
     assert_eq!(state_of(&bench, "zoe"), MemberState::Planning, "it may still only plan");
-    assert_eq!(reason_of(&bench, "zoe"), Some("interrupted"), "and waits for nobody");
+    assert_eq!(reason_of(&bench, "zoe"), Some("interrupted"), "and waits for no answer");
 }
 
 #[test]

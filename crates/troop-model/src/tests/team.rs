@@ -23,7 +23,7 @@ fn a_team_is_a_lead_and_members_around_one_board_and_one_mailbox() {
     assert_eq!(roles, [("ann", Role::Member), ("bob", Role::Member), ("lead", Role::Lead)]);
     assert!(team.state.tasks().is_empty() && team.mailbox().iter().next().is_none());
     let ids: std::collections::BTreeSet<_> = team.state.members().map(|it| it.id).collect();
-    assert_eq!(ids.len(), 3, "everybody has an identity of their own");
+    assert_eq!(ids.len(), 3, "every member has its own id");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn the_link_of_a_removed_member_stays_disabled_until_it_is_purged() {
     assert_eq!(team.state.links().count(), 1);
     team.lead().ok(remove("bob"));
     team.lead().ok(Command::AddMember(newcomer("bob")));
-    assert!(link(&team, "bob").enabled, "who comes back can be delegated to");
+    assert!(link(&team, "bob").enabled, "a returning member can be delegated to");
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn usage_counts_for_the_member_its_task_and_the_team() {
     team.member("ann").ok(used("ann", Some(1), 1_000, 0.0));
     let tokens = |who: &str| team.state.member(&name(who)).unwrap().usage.tokens();
     assert_eq!((tokens("ann"), tokens("bob"), tokens("lead")), (1_110, 1, 0));
-    assert_eq!(team.task(1).usage.tokens(), 100, "of its holder, and before it was done");
+    assert_eq!(team.task(1).usage.tokens(), 100, "only usage of the holder before completion");
     assert_eq!(
         (team.task(1).provenance.moved_at, moved),
         (team.now, moved),
@@ -91,7 +91,7 @@ fn usage_counts_for_the_member_its_task_and_the_team() {
     let all = team.state.team().unwrap().usage;
     assert_eq!((all.tokens(), all.dollars), (1_111, Dollars::new(0.75).unwrap()));
     team.lead().ok(remove("ann"));
-    assert_eq!(team.state.team().unwrap().usage, all, "what was spent stays spent");
+    assert_eq!(team.state.team().unwrap().usage, all, "spent usage is kept");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn members_report_only_their_own_usage() {
     let refused = team.member("ann").refused(used("bob", None, 1, 0.0));
     assert_eq!(refused, "`ann` may not say what somebody else used; only they themselves may");
     team.system().ok(used("bob", None, 1, 0.0));
-    assert!(team.member("ann").ok(used("ann", None, 0, 0.0)).is_empty(), "nothing is no news");
+    assert!(team.member("ann").ok(used("ann", None, 0, 0.0)).is_empty(), "no usage, no event");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_spent_budget_stops_new_work_keeps_old_work_and_can_be_raised() {
         team.person().ok(set("budget.tokens", 100));
     }
     team.member("ann").ok(complete(1));
-    assert!(team.tick().is_empty(), "time begins nothing either");
+    assert!(team.tick().is_empty(), "a tick starts nothing either");
     team.person().ok(set("budget.tokens", 1_000));
     team.member("bob").ok(claim(2));
     team.lead().ok(spawn("eve"));

@@ -153,7 +153,7 @@ fn the_lead_assigns_a_task_and_the_member_is_told() {
     assert_eq!(kinds(&events), ["task.assigned", "message.sent"]);
     assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
     assert_eq!(team.unread("ann"), ["task-1 is yours: write"]);
-    assert!(team.lead().ok(assign(1, "ann")).is_empty(), "again changes nothing");
+    assert!(team.lead().ok(assign(1, "ann")).is_empty(), "repeating it changes nothing");
     assert_eq!(
         team.lead().refused(assign(1, "bob")),
         "task-1 is not available: ann has held it since 10:00; claim another or ask ann"
@@ -206,7 +206,7 @@ fn completing_needs_a_result_and_keeps_it() {
         (Status::Completed, Some("written"))
     );
     assert_eq!(team.task(1).provenance.completed_at, Some(team.now));
-    assert_eq!(team.owner(1), Some("ann"), "it says who did it");
+    assert_eq!(team.owner(1), Some("ann"), "the owner shows who did it");
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn a_crashed_member_keeps_only_its_results_in_review() {
     team.member("bob").ok(claim(3));
     team.system().ok(set_state("ann", MemberState::Crashed));
     assert_eq!((team.status(1), team.owner(1)), (Status::Pending, None));
-    assert_eq!(team.status(2), Status::InReview, "its result is there already");
+    assert_eq!(team.status(2), Status::InReview, "its result is already submitted");
     assert_eq!(team.owner(3), Some("bob"));
     let ann = team.state.member(&"ann".parse().unwrap()).unwrap();
     assert_eq!(ann.state, MemberState::Crashed);

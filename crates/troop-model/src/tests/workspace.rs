@@ -73,8 +73,8 @@ fn a_file_that_was_deleted_is_shown_as_gone_until_it_is_written_again() {
     };
     assert_eq!(gone(&team), [false, false]);
     assert_eq!(team.person().ok(forget("a.txt")).len(), 1);
-    assert_eq!(gone(&team), [true, false], "of what was attached by hand nobody knows");
-    assert!(team.person().ok(forget("a.txt")).is_empty(), "it is gone already");
+    assert_eq!(gone(&team), [true, false], "unknown for manually attached files");
+    assert!(team.person().ok(forget("a.txt")).is_empty(), "it is already deleted");
     team.member("ann").ok(record("a.txt", 4, Some(1)));
     assert_eq!(gone(&team), [false, false]);
 }
@@ -158,15 +158,15 @@ fn a_file_written_while_one_task_was_in_progress_belongs_to_that_task() {
     team.lead().ok(create("one"));
     team.lead().ok(create("two"));
     team.at(2).member("ann").ok(claim(1));
-    assert_eq!(then(&team, 60.0), None, "before anybody worked");
+    assert_eq!(then(&team, 60.0), None, "before any work began");
     assert_eq!(then(&team, 180.0), Some(1));
     team.at(4).member("bob").ok(claim(2));
-    assert_eq!(then(&team, 180.0), Some(1), "two was not begun then");
-    assert_eq!(then(&team, 300.0), None, "it can have been either");
+    assert_eq!(then(&team, 180.0), Some(1), "two had not begun then");
+    assert_eq!(then(&team, 300.0), None, "it may be either task");
     team.at(6).member("ann").ok(complete(1));
-    assert_eq!(then(&team, 300.0), None, "also when one is over");
+    assert_eq!(then(&team, 300.0), None, "even after one has ended");
     assert_eq!(then(&team, 420.0), Some(2));
-    assert_eq!(then(&team, 119.995), Some(1), "disks note times a little late");
+    assert_eq!(then(&team, 119.995), Some(1), "disk timestamps lag a little");
     let elsewhere = team.state.only_task_then(&chat("c1"), TEN + Duration::from_mins(7));
     assert_eq!(elsewhere, None);
 }

@@ -106,7 +106,7 @@ impl World {
             assert_eq!(read, *event, "an event survives the log");
             again.apply(&read);
         }
-        assert_eq!(again, self.bench.state, "the log says it all");
+        assert_eq!(again, self.bench.state, "replaying the log gives the same state");
         let opened = reopened(&self.bench.state);
         assert_eq!(opened, again, "so does a snapshot");
     }
@@ -116,14 +116,14 @@ impl World {
         let before = self.bench.state.clone();
         let opened = reopened(&before);
         let decision = decide(&self.bench.state, command, &ctx);
-        assert_eq!(decision, decide(&opened, command, &ctx), "packed or not, decisions are one");
+        assert_eq!(decision, decide(&opened, command, &ctx), "a packed state decides the same");
         assert_eq!(self.bench.state, before, "deciding changes nothing");
         let Ok(events) = decision else { return };
         for mut state in [self.bench.state.clone(), opened] {
             state.begin();
             events.iter().for_each(|event| state.apply(event));
             state.rollback();
-            assert_eq!(state, before, "what is taken back is as if it had never been");
+            assert_eq!(state, before, "a rollback restores the state");
             state.check();
         }
         self.bench.state.begin();
@@ -174,7 +174,7 @@ impl World {
             assert_eq!(delegation.status, DelegationStatus::Running, "{number} is delegated");
             let task = task.filter(|it| matches!(it.status, Status::InProgress | Status::Stale));
             let owner = task.and_then(|it| it.owner.as_ref());
-            assert_eq!(owner, Some(&delegation.to), "{number} is held by whom it is delegated to");
+            assert_eq!(owner, Some(&delegation.to), "{number} is held by its delegate");
         }
         let lead = Party::member(&state.lead().unwrap().name);
         self.was_full |= state.mailbox().n_unread(&lead) >= SMALL.unread;
@@ -214,7 +214,7 @@ impl World {
             );
         }
         let n_running = state.members().filter(|it| it.role == Role::Member && it.is_running());
-        assert!(n_running.count() <= 5, "no more run than the team lets");
+        assert!(n_running.count() <= 5, "no more members run than the team allows");
         for member in &self.ever_members {
             assert!(state.n_running_to(member, None) <= 5, "{member} runs too many");
         }
@@ -239,7 +239,7 @@ impl World {
         if let Some(owner) = &task.owner {
             assert!(self.ever_members.contains(owner), "{number} is held by a stranger");
             let is_member = self.bench.state.member(owner).is_some();
-            assert!(!is_timed || is_member, "{number} is worked on by one who left");
+            assert!(!is_timed || is_member, "{number} is held by a member that left");
         }
     }
 
