@@ -128,8 +128,8 @@ pub(super) fn is_ended_by_idle(draft: &Draft<'_>, task: TaskNumber) -> bool {
 }
 
 impl Delegation {
-    /// Whether it ends when this member has nothing more to do for it and has not reported an outcome. Its result is the
-    /// member's last message.
+    /// Whether it ends when this member has nothing more to do for it and has not reported an outcome. Its result is then the
+    /// member's last words.
     #[must_use]
     pub fn ends_with_work_of(&self, member: &MemberName) -> bool {
         self.status == DelegationStatus::Running && self.to == *member

@@ -18,7 +18,7 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
     for task in touched {
         let Some((to, subject)) = reserved(&after, task) else { continue };
         let was_so = reserved(draft.state, task).is_some_and(|(before, _)| before == to);
-        // The member that created it for itself, or gives it back, knows.
+        // A member that created the task for itself or released it needs no notice.
         let is_own =
             || draft.member() == Some(to) && draft.facts.iter().any(|it| it.task() == Some(task));
         if was_so || is_own() {

@@ -48,7 +48,7 @@ pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 /// Retries a failed task: for any member, or for the one that it was delegated to.
 fn retry(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     match delegation::retry(draft, task.number) {
-        // There is no room for it now.
+        // The member is at its limit of delegations.
         Retrier::Later => Ok(()),
         Retrier::By(member) if work::can_have(draft, task, &member) => {
             work::give_now(draft, task, &member)

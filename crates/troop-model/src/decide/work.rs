@@ -21,7 +21,7 @@ pub(super) fn claim(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal
     take(draft, task, member)
 }
 
-/// Claiming a task that one holds only renews a lease that has expired or a task that is stale.
+/// Claims a task for its holder: this only renews an expired lease or a stale task.
 fn claim_again(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     let was_silent = is_expired(draft, task) || task.status == Status::Stale;
     recover_if_stale(draft, task);
@@ -476,7 +476,7 @@ fn n_resting(tasks: &TaskTable) -> usize {
     tasks.with_status(Status::Failed).filter(|number| rests(*number)).count()
 }
 
-/// Whether a failed task has rested long enough to be tried again.
+/// Whether the back-off of a failed task has passed.
 pub(super) fn is_rested(draft: &Draft<'_>, task: &Task) -> bool {
     task.status == Status::Failed
         && task.start.not_before.is_some_and(|until| until <= draft.ctx.now)

@@ -66,7 +66,7 @@ fn troops_own_channels_always_pass() {
 }
 
 #[test]
-fn without_lists_everybody_may() {
+fn without_access_lists_everyone_is_admitted() {
     let mut team = Bench::new();
     for (who, channel) in [("u1", "cli"), ("u2", "telegram"), ("", "web")] {
         team.lead().from(user(who, channel, "c")).ok(create("write"));

@@ -113,7 +113,7 @@ fn came_to(team: &Bench, id: Uuid) -> (DelegationStatus, &str) {
 }
 
 #[test]
-fn a_delegation_ends_with_the_hold_on_its_task_however_that_ends() {
+fn a_delegation_ends_however_its_task_leaves_the_member() {
     type Deed = fn(&mut Bench);
     let table: [(Deed, DelegationStatus, &str); 11] = [
         (
@@ -458,7 +458,7 @@ fn a_member_that_reports_idle_after_its_delegated_task_ends_the_delegation() {
 }
 
 #[test]
-fn a_delegation_goes_on_if_its_member_is_idle_after_something_else() {
+fn a_delegation_continues_if_its_member_is_idle_after_another_task() {
     let mut team = tasks(2);
     start(&mut team, 1, "ann");
     assert!(team.member("ann").ok(idle("ann", None)).is_empty());

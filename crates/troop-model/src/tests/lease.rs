@@ -142,7 +142,7 @@ fn a_rested_task_is_claimable_without_a_tick() {
 }
 
 #[test]
-fn a_retry_by_hand_gives_all_attempts_again_and_still_knows_late_holders() {
+fn a_manual_retry_restores_all_attempts_without_resetting_their_number() {
     let mut team = held_with(|settings| settings.max_attempts = 2);
     for _ in 0..2 {
         team.member("ann").ok(claim(1));
@@ -160,7 +160,7 @@ fn a_retry_by_hand_gives_all_attempts_again_and_still_knows_late_holders() {
 }
 
 #[test]
-fn a_task_that_does_not_move_is_stale_and_the_lead_is_told() {
+fn a_task_that_does_not_move_is_stale_and_the_lead_is_notified() {
     let mut team = held_with(|settings| settings.stale_after_minutes = 30);
     for minutes in [9, 18, 27] {
         team.at(minutes).member("ann").ok(renew(1));
@@ -233,7 +233,7 @@ fn a_stale_task_fails_if_the_settings_say_so() {
 }
 
 #[test]
-fn escalation_actions_take_the_place_of_the_mode() {
+fn escalation_actions_replace_the_mode() {
     let mut team = held_with(|settings| {
         settings.stale_after_minutes = 5;
         settings.escalation_actions = vec![Escalation::NotifyLead, Escalation::FailTask];
@@ -387,7 +387,7 @@ fn members_cannot_tick() {
 }
 
 #[test]
-fn a_clock_that_jumps_back_takes_nothing_away() {
+fn a_clock_that_jumps_back_expires_nothing() {
     let mut team = held();
     team.at(500).member("ann").ok(renew(1));
     assert!(team.at(0).tick().is_empty());

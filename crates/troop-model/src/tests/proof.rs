@@ -160,7 +160,7 @@ fn check_output_is_cut_to_its_end_without_control_characters() {
 }
 
 #[test]
-fn where_work_was_merged_is_kept_with_its_task() {
+fn a_task_records_where_its_work_was_merged() {
     let mut team = checked();
     let merge = Some(Merged { into: "troop/demo".to_owned(), commit: "abc".to_owned() });
     let proof = Proof { task: task(1), evidence: Vec::new(), merge: merge.clone(), waived: None };

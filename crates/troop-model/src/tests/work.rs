@@ -146,7 +146,7 @@ fn a_reserved_task_goes_only_to_its_assignee() {
 }
 
 #[test]
-fn the_lead_assigns_a_task_and_the_member_is_told() {
+fn the_lead_assigns_a_task_and_the_member_is_notified() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     let events = team.lead().ok(assign(1, "ann"));
@@ -303,7 +303,7 @@ fn a_given_summary_is_kept() {
 }
 
 #[test]
-fn progress_is_kept_while_the_work_goes_on() {
+fn progress_is_kept_while_the_task_is_in_progress() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
