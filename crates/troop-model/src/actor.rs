@@ -1,4 +1,4 @@
-//! Who does something, from where, and when: all that a decision may depend on besides the state.
+//! Actors, conversations and the context of a command: everything a decision depends on besides the state.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::{MemberName, OperationId, Time};
 
-/// Who did something.
+/// The kind of an actor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActorKind {
@@ -21,10 +21,9 @@ pub enum ActorKind {
     System,
 }
 
-/// Who did something, by kind and name. A name alone never gives rights.
+/// An actor, by kind and name. A name alone never gives rights.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Actor {
-    /// What kind of actor it is.
     pub kind: ActorKind,
     /// Its name among those of its kind.
     pub name: SmolStr,
@@ -56,7 +55,7 @@ impl fmt::Display for Actor {
     }
 }
 
-/// The conversation that something comes from. Empty fields mean "not from a conversation".
+/// The conversation that a command comes from. Empty fields mean "not from a conversation".
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -68,9 +67,9 @@ pub struct Origin {
     pub channel: Option<SmolStr>,
     /// The chat within the channel.
     pub chat_id: Option<SmolStr>,
-    /// What kind of chat that is, in the channel's words, for example `direct` or `group`.
+    /// The kind of chat, in the channel's words, for example `direct` or `group`.
     pub peer_kind: Option<SmolStr>,
-    /// The thread or topic within the chat, under the key by which the channel knows it.
+    /// The channel's key of the thread or topic within the chat.
     pub local_key: Option<SmolStr>,
 }
 
@@ -86,12 +85,11 @@ impl Origin {
     }
 }
 
-/// Who asks for something, and from which conversation.
+/// The actor of a command and its conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Asker {
     pub actor: Actor,
-    /// From which conversation.
     #[serde(default)]
     pub origin: Origin,
 }
@@ -116,14 +114,14 @@ impl From<Actor> for Asker {
 pub struct Context {
     pub now: Time,
     pub asker: Asker,
-    /// Which attempt; also the source of new ids.
+    /// The operation that the command belongs to; also the source of new ids.
     pub operation: OperationId,
-    /// The fencing number of the supervisor that passes this on, if one does.
+    /// The fencing number of the supervisor that passes the command on, if one does.
     pub fence: Option<u64>,
 }
 
 impl Context {
-    /// The id of the `n`-th new thing that this command makes.
+    /// The id of the `n`-th new item that this command creates.
     #[must_use]
     pub fn new_id(&self, n: u32) -> Uuid {
         self.operation.nth_id(n)

@@ -1,12 +1,12 @@
-//! The agents that every troop knows: one table of what each can do, so that no crate compares keys.
+//! The built-in agent kinds: one table of their traits, so that no crate compares keys.
 //!
-//! The table is here, at the bottom, because the rules, the lead, the agents and the surfaces all ask it. Agents that a project
-//! or a person describes are not in it: they have keys of their own.
+//! The table is in the lowest crate because the rules, the lead, the agents and the surfaces all use it. Agents that a project
+//! or a person describes are not in it: they have their own keys.
 
-/// What an agent's key begins with if it follows a script: `script:FILE`.
+/// The prefix of a scripted agent's key: `script:FILE`.
 const SCRIPT: &str = "script:";
 
-/// An agent that every troop knows.
+/// A built-in agent kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentKind {
     /// Troop's own agent, on a model by API.
@@ -28,13 +28,13 @@ pub enum AgentKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentStart {
     Now,
-    /// It is known, so that a board can say who works; troop does not start it yet.
+    /// Known, so that a board can name it as a member's agent, but troop cannot start it yet.
     Later,
-    /// Never: some other program is the member.
+    /// Never: another program is the member.
     Elsewhere,
 }
 
-/// What an agent can do.
+/// The traits of an agent kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentTraits {
     pub kind: AgentKind,
@@ -42,9 +42,9 @@ pub struct AgentTraits {
     pub description: &'static str,
     pub start: AgentStart,
     pub can_lead: bool,
-    /// Whether it can do better after a check failed. Others would only do the same again.
+    /// Whether it can repair its work after a check failed. Others would only repeat it.
     pub can_repair: bool,
-    /// Whether a model thinks for it, so that it costs money.
+    /// Whether it uses a model, so that it costs money.
     pub thinks: bool,
 }
 
@@ -116,7 +116,7 @@ impl AgentKind {
         },
     ];
 
-    /// The kind that a key names; none if the key is one that a project or a person describes.
+    /// The kind that a key names; none for an agent that a project or a person describes.
     #[must_use]
     pub fn of(key: &str) -> Option<Self> {
         if Self::script_file(key).is_some() {
@@ -149,7 +149,7 @@ impl AgentKind {
     }
 }
 
-/// Whether an agent can do better after a check of its work failed. A described agent can, as far as anybody knows.
+/// Whether an agent can repair its work after a check failed. Described agents are assumed to.
 #[must_use]
 pub fn can_repair(agent: &str) -> bool {
     AgentKind::of(agent).is_none_or(|kind| kind.traits().can_repair)

@@ -1,4 +1,4 @@
-//! How facts change a state. No rules here: what is in the log has happened.
+//! How facts change a state. There are no rules here: an event in the log has happened.
 
 mod delegation;
 mod task;
@@ -39,7 +39,7 @@ impl State {
             }
             Fact::MemberRemoved { member, .. } => self.apply_member_removed(member),
             Fact::MemberStateChanged { .. } => self.apply_member_state(event),
-            // An interrupted member waits for nothing; if it still wants something, it asks again.
+            // An interrupted member waits for nothing; if it still needs an answer, it asks again.
             Fact::MemberInterrupted { member, .. } => {
                 self.requests.withdraw_all(&Party::member(member));
             }

@@ -1,4 +1,4 @@
-//! What can be asked of a team. Everything that changes a team is one of these.
+//! Commands: the only way to change a team.
 
 mod action;
 
@@ -14,63 +14,62 @@ use crate::{
 };
 pub use action::TaskAction;
 
-/// What is asked of a team.
+/// A request to change a team.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub enum Command {
-    /// Make the team: the first command of every log.
+    /// Create the team: the first command of every log.
     #[serde(rename = "team/create")]
     CreateTeam(NewTeamCommand),
-    /// Change its description or settings.
+    /// Change the team's description or settings.
     #[serde(rename = "team/update")]
     UpdateTeam {
-        /// What it is for, if that changes.
+        /// The new description; none keeps the current one.
         description: Option<String>,
-        /// The settings that change, by their full names such as `delegation.max_per_link`. The others are not said,
-        /// so that two who change different ones at once both get what they want.
+        /// The settings that change, by their full names such as `delegation.max_per_link`. The others are left out, so that
+        /// concurrent changes of different settings both apply.
         #[serde(default, with = "by_name")]
         #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
         settings: Vec<(String, serde_json::Value)>,
     },
-    /// Say that its work is over.
+    /// Complete the team: its work is done.
     #[serde(rename = "team/complete")]
     CompleteTeam,
-    /// Take it away.
+    /// Delete the team.
     #[serde(rename = "team/delete")]
     DeleteTeam,
-    /// Let somebody join.
+    /// Add a member.
     #[serde(rename = "member/add")]
     AddMember(NewMember),
-    /// Let somebody go.
+    /// Remove a member.
     #[serde(rename = "member/remove")]
     RemoveMember { member: MemberName, reason: Option<String> },
-    /// Record what the supervisor saw.
+    /// Record the state of a member, as the supervisor sees it.
     #[serde(rename = "member/set_state")]
     SetMemberState {
-        /// Of whom.
         member: MemberName,
         state: MemberState,
         /// Why, for people.
         reason: Option<String>,
         /// Why, for programs.
         cause: Option<StateCause>,
-        /// Its process, once it runs.
+        /// The id of its process, once it runs.
         pid: Option<u32>,
     },
-    /// Start a process for a member that is new, or that does not run.
+    /// Start a process for a member that is new or does not run.
     #[serde(rename = "member/spawn")]
     SpawnMember(Spawn),
-    /// Break off what a member does now; it goes on with what comes next.
+    /// Interrupt a member's current turn; it continues with the next message.
     #[serde(rename = "member/interrupt")]
     InterruptMember { member: MemberName, reason: Option<String> },
-    /// Record that a member has nothing to do: it is given the next task, or the lead is told.
+    /// Record that a member is idle: it gets the next task, or the lead gets a notice.
     #[serde(rename = "member/idle")]
     ReportIdle {
         member: MemberName,
-        /// What it did last.
+        /// The task that it worked on last.
         last_task: Option<TaskRef>,
     },
-    /// Report that an idle member says nothing about the task that it holds: it is asked once, then its attempt fails.
+    /// Report that an idle member is silent about the task that it holds: it is asked once, then its attempt fails.
     #[serde(rename = "member/silent")]
     ReportSilence {
         member: MemberName,
@@ -78,13 +77,13 @@ pub enum Command {
         /// The attempt that it is silent about.
         attempt: u32,
     },
-    /// Note what a member has used since it was noted last.
+    /// Record a member's usage since its last report.
     #[serde(rename = "usage/report")]
     ReportUsage {
         member: MemberName,
-        /// What for, if it was for a task.
+        /// The task that it was for, if any.
         task: Option<TaskRef>,
-        /// The model that was asked.
+        /// The model that was used.
         model: Option<SmolStr>,
         usage: Usage,
     },
@@ -92,36 +91,36 @@ pub enum Command {
     #[serde(rename = "member/set_mode")]
     SetMemberMode {
         member: MemberName,
-        /// What it may do from now on.
+        /// Its new permissions.
         permissions: Permissions,
     },
-    /// Make or change a link.
+    /// Create or change a link.
     #[serde(rename = "link/set")]
     SetLink(Link),
     /// Purge a link.
     #[serde(rename = "link/purge")]
     PurgeLink {
-        /// Who delegates.
+        /// The member that delegates.
         from: MemberName,
         to: MemberName,
     },
-    /// Note that a file of the workspace was written; `workspace/write` does so by itself.
+    /// Record that a workspace file was written; `workspace/write` does this itself.
     #[serde(rename = "workspace/record")]
     RecordFile {
-        /// In which folder.
+        /// Its folder.
         #[serde(default)]
         folder: WorkspaceFolder,
         /// Its path in that folder.
         path: String,
-        /// How many bytes it has.
+        /// Its size in bytes.
         size: u64,
         /// The task that it belongs to.
         task: Option<TaskRef>,
     },
-    /// Note that a file of the workspace was deleted; `workspace/delete` does so by itself.
+    /// Record that a workspace file was deleted; `workspace/delete` does this itself.
     #[serde(rename = "workspace/forget")]
     ForgetFile {
-        /// From which folder.
+        /// Its folder.
         #[serde(default)]
         folder: WorkspaceFolder,
         /// Its path in that folder.
@@ -130,92 +129,92 @@ pub enum Command {
     /// Record that something about a task was refused. A refused completion counts against its attempt.
     #[serde(rename = "refusal/record")]
     RecordRefusal(RefusalRecord),
-    /// Something about a task.
+    /// An action on a task.
     #[serde(rename = "task")]
     Task(TaskCommand),
-    /// Say something.
+    /// Send a message.
     #[serde(rename = "message/send")]
     Send(Outgoing),
-    /// Record that messages were handed to a reader.
+    /// Record that messages were delivered to a reader.
     #[serde(rename = "message/deliver")]
     MarkDelivered {
-        /// Whose messages; the actor's own unless it may act for others.
+        /// The mailbox; the actor's own if not given. Only people and troop itself may name another.
         reader: Option<MemberName>,
         messages: Vec<Uuid>,
     },
-    /// Read messages: the given ones, or all unread.
+    /// Mark messages as read.
     #[serde(rename = "message/read")]
     MarkRead {
-        /// Whose messages; the actor's own unless it may act for others.
+        /// The mailbox; the actor's own if not given. Only people and troop itself may name another.
         reader: Option<MemberName>,
-        /// Which; none means all unread.
+        /// The messages; none means all unread.
         messages: Option<Vec<Uuid>>,
     },
-    /// Let a member work on a task.
+    /// Delegate a task to a member.
     #[serde(rename = "delegation/start")]
     Delegate {
         to: MemberName,
-        /// Which task.
+        /// The task to delegate.
         task: Option<TaskRef>,
-        /// What to do, where the team lets a delegation make its own task.
+        /// The subject of a new task, if the team's settings allow a delegation to create one.
         subject: Option<String>,
-        /// The trace of the caller, which becomes the parent of the delegation's own.
+        /// The caller's trace, which becomes the parent of the delegation's trace.
         trace_id: Option<Uuid>,
     },
-    /// Record how a delegation ended.
+    /// Record the outcome of a delegation.
     #[serde(rename = "delegation/finish")]
     FinishDelegation { delegation: Uuid, outcome: DelegationOutcome },
-    /// Supervise the team: run its processes and pass its mail, alone, until the lease ends.
+    /// Take the lead lease: until it ends, this session alone runs the team's processes and delivers its mail.
     #[serde(rename = "lead/take")]
     TakeLead {
-        /// Which session of troop.
+        /// The troop session that supervises.
         session: Uuid,
-        /// Who that is, for people: a user, a machine, a process.
+        /// The session in words, for people: user, machine, process.
         holder: String,
-        /// The fencing number of a holder that is known to be dead, so that its lease need not be waited for.
+        /// The fencing number of a holder that is known to be dead, to replace it before its lease ends.
         over: Option<u64>,
-        /// What must pass before a task is done, as long as this session supervises; besides what the board says.
+        /// Checks that every task must pass while this session supervises, besides those of the team and the task.
         #[serde(default)]
         checks: Vec<String>,
     },
-    /// Go on supervising.
+    /// Renew the lead lease.
     #[serde(rename = "lead/renew")]
     RenewLead,
-    /// Supervise no more.
+    /// Release the lead lease.
     #[serde(rename = "lead/release")]
     ReleaseLead,
-    /// Ask whoever supervises the team to stop all its processes.
+    /// Ask the supervisor to stop all processes of the team.
     #[serde(rename = "team/stop")]
     StopTeam { reason: Option<String> },
-    /// Let time pass: leases, stale tasks, reminders, retries.
+    /// Apply the effects of time: leases, stale tasks, reminders, retries.
     #[serde(rename = "team/tick")]
     Tick,
 }
 
-/// A member that is to run.
+/// A member to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spawn {
-    /// Who. A member of this name that does not run is started again.
+    /// The member. One of this name that does not run is started again.
     pub member: NewMember,
-    /// What it is told first.
+    /// Its first message.
     pub prompt: Option<String>,
 }
 
-/// How a delegation ended.
+/// The outcome of a delegation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DelegationOutcome {
-    /// With a result.
+    /// It ended with this result.
     Completed(String),
-    /// Without one, and why.
+    /// It failed for this reason.
     Failed(String),
-    /// It was called off, and why.
+    /// It was cancelled for this reason.
     Cancelled(String),
 }
 
 impl DelegationOutcome {
-    /// The result, or why there is none.
+    /// The result or the reason.
     #[must_use]
     pub fn said(&self) -> &str {
         let (Self::Completed(said) | Self::Failed(said) | Self::Cancelled(said)) = self;
@@ -223,41 +222,41 @@ impl DelegationOutcome {
     }
 }
 
-/// What a new team is made of.
+/// A team to create.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewTeamCommand {
-    /// Its identity.
+    /// Its id.
     pub team: TeamId,
     /// Its name.
     pub name: TeamName,
-    /// What it is for.
+    /// Its purpose.
     #[serde(default)]
     pub description: String,
     /// Its settings.
     #[serde(default)]
     pub settings: Settings,
-    /// Who leads.
+    /// Its lead.
     pub lead: NewMember,
-    /// Who works.
+    /// Its other members.
     #[serde(default)]
     pub members: Vec<NewMember>,
 }
 
-/// Who is to join.
+/// A member to add.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewMember {
     /// Its name.
     pub name: MemberName,
-    /// What thinks for it.
+    /// The key of its agent.
     pub agent: SmolStr,
-    /// What it is good at.
+    /// Its expertise, in words.
     #[serde(default)]
     pub expertise: String,
-    /// The model it asks for.
+    /// The model that its agent should use.
     pub model: Option<SmolStr>,
-    /// What it may do; the lead's if not given, never more than that.
+    /// Its permissions: by default the lead's, and never more than those.
     pub permissions: Option<Permissions>,
 }
 
@@ -270,18 +269,18 @@ impl NewMember {
     }
 }
 
-/// What is to be said.
+/// A message to send.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outgoing {
-    /// To whom: a name, `lead`, `user`, or `*`.
+    /// The recipient: a name, `lead`, `user`, or `*` for everybody.
     pub to: String,
     #[serde(default)]
     pub kind: MessageKind,
     pub content: String,
-    /// The same in a few words.
+    /// A one-line summary.
     pub summary: Option<String>,
-    /// What troop gives notice of; only messages of its own kind have that.
+    /// The notice that it carries; only messages of troop itself have one.
     pub notice: Option<Notice>,
     /// The request that it answers.
     pub request_id: Option<Uuid>,
@@ -303,13 +302,13 @@ impl Outgoing {
         }
     }
 
-    /// What one member says to another.
+    /// An ordinary message.
     #[must_use]
     pub fn message(to: impl Into<String>, content: impl Into<String>) -> Self {
         Self::new(to, MessageKind::Message, content)
     }
 
-    /// What troop itself says.
+    /// A message from troop itself.
     #[must_use]
     pub fn system(to: impl Into<String>, content: impl Into<String>) -> Self {
         Self::new(to, MessageKind::System, content)
@@ -336,133 +335,133 @@ impl Outgoing {
     }
 }
 
-/// What can be asked about a task.
+/// An action on a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum TaskCommand {
-    /// Put one on the board.
+    /// Create a task.
     Create(NewTask),
-    /// Take this one, or the next available.
+    /// Claim a task.
     Claim {
-        /// Which; none means the next available.
+        /// The task; none means the next available.
         task: Option<TaskRef>,
     },
-    /// Give it to somebody.
+    /// Assign a task to a member.
     Assign {
-        /// Which; none means the next available for that member.
+        /// The task; none means the next available to that member.
         task: Option<TaskRef>,
         to: MemberName,
     },
-    /// Say that the holder is alive.
+    /// Renew the holder's lease.
     Renew {
         task: TaskRef,
-        /// Which attempt the caller believes to hold.
+        /// The attempt that the caller believes it holds. Refused if another attempt has begun.
         attempt: Option<u32>,
     },
-    /// Give it back.
+    /// Release a held task.
     Release { task: TaskRef, reason: String },
-    /// It is done.
+    /// Complete a task.
     Complete {
         task: TaskRef,
-        /// What came of it.
+        /// The result.
         result: String,
-        /// The same in a few words.
+        /// A one-line summary.
         summary: Option<String>,
-        /// Which attempt the caller believes to hold.
+        /// The attempt that the caller believes it holds. Refused if another attempt has begun.
         attempt: Option<u32>,
     },
-    /// It could not be done.
+    /// Fail a task.
     Fail {
         task: TaskRef,
         reason: String,
-        /// Which attempt the caller believes to hold.
+        /// The attempt that the caller believes it holds. Refused if another attempt has begun.
         attempt: Option<u32>,
-        /// Whether trying again would not help, so that nobody does by itself.
+        /// Whether another attempt would not help, so that troop does not retry the task.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         for_good: bool,
     },
-    /// Hand in the result for approval.
+    /// Submit the result for review.
     Review {
         task: TaskRef,
         /// The result so far.
         result: Option<String>,
     },
-    /// The result is good, or the task may start.
+    /// Approve a result, or the start of a task.
     Approve {
         task: TaskRef,
-        /// What the approver says.
+        /// The approver's comment.
         comment: Option<String>,
     },
-    /// The result is not good.
+    /// Reject a result, or the start of a task.
     Reject {
         task: TaskRef,
         reason: String,
-        /// Whether the task is over or goes on.
+        /// Whether the task is cancelled or revised.
         #[serde(default)]
         mode: RejectMode,
     },
-    /// It will not be done.
+    /// Cancel a task.
     Cancel { task: TaskRef, reason: String },
-    /// Try it again.
+    /// Retry a failed or stale task.
     Retry { task: TaskRef },
-    /// Say something about it.
+    /// Comment on a task.
     Comment { task: TaskRef, text: String },
-    /// Say how far it is.
+    /// Report progress on a task.
     Progress {
         task: TaskRef,
-        /// 0 to 100; wider here, so that what is out of range can be refused with its value.
+        /// 0 to 100. The type is wider, so that a refusal can show a value out of range.
         percent: i64,
-        /// What is being done.
+        /// The current step.
         #[serde(default)]
         step: String,
     },
-    /// A file belongs to it.
+    /// Attach a file to a task.
     Attach {
         task: TaskRef,
         /// The file's path in the workspace.
         path: String,
     },
-    /// Say what its checks said, and where its work is.
+    /// Record the results of a task's checks, and where its work was merged.
     Prove(Proof),
-    /// Ask the user, again and again.
+    /// Ask the user a question, with reminders until it is cleared.
     AskUser { task: TaskRef, question: String },
-    /// Ask no more.
+    /// Clear the question to the user.
     ClearAskUser { task: TaskRef },
-    /// Change what is known about it.
+    /// Change the contents of a task.
     Update {
         task: TaskRef,
-        /// What is different.
+        /// The changes.
         change: Box<TaskUpdate>,
     },
-    /// Take it off the board.
+    /// Delete a task.
     Delete { task: TaskRef },
 }
 
-/// A task that is to be put on the board.
+/// A task to create.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewTask {
-    /// Its identity, if it has one already, as when it comes from another board.
+    /// Its id, if it already has one, for example from another board.
     pub id: Option<Uuid>,
-    /// What it is about.
+    /// Its subject, on one line.
     pub subject: String,
-    /// What is to be done.
+    /// The work to do, in detail.
     #[serde(default)]
     pub description: String,
-    /// Higher goes first.
+    /// Its priority; higher goes first.
     #[serde(default)]
     pub priority: i32,
     /// Its label; `general` if not given.
     #[serde(rename = "type")]
     pub task_type: Option<SmolStr>,
-    /// For whom it is reserved.
+    /// The member that it is reserved for.
     pub assignee: Option<MemberName>,
-    /// What it waits for.
+    /// The tasks that it waits for.
     #[serde(default)]
     pub blocked_by: Vec<TaskRef>,
-    /// How those must end; the team's setting if not given.
+    /// How those tasks must end; by default the team's setting.
     pub until: Option<Condition>,
-    /// Whether somebody must approve that it starts; the team's setting if not given.
+    /// Whether its start needs approval; by default the team's setting.
     pub approve_start: Option<bool>,
     /// Commands that must pass before it is done, besides the team's.
     #[serde(default)]
@@ -470,13 +469,13 @@ pub struct NewTask {
     /// Free data.
     #[serde(default)]
     pub metadata: Metadata,
-    /// How far the log was when its creator looked at the board. What others put there since then refuses it, so that two
-    /// who look at once do not both create the same.
+    /// The log's version when the creator looked at the board. The task is refused if others were created since then, so that
+    /// two who look at the same time do not both create it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Version>,
 }
 
-/// What is to be different about a task.
+/// The fields of a task to change; a missing field keeps its value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskUpdate {
@@ -489,24 +488,24 @@ pub struct TaskUpdate {
     /// Its label.
     #[serde(rename = "type")]
     pub task_type: Option<SmolStr>,
-    /// For whom it is reserved; `Some(None)` for nobody.
+    /// The member that it is reserved for; `Some(None)` ends the reservation.
     #[serde(default, with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<MemberName>")]
     pub assignee: Option<Option<MemberName>>,
-    /// All that it waits for.
+    /// All tasks that it waits for, replacing the current ones.
     pub blocked_by: Option<Vec<TaskRef>>,
-    /// More that it waits for.
+    /// Further tasks that it waits for.
     #[serde(default)]
     pub add_blocked_by: Vec<TaskRef>,
-    /// How those must end; the team's setting if not given.
+    /// How those tasks must end; by default the team's setting.
     pub until: Option<Condition>,
-    /// All commands that must pass before it is done, besides the team's.
+    /// All commands that must pass before it is done, besides the team's, replacing the current ones.
     pub checks: Option<Vec<String>>,
-    /// Free data to merge in; null takes a key away.
+    /// Free data to merge in; null removes a key.
     pub metadata: Option<Metadata>,
 }
 
-/// Settings that change, written as an object. What is written twice counts as written last.
+/// Changed settings as a JSON object. Of a repeated key, the last value counts.
 mod by_name {
     use serde::{Deserialize, Deserializer, Serializer};
     use serde_json::{Map, Value};

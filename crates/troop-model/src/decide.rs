@@ -1,4 +1,4 @@
-//! All rules: what a command does to a team, or why it is refused.
+//! All rules: the effects of each command, or the reason for its refusal.
 
 mod delegation;
 mod external;
@@ -169,7 +169,7 @@ pub(crate) enum Standing {
     Member(MemberName),
 }
 
-/// A decision in the making.
+/// A decision under construction: the events so far.
 pub(crate) struct Draft<'a> {
     pub(crate) state: &'a State,
     pub(crate) ctx: &'a Context,
@@ -188,7 +188,7 @@ impl<'a> Draft<'a> {
         self.stamped(facts)
     }
 
-    /// The team as it is after this.
+    /// The team after the events so far.
     pub(crate) fn after(&self) -> State {
         let mut state = self.state.clone();
         self.stamped(self.facts.clone()).iter().for_each(|event| state.apply(event));
@@ -281,13 +281,13 @@ impl<'a> Draft<'a> {
         self.state.tasks.status(task.number).unwrap_or(task.status)
     }
 
-    /// Whether a mailbox has room for one more message from troop. Without room, the events are in the log only, so that a
+    /// Whether a mailbox has room for one more message from troop. Without room, the events are only in the log, so that a
     /// member that never reads cannot fill the state.
     pub(crate) fn has_room(&self, reader: &Party) -> bool {
         self.state.mailbox().n_unread(reader) < self.state.limits.unread
     }
 
-    /// A message from troop itself.
+    /// Sends a message from troop itself.
     pub(crate) fn tell(
         &mut self,
         to: Party,

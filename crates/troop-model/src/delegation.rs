@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{MemberName, Origin, TaskNumber, Time, roster::shown_as_word};
 
-/// How a delegation stands.
+/// The status of a delegation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DelegationStatus {
@@ -18,7 +18,7 @@ pub enum DelegationStatus {
     Completed,
     /// It ended without one.
     Failed,
-    /// It was called off.
+    /// It was cancelled.
     Cancelled,
 }
 
@@ -31,20 +31,18 @@ shown_as_word! {
 /// The record of one delegation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delegation {
-    /// Its identity.
     pub id: Uuid,
-    /// Who delegated.
+    /// The member that delegated.
     pub from: MemberName,
     pub to: MemberName,
-    /// Which task.
+    /// The delegated task.
     pub task: TaskNumber,
-    /// How it stands.
     pub status: DelegationStatus,
     /// When it began.
     pub started_at: Time,
     /// When it ended.
     pub ended_at: Option<Time>,
-    /// What came of it, or why nothing did; as much of it as is shown.
+    /// The result, or the reason why there is none, shortened for display.
     pub result: Option<String>,
     /// Whether the lead was told the result.
     pub is_announced: bool,
@@ -52,11 +50,11 @@ pub struct Delegation {
     pub trace_id: Uuid,
     /// The trace of the delegating member.
     pub parent_trace_id: Option<Uuid>,
-    /// The conversation that it began in, where its result belongs.
+    /// The conversation that it began in, where its result goes.
     pub origin: Origin,
 }
 
-/// The session in which a member works. A session is what an agent remembers; sessions share nothing, not even with a person's
+/// The session in which a member works. A session is the memory of an agent; sessions share nothing, not even with a person's
 /// own chat with the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionKey {
@@ -87,7 +85,7 @@ impl Delegation {
         SessionKey::Delegate(self.id)
     }
 
-    /// Whether the two are announced together, when the last has ended.
+    /// Whether the two are announced together, when the last sibling has ended.
     pub(crate) fn is_sibling(&self, other: &Self) -> bool {
         self.from == other.from && self.origin == other.origin
     }

@@ -1,4 +1,4 @@
-//! Facts: what has happened to a team, in the words that every log, stream and page uses.
+//! Facts: everything that can happen to a team, under the names that logs, streams and pages use.
 
 mod about;
 mod absent;
@@ -24,99 +24,99 @@ use crate::{
     TeamId, TeamName, Time, Usage, WorkspaceFolder,
 };
 
-/// What can happen to a team. The name of each kind is fixed: logs, scripts and pages rely on it.
+/// Something that happened to a team. The name of each kind is fixed: logs, scripts and pages rely on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind")]
 pub enum Fact {
-    /// The team exists.
+    /// The team was created.
     #[serde(rename = "team.created")]
     TeamCreated {
-        /// Its identity.
+        /// Its id.
         team: TeamId,
         /// Its name.
         name: TeamName,
-        /// What it is for.
+        /// Its purpose.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         description: String,
         /// Its settings.
         settings: Box<Settings>,
     },
-    /// Its description or settings changed.
+    /// The team's description or settings changed.
     #[serde(rename = "team.updated")]
     TeamUpdated {
-        /// What it is for.
+        /// Its purpose.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         description: String,
         /// All settings as they are now.
         settings: Box<Settings>,
     },
-    /// Its work is over; the board stays.
+    /// The team's work is done; the board stays.
     #[serde(rename = "team.completed")]
     TeamCompleted {},
-    /// It is gone. Its links lose their team.
+    /// The team was deleted. Its links lose their team.
     #[serde(rename = "team.deleted")]
     TeamDeleted {},
-    /// Somebody supervises it from now on.
+    /// A session took the lead lease: it supervises the team from now on.
     #[serde(rename = "lead.taken")]
     LeadTaken {
-        /// Which session of troop.
+        /// The troop session that supervises.
         session: Uuid,
-        /// Who that is, for people.
+        /// The session in words, for people.
         holder: String,
-        /// What its commands are known by.
+        /// Its fencing number, which its commands carry.
         fence: u64,
-        /// Until when, unless it is renewed.
+        /// When the lease ends unless it is renewed.
         until: Time,
-        /// What must pass before a task is done, as long as it supervises.
+        /// Checks that every task must pass while it supervises.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         checks: Vec<String>,
     },
-    /// It goes on supervising.
+    /// The lead lease was renewed.
     #[serde(rename = "lead.renewed")]
     LeadRenewed {
-        /// Until when, unless it is renewed again.
+        /// When the lease ends unless it is renewed again.
         until: Time,
     },
-    /// Nobody supervises it any more.
+    /// The lead lease was released.
     #[serde(rename = "lead.released")]
     LeadReleased {},
-    /// Whoever supervises it is asked to stop all its processes.
+    /// The supervisor was asked to stop all processes of the team.
     #[serde(rename = "team.stop_requested")]
     TeamStopRequested {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Somebody joined.
+    /// A member joined.
     #[serde(rename = "member.added")]
     MemberAdded {
         /// Its name.
         member: MemberName,
-        /// Its identity.
+        /// Its id.
         id: Uuid,
         role: Role,
-        /// What thinks for it.
+        /// The key of its agent.
         agent: SmolStr,
-        /// What it is good at.
+        /// Its expertise, in words.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         expertise: String,
-        /// The model it asks for.
+        /// The model that its agent should use.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<SmolStr>,
-        /// What it may do without asking.
+        /// Its permissions.
         permissions: Permissions,
     },
-    /// Somebody left. Its links stay, disabled.
+    /// A member left. Its links stay, disabled.
     #[serde(rename = "member.removed")]
     MemberRemoved {
         member: MemberName,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// The supervisor saw something else of a member.
+    /// The supervisor saw a member change its state.
     #[serde(rename = "member.state_changed")]
     MemberStateChanged {
         member: MemberName,
-        /// What it is now.
+        /// Its new state.
         state: MemberState,
         /// Why, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,140 +124,140 @@ pub enum Fact {
         /// Why, for programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<StateCause>,
-        /// Its process, while it runs.
+        /// The id of its process, while it runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pid: Option<u32>,
     },
-    /// What a member did was broken off.
+    /// A member's turn was interrupted.
     #[serde(rename = "member.interrupted")]
     MemberInterrupted {
         member: MemberName,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// A member has used something.
+    /// A member reported its usage.
     #[serde(rename = "usage.reported")]
     UsageReported {
         member: MemberName,
-        /// For which task.
+        /// The task that it was for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskNumber>,
-        /// The model that was asked.
+        /// The model that was used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<SmolStr>,
-        /// How much, since it was reported last.
+        /// The usage since the last report.
         usage: Usage,
     },
-    /// A member may do other things without asking than before.
+    /// The permissions of a member changed.
     #[serde(rename = "member.mode_changed")]
     MemberModeChanged {
         member: MemberName,
-        /// What it may do now.
+        /// Its new permissions.
         permissions: Permissions,
     },
-    /// A link was made or changed.
+    /// A link was created or changed.
     #[serde(rename = "link.set")]
     LinkSet {
-        /// As it is now.
+        /// The new link.
         link: Link,
     },
     /// A link was purged.
     #[serde(rename = "link.purged")]
     LinkPurged {
-        /// Who delegated.
+        /// The member that delegated.
         from: MemberName,
         to: MemberName,
     },
-    /// A task is on the board.
+    /// A task was created.
     #[serde(rename = "task.created")]
     TaskCreated {
         /// Its number.
         task: TaskNumber,
-        /// Its identity.
+        /// Its id.
         id: Uuid,
-        /// What it is about.
+        /// Its subject, on one line.
         subject: String,
-        /// What is to be done.
+        /// The work to do, in detail.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         description: String,
-        /// Higher goes first.
+        /// Its priority; higher goes first.
         priority: i32,
         /// Its label.
         #[serde(rename = "type")]
         task_type: SmolStr,
-        /// For whom it is reserved.
+        /// The member that it is reserved for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         assignee: Option<MemberName>,
-        /// What it waits for.
+        /// The tasks that it waits for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         blocked_by: Vec<Dependency>,
-        /// Whether it may start only after somebody approved.
+        /// Whether its start needs approval.
         #[serde(default, skip_serializing_if = "is_false")]
         approve_start: bool,
         /// Commands that must pass before it is done, besides the team's.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         checks: Vec<String>,
-        /// The conversation that set it off.
+        /// The conversation that caused it.
         #[serde(default, skip_serializing_if = "is_default")]
         origin: Origin,
         /// Free data.
         #[serde(default, skip_serializing_if = "is_default")]
         metadata: Metadata,
     },
-    /// What is known about a task changed; only what is given.
+    /// The contents of a task changed.
     #[serde(rename = "task.updated")]
     TaskUpdated {
         task: TaskNumber,
-        /// What is different now.
+        /// The changes.
         change: Box<TaskChange>,
     },
-    /// Somebody took a task.
+    /// A member claimed a task.
     #[serde(rename = "task.claimed")]
     TaskClaimed {
         task: TaskNumber,
-        /// Who holds it.
+        /// The member that holds it now.
         owner: MemberName,
-        /// Which attempt this is.
+        /// The number of this attempt.
         attempt: u32,
-        /// Until when the holder need not say that it is alive.
+        /// When the claim ends without a sign of life.
         lease_until: Time,
     },
-    /// A task was given to somebody.
+    /// A task was assigned to a member.
     #[serde(rename = "task.assigned")]
     TaskAssigned {
         task: TaskNumber,
-        /// Who holds it.
+        /// The member that holds it now.
         owner: MemberName,
-        /// Which attempt this is.
+        /// The number of this attempt.
         attempt: u32,
-        /// Until when the holder need not say that it is alive.
+        /// When the claim ends without a sign of life.
         lease_until: Time,
     },
-    /// The holder is alive.
+    /// The holder gave a sign of life.
     #[serde(rename = "task.renewed")]
     TaskRenewed {
         task: TaskNumber,
-        /// Until when it need not say so again.
+        /// When the claim ends without another one.
         lease_until: Time,
     },
-    /// Nobody holds the task any more; it is pending again.
+    /// The holder lost or released the task; it is pending again.
     #[serde(rename = "task.released")]
     TaskReleased {
         task: TaskNumber,
-        /// Who held it.
+        /// The member that held it.
         owner: MemberName,
         reason: String,
-        /// Whether this attempt does not count, because it was ended for a reason that has nothing to do with the task.
+        /// Whether this attempt does not count, because it ended for a reason unrelated to the task.
         #[serde(default, skip_serializing_if = "is_false")]
         forgiven: bool,
     },
-    /// The holder has come further.
+    /// The holder reported progress.
     #[serde(rename = "task.progressed")]
     TaskProgressed {
         task: TaskNumber,
-        /// How far.
+        /// The progress.
         progress: Progress,
-        /// Until when the holder need not say that it is alive.
+        /// When the claim ends without a sign of life.
         lease_until: Time,
     },
     /// The result waits for approval.
@@ -272,18 +272,18 @@ pub enum Fact {
     #[serde(rename = "task.completed")]
     TaskCompleted {
         task: TaskNumber,
-        /// What came of it.
+        /// The result.
         result: String,
-        /// The same in a few words.
+        /// A one-line summary.
         summary: String,
     },
     /// The result was approved: the task is done.
     #[serde(rename = "task.approved")]
     TaskApproved {
         task: TaskNumber,
-        /// The result in a few words.
+        /// A one-line summary of the result.
         summary: String,
-        /// What the approver said.
+        /// The approver's comment.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<String>,
     },
@@ -295,7 +295,7 @@ pub enum Fact {
     TaskRejected {
         task: TaskNumber,
         reason: String,
-        /// Whether the task is over or goes on.
+        /// Whether the task is cancelled or revised.
         mode: RejectMode,
     },
     /// The task will not be done.
@@ -306,7 +306,7 @@ pub enum Fact {
     TaskFailed {
         task: TaskNumber,
         reason: String,
-        /// When it is tried again; never, if this is missing.
+        /// When troop retries it; none means never.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<Time>,
     },
@@ -314,32 +314,32 @@ pub enum Fact {
     #[serde(rename = "task.retried")]
     TaskRetried {
         task: TaskNumber,
-        /// Whether it has all its attempts again, as after a retry by hand.
+        /// Whether all attempts are available again, as after a manual retry.
         fresh: bool,
     },
-    /// A held task has not moved for long.
+    /// A held task has not moved for too long.
     #[serde(rename = "task.stale")]
     TaskStale { task: TaskNumber },
     /// A stale task moves again.
     #[serde(rename = "task.recovered")]
     TaskRecovered { task: TaskNumber },
-    /// Somebody said something about a task.
+    /// A task got a comment.
     #[serde(rename = "task.commented")]
     TaskCommented { task: TaskNumber, text: String },
-    /// A file belongs to a task.
+    /// A file was attached to a task.
     #[serde(rename = "task.attached")]
     TaskAttached {
         task: TaskNumber,
         /// The file's path in the workspace.
         path: String,
     },
-    /// The checks of a task ran, or a person does without them.
+    /// The checks of a task ran, or a person waived them.
     #[serde(rename = "task.checked")]
     TaskChecked {
         task: TaskNumber,
-        /// What they said.
+        /// Their results.
         evidence: Vec<Evidence>,
-        /// Why a person does without them.
+        /// Why a person waived them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         waived: Option<String>,
     },
@@ -347,77 +347,77 @@ pub enum Fact {
     #[serde(rename = "task.merged")]
     TaskMerged {
         task: TaskNumber,
-        /// Into which branch.
+        /// The branch that it was merged into.
         into: String,
         /// The commit of that branch.
         commit: String,
     },
-    /// Something that somebody wanted to do with a task was refused: it was not done, or the task is not on the board.
+    /// An action on a task, or the creation of one, was refused.
     #[serde(rename = "task.refused")]
     TaskRefused {
-        /// Which; none if it was to be put on the board.
+        /// The task; none if its creation was refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskNumber>,
-        /// What it was to be about, if it was to be put on the board.
+        /// The subject, if the creation was refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         subject: Option<String>,
-        /// Who wanted it.
+        /// The actor that was refused.
         who: Actor,
-        /// What refused it.
+        /// The origin of the refusal.
         by: RefusedBy,
         reason: String,
-        /// The attempt that its holder called done, if that was refused.
+        /// The attempt whose completion was refused; none for other refusals.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<u32>,
     },
-    /// The user is asked something, until it is cleared.
+    /// A member asks the user a question, until it is cleared.
     #[serde(rename = "task.asked")]
     TaskAsked {
         task: TaskNumber,
         question: String,
-        /// Who asks.
+        /// The member that asks.
         asked_by: MemberName,
-        /// When the user is reminded.
+        /// When the user is reminded next.
         next_at: Time,
     },
     /// The user was reminded.
     #[serde(rename = "task.reminded")]
     TaskReminded {
         task: TaskNumber,
-        /// When again.
+        /// When the user is reminded next.
         next_at: Time,
     },
-    /// The question is no longer asked.
+    /// The question was cleared.
     #[serde(rename = "task.ask_cleared")]
     TaskAskCleared { task: TaskNumber },
-    /// Nobody moved for too long, and somebody above was told.
+    /// A task did not move, or its question stayed unanswered, for too long.
     #[serde(rename = "task.escalated")]
     TaskEscalated {
         task: TaskNumber,
-        /// What nobody did.
+        /// The reason in words.
         reason: String,
-        /// Whether that was to answer its question; else it was to move it.
+        /// Whether its question stayed unanswered; otherwise the task did not move.
         #[serde(default, skip_serializing_if = "is_false")]
         is_unanswered: bool,
     },
-    /// The task is gone from the board.
+    /// The task was deleted.
     #[serde(rename = "task.deleted")]
     TaskDeleted { task: TaskNumber },
-    /// Something was said.
+    /// A message was sent.
     #[serde(rename = "message.sent")]
     MessageSent {
-        /// Its identity.
+        /// Its id.
         id: Uuid,
-        /// Who said it.
+        /// The sender.
         from: Party,
         to: Party,
         #[serde(rename = "message_kind")]
         message_kind: MessageKind,
         content: String,
-        /// The same in a few words.
+        /// A one-line summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
-        /// What troop gives notice of, if it does.
+        /// The notice that it carries, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         notice: Option<Notice>,
         /// The request that it makes or answers.
@@ -429,16 +429,16 @@ pub enum Fact {
         /// The task that it is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskNumber>,
-        /// Whom it must reach.
+        /// Its readers.
         readers: Vec<Party>,
-        /// The message that it takes the place of, as a newer notice of the same does.
+        /// The older notice of the same kind that it replaces.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         supersedes: Option<Uuid>,
-        /// The conversation that it belongs to, where an answer is expected.
+        /// The conversation that it belongs to, where answers go.
         #[serde(default, skip_serializing_if = "is_default")]
         origin: Origin,
     },
-    /// Messages were handed to a reader.
+    /// Messages were delivered to a reader.
     #[serde(rename = "message.delivered")]
     MessageDelivered { reader: Party, messages: Vec<Uuid> },
     /// A reader has read messages.
@@ -447,12 +447,12 @@ pub enum Fact {
     /// A file of the workspace was written.
     #[serde(rename = "workspace.written")]
     FileWritten {
-        /// In which folder.
+        /// Its folder.
         #[serde(default, skip_serializing_if = "is_default")]
         folder: WorkspaceFolder,
         /// Its path in that folder.
         path: String,
-        /// How many bytes it has.
+        /// Its size in bytes.
         size: u64,
         /// The task that it belongs to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -461,49 +461,49 @@ pub enum Fact {
     /// A file of the workspace was deleted.
     #[serde(rename = "workspace.deleted")]
     FileDeleted {
-        /// From which folder.
+        /// Its folder.
         #[serde(default, skip_serializing_if = "is_default")]
         folder: WorkspaceFolder,
         /// Its path in that folder.
         path: String,
     },
-    /// A member begins to work on a task for the lead.
+    /// The lead delegated a task to a member.
     #[serde(rename = "delegation.started")]
     DelegationStarted {
-        /// Its identity.
+        /// Its id.
         delegation: Uuid,
-        /// Who delegated.
+        /// The member that delegated.
         from: MemberName,
         to: MemberName,
-        /// Which task.
+        /// The delegated task.
         task: TaskNumber,
         /// The trace that it runs under.
         trace_id: Uuid,
-        /// The trace of who delegated.
+        /// The trace of the delegating member.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent_trace_id: Option<Uuid>,
         /// The conversation that it began in.
         #[serde(default, skip_serializing_if = "is_default")]
         origin: Origin,
     },
-    /// It ended with a result.
+    /// A delegation ended with a result.
     #[serde(rename = "delegation.completed")]
     DelegationCompleted {
         delegation: Uuid,
-        /// What came of it.
+        /// The result.
         result: String,
     },
-    /// It ended without a result.
+    /// A delegation failed.
     #[serde(rename = "delegation.failed")]
     DelegationFailed { delegation: Uuid, reason: String },
-    /// It was called off.
+    /// A delegation was cancelled.
     #[serde(rename = "delegation.cancelled")]
     DelegationCancelled { delegation: Uuid, reason: String },
-    /// The last of several that belong together has ended, and who delegated knows what came of them.
+    /// The last of several related delegations has ended, and the lead was told all results.
     #[serde(rename = "delegation.announced")]
     DelegationsAnnounced {
         delegations: Vec<Uuid>,
-        /// The message that says it. None if who delegated called them all off itself.
+        /// The announcement. None if the lead cancelled all of them itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<Uuid>,
     },

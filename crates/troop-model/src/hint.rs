@@ -1,4 +1,4 @@
-//! What a person can do next, as a value. Every surface renders it in its own way; nobody parses it.
+//! Hints: the next steps for a person, as a value that every surface renders in its own way and no program parses.
 
 mod refusals;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quoted;
 
-/// What to do next: sentences, and steps that can be taken.
+/// A hint: sentences, and steps to take next.
 ///
 /// The command line writes it as text, a screen offers its steps as keys, a page offers them as links.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct Hint {
     parts: Vec<HintPart>,
 }
 
-/// One part of a hint; as text, the parts follow each other without anything between them.
+/// One part of a hint. As text, the parts are joined without a separator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HintPart {
@@ -25,15 +25,15 @@ pub enum HintPart {
     Step(HintStep),
 }
 
-/// Something to do and the command that does it.
+/// One step and the command that does it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HintStep {
-    /// What the command is for, such as `claim another`. May be empty, if the text before it says so.
+    /// The purpose of the command, such as `claim another`. Empty if the text before it explains the command.
     pub say: String,
     pub command: HintCommand,
 }
 
-/// A command as data: the program, its words, and what it acts on.
+/// A command as data: the program, its arguments, and its target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HintCommand {
     pub program: String,
@@ -45,27 +45,27 @@ pub struct HintCommand {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HintWord {
-    /// Goes to the program as it is.
+    /// An argument that is passed as it is.
     Exact(String),
-    /// Stands for one word that the person chooses, such as `MEMBER`.
+    /// A placeholder for one word that the person chooses, such as `MEMBER`.
     Blank(String),
-    /// Stands for a text that the person writes, such as `…` for a message.
+    /// A placeholder for a text that the person writes, such as `…` for a message.
     Text(String),
 }
 
-/// What a command acts on: it decides which of the caller's options the command needs too.
+/// The target of a command: it decides which of the caller's options the command needs as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HintTarget {
-    /// Nothing of troop's: another program.
+    /// Nothing in troop: the command is another program.
     Machine,
-    /// A store, but no team that exists.
+    /// A store, but no existing team.
     Store,
     /// The caller's team.
     Team,
-    /// The team that one of the command's own words names.
+    /// The team that one of the command's arguments names.
     NamedTeam,
-    /// The caller's team, in the name of the caller.
+    /// The caller's team, acting as the caller.
     Member,
 }
 
@@ -81,19 +81,19 @@ impl Hint {
         Self::to("", command)
     }
 
-    /// An alternative.
+    /// Adds an alternative.
     #[must_use]
     pub fn or_to(self, say: impl Into<String>, command: HintCommand) -> Self {
         self.and_to(", or ", say, command)
     }
 
-    /// What comes after that.
+    /// Adds the step that comes after.
     #[must_use]
     pub fn then_to(self, say: impl Into<String>, command: HintCommand) -> Self {
         self.and_to(", then ", say, command)
     }
 
-    /// One step more, after a text that joins it to the others.
+    /// Adds a step after a joining text.
     #[must_use]
     pub fn and_to(
         self,
@@ -106,13 +106,13 @@ impl Hint {
         hint
     }
 
-    /// A command that the text before it explains.
+    /// Adds a command that the text before it explains.
     #[must_use]
     pub fn and_run(self, command: HintCommand) -> Self {
         self.and_to("", "", command)
     }
 
-    /// More text.
+    /// Adds text.
     #[must_use]
     pub fn and(mut self, text: impl Into<String>) -> Self {
         let text = text.into();
@@ -134,7 +134,7 @@ impl Hint {
         &self.parts
     }
 
-    /// What can be done, without the text between.
+    /// The steps, without the text between them.
     pub fn steps(&self) -> impl Iterator<Item = &HintStep> {
         self.parts.iter().filter_map(|part| match part {
             HintPart::Step(step) => Some(step),
@@ -155,7 +155,7 @@ impl Hint {
         self
     }
 
-    /// The same hint with text instead of the steps whose command somebody else would spell in another way.
+    /// The same hint with text in place of the steps for which `spell` has other words.
     #[must_use]
     pub fn respell(mut self, spell: impl Fn(&HintCommand) -> Option<String>) -> Self {
         let respelled = self.parts.into_iter().map(|part| match part {
@@ -210,38 +210,38 @@ impl HintCommand {
         Self { program: program.to_owned(), words: Vec::new(), target: HintTarget::Machine }
     }
 
-    /// One word more.
+    /// Adds an argument.
     #[must_use]
     pub fn word(self, word: impl fmt::Display) -> Self {
         self.with(HintWord::Exact(word.to_string()))
     }
 
-    /// Several words more.
+    /// Adds several arguments.
     #[must_use]
     pub fn words<W: fmt::Display>(self, words: impl IntoIterator<Item = W>) -> Self {
         words.into_iter().fold(self, Self::word)
     }
 
-    /// One word more, for the person to choose.
+    /// Adds a placeholder for one word.
     #[must_use]
     pub fn blank(self, word: impl Into<String>) -> Self {
         self.with(HintWord::Blank(word.into()))
     }
 
-    /// One text more, for the person to write.
+    /// Adds a placeholder for a text.
     #[must_use]
     pub fn text(self, text: impl Into<String>) -> Self {
         self.with(HintWord::Text(text.into()))
     }
 
-    /// One word more, which names the team.
+    /// Adds an argument that names the team.
     #[must_use]
     pub fn team(mut self, name: impl fmt::Display) -> Self {
         self.target = HintTarget::NamedTeam;
         self.word(name)
     }
 
-    /// The same command about the team of this name, whichever is the caller's.
+    /// The same command for the team of this name, whatever the caller's team.
     #[must_use]
     pub fn in_team(mut self, name: impl fmt::Display) -> Self {
         let option = ["--team".to_owned(), name.to_string()];
@@ -249,7 +249,7 @@ impl HintCommand {
         self
     }
 
-    /// The same command in the name of a member that the person chooses.
+    /// The same command acting as a member that the person chooses.
     #[must_use]
     pub fn as_member(mut self) -> Self {
         let option = [HintWord::Exact("--as".to_owned()), HintWord::Blank("MEMBER".to_owned())];

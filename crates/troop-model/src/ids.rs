@@ -1,4 +1,4 @@
-//! The identities that cross every boundary: teams, tasks, operations, positions in a log.
+//! The ids that cross every boundary: teams, tasks, operations, positions in a log.
 
 use std::{fmt, str::FromStr};
 
@@ -8,14 +8,14 @@ use uuid::Uuid;
 
 use crate::Time;
 
-/// Names one team for ever, whatever it is called.
+/// The permanent id of a team, independent of its name.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(transparent)]
 pub struct TeamId(pub Uuid);
 
-/// Names one attempt to change something, so that a repeated attempt has one effect.
+/// The id of one attempted change, so that a repeated attempt has one effect.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -59,7 +59,7 @@ pub struct Version(pub u64);
 pub struct TaskNumber(pub u32);
 
 impl OperationId {
-    /// When it was made, to the millisecond, if it is a UUID v7; otherwise the earliest time.
+    /// The time of creation, to the millisecond, if it is a UUID v7; otherwise the earliest time.
     #[must_use]
     pub fn made_at(self) -> Time {
         let millis =
@@ -67,7 +67,7 @@ impl OperationId {
         Time::from_micros(millis.saturating_mul(1_000))
     }
 
-    /// An id that belongs to this operation. The same operation always makes the same ids, so deciding stays pure.
+    /// The `n`-th id derived from this operation. The same operation always gives the same ids, so deciding stays pure.
     #[must_use]
     pub fn nth_id(self, n: u32) -> Uuid {
         let bits = self.0.as_u128();
@@ -77,16 +77,16 @@ impl OperationId {
     }
 }
 
-/// How an id begins, written in either case and with or without dashes.
+/// The prefix of an id, in either case, with or without dashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdPrefix {
     digits: u128,
-    /// How many bits are left open.
+    /// How many bits are not given.
     n_open: u32,
 }
 
 impl IdPrefix {
-    /// Reads the beginning of an id, or the whole of it.
+    /// Parses a prefix of an id, or a whole id.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let digits: String = text.chars().filter(|c| *c != '-').collect();
@@ -100,14 +100,14 @@ impl IdPrefix {
         self.n_open == 0
     }
 
-    /// Whether an id begins like this.
+    /// Whether an id has this prefix.
     #[must_use]
     pub fn begins(self, id: Uuid) -> bool {
         id.as_u128().checked_shr(self.n_open) == Some(self.digits)
     }
 }
 
-/// The random bits of a UUID v7 behind its variant.
+/// The random bits of a UUID v7 after its variant.
 const TAIL: u64 = (1 << 62) - 1;
 
 impl Version {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A sorted map that can go back to what it was at `begin`.
+/// A sorted map that can be rolled back to its contents at `begin`.
 #[derive(Clone, Debug)]
 pub(crate) struct JournaledMap<K, V> {
     map: BTreeMap<K, V>,
@@ -12,7 +12,6 @@ pub(crate) struct JournaledMap<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> JournaledMap<K, V> {
-    /// What the map holds.
     pub(crate) fn entries(&self) -> &BTreeMap<K, V> {
         &self.map
     }
@@ -28,7 +27,7 @@ impl<K: Ord + Clone, V: Clone> JournaledMap<K, V> {
         }
     }
 
-    /// Changes a value in place; does nothing if there is none.
+    /// Changes a value in place; does nothing if the key is missing.
     pub(crate) fn update(&mut self, key: &K, change: impl FnOnce(&mut V)) {
         if let Some(value) = self.map.get_mut(key) {
             self.undo.push((key.clone(), Some(value.clone())));

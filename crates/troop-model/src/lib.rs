@@ -1,6 +1,6 @@
 //! The rules of a team. Pure: the same state and the same command always give the same events.
 //!
-//! Read in this order: [`Command`] is what can be asked, [`decide`] answers with [`Event`]s or a [`Refusal`],
+//! Read in this order: a [`Command`] asks for a change, [`decide`] answers with [`Event`]s or a [`Refusal`],
 //! [`State::apply`] applies events. Everything else is the data that these three use.
 
 mod command;

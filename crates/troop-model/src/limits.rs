@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-/// The limits of the rules. Like time, they are handed in: logs and snapshots do not hold them, so every process that opens a
+/// The limits of the rules. Like time, they are passed in: logs and snapshots do not hold them, so every process that opens a
 /// team must use the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many messages a reader may leave unread before senders are told to wait.
+    /// How many unread messages a reader may have before further ones are refused.
     pub unread: usize,
-    /// How many messages that everybody has read stay at hand; older ones are in the log alone.
+    /// How many messages stay in memory after all readers have read them; older ones are only in the log.
     pub settled: usize,
     /// How many finished tasks stay on the live board; older ones are archived.
     pub finished: usize,
-    /// How many ended delegations stay at hand; older ones are in the log alone.
+    /// How many ended delegations stay in memory; older ones are only in the log.
     pub delegations: usize,
     /// A repeated operation has one effect. For this, a team remembers at least this many operations, however old ...
     pub min_operations: usize,
@@ -27,7 +27,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of every real team.
+    /// The limits in production.
     pub const SHIPPED: Self = Self {
         unread: 20_000,
         settled: 1_000,

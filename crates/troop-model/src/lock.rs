@@ -1,8 +1,8 @@
-//! How every crate takes a lock. It is here because every crate may use this one.
+//! The one way to take a lock. It is in this crate because every crate may use it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks even if a holder panicked: what our locks guard is whole between any two statements.
+/// Locks even if a holder panicked: the guarded data is consistent between any two statements.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

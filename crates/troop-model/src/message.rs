@@ -1,4 +1,4 @@
-//! What members say to each other, and who has seen it.
+//! Messages between members, and their receipts.
 
 use std::{collections::BTreeSet, fmt, ops::Bound};
 
@@ -11,21 +11,21 @@ use crate::{
     JournaledMap, MemberName, Origin, TaskNumber, Time, Version, name, roster::shown_as_word,
 };
 
-/// What a message is for.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
-    /// Something said to one.
+    /// A message to one recipient.
     #[default]
     #[serde(alias = "direct", alias = "chat")]
     Message,
-    /// Something said to all but the sender.
+    /// A message to all but the sender.
     Broadcast,
     /// The lead asks a member to stop.
     ShutdownRequest,
-    /// The member agrees, or says why not.
+    /// The member agrees, or refuses with a reason.
     ShutdownResponse,
-    /// A member asks whether its plan is good.
+    /// A member asks for approval of its plan.
     PlanApprovalRequest,
     /// The lead's answer.
     PlanApprovalResponse,
@@ -33,11 +33,11 @@ pub enum MessageKind {
     PermissionRequest,
     /// The lead's or a person's answer.
     PermissionResponse,
-    /// A member has nothing to do.
+    /// A member is idle.
     Idle,
-    /// A task was given to a member.
+    /// A task was assigned to a member.
     TaskAssignment,
-    /// troop tells something.
+    /// A notice from troop itself.
     System,
 }
 
@@ -52,7 +52,7 @@ shown_as_word! {
 }
 
 impl MessageKind {
-    /// The kind of what is asked for, if this answers something.
+    /// The kind of the request that this kind answers, if it is an answer.
     #[must_use]
     pub fn answers(self) -> Option<Self> {
         match self {
@@ -70,13 +70,13 @@ impl MessageKind {
         }
     }
 
-    /// The kind of an answer to this, if this asks something.
+    /// The kind of the answer, if this kind is a request.
     #[must_use]
     pub fn answered_by(self) -> Option<Self> {
         Self::ALL.iter().copied().find(|it| it.answers() == Some(self))
     }
 
-    /// Reads a kind by any name that is used for it: `direct` and `chat` mean a message.
+    /// Parses a kind or one of its aliases: `direct` and `chat` mean a message.
     pub fn parse(text: &str) -> Result<Self, crate::UnknownWord> {
         match text {
             "direct" | "chat" => Ok(Self::Message),
@@ -85,21 +85,21 @@ impl MessageKind {
     }
 }
 
-/// What troop gives a member notice of, where that decides something. People read the message.
+/// The subject of a notice from troop to a member, for programs that branch on it. People read the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {
-    /// A hook said no to something, and nothing else in the log says so.
+    /// A hook refused something, and no other event says so.
     Vetoed,
-    /// A hook said no to what it did. An event of its own says so, too.
+    /// A hook refused what the member did. A separate event says so, too.
     DeedVetoed,
-    /// What it did does not count as done yet: it could not be merged, or a check failed. An event of its own says so, too.
+    /// The member's work is not done yet: it could not be merged, or a check failed. A separate event says so, too.
     NotDone,
-    /// It says that it is idle but holds a task, and must report on it.
+    /// The member is idle but holds a task, and must report on it.
     ReportDue,
 }
 
-/// Who speaks or is spoken to: a member, the person, or troop itself.
+/// A sender or recipient: a member, the person, or troop itself.
 #[derive(
     Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -154,15 +154,14 @@ impl PartialEq<MemberName> for Party {
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Its identity.
     pub id: Uuid,
-    /// Who said it: stamped by the board, never taken from the message.
+    /// The sender: set by the board, never taken from the message.
     pub from: Party,
-    /// To whom: a name, or `*`.
+    /// The recipient: a name, or `*`.
     pub to: Party,
     pub kind: MessageKind,
     pub content: String,
-    /// The same in a few words.
+    /// A one-line summary.
     pub summary: Option<String>,
     /// When it was stored.
     pub sent_at: Time,
@@ -172,47 +171,44 @@ pub struct Message {
     pub approve: Option<bool>,
     /// The task that it is about.
     pub task: Option<TaskNumber>,
-    /// The conversation that it belongs to, where an answer is expected.
+    /// The conversation that it belongs to, where answers go.
     pub origin: Origin,
-    /// How far it has come with each reader.
+    /// One receipt for each reader.
     pub receipts: Vec<Receipt>,
 }
 
-/// How far a message has come with one reader. That it exists means it is stored.
+/// The receipt of a message for one reader. Its existence means that the message is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// Who is to read it.
     pub reader: Party,
-    /// When it was handed over.
     pub delivered_at: Option<Time>,
-    /// When it was read.
     pub read_at: Option<Time>,
 }
 
-/// All messages that somebody may still ask about.
+/// The messages in memory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mailbox {
     messages: JournaledMap<Version, Message>,
     unread: JournaledMap<(Party, Version), ()>,
     /// How many unread messages each reader has; no entry means none.
     n_unread: JournaledMap<Party, usize>,
-    /// Messages that all have read, oldest first.
+    /// Messages that all readers have read, oldest first.
     settled: JournaledMap<Version, ()>,
 }
 
 impl Mailbox {
-    /// What a reader has not read, oldest first.
+    /// The unread messages of a reader, oldest first.
     pub fn unread_of<'a>(&'a self, reader: &Party) -> impl Iterator<Item = &'a Message> {
         self.unread_range(reader).filter_map(|(_, version)| self.messages.entries().get(version))
     }
 
-    /// How many messages a reader has not read.
+    /// How many unread messages a reader has.
     #[must_use]
     pub fn n_unread(&self, reader: &Party) -> usize {
         self.n_unread.entries().get(reader).copied().unwrap_or(0)
     }
 
-    /// All messages at hand, oldest first.
+    /// All messages in memory, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.messages.entries().values()
     }
@@ -299,7 +295,7 @@ impl Mailbox {
         self.settled.rollback();
     }
 
-    /// Forgets the oldest messages that everybody has read, except the last `n_kept`.
+    /// Forgets the oldest messages that all readers have read, except the last `n_kept`.
     pub(crate) fn forget_settled(&mut self, n_kept: usize) {
         while self.settled.entries().len() > n_kept {
             let Some(oldest) = self.settled.entries().keys().next().copied() else { return };

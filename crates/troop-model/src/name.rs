@@ -1,4 +1,4 @@
-//! Names people give: of teams and of members. A name that exists is valid.
+//! Names of teams and members. A value of these types is always valid.
 
 use std::{borrow::Borrow, fmt, str::FromStr};
 
@@ -10,7 +10,7 @@ use thiserror::Error;
 /// The longest name of a team or a member.
 pub const MAX_NAME: usize = 64;
 
-/// What a name must look like, and what it was instead.
+/// Why a text is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NameError {
     /// It is empty.
@@ -19,24 +19,24 @@ pub enum NameError {
     /// It is too long.
     #[error("a name has at most {MAX_NAME} characters, this one has {0}")]
     Long(usize),
-    /// It has a character that no name has.
+    /// It has a character that names must not have.
     #[error(
         "`{}` is not a name: use lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or digit",
         .0.escape_debug()
     )]
     Shape(String),
-    /// It means something else in every interface.
+    /// It is reserved for another meaning.
     #[error("`{0}` is reserved: it always means the lead, the person or everybody")]
     Reserved(String),
 }
 
-/// Words that address somebody without being that member's name.
+/// Words that address the lead without being its name.
 pub const LEAD_ALIASES: [&str; 3] = ["lead", "team-lead", "main"];
-/// How the person at the keyboard is addressed.
+/// The name of the person at the keyboard.
 pub const USER: &str = "user";
-/// How the team itself signs what it says.
+/// The name of troop itself as a sender.
 pub const SYSTEM: &str = "system";
-/// How everybody but the sender is addressed.
+/// The recipient that means everybody but the sender.
 pub const EVERYBODY: &str = "*";
 
 macro_rules! name {
@@ -117,7 +117,7 @@ impl TryFrom<SmolStr> for MemberName {
 
     fn try_from(text: SmolStr) -> Result<Self, NameError> {
         check_shape(&text)?;
-        // `lead` itself is the name that a lead has unless it is given another.
+        // `lead` itself is valid: it is the default name of a lead.
         let is_reserved = [USER, SYSTEM].contains(&text.as_str())
             || LEAD_ALIASES.iter().skip(1).any(|alias| *alias == text);
         if is_reserved { Err(NameError::Reserved(text.into())) } else { Ok(Self(text)) }
@@ -125,7 +125,7 @@ impl TryFrom<SmolStr> for MemberName {
 }
 
 impl MemberName {
-    /// The name of a lead that was given none.
+    /// The default name of a lead.
     #[must_use]
     pub fn lead() -> Self {
         Self(SmolStr::new_static("lead"))

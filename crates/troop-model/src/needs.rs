@@ -1,4 +1,4 @@
-//! What needs a person: everything in a team that waits for somebody's word, as one list.
+//! Needs: everything in a team that waits for an answer from a person, as one list.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,32 +10,32 @@ use crate::{
     StartGate, State, Status, Task, TaskCommand, TaskNumber, Time,
 };
 
-/// Something that waits for a person's word. The lead may be allowed to give it, too.
+/// Something that waits for a person's answer. The lead may be allowed to answer, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Need {
     /// The request's id, or the task's. Together with the kind it names the need for as long as it waits.
     pub id: Uuid,
     pub kind: NeedKind,
-    /// Who asks.
+    /// The party that asks.
     pub from: SmolStr,
-    /// Whom they ask. A person may answer for the lead.
+    /// The party that is asked. A person may answer for the lead.
     pub to: SmolStr,
     /// The task that it is about.
     pub task: Option<TaskNumber>,
     pub since: Time,
-    /// What is asked: the plan, the question, the subject of the task.
+    /// The request in words: the plan, the question, or the subject of the task.
     pub text: String,
     /// The answers that are possible.
     pub answers: Vec<NeedAnswer>,
 }
 
-/// What kind of word something waits for.
+/// The kind of a need.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum NeedKind {
-    /// A member asks whether it may do something.
+    /// A member asks for permission.
     Permission,
     /// A member asks for approval of its plan.
     Plan,
@@ -49,23 +49,23 @@ pub enum NeedKind {
     Conflict,
 }
 
-/// What a person can answer.
+/// A possible answer.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum NeedAnswer {
     Approve,
-    /// The result goes back to the member that made it, with what is to be changed.
+    /// The result goes back to its member with the changes to make.
     Revise,
     /// A task that is rejected is cancelled.
     Reject,
-    /// In words.
+    /// An answer in words.
     Reply,
 }
 
 impl NeedKind {
-    /// The answers that are possible, the good one first.
+    /// The possible answers, approval first.
     #[must_use]
     pub fn answers(self) -> &'static [NeedAnswer] {
         match self {
@@ -77,7 +77,7 @@ impl NeedKind {
         }
     }
 
-    /// What a member that asks for this waits for, in a few words. None if the member goes on meanwhile.
+    /// What the asking member waits for, in a few words. None if the member continues meanwhile.
     #[must_use]
     pub fn wait_in_words(self) -> Option<&'static str> {
         match self {
@@ -89,8 +89,8 @@ impl NeedKind {
 }
 
 impl Need {
-    /// The commands that give an answer, in their order. `text` is what the person says; only a reply must have one. None if
-    /// this is no answer to it.
+    /// The commands that give an answer, in order. `text` is the person's comment; only a reply must have one. None if this
+    /// need does not offer the answer.
     #[must_use]
     pub fn commands(&self, answer: NeedAnswer, text: &str) -> Option<Vec<Command>> {
         if !self.kind.answers().contains(&answer) {
@@ -143,8 +143,8 @@ fn judgement(task: TaskNumber, answer: NeedAnswer, text: &str) -> TaskCommand {
 }
 
 impl State {
-    /// Everything that waits for a person's word: first what members ask, then what tasks wait for. `members` are the members
-    /// as they are now, where more is known of them than the log says: who has crashed waits for nothing.
+    /// Everything that waits for a person: first the requests of members, then the tasks. `members` are the members as the
+    /// caller knows them, which may be newer than the log: a crashed member waits for nothing.
     #[must_use]
     pub fn needs(&self, members: &[Member]) -> Vec<Need> {
         let has_crashed = |from: &Party| {
@@ -161,7 +161,7 @@ fn of_request(state: &State, id: Uuid, request: &Request) -> Option<Need> {
     let kind = match request.kind {
         MessageKind::PermissionRequest => NeedKind::Permission,
         MessageKind::PlanApprovalRequest => NeedKind::Plan,
-        // Only a request to stop is left; the member answers it itself.
+        // A request to stop is answered by the member itself; the other kinds are no requests.
         MessageKind::Message
         | MessageKind::Broadcast
         | MessageKind::ShutdownRequest

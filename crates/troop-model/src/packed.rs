@@ -34,7 +34,7 @@ impl<T: Serialize + DeserializeOwned + Default> PackedPart<T> {
         self.value.get_mut()
     }
 
-    /// Appends the packed value to a snapshot and says how long it is.
+    /// Appends the packed value to a snapshot and returns its length.
     pub(crate) fn pack(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         match (self.value.get(), &self.bytes) {
@@ -60,7 +60,7 @@ impl SnapshotParts {
         Ok(PackedPart { value: OnceLock::new(), bytes: Some(self.0.split_to(len)) })
     }
 
-    /// Makes sure that nothing is left.
+    /// Refuses bytes after the last part.
     pub(crate) fn finish(self) -> Result<(), SnapshotError> {
         if self.0.is_empty() { Ok(()) } else { Err(SnapshotError) }
     }

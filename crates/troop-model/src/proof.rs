@@ -1,4 +1,4 @@
-//! Proof: what shows that a task is done.
+//! Proof: the evidence that a task is done.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,18 +10,17 @@ pub const MAX_CHECKS: usize = 20;
 /// How many characters of the end of a check's output are kept.
 pub const MAX_TAIL: usize = 4_096;
 
-/// Whether a task is done, as far as known. Comes from whoever ran its checks, never from the member that did the work.
+/// The proof that a task is done. Comes from the process that ran its checks, never from the member that did the work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
-    /// Which task.
     pub task: TaskRef,
-    /// What its checks said, the last time they ran.
+    /// The results of the last run of its checks.
     #[serde(default)]
     pub evidence: Vec<Evidence>,
-    /// Where its work is now, if it was merged.
+    /// Where its work was merged, if it was.
     pub merge: Option<Merged>,
-    /// Why a person does without its checks.
+    /// Why a person waived its checks.
     pub waived: Option<String>,
 }
 
@@ -29,11 +28,10 @@ pub struct Proof {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
-    /// What ran.
     pub command: String,
     /// Its exit code; 0 is good. As in shells: 124 after a timeout, 127 if it could not run, 128 and more for signals.
     pub exit_code: i32,
-    /// The end of what it printed.
+    /// The end of its output.
     #[serde(default)]
     pub tail: String,
     /// The commit on which it ran.
@@ -44,13 +42,13 @@ pub struct Evidence {
     pub took_ms: u64,
 }
 
-/// What refused something that an actor wanted to do.
+/// The origin of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusedBy {
     /// A hook.
     Hook,
-    /// The work itself: it could not be merged.
+    /// The merge: the work could not be merged.
     Merge,
     /// Checks that failed. Their evidence is in the log, too.
     Checks,
@@ -58,31 +56,31 @@ pub enum RefusedBy {
     Board,
 }
 
-/// Something that an actor wanted to do with a task, and that was refused.
+/// The refusal of an action on a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RefusalRecord {
-    /// The task; none if it was to be put on the board.
+    /// The task; none if its creation was refused.
     pub task: Option<TaskRef>,
-    /// The subject of the task that was to be put on the board.
+    /// The subject of the task whose creation was refused.
     pub subject: Option<String>,
-    /// Who wanted it.
+    /// The actor that was refused.
     pub who: Actor,
     pub by: RefusedBy,
     pub reason: String,
-    /// The reason at length, if there is more to say. A failed attempt ends with it.
+    /// The details of the reason, if there are any. A failed attempt ends with them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
-    /// The attempt that its holder called done. The refusal counts against it.
+    /// The attempt whose completion was refused. The refusal counts against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
 }
 
-/// Where the work on a task is now.
+/// Where the work on a task was merged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Merged {
-    /// The branch that has it.
+    /// The target branch.
     pub into: String,
     /// The commit of that branch.
     pub commit: String,

@@ -1,4 +1,4 @@
-//! What can be asked without changing anything: lists, searches, and who sees what.
+//! Queries: lists, searches, and the visibility of tasks.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -12,22 +12,22 @@ pub const MAX_SHOWN_RESULT: usize = 8_000;
 /// How much of a text is shown with a search hit.
 pub const MAX_SNIPPET: usize = 500;
 
-/// Which tasks a list is about.
+/// A filter of tasks by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskFilter {
-    /// Everything that is not over.
+    /// Tasks that are neither completed nor cancelled.
     #[default]
     Active,
-    /// What is over: completed or cancelled.
+    /// Completed and cancelled tasks.
     Finished,
-    /// Everything.
+    /// All tasks.
     All,
     /// Tasks with this status.
     Only(Status),
 }
 
 impl TaskFilter {
-    /// Reads a filter: `active`, `completed`, `all`, or any status.
+    /// Parses a filter: `active`, `completed`, `all`, or any status.
     pub fn parse(text: &str) -> Result<Self, UnknownWord> {
         match text {
             "active" => Ok(Self::Active),

@@ -14,9 +14,9 @@ use crate::{
 /// The classes that callers branch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// What was named does not exist.
+    /// The named thing does not exist.
     NotFound,
-    /// Somebody else was first, or the caller's view is outdated.
+    /// Another actor was first, or the caller's view is outdated.
     Conflict,
     /// The actor may not do that.
     Forbidden,
@@ -62,11 +62,10 @@ pub enum Refusal {
     TooManyToStart { n_members: usize, limit: u32 },
     #[error("the team's budget is spent: {told}; nothing new is started until it is raised")]
     BudgetSpent {
-        /// How much of it is used.
+        /// The used part of the budget, in words.
         told: String,
-        /// Which team.
         team: TeamName,
-        /// The settings that let it go on.
+        /// The settings with which the team can continue.
         more: String,
     },
     #[error("teammate `{member}` is already running; it is {state}")]
@@ -366,7 +365,7 @@ fn arrows(cycle: &[TaskNumber]) -> String {
     }
 }
 
-/// What an action does to a task, for "it cannot be …".
+/// The participle of an action, for "it cannot be …".
 fn participle(action: TaskAction) -> &'static str {
     match action {
         TaskAction::Create => "created",

@@ -1,4 +1,4 @@
-//! Who belongs to a team, and to whom its lead may delegate.
+//! Members of a team, and the links along which its lead may delegate.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use crate::{MemberName, TeamId, Time, Usage};
 
-/// What thinks for a member that troop does not run: some other program, which shares files with the team.
+/// The agent key of a member that troop does not run: another program that shares files with the team.
 pub const EXTERNAL: &str = "external";
 
-/// A member's part in the team.
+/// A member's role in the team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -22,7 +22,7 @@ pub enum Role {
     Member,
 }
 
-/// What the supervisor saw of a member.
+/// The state of a member, as the supervisor saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberState {
@@ -42,25 +42,25 @@ pub enum MemberState {
     Crashed,
 }
 
-/// Why a member is in its state, where that decides something. People read the reason beside it.
+/// Why a member is in its state, for programs that branch on it. People read the reason beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StateCause {
-    /// Somebody wanted this member alone to stop.
+    /// It was asked to stop, and no other member was.
     Asked,
     /// It was stopped with all others.
     TeamStopped,
     /// Its lead ended without stopping it.
     LeadEnded,
-    /// What it did was broken off; it goes on with the next message.
+    /// Its turn was interrupted; it continues with the next message.
     Interrupted,
-    /// A lead has not done yet what it was told.
+    /// A lead has not finished its instructions yet.
     LeftOpen,
-    /// A lead tried what it was told, and could not do it.
+    /// A lead could not carry out its instructions.
     CouldNot,
 }
 
-/// What a member may do without asking. From narrow to wide.
+/// A member's permissions: what it may do without asking. From narrow to wide.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -81,29 +81,28 @@ pub enum Permissions {
 pub struct Member {
     /// Unique in the team.
     pub name: MemberName,
-    /// Names this member for ever, even when the name is given to another later.
+    /// Its permanent id. A later member may get the same name, but not the id.
     pub id: Uuid,
     pub role: Role,
-    /// What thinks for it: an agent's key.
+    /// The key of its agent.
     pub agent: SmolStr,
-    /// What it is good at.
+    /// Its expertise, in words.
     pub expertise: String,
-    /// The model it asks for, if any.
+    /// The model that its agent should use, if any.
     pub model: Option<SmolStr>,
-    /// What it may do without asking.
     pub permissions: Permissions,
-    /// What the supervisor saw last.
+    /// Its last known state.
     pub state: MemberState,
     pub state_since: Time,
     /// Why, for people.
     pub state_reason: Option<String>,
     /// Why, for programs.
     pub state_cause: Option<StateCause>,
-    /// Its process, while a supervisor runs one.
+    /// The id of its process, while a supervisor runs one.
     pub pid: Option<u32>,
     /// When it joined.
     pub joined_at: Time,
-    /// What it has used so far.
+    /// Its usage so far.
     #[serde(default)]
     pub usage: Usage,
 }
@@ -111,16 +110,16 @@ pub struct Member {
 /// The permission to delegate from one member to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Link {
-    /// Who delegates.
+    /// The member that delegates.
     pub from: MemberName,
     pub to: MemberName,
-    /// The team that made the link. None for links made by hand, and once the team is deleted.
+    /// The team that created the link. None for manual links, and once the team is deleted.
     pub team: Option<TeamId>,
     /// Whether it may be used. Links of removed members are kept, disabled.
     pub enabled: bool,
-    /// How many delegations it carries at once.
+    /// How many delegations may run over it at once.
     pub max_concurrent: u32,
-    /// Only these users may set this delegation off; empty means everyone.
+    /// Only these users may cause delegations over it; empty means everyone.
     #[serde(default)]
     pub user_allow: Vec<SmolStr>,
     /// These users may not, even if they are allowed above.
@@ -129,7 +128,7 @@ pub struct Link {
 }
 
 impl Member {
-    /// Whether troop does not run it.
+    /// Whether another program runs it, not troop.
     #[must_use]
     pub fn is_external(&self) -> bool {
         self.agent == EXTERNAL
@@ -143,7 +142,7 @@ impl Member {
 }
 
 impl StateCause {
-    /// The same in words, for people.
+    /// The cause in words, for people.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
@@ -158,21 +157,21 @@ impl StateCause {
 }
 
 impl MemberState {
-    /// Whether the member is in the middle of something, so that its team cannot be deleted.
+    /// Whether the member is busy, so that its team cannot be deleted.
     #[must_use]
     pub fn is_busy(self) -> bool {
         matches!(self, Self::Spawning | Self::Working | Self::Planning | Self::Stopping)
     }
 }
 
-/// Writes an enum as the word that stands for it in every interface.
+/// Gives each variant of an enum its word in every interface.
 macro_rules! shown_as_word {
     ($($name:ident { $($variant:ident => $word:literal),* $(,)? })*) => {$(
         impl $name {
-            /// All of them, in order.
+            /// All variants, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The word that stands for it in every interface.
+            /// Its word in every interface.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),* }

@@ -13,43 +13,43 @@ use crate::{Budget, Dollars};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Which actions the team has: 1 is the basic board, 2 adds review, comments, progress and the rest.
+    /// The version, which decides the team's actions: 1 is the basic board, 2 adds review, comments, progress and the rest.
     pub version: u8,
     /// Who may create tasks.
     pub task_creation: TaskCreation,
     /// How work reaches members.
     pub assignment: Assignment,
-    /// What a dependency waits for unless the task names something else.
+    /// How dependencies must end, unless the task says otherwise.
     pub unblock: Condition,
-    /// Whether a task may start only after somebody approved it.
+    /// Whether the start of a task needs approval.
     pub approve_start: bool,
     /// Whether completing a task only submits it for review.
     pub require_review: bool,
     /// How long a claim holds without a heartbeat.
     pub lease_seconds: u32,
-    /// After how long without movement a task counts as stale; 0 means never.
+    /// How long a held task may stand still before it is stale; 0 means for ever.
     pub stale_after_minutes: u32,
     /// How many teammates run at once.
     pub max_teammates: u32,
     /// How often a task may be tried before it stays failed.
     pub max_attempts: u32,
-    /// How long a failed task waits before it is tried again; doubles with every attempt.
+    /// How long a failed task waits before its retry; doubles with every attempt.
     pub retry_backoff_seconds: u32,
-    /// Only these users may set the team to work; empty means everyone.
+    /// Only these users may give the team work; empty means everyone.
     pub allow_user_ids: Vec<SmolStr>,
     /// These users may not, even if they are allowed above.
     pub deny_user_ids: Vec<SmolStr>,
-    /// Only from these channels may the team be set to work; empty means from all.
+    /// Only these channels may give the team work; empty means all.
     pub allow_channels: Vec<SmolStr>,
-    /// Not from these, even if they are allowed above.
+    /// These channels may not, even if they are allowed above.
     pub deny_channels: Vec<SmolStr>,
     /// How often a question to the user is repeated.
     pub followup_interval_minutes: u32,
     /// After how many reminders the question is escalated; 0 means never.
     pub followup_max_reminders: u32,
-    /// What happens to tasks that are stale or whose question stays unanswered.
+    /// The escalation of tasks that are stale or whose question stays unanswered.
     pub escalation_mode: Escalation,
-    /// If not empty: all of these happen, instead of `escalation_mode` alone.
+    /// All escalations to carry out; if not empty, they replace `escalation_mode`.
     pub escalation_actions: Vec<Escalation>,
     /// Rules of delegation.
     pub delegation: DelegationSettings,
@@ -57,7 +57,7 @@ pub struct Settings {
     pub workspace_scope: WorkspaceScope,
     /// The largest size of the workspace; none means no limit.
     pub workspace_quota_mb: Option<u32>,
-    /// Whether progress is told to the chat that the task came from.
+    /// Whether progress is reported to the chat that the task came from.
     pub progress_notifications: bool,
     /// Where teammates work in a git repository.
     pub isolation: Isolation,
@@ -65,9 +65,9 @@ pub struct Settings {
     pub isolation_watch_seconds: u32,
     /// Commands that must pass before any task is done.
     pub checks: Vec<String>,
-    /// How long one of them may take.
+    /// How long one check may take.
     pub check_timeout_seconds: u32,
-    /// How much it may use.
+    /// The team's budget.
     pub budget: Budget,
 }
 
@@ -80,9 +80,9 @@ pub struct DelegationSettings {
     /// Whether the lead only coordinates and holds no task itself. It does not bind teammates. By default the built-in agent does
     /// so while it has teammates, and the board leaves it to other agents.
     pub delegate_mode: Option<bool>,
-    /// How many delegations a new link carries at once.
+    /// How many delegations may run over a new link at once.
     pub max_per_link: u32,
-    /// How many delegations one member carries at once, over all links.
+    /// How many delegations one member may run at once, over all links.
     pub max_per_member: u32,
 }
 
@@ -101,16 +101,16 @@ pub enum TaskCreation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Assignment {
-    /// Idle members are given the next task.
+    /// Idle members get the next task.
     Auto,
-    /// Members take tasks themselves.
+    /// Members claim tasks themselves.
     Claim,
     /// Both.
     #[default]
     Both,
 }
 
-/// What a dependency waits for.
+/// How a dependency must end.
 #[derive(
     Clone,
     Copy,
@@ -127,18 +127,18 @@ pub enum Assignment {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// Until the other task is completed.
+    /// The other task must be completed.
     #[default]
     OnSuccess,
-    /// Until the other task is completed or cancelled.
+    /// The other task must be completed or cancelled.
     OnFinish,
 }
 
-/// What happens to a task that does not move.
+/// The escalation of a task that does not move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Escalation {
-    /// The lead is told.
+    /// The lead gets a notice.
     #[default]
     NotifyLead,
     /// The task fails.
@@ -180,7 +180,7 @@ pub enum Isolation {
     None,
 }
 
-/// The set of tool names that a team's agents use; it decides what a new team's settings are.
+/// The set of tool names that a team's agents use; it decides the default settings of a new team.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
@@ -233,7 +233,7 @@ impl Default for DelegationSettings {
 }
 
 impl Settings {
-    /// What a new team of this dialect starts with.
+    /// The default settings of a new team with this dialect.
     #[must_use]
     pub fn for_dialect(dialect: Dialect) -> Self {
         match dialect {
@@ -242,8 +242,8 @@ impl Settings {
         }
     }
 
-    /// Changes some settings, each by its full name, or says what is wrong with one of them. [`check`](Self::check) then says
-    /// whether the values go together.
+    /// Changes some settings, each by its full name, or returns what is wrong with one of them. [`check`](Self::check) then
+    /// tells whether the values are consistent.
     pub fn changed(&self, changes: &[(String, Value)]) -> Result<Self, String> {
         let mut all = serde_json::to_value(self).expect("settings have no part JSON cannot hold");
         let mut changed = self.clone();
@@ -257,7 +257,7 @@ impl Settings {
         Ok(changed)
     }
 
-    /// Says what is out of range, if anything is.
+    /// Checks that all values are in range and consistent.
     pub fn check(&self) -> Result<(), String> {
         let in_range = |name: &str, value: u32, range: std::ops::RangeInclusive<u32>| {
             if range.contains(&value) {

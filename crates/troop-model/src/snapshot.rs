@@ -1,8 +1,8 @@
 //! A state as bytes, so that opening a team does not replay its log.
 //!
-//! Layout: format, length of the front, the front (all that is small, and how long the parts are), then the parts that
-//! stay packed: tasks, indexes, mailbox, delegations, operations, files. A snapshot is a cache: one of another format is ignored
-//! and the log is replayed.
+//! Layout: format, length of the front, the front (everything small, and the lengths of the parts), then the parts that stay
+//! packed: tasks, indexes, mailbox, delegations, operations, files. A snapshot is a cache: one of another format is ignored and
+//! the log is replayed.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::{
     task::PackedTable,
 };
 
-/// Changes whenever anything that a snapshot holds changes its shape.
+/// The version of the layout. Changes whenever the shape of anything in a snapshot changes.
 pub const SNAPSHOT_FORMAT: u32 = 13;
 
 /// Why bytes are not a snapshot that this program can use.

@@ -1,4 +1,4 @@
-//! What a team is now: the sum of its log.
+//! The current state of a team: the sum of its log.
 
 mod delegations;
 mod links;
@@ -28,55 +28,51 @@ use crate::{
     Time, Usage, Version, name, packed::PackedPart, workspace::FileIndex,
 };
 
-/// Whether a team is at work.
+/// The status of a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TeamStatus {
-    /// It is.
+    /// It works.
     Active,
-    /// Its work is over.
+    /// Its work is done.
     Completed,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
 }
 
 /// The team itself, without its members, tasks and messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Team {
-    /// Its identity.
     pub id: TeamId,
-    /// Its name.
     pub name: TeamName,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// Whether it is at work.
     pub status: TeamStatus,
-    /// Who leads it, for ever.
+    /// Its lead, which never changes.
     pub lead: Option<MemberName>,
-    /// Its settings.
     pub settings: Settings,
-    /// Who made it.
+    /// Its creator.
     pub created_by: Actor,
     pub created_at: Time,
-    /// Who supervises it, if somebody does.
+    /// The lease of the session that supervises it, if any.
     pub lead_lease: Option<LeadLease>,
     /// How many leads it has had.
     pub n_leads: u64,
-    /// What all members, including former ones, have used so far.
+    /// The usage of all members so far, including former ones.
     pub usage: Usage,
 }
 
-/// The right to supervise a team: to run its processes and pass its mail. One holds it at a time.
+/// The right to supervise a team: to run its processes and deliver its mail. One session holds it at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeadLease {
-    /// Which session of troop.
+    /// The troop session that supervises.
     pub session: Uuid,
-    /// Who that is, for people.
+    /// The session in words, for people.
     pub holder: String,
     /// Grows with every holder, so that commands of a former one can be refused.
     pub fence: u64,
     pub since: Time,
-    /// Until when, unless it is renewed.
+    /// When it ends unless it is renewed.
     pub until: Time,
     /// The checks that its holder's configuration adds.
     #[serde(default)]
@@ -94,7 +90,7 @@ impl LeadLease {
 /// The sum of a team's log.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// Handed in: not part of the log or of snapshots.
+    /// Passed in: not part of the log or of snapshots.
     pub(crate) limits: Limits,
     pub(crate) head: StateHead,
     pub(crate) roster: Roster,
@@ -109,7 +105,7 @@ pub struct State {
     pub(crate) delegations: PackedPart<Delegations>,
     pub(crate) operations: PackedPart<Operations>,
     pub(crate) files: PackedPart<FileIndex>,
-    /// What `rollback` goes back to.
+    /// The value that `rollback` restores.
     pub(crate) before: StateHead,
 }
 
@@ -173,7 +169,7 @@ impl State {
         self.member(self.team()?.lead.as_ref()?)
     }
 
-    /// The member that a text names: by its name, its id, or as the lead.
+    /// The member that a text names: by its name, its id, or an alias of the lead.
     pub fn find_member(&self, text: &str) -> Result<&Member, Refusal> {
         let by_name = self.roster.entries().get(text);
         let as_lead = || name::LEAD_ALIASES.contains(&text).then(|| self.lead()).flatten();
@@ -187,7 +183,7 @@ impl State {
         })
     }
 
-    /// How the team stands with its budget.
+    /// How much of its budget the team has spent.
     #[must_use]
     pub fn spending(&self) -> Spending {
         let standing = |team: &Team| team.settings.budget.standing(&team.usage);
@@ -220,12 +216,12 @@ impl State {
         self.requests.entries().iter()
     }
 
-    /// The delegations at hand.
+    /// The delegations in memory.
     pub fn delegations(&self) -> impl Iterator<Item = &Delegation> {
         self.delegations.get().all.entries().values()
     }
 
-    /// One of the delegations at hand.
+    /// One of the delegations in memory.
     #[must_use]
     pub fn delegation(&self, id: Uuid) -> Option<&Delegation> {
         self.delegations.get().all.entries().get(&id)

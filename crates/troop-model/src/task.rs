@@ -1,4 +1,4 @@
-//! A unit of work, and the words for where it stands.
+//! Tasks: units of work, and their statuses.
 
 mod record;
 mod table;
@@ -26,9 +26,9 @@ use crate::{
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Waits for somebody to take it.
+    /// Waits for a member to take it.
     Pending,
-    /// Somebody holds it.
+    /// A member holds it.
     InProgress,
     /// Its result waits for approval.
     InReview,
@@ -40,7 +40,7 @@ pub enum Status {
     Cancelled,
     /// Pending, but other tasks must finish first. Derived, never stored.
     Blocked,
-    /// Somebody holds it, but it has not moved for long.
+    /// A member holds it, but it has not moved for too long.
     Stale,
 }
 
@@ -53,7 +53,7 @@ shown_as_word! {
 }
 
 impl Status {
-    /// Whether the task is over for good: nothing about its work ever changes again.
+    /// Whether the task is finished: nothing about its work ever changes again.
     #[must_use]
     pub fn is_finished(self) -> bool {
         matches!(self, Self::Completed | Self::Cancelled)
@@ -71,23 +71,23 @@ impl Status {
 pub struct Task {
     /// Its number in the team.
     pub number: TaskNumber,
-    /// Its identity everywhere.
+    /// Its global id.
     pub id: Uuid,
-    /// What it is about, in one line.
+    /// Its subject, on one line.
     pub subject: String,
-    /// What is to be done.
+    /// The work to do, in detail.
     pub description: String,
     /// Its status, but never `Blocked`: that depends on other tasks, so ask the table.
     pub status: Status,
-    /// Higher goes first.
+    /// Its priority; higher goes first.
     pub priority: i32,
-    /// A label; `general` unless given.
+    /// Its label; `general` by default.
     pub task_type: SmolStr,
     /// The member that it is reserved for.
     pub assignee: Option<MemberName>,
     /// The member that holds it, or held it when it was finished.
     pub owner: Option<MemberName>,
-    /// How often somebody took it. Never counted back, so that a late holder differs from the next one.
+    /// How often it was taken. Never reset, so that a late holder differs from the next one.
     pub attempts: u32,
     pub hold: TaskHold,
     /// The tasks that must end before it can start.
@@ -100,9 +100,9 @@ pub struct Task {
     pub provenance: Provenance,
     /// Free data.
     pub metadata: Metadata,
-    /// What members used for it.
+    /// The usage of its holders.
     pub usage: Usage,
-    /// What happened to it.
+    /// Its audit trail.
     pub trail: Vec<TrailEntry>,
 }
 
@@ -110,13 +110,13 @@ pub struct Task {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskHold {
     pub since: Option<Time>,
-    /// When the claim ends unless the owner gives a sign of life.
+    /// When the claim ends without a sign of life from the owner.
     pub lease_until: Option<Time>,
     pub progress: Option<Progress>,
-    /// How many attempts do not count towards the team's limit: those before a retry by hand, and those that ended for
-    /// reasons that have nothing to do with the task.
+    /// How many attempts do not count towards the team's limit: those before a manual retry, and those that ended for reasons
+    /// unrelated to the task.
     pub forgiven: u32,
-    /// How often the idle owner was asked in this attempt how the task stands.
+    /// How often the idle owner was asked in this attempt to report on the task.
     pub n_report_requests: u32,
 }
 
@@ -124,44 +124,44 @@ pub struct TaskHold {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Start {
     pub gate: StartGate,
-    /// Nobody may take it before this moment; for a failed task, when troop retries it.
+    /// It cannot be taken before this moment; for a failed task, when troop retries it.
     pub not_before: Option<Time>,
 }
 
-/// What must show that a task is done, and what has shown it in this attempt.
+/// The checks of a task, and their results in this attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskProof {
     /// Commands that must pass before it is done, besides the team's.
     pub checks: Vec<String>,
-    /// What the checks said when they ran last.
+    /// The results of the last run of the checks.
     pub evidence: Vec<Evidence>,
-    /// How often they ran and failed.
+    /// How many runs failed.
     pub n_failed: u32,
-    /// Why a person does without them.
+    /// Why a person waived them.
     pub waived: Option<String>,
-    /// Where its work is, if it was merged.
+    /// Where its work was merged, if it was.
     pub merged: Option<Merged>,
-    /// Why its work cannot be merged, as far as it is known.
+    /// Why its work cannot be merged, if that is known.
     pub conflict: Option<String>,
     /// How often its completion was refused in this attempt.
     pub n_refusals: u32,
 }
 
-/// What was said about a task.
+/// The question, comments and files of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Talk {
-    /// What it asks the user.
+    /// Its question to the user.
     pub question: Option<Question>,
     pub comments: Vec<Comment>,
     /// Files that belong to it.
     pub attachments: Vec<Attachment>,
 }
 
-/// Where a task comes from, and when it changed.
+/// The origin of a task, and when it changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Provenance {
     pub created_by: Actor,
-    /// The conversation that set it off.
+    /// The conversation that caused it.
     pub origin: Origin,
     pub created_at: Time,
     /// When anything about it changed last.
@@ -179,21 +179,21 @@ impl Task {
     }
 }
 
-/// One thing a task waits for.
+/// A dependency of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Dependency {
     /// The other task.
     pub task: TaskNumber,
-    /// How it must end.
+    /// How that task must end.
     pub until: Condition,
 }
 
-/// How far a task is.
+/// The progress of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// 0 to 100.
     pub percent: u8,
-    /// What is being done.
+    /// The current step.
     pub step: String,
 }
 
@@ -201,23 +201,23 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StartGate {
-    /// Nobody need approve.
+    /// No approval is needed.
     #[default]
     Open,
-    /// Somebody must approve first.
+    /// It waits for approval.
     Waiting,
-    /// Somebody approved.
+    /// It was approved.
     Approved,
 }
 
 /// A question to the user that is repeated until it is cleared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
-    /// What is asked.
+    /// The question.
     pub text: String,
-    /// Who asks.
+    /// The member that asks.
     pub asked_by: MemberName,
-    /// When it is asked again.
+    /// When the user is reminded next.
     pub next_at: Time,
     /// How often the user was reminded.
     pub n_reminders: u32,
@@ -225,7 +225,7 @@ pub struct Question {
     pub is_escalated: bool,
 }
 
-/// What somebody said about a task.
+/// A comment on a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Comment {
     pub author: Actor,
@@ -238,13 +238,13 @@ pub struct Comment {
 pub struct Attachment {
     /// Its path in the workspace.
     pub path: String,
-    /// Who attached it, or wrote it last.
+    /// The actor that attached it or wrote it last.
     pub by: Actor,
     pub at: Time,
-    /// How many bytes it had then; none if it was not written through the workspace.
+    /// Its size in bytes then; none if it was not written through the workspace.
     #[serde(default)]
     pub size: Option<u64>,
-    /// Where in the workspace it is, if it was written through it.
+    /// Its workspace folder, if it was written through the workspace.
     #[serde(default)]
     pub folder: Option<WorkspaceFolder>,
 }
@@ -278,16 +278,16 @@ impl<'de> Deserialize<'de> for Metadata {
     }
 }
 
-/// The shortest beginning of an id that names a task.
+/// The shortest prefix of an id that names a task.
 const MIN_ID: usize = 4;
 
-/// How somebody names a task: by number, by id, or by the beginning of an id.
+/// A reference to a task: by number, by id, or by a prefix of an id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "TaskRefForm", into = "String")]
 pub enum TaskRef {
     /// `7` or `task-7`.
     Number(TaskNumber),
-    /// A UUID, or the beginning of one, in lower case.
+    /// A UUID, or a prefix of one, in lower case.
     Id(String),
 }
 
@@ -302,7 +302,7 @@ impl std::str::FromStr for TaskRef {
             .or_else(|| text.strip_prefix('#'))
             .unwrap_or(text);
         let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-        // Nobody writes a number with a leading zero, but today's UUIDs begin with one.
+        // Numbers have no leading zero, but UUIDs of today begin with one.
         let is_id_of_digits = digits.len() >= MIN_ID && text.starts_with('0');
         if let (true, false, Ok(number)) = (is_plain, is_id_of_digits, digits.parse()) {
             return Ok(Self::Number(TaskNumber(number)));
@@ -318,7 +318,7 @@ impl std::str::FromStr for TaskRef {
     }
 }
 
-/// How a task is named in JSON.
+/// A reference to a task in JSON.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a task is named by its number, as `7` or `task-7`, or by its id")]
 enum TaskRefForm {

@@ -1,8 +1,8 @@
-//! TEAM.md: what an agent should know about its team. Generated from the current state on demand, never stored.
+//! TEAM.md: the description of a team for its agents. Generated from the current state on demand, never stored.
 
 use crate::{Member, MemberName, Role, State, TaskAction, TaskCreation, Team, TeamStatus, text};
 
-/// How many characters of what is said about a teammate are passed on.
+/// How many characters of a teammate's expertise are shown.
 const EXPERTISE: usize = 500;
 
 /// The heading above the actions of the board.
@@ -11,14 +11,14 @@ pub const BOARD_ACTIONS: &str = "## What you can do with the board";
 /// The beginning of the notice about a delegation without a task.
 pub const WITHOUT_TASK: &str = "A delegation without the id of a task";
 
-/// For an agent that is in no team and can delegate to nobody, so that it does not try.
+/// The text for an agent without a team, so that it does not try to delegate.
 pub const NO_TEAM: &str =
     "You are NOT part of any team. Do not use team_tasks or team_message tools.
 You have NO delegation targets. Do not use spawn with agent parameter.
 ";
 
 /// TEAM.md for this reader, marked as context from troop: everything about leading for the lead, little for a member, and for
-/// anybody else that there is no team.
+/// any other reader only that it has no team.
 #[must_use]
 pub fn team_md(state: &State, reader: &str) -> String {
     let team = state.team().filter(|team| team.status != TeamStatus::Deleted);
@@ -84,7 +84,7 @@ fn for_member(state: &State, team: &Team, own: &Member) -> String {
     text
 }
 
-/// What must pass before any task is done.
+/// The checks that every task must pass.
 fn checks(team: &Team) -> String {
     let of_lead = team.lead_lease.iter().flat_map(|lease| &lease.checks);
     let all = team.settings.checks.iter().chain(of_lead);
@@ -127,7 +127,7 @@ fn actions_section<'a>(actions: impl Iterator<Item = &'a TaskAction>) -> String 
     format!("\n{BOARD_ACTIONS}\n\n{}\n", names.join(", "))
 }
 
-/// Escapes text that people wrote, so that it can neither end troop's text nor pass for it.
+/// Escapes text that people wrote, so that it can neither end troop's text nor imitate it.
 fn harmless(text: &str) -> String {
     let mut pieces = text.split('<');
     let mut harmless = pieces.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! The tests of the rules: each is a short story of a team, told on a bench.
+//! The tests of the rules: each drives a small team on a test bench.
 
 mod bench;
 mod commands;

@@ -1,4 +1,4 @@
-//! Text from people and agents: how long it may be and what it must not contain.
+//! Text from people and agents: length limits and forbidden characters.
 
 use std::{any::Any, error::Error, iter::successors, path::Path};
 
@@ -34,7 +34,7 @@ pub fn preview(text: &str, n_chars: usize) -> String {
     text.chars().take(n_chars).collect()
 }
 
-/// An error, what caused it, what caused that, and so on.
+/// An error and its chain of causes.
 pub fn causes<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 pub struct Time(i64);
 
 impl Time {
-    /// The moment that many microseconds after 1970.
+    /// The moment this many microseconds after 1970.
     #[must_use]
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
@@ -24,7 +24,7 @@ impl Time {
         self.0
     }
 
-    /// How long ago `earlier` was; nothing if it lies ahead, as it can when two clocks disagree.
+    /// The time since `earlier`; zero if that is in the future, as it can be when two clocks disagree.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -53,7 +53,7 @@ impl From<Timestamp> for Time {
 }
 
 impl From<Time> for Timestamp {
-    /// Moments beyond the calendar become its end.
+    /// Moments beyond the calendar's range become its end.
     fn from(time: Time) -> Self {
         Self::from_microsecond(time.0).unwrap_or(if time.0 < 0 { Self::MIN } else { Self::MAX })
     }

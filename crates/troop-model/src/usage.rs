@@ -1,4 +1,4 @@
-//! What thinking costs, and how much of it a team may have.
+//! Usage of models, and the budget of a team.
 
 use std::{
     fmt,
@@ -8,7 +8,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// The largest sum of money that anybody can name here.
+/// The largest accepted sum of money.
 const MOST: f64 = 1e9;
 
 /// Money, in millionths of a dollar. In JSON it is a number of dollars.
@@ -16,37 +16,37 @@ const MOST: f64 = 1e9;
 #[schemars(transparent)]
 pub struct Dollars(#[schemars(with = "f64", range(min = 0))] u64);
 
-/// Tokens, and what they cost as far as that is known.
+/// Tokens and their known cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Usage {
-    /// Tokens that were read.
+    /// Input tokens, without those read from or written to the cache.
     pub input: u64,
-    /// Tokens that were read from what the API kept at hand.
+    /// Input tokens read from the API's cache.
     pub cache_read: u64,
-    /// Tokens that were read, and kept at hand from then on.
+    /// Input tokens written to the API's cache.
     pub cache_write: u64,
-    /// Tokens that were said.
+    /// Output tokens.
     pub output: u64,
-    /// What all this cost, but for what has no known price.
+    /// The cost of all tokens with a known price.
     pub dollars: Dollars,
     /// How many of these tokens have no known price.
     pub unpriced: u64,
 }
 
-/// How much a team may use.
+/// The budget of a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
-    /// How much money; none means no limit.
+    /// The limit in dollars; none means no limit.
     pub dollars: Option<Dollars>,
-    /// How many tokens, of all kinds together; none means no limit.
+    /// The limit in tokens of all kinds together; none means no limit.
     pub tokens: Option<u64>,
-    /// At which share of it people and the lead are warned, in percent.
+    /// The percentage of the budget at which people and the lead are warned.
     pub warn_percent: u32,
 }
 
-/// How a team stands with its budget. From good to bad.
+/// How much of its budget a team has spent. From good to bad.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -56,12 +56,12 @@ pub enum Spending {
     Within,
     /// People and the lead were warned.
     Near,
-    /// Nothing more is begun.
+    /// The budget is spent: no new work begins.
     Spent,
 }
 
 impl Dollars {
-    /// So much money. None if that is less than nothing, or no number.
+    /// A sum of money. None if it is negative or not a number.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -72,7 +72,7 @@ impl Dollars {
         (0.0..=MOST).contains(&dollars).then(|| Self((dollars * 1e6).round() as u64))
     }
 
-    /// The same as a number.
+    /// The sum as a number.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "nobody spends 2^52 millionths")]
     pub fn as_f64(self) -> f64 {
@@ -102,7 +102,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// How a team with this usage stands.
+    /// How much of the budget this usage has spent.
     #[must_use]
     pub fn standing(&self, used: &Usage) -> Spending {
         let money = self.dollars.map(|most| (used.dollars.0, most.0));

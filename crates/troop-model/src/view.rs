@@ -1,4 +1,4 @@
-//! The JSON that other programs see: the same on the command line, on REST and in streams.
+//! The JSON that other programs see: the same on the command line, in REST and in streams.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,17 +43,17 @@ pub struct TaskView {
     pub peer_kind: Option<SmolStr>,
     pub local_key: Option<SmolStr>,
     pub checks: Vec<String>,
-    /// What its checks said, in short; all of it is in the detail.
+    /// The results of its checks in short; the detail has all of them.
     pub evidence: Vec<EvidenceView>,
     pub merged: Option<Merged>,
-    /// What was used for it.
+    /// The usage of its holders.
     pub usage: Usage,
     pub metadata: Metadata,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<TaskDetail>,
 }
 
-/// What belongs to a task but not to a list of tasks.
+/// The parts of a task that lists leave out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskDetail {
     pub comments: Vec<Comment>,
@@ -64,7 +64,7 @@ pub struct TaskDetail {
     pub events: Vec<TrailEntry>,
 }
 
-/// What one check said, in short.
+/// The result of one check, in short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceView {
     pub command: String,
@@ -216,7 +216,7 @@ pub struct DelegationView {
     pub from: MemberName,
     pub to: MemberName,
     pub task: TaskNumber,
-    /// The identity of that task, as long as it is on the board.
+    /// The id of the task, while it is on the board.
     pub task_id: Option<Uuid>,
     pub status: DelegationStatus,
     pub session: String,
@@ -266,7 +266,7 @@ pub struct TeamView {
     pub created_at: Time,
     pub lead_lease: Option<LeadLease>,
     pub settings: Settings,
-    /// What all its members have used so far, and how it stands with its budget.
+    /// The usage of all members so far.
     pub usage: Usage,
     pub spending: Spending,
     pub members: Vec<Member>,

@@ -1,4 +1,4 @@
-//! Misspelt words: which known word somebody meant.
+//! Misspelt words: finds the known word that was probably meant.
 
 use thiserror::Error;
 
@@ -6,9 +6,8 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{}` is none of: {}", word.escape_debug(), known.join(", "))]
 pub struct UnknownWord {
-    /// What was written.
     pub word: String,
-    /// What could have been.
+    /// The known words.
     pub known: Vec<&'static str>,
 }
 
@@ -26,7 +25,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     best.filter(|(score, _)| *score >= ALIKE).map(|(_, it)| it)
 }
 
-/// Asks whether something else was meant.
+/// The question whether another word was meant.
 #[must_use]
 pub fn did_you_mean(meant: &str) -> String {
     format!("did you mean `{meant}`?")

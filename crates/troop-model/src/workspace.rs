@@ -1,4 +1,4 @@
-//! The files of a team's workspace that the board knows: where they are, who wrote them, when, and for which task.
+//! The workspace files that the board knows: their folders, authors, times and tasks.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -26,7 +26,7 @@ pub struct WorkspaceFolder {
     /// Whether conversations share it.
     #[serde(default)]
     pub scope: WorkspaceScope,
-    /// The conversation whose own it is; none for what does not come from one.
+    /// The conversation that it belongs to; none for work that does not come from one.
     #[serde(default)]
     pub chat: Option<SmolStr>,
 }
@@ -45,19 +45,19 @@ impl WorkspaceFolder {
     }
 }
 
-/// What is known about a file.
+/// The record of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceFile {
-    /// Who wrote it last.
+    /// The actor that wrote it last.
     pub by: Actor,
     pub at: Time,
-    /// How many bytes it had then.
+    /// Its size in bytes then.
     pub size: u64,
-    /// For which task.
+    /// The task that it was written for.
     pub task: Option<TaskNumber>,
 }
 
-/// All files that are known.
+/// All recorded files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FileIndex(JournaledMap<(WorkspaceFolder, String), WorkspaceFile>);
 
@@ -92,7 +92,7 @@ impl FileIndex {
     }
 }
 
-/// Which files somebody asks for.
+/// The files that a caller asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileQuestion {
     /// Those of this conversation; none means of the one that the asker works for.
@@ -102,13 +102,13 @@ pub struct FileQuestion {
 }
 
 impl State {
-    /// What is known about one file.
+    /// The record of one file.
     #[must_use]
     pub fn file(&self, folder: &WorkspaceFolder, path: &str) -> Option<&WorkspaceFile> {
         self.files.get().0.entries().get(&(folder.clone(), path.to_owned()))
     }
 
-    /// What is known about the files of a folder, by path.
+    /// The records of the files of a folder, by path.
     #[must_use]
     pub fn files(&self, folder: &WorkspaceFolder) -> BTreeMap<String, WorkspaceFile> {
         let files = self.files.get();
@@ -133,7 +133,7 @@ impl State {
         }
     }
 
-    /// The only task that somebody worked on when a file was written in a folder; none if there were several.
+    /// The only task that was in progress for a folder when a file was written there; none if there were several.
     #[must_use]
     pub fn only_task_then(&self, folder: &WorkspaceFolder, at: Time) -> Option<TaskNumber> {
         let is_then = |task: &&Task| was_worked_on(task, at) && self.folder_of(task) == *folder;
@@ -205,7 +205,7 @@ impl State {
     }
 }
 
-/// Whether somebody worked on a task at the time of a disk's timestamp.
+/// Whether a task was in progress at the time of a disk's timestamp.
 fn was_worked_on(task: &Task, at: Time) -> bool {
     use TrailKind::{
         Assigned, Cancelled, Claimed, Completed, Failed, Rejected, Released, Submitted,

@@ -61,7 +61,7 @@ impl State {
 
     fn end_delegation(&mut self, event: &Event, id: Uuid, status: DelegationStatus, said: &str) {
         let task = self.delegation(id).map(|it| it.task);
-        // By now the task may be delegated to somebody else.
+        // By now the task may be delegated to another member.
         if let Some(task) = task
             && self.delegated.entries().get(&task) == Some(&id)
         {

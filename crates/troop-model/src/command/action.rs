@@ -45,8 +45,8 @@ shown_as_word! {
 }
 
 impl TaskAction {
-    /// The first team version that has an action. Every version has proving, failing and deleting, because troop itself ends work with
-    /// them.
+    /// The first team version that has an action. Every version has proving, failing and deleting, because troop itself ends
+    /// work with them.
     #[must_use]
     pub fn first_version(self) -> u8 {
         match self {

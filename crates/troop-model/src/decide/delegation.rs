@@ -1,8 +1,8 @@
 //! Rules of delegation: a member works on one task for the lead, within limits.
 //!
-//! A delegation ends when the member no longer holds the task, for whatever reason. When the last of several related delegations
-//! has ended, the lead gets one announcement for all of them. The same decision that ends the hold makes both events, so that
-//! neither can be lost or happen twice.
+//! A delegation ends when the member no longer holds the task, for any reason. When the last of several related delegations has
+//! ended, the lead gets one announcement for all of them. The decision that ends the hold produces both events, so that neither
+//! can be lost or happen twice.
 
 mod announcement;
 
@@ -46,7 +46,7 @@ pub(super) fn start(
             origin: origin.clone(),
         });
     };
-    // The delegation comes first in the log, so that whoever hands the task over knows that it is delegated.
+    // The delegation comes first in the log, so that the supervisor, which hands over the task, knows that it is delegated.
     match (task, subject) {
         (Some(task), _) => {
             let number = draft.state.resolve(task)?;
@@ -121,15 +121,15 @@ pub(super) fn finish(
 /// The result of a delegation whose member ended it without one.
 pub(super) const NO_RESULT: &str = "done";
 
-/// Whether the actor's own word that it is idle ends the delegation of a task.
+/// Whether the delegation of a task ends when the actor itself reports that it is idle.
 pub(super) fn is_ended_by_idle(draft: &Draft<'_>, task: TaskNumber) -> bool {
     let delegation = draft.state.delegation_of(task);
     draft.member().zip(delegation).is_some_and(|(member, it)| it.ends_with_work_of(member))
 }
 
 impl Delegation {
-    /// Whether it ends when this member has nothing more to do for it and has not reported how it ended. Its result is
-    /// what the member said last.
+    /// Whether it ends when this member has nothing more to do for it and has not reported an outcome. Its result is then the
+    /// member's last words.
     #[must_use]
     pub fn ends_with_work_of(&self, member: &MemberName) -> bool {
         self.status == DelegationStatus::Running && self.to == *member
@@ -163,11 +163,11 @@ pub(super) enum Retrier {
     ByAnybody,
     /// The member that it was delegated to.
     By(MemberName),
-    /// Nobody yet: the member is at its limit.
+    /// No member yet: the one that it was delegated to is at its limit.
     Later,
 }
 
-/// Who retries a task. A delegated task stays with its member and with its siblings.
+/// Decides who retries a task. A delegated task stays with its member and with its siblings.
 pub(super) fn retry(draft: &Draft<'_>, task: TaskNumber) -> Retrier {
     let Some(failed) = failed(draft.state, task) else { return Retrier::ByAnybody };
     if draft.state.member(&failed.to).is_none() {
@@ -272,7 +272,7 @@ fn ends<'a>(draft: &Draft<'a>) -> Vec<DelegationEnd<'a>> {
         let Some(delegation) = by_name.or(by_task) else { continue };
         let Some(outcome) = outcome(draft, delegation, fact) else { continue };
         match ends.iter_mut().find(|(known, _)| known.id == delegation.id) {
-            // A fact about the delegation itself beats what follows from its task.
+            // A fact about the delegation itself takes precedence over one about its task.
             Some((_, known)) if by_name.is_some() => *known = outcome,
             Some(_) => {}
             None => ends.push((delegation, outcome)),
@@ -330,7 +330,7 @@ fn is_cut_short(draft: &Draft<'_>, member: &MemberName) -> bool {
     draft.facts.iter().any(ends_with_team)
 }
 
-/// Whether a task was taken away because its holder crashed or was silent, and not by anybody's choice.
+/// Whether a task was taken away because its holder crashed or was silent, not by choice.
 fn is_lost(draft: &Draft<'_>, delegation: &Delegation) -> bool {
     let task = draft.state.tasks.get(delegation.task);
     let by_choice = match &draft.who {

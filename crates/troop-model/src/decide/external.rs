@@ -1,4 +1,4 @@
-//! Results of external members. troop does not run them, so nothing else tells the lead that they have ended a task.
+//! Results of external members. troop does not run them, so nothing else informs the lead when they end a task.
 
 use super::Draft;
 use crate::{Fact, Member, Status, TaskNumber, text};
@@ -20,8 +20,8 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
     }
 }
 
-/// The task that a fact ends, how, and with which result. The rules of failing tell the lead of a task that has failed for
-/// good, and the announcement of a delegation tells its result.
+/// The task that a fact ends, its new status, and the result. Leaves out tasks that failed for good and delegated tasks: the
+/// rules of failing and the announcement tell the lead about those.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact ends a member's work")]
 fn end(draft: &Draft<'_>, member: &Member, fact: &Fact) -> Option<(TaskNumber, Status, String)> {
     let end = match fact {

@@ -1,4 +1,4 @@
-//! Rules of the mailbox: who may send what to whom, and what counts as read.
+//! Rules of the mailbox: senders, recipients, requests and receipts.
 
 use std::collections::BTreeSet;
 
@@ -255,14 +255,14 @@ fn check_response(
     Ok(id)
 }
 
-/// Nobody grants more than it may do itself. People may do everything.
+/// Refuses to grant more than the actor itself may do. People may do everything.
 fn check_may_grant(draft: &Draft<'_>, kind: MessageKind, to: &Party) -> Result<(), Refusal> {
     let own = draft.member().and_then(|own| draft.state.member(own));
     let (Some(own), Ok(asker)) = (own, draft.state.find_member(to.as_str())) else { return Ok(()) };
     let own = own.permissions;
     let is_too_much = match kind {
         MessageKind::PlanApprovalResponse => own == Permissions::Plan,
-        // A member that may do no more than the one that asks would have to ask, too.
+        // A member with no more permissions than the asker would have to ask, too.
         MessageKind::PermissionResponse => own <= asker.permissions,
         MessageKind::Message
         | MessageKind::Broadcast

@@ -1,4 +1,4 @@
-//! Rules of proof: what shows that a task is done, and who may record it.
+//! Rules of proof: the evidence that a task is done, and who may record it.
 
 use super::{
     Draft, Standing,
@@ -58,7 +58,7 @@ pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Records a refusal that only the caller was told about. A completion that is refused counts against its attempt.
+/// Records a refusal that only the caller has seen. A refused completion counts against its attempt.
 pub(super) fn refused(draft: &mut Draft<'_>, record: &RefusalRecord) -> Result<(), Refusal> {
     if draft.who != Standing::System {
         return Err(Refusal::Forbidden {
@@ -97,7 +97,7 @@ fn is_hopeless(draft: &Draft<'_>, task: &Task) -> bool {
     n_refusals >= draft.state.limits.refusals || !holder_can_repair(draft, task)
 }
 
-/// Whether the holder of a task can do better after its result was refused. Others would only hand in the same again.
+/// Whether the holder of a task can repair a refused result. Others would only submit the same again.
 pub(super) fn holder_can_repair(draft: &Draft<'_>, task: &Task) -> bool {
     let holder = task.owner.as_ref().and_then(|owner| draft.state.member(owner));
     holder.is_none_or(|it| can_repair(&it.agent))

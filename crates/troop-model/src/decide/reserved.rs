@@ -1,4 +1,4 @@
-//! Reserved tasks of external members. troop does not run them, so it tells them by mail when such a task can start.
+//! Reserved tasks of external members. troop does not run them, so it sends them mail when a reserved task can start.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
     for task in touched {
         let Some((to, subject)) = reserved(&after, task) else { continue };
         let was_so = reserved(draft.state, task).is_some_and(|(before, _)| before == to);
-        // The member that created it for itself, or gives it back, knows.
+        // A member that created the task for itself or released it needs no notice.
         let is_own =
             || draft.member() == Some(to) && draft.facts.iter().any(|it| it.task() == Some(task));
         if was_so || is_own() {
@@ -54,7 +54,7 @@ fn touched(draft: &Draft<'_>) -> BTreeSet<TaskNumber> {
     touched
 }
 
-/// Whether a fact changes for whom its task is reserved.
+/// Whether a fact sets or changes the reservation of its task.
 fn names_somebody(fact: &Fact) -> bool {
     matches!(fact, Fact::TaskCreated { assignee: Some(_), .. })
         || matches!(fact, Fact::TaskUpdated { change, .. } if change.assignee.is_some())

@@ -114,7 +114,7 @@ pub(super) fn set_state(
     Ok(())
 }
 
-/// The tasks that a member holds and works on. A result in review needs no running holder.
+/// The tasks that a member holds and works on, without those in review, which need no running holder.
 fn held_by<'a>(draft: &Draft<'a>, member: &MemberName) -> Vec<&'a Task> {
     let tasks = &draft.state.tasks;
     let held = tasks.held_by(member).filter_map(|number| tasks.get(number));
@@ -210,8 +210,8 @@ pub(super) fn report_idle(
     Ok(())
 }
 
-/// Asks a member that is idle although it holds a task how the task stands. A member that was asked before and still says
-/// nothing would hold the task until its lease ends, so its attempt fails.
+/// Asks a member that is idle although it holds a task to report on the task. A member that was asked before and is still
+/// silent would hold the task until its lease ends, so its attempt fails.
 pub(super) fn report_silence(
     draft: &mut Draft<'_>,
     member: &MemberName,

@@ -12,9 +12,9 @@ use crate::{
 const MAX_COMMENTS: usize = 10_000;
 /// How many tasks a refusal names.
 const MAX_NAMED: usize = 10;
-/// How many things one task may wait for.
+/// How many dependencies one task may have.
 const MAX_DEPENDENCIES: usize = 1_000;
-/// troop itself runs checks, whatever the member that named them may do.
+/// troop itself runs the checks, whatever the permissions of the member that named them.
 const NAME_CHECKS: &str = "say what is run to check tasks";
 
 pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber, Refusal> {

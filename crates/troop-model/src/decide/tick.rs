@@ -1,4 +1,4 @@
-//! What time changes: leases, stale tasks, retries, reminders, escalation.
+//! The effects of time: leases, stale tasks, retries, reminders, escalation.
 
 use std::{fmt, time::Duration};
 
@@ -45,10 +45,10 @@ pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Retries a failed task: for anybody, or for the member that it was delegated to.
+/// Retries a failed task: for any member, or for the one that it was delegated to.
 fn retry(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     match delegation::retry(draft, task.number) {
-        // There is no room for it now.
+        // The member is at its limit of delegations.
         Retrier::Later => Ok(()),
         Retrier::By(member) if work::can_have(draft, task, &member) => {
             work::give_now(draft, task, &member)
@@ -66,7 +66,7 @@ fn expire(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     work::take_away(draft, task, owner, &reason)
 }
 
-/// Marks a task that has not moved as stale, and says whether it did.
+/// Marks a task that has not moved as stale, and returns whether it did.
 fn go_stale(draft: &mut Draft<'_>, task: &Task) -> Result<bool, Refusal> {
     let settings = &draft.team()?.settings;
     let limit = Duration::from_secs(60 * u64::from(settings.stale_after_minutes));

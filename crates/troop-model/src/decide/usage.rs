@@ -25,7 +25,7 @@ pub(super) fn report(
     if usage.is_nothing() {
         return Ok(());
     }
-    // Only what the holder uses counts for a task. The rest counts for the member and the team alone.
+    // Only the holder's usage counts for a task. Other usage counts for the member and the team alone.
     let task = task.and_then(|task| draft.live(task).ok());
     let task = task.filter(|it| it.owner.as_ref() == Some(&member) && !it.status.is_terminal());
     let task = task.map(|task| task.number);
@@ -45,7 +45,7 @@ pub(super) fn report(
     Ok(())
 }
 
-/// Tells the user and the lead if the team is closer to its budget than it `was`, and the lead if it can go on.
+/// Tells the user and the lead if the team is closer to its budget than it `was`, and the lead if it can continue.
 pub(super) fn tell_if_changed(
     draft: &mut Draft<'_>,
     was: Spending,

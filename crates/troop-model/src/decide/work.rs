@@ -6,7 +6,7 @@ use crate::{
     Refusal, StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
 };
 
-/// The length of the summary that is made from a result.
+/// How many characters of a result become its default summary.
 const SUMMARY: usize = 200;
 
 pub(super) fn claim(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal> {
@@ -21,7 +21,7 @@ pub(super) fn claim(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal
     take(draft, task, member)
 }
 
-/// Claiming a task that one holds only renews a lease that has expired or a task that is stale.
+/// Claims a task for its holder: this only renews an expired lease or a stale task.
 fn claim_again(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     let was_silent = is_expired(draft, task) || task.status == Status::Stale;
     recover_if_stale(draft, task);
@@ -90,7 +90,7 @@ pub(super) fn assign(
     give_now(draft, task, &to)
 }
 
-/// Gives a task to a member and tells it by mail. A running member hears of it on its wire instead.
+/// Gives a task to a member and sends it mail. A running member gets the task over its connection instead.
 pub(super) fn give(
     draft: &mut Draft<'_>,
     task: TaskNumber,
@@ -251,8 +251,8 @@ pub(super) fn fail_now(
     Ok(())
 }
 
-/// Releases a task. A task that was released too often fails instead, because it may be what kills its holders. That does not
-/// hold if the lead or a person takes it back, or if the holder was asked to stop.
+/// Releases a task. A task that was released too often fails instead, because the task itself may crash its holders. Forgiven
+/// releases do not count.
 pub(super) fn give_back(
     draft: &mut Draft<'_>,
     task: &Task,
@@ -269,7 +269,7 @@ pub(super) fn give_back(
 }
 
 /// Takes a task from a member that crashed or was silent. A delegated task fails and is retried as a delegation; any other is
-/// released for anybody.
+/// released.
 pub(super) fn take_away(
     draft: &mut Draft<'_>,
     task: &Task,
@@ -283,7 +283,8 @@ pub(super) fn take_away(
     }
 }
 
-/// Whether a release does not count as an attempt, because the task is not the cause.
+/// Whether a release does not count as an attempt, because the task is not the cause: the lead or a person took it back, the
+/// holder was asked to stop, or the budget is spent.
 fn is_forgiven(draft: &Draft<'_>, owner: &MemberName) -> bool {
     let stops = draft.state.member(owner).is_some_and(|it| it.state == MemberState::Stopping);
     // A member that stops because the budget is spent has not failed.
@@ -329,7 +330,7 @@ fn held<'a>(
     Ok(task)
 }
 
-/// Refuses to act on a task that nobody works on, that another member holds, or that is in another attempt.
+/// Refuses to act on a task that has no holder, that another member holds, or that is in another attempt.
 pub(super) fn check_held(
     draft: &Draft<'_>,
     task: &Task,
@@ -397,7 +398,7 @@ fn check_available(
     let number = task.number;
     let is_worn_out = task.attempts_used() >= draft.team()?.settings.max_attempts;
     match (&task.owner, task.hold.since) {
-        // The next tick fails a task without attempts left; until then nobody gets it.
+        // The next tick fails a task without attempts left; until then it is not available.
         (Some(owner), Some(since))
             if !task.status.is_terminal() && (is_worn_out || !is_expired(draft, task)) =>
         {
@@ -475,13 +476,13 @@ fn n_resting(tasks: &TaskTable) -> usize {
     tasks.with_status(Status::Failed).filter(|number| rests(*number)).count()
 }
 
-/// Whether a failed task has rested long enough to be tried again.
+/// Whether the back-off of a failed task has passed.
 pub(super) fn is_rested(draft: &Draft<'_>, task: &Task) -> bool {
     task.status == Status::Failed
         && task.start.not_before.is_some_and(|until| until <= draft.ctx.now)
 }
 
-/// Does what the next tick would do to a task that somebody is about to take, so that claims do not wait for ticks.
+/// Does what the next tick would do to a task that a member is about to take, so that claims do not wait for ticks.
 fn free_if_due(draft: &mut Draft<'_>, task: &Task, taker: &MemberName) {
     if is_rested(draft, task) {
         draft.push(Fact::TaskRetried { task: task.number, fresh: false });

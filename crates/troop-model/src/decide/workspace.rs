@@ -3,7 +3,7 @@
 use super::{Draft, supervision};
 use crate::{Fact, FileQuestion, Refusal, TaskRef, WorkspaceFolder, WorkspaceScope, text};
 
-/// Somebody has written a file.
+/// Records that a file was written.
 pub(super) fn record(
     draft: &mut Draft<'_>,
     folder: &WorkspaceFolder,
@@ -14,13 +14,13 @@ pub(super) fn record(
     supervision::check_may_change(draft)?;
     let path = self::path(path)?;
     check_folder(draft, folder)?;
-    // A task that has left the board gets no file, but the file was written all the same.
+    // A task that has left the board gets no file, but the write is still recorded.
     let task = task.and_then(|task| draft.live(task).ok()).map(|task| task.number);
     draft.push(Fact::FileWritten { folder: folder.clone(), path, size, task });
     Ok(())
 }
 
-/// Somebody has deleted a file.
+/// Records that a file was deleted.
 pub(super) fn forget(
     draft: &mut Draft<'_>,
     folder: &WorkspaceFolder,

@@ -1,4 +1,4 @@
-//! What a fact is about.
+//! The task that a fact is about.
 
 use super::Fact;
 use crate::TaskNumber;

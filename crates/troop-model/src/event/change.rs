@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 
 use crate::{Dependency, MemberName, Metadata};
 
-/// What is different about a task; what is missing stays as it was.
+/// The changed fields of a task; a missing field keeps its value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskChange {
     /// Its subject.
@@ -21,32 +21,32 @@ pub struct TaskChange {
     /// Its label.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub task_type: Option<SmolStr>,
-    /// For whom it is reserved; `Some(None)` for nobody.
+    /// The member that it is reserved for; `Some(None)` ends the reservation.
     #[serde(default, with = "nullable", skip_serializing_if = "Option::is_none")]
     pub assignee: Option<Option<MemberName>>,
-    /// All that it waits for.
+    /// All tasks that it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<Vec<Dependency>>,
     /// All commands that must pass before it is done, besides the team's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<Vec<String>>,
-    /// Free data to merge in; null takes a key away.
+    /// Free data to merge in; null removes a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
 }
 
-/// What rejecting a result does to the task.
+/// The effect of a rejection on the task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RejectMode {
-    /// The task is over: cancelled.
+    /// The task is cancelled.
     #[default]
     Cancel,
     /// The task goes back to its holder, with the reason as a comment.
     Revise,
 }
 
-/// Tells "not said" from "said to be nothing".
+/// Distinguishes a missing field from `null`.
 pub(crate) mod nullable {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -2,7 +2,7 @@
 
 use super::Fact;
 
-/// Where an event's name is shown; each place has its own spelling of the same table.
+/// A place where event names are shown; each has its own spelling of the names in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
     /// `task.created`: the log, the command line, REST, streams.
@@ -14,7 +14,7 @@ pub enum Surface {
 }
 
 impl Fact {
-    /// The name of what happened, as it is in the log.
+    /// The name of a fact in the log.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl Fact {
         }
     }
 
-    /// The name of what happened, as a surface spells it.
+    /// The name of a fact, as a surface spells it.
     #[must_use]
     pub fn name_on(&self, surface: Surface) -> String {
         surface.spell(self.kind())
@@ -82,7 +82,7 @@ impl Fact {
 }
 
 impl Surface {
-    /// How this surface spells the name that something has in the log.
+    /// This surface's spelling of a name in the log.
     #[must_use]
     pub fn spell(self, kind: &str) -> String {
         match (self, kind.split_once('.')) {

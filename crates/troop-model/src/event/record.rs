@@ -1,4 +1,4 @@
-//! One entry of a log: what happened, when, by whom, and where it stands.
+//! One entry of a log: a fact with its position, time, actor and operation.
 
 use super::Fact;
 use crate::{Actor, OperationId, Time, Version};
@@ -10,10 +10,8 @@ pub struct Event {
     pub version: Version,
     /// When it happened.
     pub at: Time,
-    /// Who did it.
     pub actor: Actor,
-    /// Which attempt it belongs to.
+    /// The operation that caused it.
     pub operation: OperationId,
-    /// What happened.
     pub fact: Fact,
 }

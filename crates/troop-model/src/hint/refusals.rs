@@ -1,9 +1,9 @@
-//! What to do after each refusal that has an answer.
+//! The hint for each refusal that has one.
 
 use super::{Hint, HintCommand};
 use crate::{MemberName, Refusal, Status, TaskNumber, UnknownWord, did_you_mean, nearest};
 
-/// The agent of a member that a hint proposes: the one that needs nothing installed.
+/// The agent that hints propose for a new member: the one that needs no installation.
 const PROPOSED_AGENT: &str = "command";
 
 fn troop(path: &str) -> HintCommand {
@@ -11,7 +11,7 @@ fn troop(path: &str) -> HintCommand {
 }
 
 impl Hint {
-    /// For somebody without a team.
+    /// The hint for a person without a team.
     #[must_use]
     pub fn create_team() -> Self {
         let member = format!("ann={PROPOSED_AGENT}");
@@ -21,7 +21,7 @@ impl Hint {
 }
 
 impl Refusal {
-    /// What to do next. None where the text of the refusal says it all.
+    /// The hint for this refusal; none if its text is enough.
     #[must_use]
     pub fn hint(&self) -> Option<Hint> {
         about_tasks(self).or_else(|| about_members(self)).or_else(|| about_team(self))
@@ -194,7 +194,7 @@ fn unknown_member(name: &str, members: &[MemberName]) -> Hint {
     }
 }
 
-/// What can be done with a task in this status.
+/// The next steps for a task in this status.
 fn after_status(status: Status, task: TaskNumber) -> Hint {
     match status {
         Status::Failed => Hint::to("retry it", of_task("task retry", task)),

@@ -36,7 +36,7 @@ fn a_command_knows_what_it_acts_on() {
 }
 
 #[test]
-fn a_hint_that_was_stored_is_the_same_again() {
+fn a_hint_survives_storage() {
     let hint = Refusal::AwaitsStart { task: TaskNumber(7) }.hint().unwrap().and("; or wait");
     let stored = serde_json::to_string(&hint).unwrap();
     assert_eq!(serde_json::from_str::<Hint>(&stored).unwrap(), hint);

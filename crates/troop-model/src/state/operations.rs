@@ -27,13 +27,13 @@ pub struct Span {
 pub(crate) struct Operations {
     /// By the version before its first event.
     by_age: JournaledMap<Version, OperationRecord>,
-    /// The latest moment at which one was made that is no longer remembered.
+    /// The creation time of the newest operation that was forgotten.
     forgotten: JournaledMap<(), Time>,
     #[serde(skip_serializing)]
     by_id: JournaledMap<OperationId, Version>,
 }
 
-/// The same as a snapshot holds it.
+/// The operations in a snapshot.
 #[derive(Deserialize)]
 struct PackedOperations {
     by_age: BTreeMap<Version, OperationRecord>,
@@ -56,7 +56,7 @@ impl Operations {
         Some(Span { after, n_events })
     }
 
-    /// Refuses an operation that may be one of those that were forgotten.
+    /// Refuses an operation that may have been forgotten.
     pub(super) fn check_age(&self, operation: OperationId, now: Time) -> Result<(), Refusal> {
         let made_at = operation.made_at();
         let mut forgotten = self.forgotten.entries().values();
@@ -106,7 +106,7 @@ impl Operations {
     }
 }
 
-/// Whether the oldest of so many operations, which is so old, need not be remembered.
+/// Whether the oldest of `n_operations`, at this age, may be forgotten.
 fn is_forgettable(n_operations: usize, age: Duration, limits: &Limits) -> bool {
     n_operations > limits.max_operations
         || (n_operations > limits.min_operations && age > REMEMBERED_SPAN)

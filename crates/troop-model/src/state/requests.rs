@@ -10,11 +10,10 @@ use crate::{Event, Fact, JournaledMap, MessageKind, Party, Time};
 /// A question between members that waits for its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// What kind of question.
     pub kind: MessageKind,
-    /// Who asked.
+    /// The party that asked.
     pub from: Party,
-    /// Who is to answer.
+    /// The party that must answer.
     pub to: Party,
     /// When it was asked.
     pub at: Time,
@@ -54,7 +53,7 @@ impl Requests {
         }
     }
 
-    /// Withdraws what a member that has ended asked for: it waits for nothing, and would not understand the answer.
+    /// Withdraws the requests of a member that has ended: it waits for nothing, and would not understand the answer.
     pub(crate) fn withdraw_all(&mut self, party: &Party) {
         self.remove_if(|it| it.from == *party && it.kind != MessageKind::ShutdownRequest);
     }

@@ -1,4 +1,4 @@
-//! The members of a team, and what the supervisor saw of them.
+//! The members of a team, and their states as the supervisor saw them.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ impl Roster {
         self.0.update(member, change);
     }
 
-    /// Takes over what the supervisor saw.
+    /// Applies a state that the supervisor saw.
     pub(crate) fn note_state(&mut self, event: &Event) {
         let Fact::MemberStateChanged { member, state, reason, cause, pid } = &event.fact else {
             return;
@@ -60,7 +60,7 @@ impl Roster {
         });
     }
 
-    /// A member that takes a task works. If the supervisor sees something else, another event says so.
+    /// A member that takes a task works. If the supervisor sees another state, another event records it.
     pub(crate) fn note_working(&mut self, member: &MemberName, at: Time) {
         use MemberState::{Crashed, Idle, Stopped};
         self.move_state(member, &[Idle, Stopped, Crashed], MemberState::Working, at);

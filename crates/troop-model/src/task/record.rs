@@ -1,4 +1,4 @@
-//! A task as archives and snapshots hold it: flat, in a fixed order. Archives are kept for ever, so names stay as they are.
+//! A task in archives and snapshots: flat, in a fixed order. Archives are kept for ever, so names never change.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
 use smol_str::SmolStr;
@@ -49,7 +49,7 @@ struct TaskRecord {
     merged: Option<Merged>,
     usage: Usage,
     trail: Vec<TrailEntry>,
-    // Archives of before do not have these.
+    // Older archives do not have these.
     #[serde(default)]
     n_report_requests: u32,
     #[serde(default)]

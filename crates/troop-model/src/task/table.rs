@@ -1,7 +1,7 @@
-//! The live tasks of a team and what is derived from them: who can start what, who waits for whom.
+//! The live tasks of a team and the indexes derived from them, such as available tasks and dependents.
 //!
-//! Tasks that a snapshot brought stay packed until somebody looks at them, so opening a board costs little however
-//! many tasks it has. What is derived from them is in the snapshot too, packed likewise.
+//! Tasks from a snapshot stay packed until they are used, so opening a board is cheap however many tasks it has. The indexes
+//! are in the snapshot too, packed likewise.
 
 mod index;
 mod sets;
@@ -22,14 +22,14 @@ use crate::{
     Condition, IdPrefix, MemberName, SnapshotError, TaskNumber, Version, packed::SnapshotParts,
 };
 
-/// How a task that is no longer live ended.
+/// The end of a task that is no longer live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskEnd {
     /// Archived as completed.
     Completed,
     /// Archived as cancelled.
     Cancelled,
-    /// Deleted after it had ended; what it unblocked stays unblocked.
+    /// Deleted after it had ended; tasks that it unblocked stay unblocked.
     Deleted,
 }
 
@@ -38,7 +38,7 @@ pub enum TaskEnd {
 pub struct TaskTable {
     slots: Slots,
     last: TaskNumber,
-    /// Ends of tasks that are not live, as far as they are not plain completions.
+    /// Ends of tasks that are not live, except plain completions.
     ends: BTreeMap<TaskNumber, TaskEnd>,
     n_archived: u32,
     index: Index,
@@ -64,7 +64,7 @@ impl TaskTable {
         self.slots.get(number).map(|slot| slot.task.as_ref())
     }
 
-    /// One live task, to be kept while the board goes on.
+    /// One live task, to keep while the board changes.
     #[must_use]
     pub fn shared(&self, number: TaskNumber) -> Option<Arc<Task>> {
         self.slots.get(number).map(|slot| Arc::clone(&slot.task))
@@ -92,7 +92,7 @@ impl TaskTable {
         self.slots.iter().map(|slot| slot.task.as_ref())
     }
 
-    /// The status of a task, including `Blocked`. None if there is no such task any more.
+    /// The status of a task, including `Blocked`. None if the task was deleted or never existed.
     #[must_use]
     pub fn status(&self, number: TaskNumber) -> Option<Status> {
         match self.slots.get(number) {
@@ -105,7 +105,7 @@ impl TaskTable {
         }
     }
 
-    /// How a task that is not live any more ended; none if it is live or never was.
+    /// The end of a task that is no longer live; none if it is live or never existed.
     #[must_use]
     pub fn end(&self, number: TaskNumber) -> Option<TaskEnd> {
         let was_here = number.0 > 0 && number <= self.last && self.slots.get(number).is_none();
@@ -135,7 +135,7 @@ impl TaskTable {
         self.index.by_status().of(&status).copied()
     }
 
-    /// The live tasks whose status is wanted, oldest first, without unpacking any of them.
+    /// The live tasks with a wanted status, oldest first, without unpacking any of them.
     #[must_use]
     pub fn that_stand(&self, is_wanted: impl Fn(Status) -> bool) -> Vec<TaskNumber> {
         let sets = self.index.by_status().all().filter(|(status, _)| is_wanted(**status));
@@ -149,7 +149,7 @@ impl TaskTable {
         self.index.held().of(member).copied()
     }
 
-    /// The tasks that are reserved for a member and not over, oldest first.
+    /// The tasks that are reserved for a member and not finished, oldest first.
     pub fn reserved_for<'a>(
         &'a self,
         member: &'a MemberName,
@@ -164,7 +164,7 @@ impl TaskTable {
         self.index.dependents().of(&number).copied()
     }
 
-    /// What a member could claim, by priority, then by age. Ignores back-off.
+    /// The tasks that a member could claim, by priority, then by age. Ignores back-off.
     pub fn ready_for<'a>(&'a self, member: &MemberName) -> impl Iterator<Item = TaskNumber> + 'a {
         let ready = self.index.ready();
         let mut open = ready.of(&None).peekable();
@@ -179,13 +179,13 @@ impl TaskTable {
         })
     }
 
-    /// The best task that somebody could claim.
+    /// The best task that some member could claim.
     #[must_use]
     pub fn first_ready(&self) -> Option<TaskNumber> {
         self.ready_sets().filter_map(BTreeSet::first).min().map(|(_, number)| *number)
     }
 
-    /// Everything that could be claimed by somebody: by priority, then by age.
+    /// All tasks that some member could claim, by priority, then by age.
     #[must_use]
     pub fn ready(&self) -> Vec<TaskNumber> {
         let mut ranks: Vec<&Rank> = self.ready_sets().flatten().collect();
@@ -201,7 +201,7 @@ impl TaskTable {
         ranks.into_iter().take(n_tasks).map(|(_, number)| *number).collect()
     }
 
-    /// The things that a task still waits for.
+    /// The dependencies that still block a task.
     #[must_use]
     pub fn open_dependencies(&self, number: TaskNumber) -> Vec<Dependency> {
         let slot = self.slots.get(number);
@@ -212,7 +212,7 @@ impl TaskTable {
             .collect()
     }
 
-    /// The live tasks whose id begins like this.
+    /// The live tasks whose id has this prefix.
     pub fn with_id_prefix<'a>(&'a self, prefix: &str) -> impl Iterator<Item = TaskNumber> + 'a {
         let wanted = IdPrefix::new(prefix);
         self.iter()
@@ -277,8 +277,8 @@ impl TaskTable {
         self.refresh(number);
     }
 
-    /// Changes a live task; does nothing if it is not live. `at` is the version at which it does, and `n_finished` how many
-    /// finished tasks stay live.
+    /// Changes a task; does nothing if it is not live. `at` is the version of the change, and `n_finished` how many finished
+    /// tasks stay live.
     pub(crate) fn update(
         &mut self,
         number: TaskNumber,
@@ -302,7 +302,7 @@ impl TaskTable {
         }
     }
 
-    /// Deletes a task. What it had unblocked stays unblocked.
+    /// Deletes a task. Tasks that it unblocked stay unblocked.
     pub(crate) fn delete(&mut self, number: TaskNumber) {
         self.remember(number);
         self.leave(number);
@@ -457,7 +457,7 @@ impl PartialEq for TaskTable {
     }
 }
 
-/// A table in front of a snapshot: what is small, and how long the packed parts behind it are.
+/// The table in the front of a snapshot: everything small, and the lengths of the packed parts.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PackedTable {
     slots: PackedSlots,
@@ -468,7 +468,7 @@ pub(crate) struct PackedTable {
 }
 
 impl TaskTable {
-    /// Packs the table; its parts go to the end of `out`. What nobody looked at is copied as it is.
+    /// Packs the table; its parts go to the end of `out`. Unused parts are copied as they are.
     pub(crate) fn pack(&self, out: &mut Vec<u8>) -> PackedTable {
         PackedTable {
             slots: self.slots.pack(out),

@@ -1,4 +1,4 @@
-//! A task's audit trail: what happened to it, without heartbeats and progress.
+//! A task's audit trail: the events of the task without heartbeats and progress.
 
 use std::fmt;
 
@@ -12,16 +12,15 @@ use crate::{Actor, Time, Version, roster::shown_as_word};
 pub struct TrailEntry {
     /// The event's version in the team's log, which holds the rest of it.
     pub version: Version,
-    /// What happened: the last word of the event's kind.
+    /// The last word of the event's kind.
     pub what: TrailKind,
-    /// Who did it.
     pub actor: Actor,
     pub at: Time,
-    /// Why, or with what, if somebody gave a reason.
+    /// The reason or comment, if one was given.
     pub note: Option<String>,
 }
 
-/// What can happen to a task, as its trail records it. Snapshots hold these by position: append only.
+/// The kinds of trail entries. Snapshots hold these by position: append only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrailKind {

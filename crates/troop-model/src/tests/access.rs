@@ -1,4 +1,4 @@
-//! Who may set a team to work, what each conversation sees, lists and searches.
+//! Access lists, the visibility of tasks, lists and searches.
 
 use super::{
     bench::{Bench, user},
@@ -46,7 +46,7 @@ fn deny_beats_allow_for_channels() {
 }
 
 #[test]
-fn deny_lists_alone_stop_only_whom_they_name() {
+fn deny_lists_alone_stop_only_the_named() {
     let mut team = guarded(|settings| settings.deny_user_ids = vec!["eve".into()]);
     team.lead().from(user("zoe", "cli", "")).ok(create("write"));
     team.lead().from(user("", "cli", "")).ok(create("write"));
@@ -66,7 +66,7 @@ fn troops_own_channels_always_pass() {
 }
 
 #[test]
-fn without_lists_everybody_may() {
+fn without_access_lists_everyone_is_admitted() {
     let mut team = Bench::new();
     for (who, channel) in [("u1", "cli"), ("u2", "telegram"), ("", "web")] {
         team.lead().from(user(who, channel, "c")).ok(create("write"));
@@ -74,7 +74,7 @@ fn without_lists_everybody_may() {
 }
 
 #[test]
-fn lists_stop_work_not_looking_after_it() {
+fn access_lists_stop_new_work_but_not_cancelling() {
     let mut team = guarded(|settings| settings.deny_user_ids = vec!["eve".into()]);
     team.lead().ok(create("write"));
     let eve = || user("eve", "cli", "");
@@ -83,7 +83,7 @@ fn lists_stop_work_not_looking_after_it() {
 }
 
 #[test]
-fn users_see_what_they_set_off_and_troop_sees_all() {
+fn users_see_the_tasks_they_caused_and_troop_sees_all() {
     let mut team = Bench::new();
     team.lead().from(user("u1", "telegram", "c1")).ok(create("one"));
     team.lead().from(user("u1", "telegram", "c2")).ok(create("two"));
@@ -100,13 +100,13 @@ fn users_see_what_they_set_off_and_troop_sees_all() {
     assert_eq!(sees(user("u1", "telegram", "")), [1, 2]);
     assert_eq!(sees(user("u1", "cli", "")), [1, 2]);
     assert_eq!(sees(user("u1", "telegram", "c2")), [2]);
-    assert_eq!(sees(user("u1", "web", "c2")), [] as [u32; 0], "another chat of that name");
+    assert_eq!(sees(user("u1", "web", "c2")), [] as [u32; 0], "a chat of another channel");
     assert_eq!(sees(user("", "telegram", "c1")), [4]);
-    assert_eq!(sees(user("", "web", "")), [] as [u32; 0], "nobody in particular sees nothing");
+    assert_eq!(sees(user("", "web", "")), [] as [u32; 0], "a caller without identity sees nothing");
 }
 
 #[test]
-fn scopes_and_users_are_known_once_each() {
+fn scopes_and_users_are_listed_once() {
     let mut team = Bench::new();
     for (who, channel, chat) in [
         ("u2", "web", "c1"),
@@ -155,7 +155,7 @@ fn a_search_finds_all_words_in_subject_or_description() {
 }
 
 #[test]
-fn a_task_is_shown_with_all_that_belongs_to_it_but_not_with_all_of_its_result() {
+fn a_task_is_shown_with_its_details_and_a_shortened_result() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(comment(1, "hm"));

@@ -1,4 +1,4 @@
-//! What the lead is told about delegations, and where it belongs.
+//! Announcements of delegations to the lead, and their conversations.
 
 use uuid::Uuid;
 
@@ -11,7 +11,7 @@ use crate::{
     Status, TaskCommand,
 };
 
-/// Tasks of a team that tries nothing again.
+/// A team with `n` tasks and no retries.
 fn tasks(n: usize) -> Bench {
     tasks_tried(1, n)
 }
@@ -34,7 +34,7 @@ fn thread() -> Origin {
 }
 
 #[test]
-fn a_run_that_was_lost_is_tried_again_as_a_delegation_and_told_when_that_is_over() {
+fn a_lost_delegation_is_retried_and_announced_when_the_retry_ends() {
     let losses: [fn(&mut Bench); 2] = [
         |team| drop(team.system().ok(set_state("ann", MemberState::Crashed))),
         |team| drop(team.at(16).tick()),
@@ -47,8 +47,8 @@ fn a_run_that_was_lost_is_tried_again_as_a_delegation_and_told_when_that_is_over
             team.lead().ok(delegate(2, "bob"));
             team.member("bob").ok(complete_with(2, "done"));
             lose(&mut team);
-            assert!(team.task(1).start.not_before.is_some(), "it is nobody's ordinary work");
-            assert!(team.unread("lead").is_empty(), "nothing has come of it yet");
+            assert!(team.task(1).start.not_before.is_some(), "it waits for a retry");
+            assert!(team.unread("lead").is_empty(), "it has no result yet");
             team.at(60).tick();
             let again = team.state.delegation_of(number(1)).unwrap();
             assert_eq!((again.to.as_str(), team.status(1)), ("ann", Status::InProgress));
@@ -61,7 +61,7 @@ fn a_run_that_was_lost_is_tried_again_as_a_delegation_and_told_when_that_is_over
 }
 
 #[test]
-fn what_came_of_several_delegations_is_told_once_when_the_last_has_ended() {
+fn results_of_sibling_delegations_are_announced_once_when_the_last_ends() {
     let mut team = tasks(3);
     team.lead().ok(delegate(1, "ann"));
     team.lead().ok(delegate(2, "bob"));
@@ -70,7 +70,7 @@ fn what_came_of_several_delegations_is_told_once_when_the_last_has_ended() {
     team.member("ann").ok(attach(1, "parser/grammar.ebnf"));
     let events = team.at(2).member("ann").ok(complete_with(1, "The parser works.\nIt is small."));
     assert!(!kinds(&events).contains(&"delegation.announced"));
-    assert_eq!(team.status(1), Status::Completed, "no task waits for the others");
+    assert_eq!(team.status(1), Status::Completed, "tasks complete independently");
     team.at(3).member("bob").ok(complete_with(2, "done"));
     assert!(team.unread("lead").is_empty());
     team.at(63).member("bob").ok(fail(3));
@@ -97,7 +97,7 @@ fn what_came_of_several_delegations_is_told_once_when_the_last_has_ended() {
     let message = team.mailbox().unread_of(&party("lead")).next().unwrap();
     assert_eq!((&message.from, message.kind), (&Party::system(), MessageKind::System));
     assert_eq!(message.summary.as_deref(), Some("2 of 3 delegations completed"));
-    // What comes later is told on its own.
+    // A later delegation is announced on its own.
     team.lead().ok(read_all());
     team.lead().ok(create("part 4"));
     team.lead().ok(delegate(4, "ann"));
@@ -107,7 +107,7 @@ fn what_came_of_several_delegations_is_told_once_when_the_last_has_ended() {
 }
 
 #[test]
-fn if_everything_failed_the_user_is_to_hear_of_it_first() {
+fn if_all_delegations_failed_the_lead_is_asked_to_inform_the_user_first() {
     let mut team = tasks(2);
     team.lead().ok(delegate(1, "ann"));
     team.lead().ok(delegate(2, "bob"));
@@ -139,14 +139,14 @@ fn conversations_do_not_wait_for_each_other() {
     team.member("ann").ok(complete(1));
     let [told] = team.mailbox().unread_of(&party("lead")).collect::<Vec<_>>().try_into().unwrap();
     assert!(told.content.contains("## ann: task-1"), "{}", told.content);
-    assert_eq!(told.origin, one, "the answer belongs where the question came from");
+    assert_eq!(told.origin, one, "the answer goes to the conversation of the question");
     team.member("bob").ok(complete(3));
     let told = team.mailbox().unread_of(&party("lead")).last().unwrap();
     assert_eq!(told.origin, thread());
 }
 
 #[test]
-fn the_members_word_is_kept_for_the_record_and_handed_to_nobody() {
+fn a_members_final_report_is_recorded_without_readers() {
     let mut team = tasks(1);
     team.lead().from(thread()).ok(delegate(1, "ann"));
     team.member("ann").ok(complete_with(1, "written"));
@@ -156,13 +156,13 @@ fn the_members_word_is_kept_for_the_record_and_handed_to_nobody() {
     assert_eq!((record.task, &record.origin), (Some(team.task(1).number), &thread()));
     assert!(record.receipts.is_empty());
     assert_eq!(team.unread("lead").len(), 1, "the announcement alone");
-    // Nor is it said once more that who ended it is free now.
+    // The lead gets no further notice that the member is idle.
     let events = team.system().ok(idle("ann", Some(1)));
     assert!(!kinds(&events).contains(&"message.sent"), "{events:?}");
 }
 
 #[test]
-fn what_is_tried_again_by_itself_is_told_when_it_is_over() {
+fn an_automatic_retry_is_announced_when_it_ends() {
     let mut team = tasks_tried(2, 2);
     team.lead().from(thread()).ok(delegate(1, "ann"));
     team.lead().from(thread()).ok(delegate(2, "bob"));
@@ -173,8 +173,8 @@ fn what_is_tried_again_by_itself_is_told_when_it_is_over() {
     let events = team.at(10).tick();
     assert_eq!(kinds(&events)[..3], ["task.retried", "delegation.started", "task.assigned"]);
     let again = team.state.delegation_of(number(1)).unwrap();
-    assert_eq!((&again.to, &again.origin), (&first.to, &thread()), "by the same, for the same");
-    assert_ne!(again.id, first.id, "in a session of its own");
+    assert_eq!((&again.to, &again.origin), (&first.to, &thread()), "same member and thread");
+    assert_ne!(again.id, first.id, "in a new session");
     assert!(team.unread("lead").is_empty());
     team.at(11).member("ann").ok(complete_with(1, "at last"));
     let [told] = team.unread("lead").try_into().unwrap();
@@ -190,7 +190,7 @@ fn what_is_tried_again_by_itself_is_told_when_it_is_over() {
 }
 
 #[test]
-fn what_failed_too_often_is_told_once() {
+fn a_task_without_attempts_left_is_announced_once() {
     let mut team = tasks_tried(2, 1);
     team.lead().ok(delegate(1, "ann"));
     team.member("ann").ok(fail(1));
@@ -202,7 +202,7 @@ fn what_failed_too_often_is_told_once() {
 }
 
 #[test]
-fn who_tries_again_what_another_failed_at_does_it_for_the_same_conversation() {
+fn a_retry_by_another_member_keeps_the_conversation() {
     let mut team = tasks_tried(2, 1);
     team.lead().from(thread()).ok(delegate(1, "ann"));
     team.member("ann").ok(fail(1));
@@ -214,7 +214,7 @@ fn who_tries_again_what_another_failed_at_does_it_for_the_same_conversation() {
 }
 
 #[test]
-fn what_is_not_tried_again_after_all_is_told_then() {
+fn a_failure_is_announced_once_its_retry_is_given_up() {
     let mut team = tasks_tried(2, 1);
     team.lead().ok(delegate(1, "ann"));
     team.member("ann").ok(fail(1));
@@ -222,15 +222,15 @@ fn what_is_not_tried_again_after_all_is_told_then() {
     called_off.person().ok(cancel(1));
     let [told] = called_off.unread("lead").try_into().unwrap();
     assert!(told.contains("## ann: task-1 (part 1) failed after"), "{told}");
-    // Who was to do it is not there any more.
+    // The member that would retry it is gone.
     team.lead().ok(remove("ann"));
     let events = team.at(10).tick();
     assert!(kinds(&events).contains(&"delegation.announced"), "{events:?}");
-    assert_eq!(team.status(1), Status::Pending, "anybody may take it");
+    assert_eq!(team.status(1), Status::Pending, "any member may take it");
 }
 
 #[test]
-fn what_is_tried_again_waits_for_room() {
+fn a_retry_waits_until_the_link_has_room() {
     let mut team = tasks_tried(2, 2);
     let link =
         Link { max_concurrent: 1, ..team.state.link(&name("lead"), &name("ann")).unwrap().clone() };
@@ -245,7 +245,7 @@ fn what_is_tried_again_waits_for_room() {
 }
 
 #[test]
-fn what_checks_said_is_told_with_the_result() {
+fn announcements_include_the_results_of_checks() {
     let mut team = tasks(1);
     team.lead().ok(delegate(1, "ann"));
     let evidence = |command: &str, exit_code| Evidence {
@@ -266,7 +266,7 @@ fn what_checks_said_is_told_with_the_result() {
 }
 
 #[test]
-fn long_results_and_many_files_are_cut_and_say_where_the_rest_is() {
+fn long_results_and_file_lists_are_cut_with_a_pointer_to_the_rest() {
     let mut team = tasks(1);
     team.lead().ok(delegate(1, "ann"));
     for nth in 0..60 {
@@ -280,7 +280,7 @@ fn long_results_and_many_files_are_cut_and_say_where_the_rest_is() {
 }
 
 #[test]
-fn what_the_lead_called_off_itself_is_not_told_but_what_else_ended_is() {
+fn the_leads_own_cancellations_alone_are_not_announced() {
     let mut team = tasks(2);
     team.lead().ok(delegate(1, "ann"));
     team.lead().ok(delegate(2, "bob"));
@@ -296,24 +296,24 @@ fn what_the_lead_called_off_itself_is_not_told_but_what_else_ended_is() {
 }
 
 #[test]
-fn work_that_comes_from_a_conversation_leads_back_to_it() {
+fn announcements_return_to_the_conversation_of_the_work() {
     let mut team = Bench::new();
     let told = |team: &Bench, who: &str| {
         team.mailbox().unread_of(&party(who)).last().map(|it| it.origin.clone()).unwrap()
     };
     team.person().from(thread()).ok(say("lead", "please write"));
-    assert_eq!(told(&team, "lead"), thread(), "the lead knows where it was asked");
+    assert_eq!(told(&team, "lead"), thread(), "the request has its conversation");
     team.lead().from(thread()).ok(create("write"));
-    // The lead delegates later, when nobody speaks to it.
+    // The lead delegates later, outside any conversation.
     team.lead().from(user("", "teammate", "")).ok(delegate(1, "ann"));
     assert_eq!(team.state.delegations().next().unwrap().origin, thread());
     let own = || user("", "teammate", "");
     team.member("ann").from(own()).ok(say("user", "half done"));
-    assert_eq!(told(&team, "user"), thread(), "what the user is told on the way");
+    assert_eq!(told(&team, "user"), thread(), "messages to the user have it");
     team.member("ann").from(own()).ok(ask_user(1));
-    assert_eq!(told(&team, "user"), thread(), "what the user is asked");
+    assert_eq!(told(&team, "user"), thread(), "questions to the user have it");
     team.member("ann").from(own()).ok(complete(1));
-    assert_eq!(told(&team, "lead"), thread(), "what came of it");
+    assert_eq!(told(&team, "lead"), thread(), "results have it");
     team.lead().from(thread()).ok(say("user", "here it is"));
     assert_eq!(told(&team, "user"), thread(), "the answer");
 }
@@ -334,11 +334,11 @@ fn a_lead_that_was_reached_by_delegation_delegates_and_hands_files_back() {
     team.member("ann").ok(complete(1));
     let told = team.mailbox().unread_of(&party("lead")).last().unwrap();
     assert!(told.content.contains("files: report.pdf\n"), "{}", told.content);
-    assert_eq!(told.origin, above, "it goes back to where it came from");
+    assert_eq!(told.origin, above, "it returns to its conversation");
 }
 
 #[test]
-fn who_may_not_set_off_a_delegation_does_not_get_it_by_way_of_a_task_either() {
+fn a_denied_user_cannot_cause_a_delegation_through_a_task() {
     let mut team = Bench::new();
     let mut link = team.state.link(&name("lead"), &name("ann")).unwrap().clone();
     link.user_deny = vec!["u1".into()];
@@ -352,16 +352,16 @@ fn who_may_not_set_off_a_delegation_does_not_get_it_by_way_of_a_task_either() {
 }
 
 #[test]
-fn a_delegated_run_has_its_members_rights_and_not_those_of_who_asked() {
+fn a_delegation_has_the_members_rights_not_the_askers() {
     let mut team = Bench::new();
     team.lead().from(thread()).ok(create("write"));
     team.lead().from(thread()).ok(delegate(1, "ann"));
-    // The user has been shut out since; what was begun goes on.
+    // The user has been denied since; running work continues.
     team.lead().ok(set("deny_user_ids", vec!["u1"]));
     let own = || user("", "teammate", "");
     let events = team.member("ann").from(own()).ok(say("user", "still at it"));
     assert!(events.iter().all(|event| event.actor == crate::Actor::agent(&name("ann"))));
-    // What a person may do is not for whoever works for that person.
+    // Working for a person does not give that person's rights.
     assert!(
         team.member("ann").from(own()).refused(create("more")).contains("may not create tasks")
     );
@@ -370,7 +370,7 @@ fn a_delegated_run_has_its_members_rights_and_not_those_of_who_asked() {
 }
 
 #[test]
-fn the_end_of_whoever_supervised_is_the_end_of_no_delegation_and_all_are_told_at_once() {
+fn delegations_survive_the_end_of_their_supervisor_and_are_announced_together() {
     let mut team = tasks(2);
     team.system().ok(take_lead(1, None));
     for member in ["ann", "bob"] {
@@ -389,7 +389,7 @@ fn the_end_of_whoever_supervised_is_the_end_of_no_delegation_and_all_are_told_at
 }
 
 #[test]
-fn an_explicit_end_is_told_as_it_was_said() {
+fn an_explicit_outcome_is_announced_verbatim() {
     let mut team = tasks(1);
     team.lead().ok(delegate(1, "ann"));
     let id = team.state.delegations().next().unwrap().id;

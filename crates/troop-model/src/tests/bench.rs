@@ -1,4 +1,4 @@
-//! A small team on a bench: who asks for what, when, and what came of it.
+//! A small team on a test bench: actors, a clock, and the outcome of each command.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -10,11 +10,11 @@ use crate::{
     decide,
 };
 
-/// Ten o'clock on the day on which all stories begin.
+/// Ten o'clock on the day when all tests begin.
 pub(crate) const TEN: Time = Time::from_micros(1_767_261_600_000_000);
 
-/// The limits on the bench: small, so that a short story reaches them, and with a patient lead lease, so that a story may take
-/// hours. Stories about the limits themselves say `Bench::shipped`.
+/// The limits on the bench: small, so that a short test reaches them, and with a long lead lease, so that a test may span
+/// hours. Tests of the limits themselves use `Bench::shipped`.
 pub(crate) const SMALL: Limits = Limits {
     unread: 40,
     settled: 8,
@@ -36,7 +36,7 @@ pub(crate) struct Bench {
     pub(crate) n_operations: u128,
 }
 
-/// Somebody on the bench who is about to ask for something.
+/// An actor on the bench, about to issue a command.
 #[derive(Debug)]
 pub(crate) struct Asking<'a> {
     bench: &'a mut Bench,
@@ -68,7 +68,7 @@ pub(crate) fn new_team(settings: Settings, members: &[&str]) -> NewTeamCommand {
     }
 }
 
-/// A person on a channel of their own.
+/// The conversation of a user on a channel.
 pub(crate) fn user(user: &str, channel: &str, chat: &str) -> Origin {
     let some = |text: &str| (!text.is_empty()).then(|| text.into());
     Origin { user_id: some(user), channel: some(channel), chat_id: some(chat), ..Origin::default() }
@@ -107,7 +107,7 @@ impl Bench {
         bench
     }
 
-    /// Sets the clock to so many minutes after ten.
+    /// Sets the clock to this many minutes after ten.
     pub(crate) fn at(&mut self, minutes: u64) -> &mut Self {
         self.now = TEN + Duration::from_secs(60 * minutes);
         self
@@ -133,7 +133,7 @@ impl Bench {
         self.by(Actor::system())
     }
 
-    /// Lets time do its work.
+    /// Runs a tick.
     pub(crate) fn tick(&mut self) -> Vec<Event> {
         self.system().ok(Command::Tick)
     }
@@ -154,12 +154,12 @@ impl Bench {
         self.state.mailbox()
     }
 
-    /// What somebody has not read, oldest first.
+    /// The unread messages of a reader, oldest first.
     pub(crate) fn unread(&self, reader: &str) -> Vec<&str> {
         self.mailbox().unread_of(&party(reader)).map(|message| message.content.as_str()).collect()
     }
 
-    /// Takes over what another process decided.
+    /// Applies events that another process decided.
     pub(crate) fn apply(&mut self, events: &[Event]) {
         events.iter().for_each(|event| self.state.apply(event));
         self.log.extend_from_slice(events);
@@ -168,13 +168,13 @@ impl Bench {
     /// The context of the next command.
     pub(crate) fn context(&mut self, actor: Actor, origin: Origin) -> Context {
         self.n_operations += 1;
-        // Far apart, because an operation also makes the ids of what it makes.
+        // Far apart, because the ids of new items are derived from the operation.
         let operation = OperationId(Uuid::from_u128((0x0190 << 112) | (self.n_operations << 64)));
         Context { now: self.now, asker: Asker { actor, origin }, operation, fence: None }
     }
 }
 
-/// The same state, as a snapshot brings it back.
+/// The same state, restored from a snapshot.
 pub(crate) fn reopened(state: &State) -> State {
     State::from_snapshot(state.to_snapshot()).unwrap().with_limits(state.limits)
 }
@@ -188,13 +188,13 @@ pub(crate) fn party(text: &str) -> Party {
 }
 
 impl Asking<'_> {
-    /// The same from a conversation.
+    /// Issues the command from a conversation.
     pub(crate) fn from(mut self, origin: Origin) -> Self {
         self.origin = origin;
         self
     }
 
-    /// The same by way of a supervisor.
+    /// Issues the command through a supervisor.
     pub(crate) fn fenced(mut self, fence: u64) -> Self {
         self.fence = Some(fence);
         self
@@ -209,18 +209,18 @@ impl Asking<'_> {
         Ok(events)
     }
 
-    /// Asks for what must be granted.
+    /// Issues a command that must succeed.
     pub(crate) fn ok(self, command: impl Into<Command> + Debug) -> Vec<Event> {
         let command = command.into();
         self.decide(&command).unwrap_or_else(|refusal| panic!("{command:?} was refused: {refusal}"))
     }
 
-    /// Asks for what must be refused, and gives back how.
+    /// Issues a command that must be refused, and returns the text.
     pub(crate) fn refused(self, command: impl Into<Command> + Debug) -> String {
         self.refusal(command).to_string()
     }
 
-    /// Asks for what must be refused.
+    /// Issues a command that must be refused, and returns the refusal.
     pub(crate) fn refusal(self, command: impl Into<Command> + Debug) -> Refusal {
         let command = command.into();
         self.decide(&command).expect_err("this must be refused")

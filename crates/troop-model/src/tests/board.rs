@@ -1,4 +1,4 @@
-//! What is on the board: tasks and what is known, said and kept about them.
+//! The contents of the board: tasks, comments, files, trails and archives.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -27,7 +27,7 @@ fn after(n: usize) -> Bench {
 }
 
 #[test]
-fn a_task_is_created_with_all_that_it_was_given() {
+fn a_task_is_created_with_all_given_fields() {
     let mut team = Bench::new();
     team.lead().ok(create("first"));
     let new = NewTask {
@@ -76,7 +76,7 @@ fn numbers_go_up_by_one_and_are_shown_as_task_n() {
 }
 
 #[test]
-fn members_create_where_the_team_says_so() {
+fn members_create_tasks_if_the_settings_allow_it() {
     let mut team = Bench::with(|settings| settings.task_creation = TaskCreation::Members);
     team.member("ann").ok(create("write"));
     team.member("ann").ok(prioritise(1, 5));
@@ -170,7 +170,7 @@ fn texts_have_limits() {
 }
 
 #[test]
-fn the_lead_changes_what_is_known_about_a_task() {
+fn the_lead_updates_the_contents_of_a_task() {
     let mut team = Bench::new();
     team.lead().ok(NewTask { metadata: object(json!({"a": 1, "b": 2})), ..create("write") });
     let change = TaskUpdate {
@@ -200,7 +200,7 @@ fn the_lead_changes_what_is_known_about_a_task() {
 }
 
 #[test]
-fn everybody_in_the_team_comments() {
+fn every_member_can_comment() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     assert_eq!(kinds(&team.at(1).member("bob").ok(comment(1, "why?"))), ["task.commented"]);
@@ -275,7 +275,7 @@ fn the_trail_says_who_did_what_and_when() {
 }
 
 #[test]
-fn the_trail_knows_approval_and_cancelling() {
+fn the_trail_records_approval_and_cancelling() {
     let mut team = Bench::new();
     for n in 1..=2 {
         team.lead().ok(create("write"));
@@ -289,7 +289,7 @@ fn the_trail_knows_approval_and_cancelling() {
 }
 
 #[test]
-fn only_what_ended_is_deleted() {
+fn only_ended_tasks_are_deleted() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     assert_eq!(team.lead().refused(delete(1)), "task-1 is pending, so it cannot be deleted");
@@ -310,7 +310,7 @@ fn old_finished_tasks_are_archived() {
     let mut team = after(SMALL.finished + 2);
     assert_eq!((team.state.tasks().n_archived(), team.state.tasks().len()), (2, SMALL.finished));
     assert!(team.state.tasks().get(number(1)).is_none());
-    assert_eq!(team.status(1), Status::Completed, "it is still known how it ended");
+    assert_eq!(team.status(1), Status::Completed, "its end is still known");
     assert_eq!(team.state.tasks().departed(number(1)).unwrap().subject, "task 1");
     let gone = "task-1 is finished and archived; it no longer changes";
     assert_eq!(team.lead().refused(comment(1, "late")), gone);
@@ -342,7 +342,7 @@ fn archived_tasks_still_unblock() {
     );
     team.lead().ok(delete(2));
     assert_eq!(team.status(next), Status::Pending);
-    assert_eq!(team.state.tasks().departed(number(2)), None, "what was erased is not archived");
+    assert_eq!(team.state.tasks().departed(number(2)), None, "deleted tasks are not archived");
     assert_eq!(team.lead().refused(create_after("late", &[2])), "task-2 was deleted");
 }
 
@@ -389,7 +389,7 @@ fn a_question_needs_a_holder_that_still_works() {
 }
 
 #[test]
-fn who_has_not_seen_what_others_put_on_the_board_creates_nothing() {
+fn creating_a_task_is_refused_if_the_board_has_unseen_tasks() {
     let mut team = Bench::new();
     team.lead().ok(create("one"));
     let seen = Some(team.state.version());
@@ -405,7 +405,7 @@ fn who_has_not_seen_what_others_put_on_the_board_creates_nothing() {
 }
 
 #[test]
-fn what_another_conversation_puts_on_the_board_is_not_missed() {
+fn unseen_tasks_of_another_conversation_do_not_matter() {
     let mut team = Bench::new();
     let seen = Some(team.state.version());
     team.lead().from(user("u1", "telegram", "c1")).ok(create("elsewhere"));

@@ -1,4 +1,4 @@
-//! Commands in few words, so that a story stays short.
+//! Short constructors of commands, so that tests stay short.
 
 use uuid::Uuid;
 
@@ -27,7 +27,7 @@ impl From<Outgoing> for Command {
     }
 }
 
-/// So many tokens that somebody read, and what they cost.
+/// A usage report of input tokens and their cost.
 pub(crate) fn used(who: &str, number: Option<u32>, input: u64, dollars: f64) -> Command {
     let dollars = Dollars::new(dollars).unwrap();
     Command::ReportUsage {
@@ -38,12 +38,12 @@ pub(crate) fn used(who: &str, number: Option<u32>, input: u64, dollars: f64) -> 
     }
 }
 
-/// A hook refused something that ann wanted.
+/// A hook refused an action of ann.
 pub(crate) fn refusal(number: Option<u32>, reason: &str) -> Command {
     Command::RecordRefusal(refusal_record(number, reason))
 }
 
-/// The holder of a task called this attempt done, and it is not.
+/// The completion of this attempt was refused.
 pub(crate) fn not_done(number: u32, attempt: u32, by: RefusedBy) -> Command {
     let record = refusal_record(Some(number), "it does not fit");
     let details = Some("it does not fit: both change `a.txt`".to_owned());
@@ -62,7 +62,7 @@ pub(crate) fn refusal_record(number: Option<u32>, reason: &str) -> RefusalRecord
     }
 }
 
-/// The member says that it is idle, and nothing about the task that it holds.
+/// The member is idle, but silent about the task that it holds.
 pub(crate) fn silent(member: &str, number: u32, attempt: u32) -> Command {
     Command::ReportSilence { member: name(member), task: task(number), attempt }
 }
@@ -126,7 +126,7 @@ pub(crate) fn complete_with(number: u32, result: &str) -> TaskCommand {
     }
 }
 
-/// Completing as one who believes to hold this attempt.
+/// Completes a task as a caller that believes it holds this attempt.
 pub(crate) fn complete_attempt(number: u32, attempt: u32) -> TaskCommand {
     TaskCommand::Complete {
         task: task(number),
@@ -239,7 +239,7 @@ pub(crate) fn set_state(member: &str, state: MemberState) -> Command {
     Command::SetMemberState { member: name(member), state, reason: None, cause: None, pid: None }
 }
 
-/// The process of a member that runs is known by the length of its name.
+/// A member runs, with a process id made from the length of its name.
 pub(crate) fn ready(member: &str) -> Command {
     let pid = Some(member.len() as u32);
     Command::SetMemberState {

@@ -11,12 +11,12 @@ use crate::{
     RefusalKind, SessionKey, StateCause, Status,
 };
 
-/// What the end of a delegation leaves behind: the member's word for the record, and what the lead is told.
+/// The events after the end of a delegation: the member's recorded report, and the announcement to the lead.
 const RECORD: &str = "message.sent";
 const TOLD: &str = "message.sent";
 const ANNOUNCED: &str = "delegation.announced";
 
-/// Delegates a task and gives back the delegation's id.
+/// Delegates a task and returns the delegation's id.
 fn start(team: &mut Bench, task: u32, to: &str) -> Uuid {
     let events = team.lead().ok(delegate(task, to));
     let mut facts = events.iter().map(|event| &event.fact);
@@ -53,21 +53,21 @@ fn delegating_a_task_gives_it_to_the_member() {
 }
 
 #[test]
-fn what_its_member_works_on_already_can_be_delegated_to_it() {
+fn a_task_can_be_delegated_to_the_member_that_holds_it() {
     let mut team = tasks(1);
     team.member("ann").ok(claim(1));
     let events = team.lead().ok(delegate(1, "ann"));
     assert_eq!(kinds(&events), ["delegation.started"]);
     let events = team.member("ann").ok(complete(1));
     assert!(kinds(&events).contains(&ANNOUNCED), "{:?}", kinds(&events));
-    // Not what another works on.
+    // A task that another member holds is refused.
     let mut team = tasks(1);
     team.member("ann").ok(claim(1));
     assert!(team.lead().refused(delegate(1, "bob")).contains("ann has held it"));
 }
 
 #[test]
-fn a_delegation_that_ends_well_completes_its_task() {
+fn a_completed_delegation_completes_its_task() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     let events = team.at(3).system().ok(finish(id, DelegationOutcome::Completed("written".into())));
@@ -85,7 +85,7 @@ fn a_delegation_that_ends_well_completes_its_task() {
 }
 
 #[test]
-fn a_delegation_that_fails_fails_its_task_by_the_teams_policy() {
+fn a_failed_delegation_fails_its_task_by_the_teams_settings() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     let events = team.system().ok(finish(id, DelegationOutcome::Failed("no".into())));
@@ -97,23 +97,23 @@ fn a_delegation_that_fails_fails_its_task_by_the_teams_policy() {
 }
 
 #[test]
-fn a_delegation_that_is_called_off_gives_its_task_back() {
+fn a_cancelled_delegation_releases_its_task() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     let events = team.lead().ok(finish(id, DelegationOutcome::Cancelled("changed plans".into())));
     assert_eq!(kinds(&events), ["task.released", "delegation.cancelled", RECORD, ANNOUNCED]);
-    assert!(team.unread("lead").is_empty(), "who called it off knows");
+    assert!(team.unread("lead").is_empty(), "the lead that cancelled it needs no announcement");
     assert_eq!(team.status(1), Status::Pending);
 }
 
-/// What a delegation came to, in two words.
+/// The status and result of a delegation.
 fn came_to(team: &Bench, id: Uuid) -> (DelegationStatus, &str) {
     let delegation = team.state.delegation(id).unwrap();
     (delegation.status, delegation.result.as_deref().unwrap_or_default())
 }
 
 #[test]
-fn a_delegation_ends_with_the_hold_on_its_task_however_that_ends() {
+fn a_delegation_ends_however_its_task_leaves_the_member() {
     type Deed = fn(&mut Bench);
     let table: [(Deed, DelegationStatus, &str); 11] = [
         (
@@ -160,7 +160,7 @@ fn a_delegation_ends_with_the_hold_on_its_task_however_that_ends() {
 }
 
 #[test]
-fn a_task_that_its_holder_lost_can_be_delegated_to_another_at_once() {
+fn a_lost_task_can_be_delegated_to_another_member_at_once() {
     let mut team = tasks(1);
     let first = start(&mut team, 1, "ann");
     team.at(16);
@@ -190,7 +190,7 @@ fn a_delegation_is_recorded_with_its_team_its_task_and_its_traces() {
     assert_eq!((&view["task"], &view["task_id"]), (&1.into(), &team.task(1).id.to_string().into()));
     assert_eq!(view["session"], format!("delegate:{}", delegation.id));
     assert_eq!(view["parent_trace_id"], parent.to_string());
-    assert_ne!(delegation.trace_id, parent, "its own trace is another");
+    assert_ne!(delegation.trace_id, parent, "it has its own trace");
     assert_eq!(view["origin"]["chat_id"], "c1");
     assert_eq!(SessionKey::Teammate(name("ann")).to_string(), "teammate:ann");
     assert_eq!(SessionKey::LANE, "team", "both run in one lane");
@@ -217,7 +217,7 @@ fn a_task_of_another_team_cannot_be_delegated() {
 }
 
 #[test]
-fn results_of_delegations_are_reviewed_like_all_others() {
+fn results_of_delegations_are_reviewed_too() {
     let mut team = Bench::with(|settings| settings.require_review = true);
     team.lead().ok(create("write"));
     let id = start(&mut team, 1, "ann");
@@ -229,7 +229,7 @@ fn results_of_delegations_are_reviewed_like_all_others() {
 }
 
 #[test]
-fn results_of_delegations_have_limits_like_all_others() {
+fn results_of_delegations_have_the_usual_limits() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     for (result, said) in
@@ -241,7 +241,7 @@ fn results_of_delegations_have_limits_like_all_others() {
 }
 
 #[test]
-fn a_delegation_needs_a_task_and_is_told_which_there_are() {
+fn a_delegation_of_no_known_task_names_the_pending_tasks() {
     let mut team = tasks(2);
     let none = || Command::Delegate {
         to: name("ann"),
@@ -268,11 +268,11 @@ fn a_delegation_needs_a_task_and_is_told_which_there_are() {
         settings.delegation.require_task = false;
         settings.approve_start = true;
     });
-    assert!(gated.lead().refused(none()).contains("needs a task"), "the gate is not gone round");
+    assert!(gated.lead().refused(none()).contains("needs a task"), "the gate is not bypassed");
 }
 
 #[test]
-fn a_link_carries_three_at_once() {
+fn a_link_allows_three_delegations_at_once() {
     let mut team = tasks(4);
     let first = start(&mut team, 1, "ann");
     start(&mut team, 2, "ann");
@@ -289,7 +289,7 @@ fn a_link_carries_three_at_once() {
 }
 
 #[test]
-fn a_member_carries_five_at_once() {
+fn a_member_runs_five_delegations_at_once() {
     let mut team = tasks(6);
     change_link(&mut team, |link| link.max_concurrent = 9);
     for task in 1..=5 {
@@ -314,7 +314,7 @@ fn one_task_is_delegated_once_at_a_time() {
 }
 
 #[test]
-fn a_link_has_users_of_its_own() {
+fn a_link_has_its_own_access_lists() {
     let mut team = tasks(3);
     change_link(&mut team, |link| {
         link.user_allow = vec!["u1".into(), "u2".into()];
@@ -360,7 +360,7 @@ fn only_its_two_sides_end_a_delegation() {
 }
 
 #[test]
-fn delegations_to_a_removed_member_are_called_off() {
+fn delegations_to_a_removed_member_are_cancelled() {
     let mut team = tasks(1);
     start(&mut team, 1, "ann");
     let events = team.lead().ok(remove("ann"));
@@ -372,7 +372,7 @@ fn delegations_to_a_removed_member_are_called_off() {
 }
 
 #[test]
-fn only_the_last_ended_delegations_stay_at_hand() {
+fn only_the_last_ended_delegations_stay_in_memory() {
     let mut team = tasks(9);
     let running = start(&mut team, 9, "bob");
     for task in 1..=8 {
@@ -383,10 +383,10 @@ fn only_the_last_ended_delegations_stay_at_hand() {
     assert!(team.state.delegations().any(|it| it.id == running));
 }
 
-/// Later than any lease lasts, in minutes.
+/// Longer than any lease, in minutes.
 const LATER: u64 = 10 * 60;
 
-/// A team that somebody led, who gave the first task to ann, and then was killed or stopped with its team.
+/// A team whose lead delegated the first task to ann and then ended: it was killed, or stopped with its team.
 fn cut_short(end: fn(&mut Bench)) -> (Bench, Uuid) {
     let mut team = tasks(1);
     team.system().ok(take_lead(1, None));
@@ -405,7 +405,7 @@ fn stopped_with_team(team: &mut Bench) {
 }
 
 #[test]
-fn what_was_cut_short_with_its_team_goes_on_with_the_next_lead() {
+fn delegations_interrupted_with_their_team_resume_under_the_next_lead() {
     let killed = |team: &mut Bench| {
         team.at(LATER);
     };
@@ -415,15 +415,15 @@ fn what_was_cut_short_with_its_team_goes_on_with_the_next_lead() {
         let told = kinds(&events);
         assert!(!told.contains(&ANNOUNCED) && !told.contains(&"delegation.failed"), "{told:?}");
         assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
-        assert_eq!(team.task(1).attempts, 2, "what the former run left behind is not mixed in");
-        assert_eq!(team.task(1).attempts_used(), 1, "that it was cut short is nobody's fault");
+        assert_eq!(team.task(1).attempts, 2, "a new attempt, separate from the former run");
+        assert_eq!(team.task(1).attempts_used(), 1, "an interruption does not count");
         team.member("ann").ok(complete_with(1, "after all"));
         assert_eq!(came_to(&team, id), (DelegationStatus::Completed, "after all"));
     }
 }
 
 #[test]
-fn what_was_cut_short_may_be_taken_by_others_while_nobody_leads() {
+fn an_interrupted_delegation_can_be_claimed_by_others_while_nobody_leads() {
     let (mut team, id) = cut_short(stopped_with_team);
     let events = team.member("bob").ok(claim(1));
     assert!(kinds(&events).contains(&"delegation.cancelled"), "{:?}", kinds(&events));
@@ -433,7 +433,7 @@ fn what_was_cut_short_may_be_taken_by_others_while_nobody_leads() {
 }
 
 #[test]
-fn nobody_is_late_with_what_was_delegated_while_nobody_led() {
+fn leases_of_delegations_made_without_a_lead_start_with_the_next_lead() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     team.at(LATER);
@@ -444,7 +444,7 @@ fn nobody_is_late_with_what_was_delegated_while_nobody_led() {
 }
 
 #[test]
-fn a_member_that_says_it_is_idle_after_its_delegated_task_has_ended_the_delegation() {
+fn a_member_that_reports_idle_after_its_delegated_task_ends_the_delegation() {
     let mut team = tasks(2);
     let id = start(&mut team, 1, "ann");
     let delegation = team.state.delegation(id).unwrap().clone();
@@ -458,13 +458,13 @@ fn a_member_that_says_it_is_idle_after_its_delegated_task_has_ended_the_delegati
 }
 
 #[test]
-fn a_delegation_goes_on_if_its_member_is_idle_after_something_else() {
+fn a_delegation_continues_if_its_member_is_idle_after_another_task() {
     let mut team = tasks(2);
     start(&mut team, 1, "ann");
     assert!(team.member("ann").ok(idle("ann", None)).is_empty());
     assert!(team.member("ann").ok(idle("ann", Some(2))).is_empty());
-    assert!(team.system().ok(idle("ann", Some(1))).is_empty(), "only its own word ends it");
+    assert!(team.system().ok(idle("ann", Some(1))).is_empty(), "only its own report ends it");
     team.member("bob").ok(claim(2));
-    assert!(team.member("bob").ok(idle("bob", Some(2))).is_empty(), "nobody delegated task 2");
+    assert!(team.member("bob").ok(idle("bob", Some(2))).is_empty(), "task 2 was not delegated");
     assert_eq!(team.status(1), Status::InProgress);
 }

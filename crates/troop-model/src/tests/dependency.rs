@@ -1,4 +1,4 @@
-//! Who waits for whom: blocking, unblocking, failed dependencies, cycles.
+//! Dependencies: blocking, unblocking, failures, cycles.
 
 use super::{
     bench::{Bench, number},
@@ -53,7 +53,7 @@ fn completing_the_last_open_dependency_makes_a_task_available() {
 }
 
 #[test]
-fn a_task_waits_for_all_that_it_depends_on() {
+fn a_task_waits_for_all_its_dependencies() {
     let mut team = Bench::new();
     for subject in ["a", "b", "c"] {
         team.lead().ok(create(subject));
@@ -84,7 +84,7 @@ fn completing_frees_every_dependent() {
 }
 
 #[test]
-fn a_dependency_that_is_over_already_blocks_nothing() {
+fn a_finished_dependency_blocks_nothing() {
     let mut team = Bench::new();
     team.lead().ok(create("one"));
     team.member("ann").ok(complete(1));
@@ -191,7 +191,7 @@ fn dependencies_can_be_added_and_replaced() {
 }
 
 #[test]
-fn who_blocks_whom_is_derived() {
+fn blocked_and_blocking_tasks_are_derived() {
     let team = chain();
     let blocks: Vec<_> = team.state.tasks().dependents(number(1)).collect();
     assert_eq!(blocks, [number(2)]);
@@ -201,7 +201,7 @@ fn who_blocks_whom_is_derived() {
 }
 
 #[test]
-fn what_is_still_needed_is_not_deleted() {
+fn a_task_that_others_depend_on_is_not_deleted() {
     let mut team = chain();
     team.lead().ok(cancel(1));
     assert_eq!(team.lead().refused(delete(1)), "task-1 is still needed by task-2");
@@ -211,7 +211,7 @@ fn what_is_still_needed_is_not_deleted() {
 }
 
 #[test]
-fn what_a_deleted_task_had_unblocked_stays_unblocked() {
+fn dependents_of_a_deleted_task_stay_unblocked() {
     let mut team = chain();
     team.member("ann").ok(complete(1));
     team.lead().ok(delete(1));
@@ -220,7 +220,7 @@ fn what_a_deleted_task_had_unblocked_stays_unblocked() {
 }
 
 #[test]
-fn a_thousand_dependencies_are_enough() {
+fn a_task_has_at_most_a_thousand_dependencies() {
     let mut team = Bench::new();
     team.lead().ok(create("one"));
     let many = NewTask { blocked_by: vec![TaskRef::from(number(1)); 1_001], ..create("two") };

@@ -1,4 +1,4 @@
-//! One fact of every kind, for whoever must know them all.
+//! One fact of every kind, for tests that need them all.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use crate::{
 
 const ID: Uuid = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001);
 
-/// Everything that can happen, once each.
+/// One fact of every kind.
 pub(crate) fn all() -> Vec<Fact> {
     [team_facts(), task_facts(), task_ends(), mail_and_delegation_facts()].concat()
 }

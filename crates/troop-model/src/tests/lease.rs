@@ -1,4 +1,4 @@
-//! What time does: leases, attempts, back-off, stale tasks, reminders, escalation.
+//! The effects of time: leases, attempts, back-off, stale tasks, reminders, escalation.
 
 use super::{
     bench::{Bench, kinds},
@@ -58,7 +58,7 @@ fn the_next_task_may_be_one_whose_lease_expired() {
 }
 
 #[test]
-fn who_claims_its_own_expired_task_keeps_it() {
+fn a_holder_that_claims_its_own_expired_task_keeps_it() {
     let mut team = held();
     let events = team.at(11).member("ann").ok(claim(1));
     assert_eq!(kinds(&events), ["task.renewed"]);
@@ -89,7 +89,7 @@ fn a_late_holder_does_not_claim_by_completing() {
 }
 
 #[test]
-fn a_task_that_wears_out_its_attempts_fails() {
+fn a_task_without_attempts_left_fails() {
     let mut team = held();
     for minutes in [10, 20] {
         team.at(minutes).tick();
@@ -105,7 +105,7 @@ fn a_task_that_wears_out_its_attempts_fails() {
     team.tick();
     assert_eq!(team.status(1), Status::Failed);
     assert_eq!(team.unread("lead"), ["task-1 failed after 3 attempts: the lease of ann expired"]);
-    assert!(team.at(600).tick().is_empty(), "it is not tried again");
+    assert!(team.at(600).tick().is_empty(), "it is not retried");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_rested_task_is_claimable_without_a_tick() {
 }
 
 #[test]
-fn a_retry_by_hand_gives_all_attempts_again_and_still_knows_late_holders() {
+fn a_manual_retry_restores_all_attempts_without_resetting_their_number() {
     let mut team = held_with(|settings| settings.max_attempts = 2);
     for _ in 0..2 {
         team.member("ann").ok(claim(1));
@@ -156,11 +156,11 @@ fn a_retry_by_hand_gives_all_attempts_again_and_still_knows_late_holders() {
     team.member("bob").ok(claim(1));
     assert_eq!((team.task(1).attempts, team.task(1).attempts_used()), (3, 1));
     team.member("bob").ok(fail(1));
-    assert!(team.task(1).start.not_before.is_some(), "it is tried again");
+    assert!(team.task(1).start.not_before.is_some(), "it is retried");
 }
 
 #[test]
-fn a_task_that_does_not_move_is_stale_and_the_lead_is_told() {
+fn a_task_that_does_not_move_is_stale_and_the_lead_is_notified() {
     let mut team = held_with(|settings| settings.stale_after_minutes = 30);
     for minutes in [9, 18, 27] {
         team.at(minutes).member("ann").ok(renew(1));
@@ -215,7 +215,7 @@ fn never_stale_means_never() {
 }
 
 #[test]
-fn a_stale_task_fails_where_the_team_says_so() {
+fn a_stale_task_fails_if_the_settings_say_so() {
     let mut team = held_with(|settings| {
         settings.stale_after_minutes = 5;
         settings.escalation_mode = Escalation::FailTask;
@@ -233,7 +233,7 @@ fn a_stale_task_fails_where_the_team_says_so() {
 }
 
 #[test]
-fn escalation_actions_take_the_place_of_the_mode() {
+fn escalation_actions_replace_the_mode() {
     let mut team = held_with(|settings| {
         settings.stale_after_minutes = 5;
         settings.escalation_actions = vec![Escalation::NotifyLead, Escalation::FailTask];
@@ -285,7 +285,7 @@ fn an_unanswered_question_is_escalated_with_the_usual_settings() {
             }
         }
     }
-    // A reminder is a move of the task: who waits for the user is not stale before the user was asked often enough.
+    // A reminder counts as movement: a task that waits for the user is not stale before the last reminder.
     assert_eq!(
         seen,
         [
@@ -329,7 +329,7 @@ fn an_unanswered_question_is_escalated_however_stale_its_task_is() {
 }
 
 #[test]
-fn an_unanswered_question_fails_the_task_where_the_team_says_so() {
+fn an_unanswered_question_fails_the_task_if_the_settings_say_so() {
     let mut team = held_with(|settings| {
         settings.lease_seconds = 600_000;
         settings.followup_interval_minutes = 10;
@@ -356,7 +356,7 @@ fn without_a_limit_a_question_is_repeated_for_ever() {
 }
 
 #[test]
-fn a_question_goes_with_its_asker() {
+fn a_released_task_loses_its_question() {
     let mut team = held();
     team.member("ann").ok(ask_user(1));
     team.member("ann").ok(release(1));
@@ -365,7 +365,7 @@ fn a_question_goes_with_its_asker() {
 }
 
 #[test]
-fn the_holder_or_the_lead_takes_a_question_back() {
+fn the_holder_or_the_lead_clears_a_question() {
     for who in ["ann", "lead"] {
         let mut team = held();
         team.member("ann").ok(ask_user(1));
@@ -380,14 +380,14 @@ fn the_holder_or_the_lead_takes_a_question_back() {
 }
 
 #[test]
-fn time_is_not_for_members_to_pass() {
+fn members_cannot_tick() {
     let mut team = held();
     let refused = team.member("ann").refused(Command::Tick);
     assert_eq!(refused, "`ann` may not let time pass; troop itself may");
 }
 
 #[test]
-fn a_clock_that_jumps_back_takes_nothing_away() {
+fn a_clock_that_jumps_back_expires_nothing() {
     let mut team = held();
     team.at(500).member("ann").ok(renew(1));
     assert!(team.at(0).tick().is_empty());
@@ -400,7 +400,7 @@ fn an_attempt_that_ended_because_its_holder_was_stopped_does_not_count() {
     team.system().ok(set_state("ann", MemberState::Stopped));
     assert_eq!((team.status(1), team.task(1).attempts_used()), (Status::Pending, 0));
     team.member("ann").ok(claim(1));
-    // Who was asked to stop must give back what it has not begun.
+    // A member that was asked to stop must release the tasks that it has not begun.
     team.system().ok(set_state("ann", MemberState::Stopping));
     team.member("ann").ok(release(1));
     assert_eq!((team.status(1), team.task(1).attempts_used()), (Status::Pending, 0));
@@ -411,7 +411,7 @@ fn an_attempt_that_ended_because_its_holder_was_stopped_does_not_count() {
 }
 
 #[test]
-fn who_gives_a_task_back_too_often_fails_it_but_the_lead_takes_it_back_at_will() {
+fn releases_by_the_holder_count_as_attempts_but_not_those_by_the_lead() {
     let mut team = held_with(|settings| settings.max_attempts = 1);
     team.lead().ok(release(1));
     assert_eq!(team.status(1), Status::Pending);

@@ -50,7 +50,7 @@ fn a_line_of_the_log_can_be_read_by_people() {
 }
 
 #[test]
-fn numbers_in_free_data_are_kept_to_the_last_digit() {
+fn numbers_in_metadata_keep_every_digit() {
     for number in [
         "0.1",
         "0.14754098360655737",
@@ -99,7 +99,7 @@ fn an_unknown_word_inside_an_event_is_not_an_unknown_kind() {
 }
 
 #[test]
-fn what_is_no_event_is_refused() {
+fn malformed_events_are_refused() {
     let good = encode(&event(Fact::TeamCompleted {}));
     for line in [
         "",
@@ -135,7 +135,7 @@ fn older_events_are_brought_up_to_date() {
     assert_eq!(SCHEMA as usize, crate::codec::UPGRADES.len() + 1, "each form has its upgrade");
 }
 
-/// An event as the first form of the log had it.
+/// Reads an event of form 1.
 fn of_form_1(fact: &Value) -> Fact {
     let mut line = json!({
         "version": 3, "schema": 1, "at": "2026-01-01T10:00:00Z", "actor": {"kind": "system", "name": "system"},
@@ -146,7 +146,7 @@ fn of_form_1(fact: &Value) -> Fact {
 }
 
 #[test]
-fn why_a_member_stopped_is_still_known_from_logs_that_said_it_in_words_alone() {
+fn state_causes_are_recovered_from_the_text_of_old_logs() {
     use StateCause::{Asked, CouldNot, Interrupted, LeadEnded, LeftOpen, TeamStopped};
     for (state, reason, cause) in [
         ("crashed", "its lead ended", Some(LeadEnded)),
@@ -180,7 +180,7 @@ fn why_a_member_stopped_is_still_known_from_logs_that_said_it_in_words_alone() {
 }
 
 #[test]
-fn what_troop_gave_notice_of_is_still_known_from_logs_that_said_it_in_words_alone() {
+fn notices_are_recovered_from_the_text_of_old_logs() {
     for (kind, summary, notice) in [
         ("system", "a hook said no to being idle", Some(Notice::Vetoed)),
         ("system", "a hook said no to what it did", Some(Notice::DeedVetoed)),
@@ -245,7 +245,7 @@ fn operations_are_remembered_for_ten_minutes_but_not_beyond_a_number() {
     for _ in 1..SMALL.max_operations {
         team.lead().ok(create("more"));
     }
-    assert!(knows_its_first(&team), "all of the last ten minutes");
+    assert!(knows_its_first(&team), "all operations of the last ten minutes");
     let full = team.clone();
     team.lead().ok(create("more"));
     assert!(!knows_its_first(&team), "but no more than fit");
@@ -254,7 +254,7 @@ fn operations_are_remembered_for_ten_minutes_but_not_beyond_a_number() {
     team.lead().ok(Command::CompleteTeam);
     assert!(!knows_its_first(&team), "one more than fit");
     team.state.rollback();
-    assert_eq!(team.state, full.state, "forgetting is taken back");
+    assert_eq!(team.state, full.state, "forgetting is rolled back");
     let mut team = Bench::new();
     for _ in 1..SMALL.min_operations {
         team.lead().ok(create("more"));
@@ -267,7 +267,7 @@ fn operations_are_remembered_for_ten_minutes_but_not_beyond_a_number() {
     assert!(!knows_its_first(&team), "older than that");
 }
 
-/// An operation that was made so many minutes after ten.
+/// An operation that was made this many minutes after ten.
 fn made(minutes: u64, nth: u128) -> OperationId {
     let at = TEN + std::time::Duration::from_secs(60 * minutes);
     let millis = u128::try_from(at.as_micros() / 1_000).unwrap();
@@ -275,7 +275,7 @@ fn made(minutes: u64, nth: u128) -> OperationId {
 }
 
 #[test]
-fn a_request_that_may_have_been_forgotten_is_refused() {
+fn an_operation_that_may_have_been_forgotten_is_refused() {
     let mut team = Bench::shipped();
     let check = |team: &Bench, operation: OperationId, minutes: u64| {
         let now = TEN + std::time::Duration::from_secs(60 * minutes);
@@ -289,7 +289,7 @@ fn a_request_that_may_have_been_forgotten_is_refused() {
         operation: made(nth, 0),
         fact: Fact::TeamCompleted {},
     };
-    // One a minute: ten minutes are far fewer than are remembered however old they are.
+    // One a minute: ten minutes hold far fewer operations than the team always remembers.
     let later: Vec<Event> = (1..=1_100).map(event).collect();
     assert!(check(&team, made(0, 1), 1_101).is_ok(), "nothing is forgotten yet");
     team.apply(&later);
@@ -300,7 +300,7 @@ fn a_request_that_may_have_been_forgotten_is_refused() {
         let refusal = check(team, made(76, 0), 1_101).unwrap_err();
         assert_eq!(refusal.kind(), RefusalKind::Conflict);
         assert!(refusal.to_string().contains("send it again as a new request"), "{refusal}");
-        assert!(check(team, made(3, 9), 1_101).is_err(), "it may have been one of the forgotten");
+        assert!(check(team, made(3, 9), 1_101).is_err(), "it may be a forgotten one");
         assert!(
             check(team, OperationId(Uuid::nil()), 1_101).is_err(),
             "nobody knows how old it is"
@@ -311,7 +311,7 @@ fn a_request_that_may_have_been_forgotten_is_refused() {
 }
 
 #[test]
-fn of_a_busy_team_the_last_4096_operations_are_remembered() {
+fn a_busy_team_remembers_its_last_4096_operations() {
     let mut team = Bench::shipped();
     let event = |nth: u64| Event {
         version: Version(team.state.version().0 + nth),

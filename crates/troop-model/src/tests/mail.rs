@@ -1,4 +1,4 @@
-//! The mailbox: who says what to whom, receipts, requests and their answers.
+//! The mailbox: messages, receipts, requests and their answers.
 
 use uuid::Uuid;
 
@@ -16,7 +16,7 @@ fn last_id(team: &Bench) -> Uuid {
 }
 
 #[test]
-fn a_message_reaches_exactly_whom_it_is_for() {
+fn a_message_reaches_only_its_recipient() {
     let mut team = Bench::new();
     assert_eq!(kinds(&team.member("ann").ok(say("bob", "hello"))), ["message.sent"]);
     assert_eq!(team.unread("bob"), ["hello"]);
@@ -31,7 +31,7 @@ fn a_message_reaches_exactly_whom_it_is_for() {
 }
 
 #[test]
-fn an_unknown_recipient_is_refused_and_nothing_is_made_for_it() {
+fn an_unknown_recipient_is_refused_and_nothing_is_stored() {
     let mut team = Bench::new();
     let refusal = team.member("ann").refusal(say("eve", "hello"));
     assert_eq!(refusal.to_string(), "there is no member `eve`; the members are ann, bob, lead");
@@ -45,7 +45,7 @@ fn an_unknown_recipient_is_refused_and_nothing_is_made_for_it() {
 }
 
 #[test]
-fn the_lead_has_other_names() {
+fn the_lead_can_be_addressed_by_its_aliases() {
     let mut team = Bench::empty();
     let new = crate::NewTeamCommand {
         lead: newcomer("boss"),
@@ -83,11 +83,11 @@ fn people_broadcast_to_every_member() {
         assert_eq!(team.unread(reader), ["stop", "go"]);
     }
     let from: Vec<_> = team.mailbox().iter().map(|message| message.from.as_str()).collect();
-    assert_eq!(from, ["user", "system"], "stamped, whoever it is");
+    assert_eq!(from, ["user", "system"], "the sender is stamped");
 }
 
 #[test]
-fn a_lead_alone_has_nobody_to_tell() {
+fn a_broadcast_without_teammates_is_refused() {
     let mut team = Bench::empty();
     team.person().ok(Command::CreateTeam(super::bench::new_team(Settings::default(), &[])));
     assert_eq!(team.lead().refused(say("*", "hi")), "there is nobody else in the team");
@@ -144,7 +144,7 @@ fn receipts_are_kept_for_each_reader() {
 }
 
 #[test]
-fn the_mail_of_others_is_not_read_by_members() {
+fn members_cannot_read_the_mail_of_others() {
     let mut team = Bench::new();
     team.lead().ok(say("ann", "hello"));
     let of_ann = || Command::MarkRead { reader: Some(name("ann")), messages: None };
@@ -171,13 +171,13 @@ fn a_full_mailbox_takes_no_more() {
     assert_eq!(team.lead().refused(say("ann", "more")), said);
     let refusal = team.lead().refusal(say("*", "more"));
     assert_eq!((refusal.to_string(), refusal.kind()), (said, RefusalKind::Limit));
-    assert!(team.unread("bob").is_empty(), "all or nobody");
+    assert!(team.unread("bob").is_empty(), "all readers or none");
     team.member("ann").ok(read_all());
     team.lead().ok(say("ann", "more"));
 }
 
 #[test]
-fn troop_itself_does_not_fill_a_mailbox_that_nobody_reads() {
+fn troops_own_messages_do_not_fill_an_unread_mailbox() {
     let mut team = Bench::with(|settings| settings.followup_max_reminders = 0);
     team.lead().ok(create("write"));
     team.lead().ok(create("delegated"));
@@ -199,7 +199,7 @@ fn troop_itself_does_not_fill_a_mailbox_that_nobody_reads() {
     team.lead().ok(delegate(2, "bob"));
     team.member("bob").ok(complete(2));
     assert_eq!(team.unread("lead").len(), SMALL.unread);
-    // It is told with what ends next.
+    // The next announcement includes it.
     team.lead().ok(read_all());
     team.lead().ok(create("another"));
     team.lead().ok(delegate(3, "bob"));
@@ -221,7 +221,7 @@ fn messages_that_all_have_read_leave_the_mailbox() {
 }
 
 #[test]
-fn the_mail_of_a_removed_member_is_not_for_who_takes_its_name() {
+fn a_new_member_does_not_get_the_mail_of_a_removed_namesake() {
     let mut team = Bench::new();
     team.lead().ok(say("ann", "secret"));
     team.lead().ok(say("*", "all"));
@@ -234,7 +234,7 @@ fn the_mail_of_a_removed_member_is_not_for_who_takes_its_name() {
 }
 
 #[test]
-fn a_message_says_something_that_can_be_shown() {
+fn empty_overlong_and_unprintable_messages_are_refused() {
     let mut team = Bench::new();
     assert_eq!(team.lead().refused(say("ann", " ")), "the message is empty");
     let long = "x".repeat(1_000_000);
@@ -247,7 +247,7 @@ fn a_message_says_something_that_can_be_shown() {
 }
 
 #[test]
-fn some_kinds_are_for_troop_itself() {
+fn some_message_kinds_are_reserved_for_troop() {
     let mut team = Bench::new();
     for kind in [MessageKind::System, MessageKind::TaskAssignment] {
         assert_eq!(
@@ -288,7 +288,7 @@ fn a_shutdown_is_asked_and_answered_by_id() {
 }
 
 #[test]
-fn a_member_may_say_no_and_go_on() {
+fn a_member_can_refuse_to_stop() {
     let mut team = Bench::new();
     team.lead().ok(send("ann", MessageKind::ShutdownRequest, ""));
     let request = last_id(&team);

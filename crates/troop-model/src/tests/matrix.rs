@@ -1,4 +1,4 @@
-//! What is possible where, for whom and in which version: whole tables, so that every change shows.
+//! Rights by status, actor and version: whole tables, so that every change shows.
 
 use uuid::Uuid;
 
@@ -37,7 +37,7 @@ fn actions() -> Vec<(&'static str, TaskCommand)> {
     ]
 }
 
-/// A board whose task 1 stands there; `ann` holds it where somebody does. Task 3 is there to wait for.
+/// A board whose task 1 has this status; `ann` holds it if it is held. Task 3 is a possible dependency.
 fn board(status: Status) -> Bench {
     let mut team = Bench::with(|settings| settings.stale_after_minutes = 5);
     for subject in ["task 1", "task 2", "task 3"] {
@@ -65,14 +65,14 @@ fn board(status: Status) -> Bench {
     team
 }
 
-/// What comes of a command: the new status, `same` if only something else changed, `-` if it is refused.
+/// The outcome of a command: the new status, `same` if the status did not change, `-` if it is refused.
 fn outcome(status: Status, who: &str, command: &TaskCommand) -> String {
     let mut team = board(status);
     let before = team.state.clone();
     let actor = if who == "pat" { Actor::human(who) } else { Actor::agent(&name(who)) };
     match team.by(actor).decide(&command.clone().into()) {
         Err(_) => {
-            assert_eq!(team.state, before, "what is refused changes nothing");
+            assert_eq!(team.state, before, "a refused command changes nothing");
             "-".to_owned()
         }
         Ok(_) => match team.state.tasks().status(crate::TaskNumber(1)) {
@@ -99,7 +99,7 @@ fn table(who: &str) -> String {
 }
 
 #[test]
-fn what_its_holder_may_do_with_a_task() {
+fn the_holders_actions_on_a_task() {
     insta::assert_snapshot!(table("ann"), @r"
     ann            pending     in_progress in_review   completed   failed      cancelled   blocked     stale
     claim          in_progress same        -           -           -           -           -           in_progress
@@ -126,7 +126,7 @@ fn what_its_holder_may_do_with_a_task() {
 }
 
 #[test]
-fn what_another_member_may_do_with_a_task() {
+fn another_members_actions_on_a_task() {
     insta::assert_snapshot!(table("bob"), @r"
     bob            pending     in_progress in_review   completed   failed      cancelled   blocked     stale
     claim          in_progress -           -           -           -           -           -           -
@@ -153,7 +153,7 @@ fn what_another_member_may_do_with_a_task() {
 }
 
 #[test]
-fn what_the_lead_may_do_with_a_task() {
+fn the_leads_actions_on_a_task() {
     insta::assert_snapshot!(table("lead"), @r"
     lead           pending     in_progress in_review   completed   failed      cancelled   blocked     stale
     claim          in_progress -           -           -           -           -           -           -
@@ -180,7 +180,7 @@ fn what_the_lead_may_do_with_a_task() {
 }
 
 #[test]
-fn what_a_person_may_do_with_a_task() {
+fn a_persons_actions_on_a_task() {
     insta::assert_snapshot!(table("pat"), @r"
     pat            pending     in_progress in_review   completed   failed      cancelled   blocked     stale
     claim          -           -           -           -           -           -           -           -
@@ -215,7 +215,7 @@ fn a_stranger_may_do_nothing() {
     }
 }
 
-/// Everything that is not about one task, in a team where it makes sense.
+/// All commands that are not about one task, for a team that accepts them.
 fn team_commands() -> Vec<(&'static str, Command)> {
     let link = Link {
         from: name("lead"),
@@ -254,7 +254,7 @@ fn team_commands() -> Vec<(&'static str, Command)> {
 }
 
 #[test]
-fn who_may_do_what_to_the_team() {
+fn each_actors_rights_on_the_team() {
     let actors = [
         Actor::agent(&name("ann")),
         Actor::agent(&name("lead")),

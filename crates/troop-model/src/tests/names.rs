@@ -1,4 +1,4 @@
-//! Names and words: what they may look like, and what is said when they do not.
+//! Names and words: their format, and the refusals of others.
 
 use crate::{
     MemberName, MessageKind, NameError, Status, TaskAction, TaskFilter, TeamName, Time, preview,
@@ -28,7 +28,7 @@ fn a_name_is_short_and_plain() {
 }
 
 #[test]
-fn words_that_mean_somebody_else_are_not_names_of_members() {
+fn reserved_words_are_not_names_of_members() {
     for text in ["user", "system", "team-lead", "main"] {
         let error = text.parse::<MemberName>().unwrap_err();
         assert_eq!(error, NameError::Reserved(text.to_owned()));
@@ -65,7 +65,7 @@ fn an_unknown_action_is_answered_with_the_known_ones() {
 }
 
 #[test]
-fn a_filter_is_a_few_words_or_a_status() {
+fn a_filter_is_a_keyword_or_a_status() {
     assert_eq!(TaskFilter::parse("active"), Ok(TaskFilter::Active));
     assert_eq!(TaskFilter::parse("completed"), Ok(TaskFilter::Finished));
     assert_eq!(TaskFilter::parse("all"), Ok(TaskFilter::All));
@@ -74,7 +74,7 @@ fn a_filter_is_a_few_words_or_a_status() {
 }
 
 #[test]
-fn a_kind_of_message_has_other_names() {
+fn message_kinds_have_aliases() {
     assert_eq!(MessageKind::parse("direct"), Ok(MessageKind::Message));
     assert_eq!(MessageKind::parse("chat"), Ok(MessageKind::Message));
     for kind in MessageKind::ALL {
@@ -85,7 +85,7 @@ fn a_kind_of_message_has_other_names() {
 }
 
 #[test]
-fn time_is_written_for_people_and_survives_the_ends_of_the_calendar() {
+fn time_is_written_as_rfc_3339_and_survives_the_ends_of_the_calendar() {
     let time: Time = "2026-01-01T10:42:00.000001Z".parse().unwrap();
     assert_eq!(
         (time.to_string().as_str(), time.clock().as_str()),

@@ -1,4 +1,4 @@
-//! What needs a person, and what the answers do.
+//! Needs, and the effects of their answers.
 
 use super::{
     bench::{Bench, name},
@@ -19,7 +19,7 @@ fn only(team: &Bench) -> Need {
     needs.remove(0)
 }
 
-/// A person gives an answer, and nothing waits any more.
+/// A person answers the only need, and none is left.
 fn settle(team: &mut Bench, answer: NeedAnswer, text: &str) {
     let commands = only(team).commands(answer, text).unwrap();
     for command in commands {
@@ -50,7 +50,7 @@ fn in_review() -> Bench {
 }
 
 #[test]
-fn what_members_ask_needs_a_person() {
+fn requests_of_members_need_a_person() {
     for (kind, need) in [
         (MessageKind::PermissionRequest, NeedKind::Permission),
         (MessageKind::PlanApprovalRequest, NeedKind::Plan),
@@ -120,7 +120,7 @@ fn a_blocked_task_needs_nobody_yet() {
 }
 
 #[test]
-fn a_question_is_answered_with_a_message_and_is_over() {
+fn a_question_is_answered_and_cleared_by_a_message() {
     let mut team = Bench::new();
     team.lead().ok(create("paint"));
     team.member("ann").ok(claim(1));
@@ -132,7 +132,7 @@ fn a_question_is_answered_with_a_message_and_is_over() {
 }
 
 #[test]
-fn an_answer_that_does_not_fit_is_none() {
+fn an_answer_that_a_need_does_not_offer_has_no_commands() {
     assert_eq!(only(&waiting()).commands(NeedAnswer::Reply, "x"), None);
 }
 
@@ -164,7 +164,7 @@ fn a_conflict_ends_with_its_attempt_and_outlives_a_completion() {
     team.system().ok(not_done(1, 1, RefusedBy::Merge));
     team.member("ann").ok(release(1));
     team.member("bob").ok(claim(1));
-    assert_eq!(needs(&team), [], "bob begins anew");
+    assert_eq!(needs(&team), [], "bob starts without the conflict");
     team.member("bob").ok(complete(1));
     let late = RefusalRecord { by: RefusedBy::Merge, ..refusal_record(Some(1), "both change it") };
     team.system().ok(Command::RecordRefusal(late));

@@ -1,4 +1,4 @@
-//! Asking for leave, and giving it: nobody gives more than it has.
+//! Permission requests and grants: no actor grants more than it has.
 
 use super::{
     bench::{Bench, name},
@@ -11,7 +11,7 @@ fn mode(who: &str, permissions: Permissions) -> Command {
     Command::SetMemberMode { member: name(who), permissions }
 }
 
-/// What somebody asks, and the id by which it is answered.
+/// Sends a request and returns its id.
 fn asks(team: &mut Bench, who: &str, whom: &str, kind: MessageKind) -> Uuid {
     let events = team.member(who).ok(send(whom, kind, "may I use Bash `make`?"));
     let id = events.iter().find_map(|event| {
@@ -25,7 +25,7 @@ fn answer(to: &str, kind: MessageKind, request: Uuid, approve: bool) -> Outgoing
 }
 
 #[test]
-fn who_asks_for_leave_is_answered_by_whom_it_asked_or_a_person() {
+fn a_permission_request_is_answered_by_its_recipient_or_a_person() {
     use MessageKind::{PermissionRequest, PermissionResponse, PlanApprovalResponse};
     let mut team = Bench::new();
     team.person().ok(mode("lead", Permissions::AcceptEdits));
@@ -43,7 +43,7 @@ fn who_asks_for_leave_is_answered_by_whom_it_asked_or_a_person() {
 }
 
 #[test]
-fn leave_is_asked_of_the_lead_or_a_person_alone() {
+fn permission_requests_go_only_to_the_lead_or_a_person() {
     let mut team = Bench::new();
     for whom in ["bob", "*"] {
         let asks = send(whom, MessageKind::PermissionRequest, "may I?");
@@ -53,7 +53,7 @@ fn leave_is_asked_of_the_lead_or_a_person_alone() {
 }
 
 #[test]
-fn a_lead_gives_no_more_than_it_has_and_a_person_everything() {
+fn a_lead_grants_no_more_than_it_has_and_a_person_grants_everything() {
     use Permissions::{AcceptEdits, Bypass, Default, Plan};
     let table = [
         // the lead's, the asker's, whether the lead may say yes
@@ -91,7 +91,7 @@ fn a_lead_gives_no_more_than_it_has_and_a_person_everything() {
 }
 
 #[test]
-fn a_lead_changes_no_mode_to_more_than_its_own() {
+fn a_lead_sets_no_mode_wider_than_its_own() {
     use Permissions::{AcceptEdits, Bypass, Default, Plan};
     let mut team = Bench::new();
     team.lead().ok(mode("bob", Plan));
@@ -107,7 +107,7 @@ fn a_lead_changes_no_mode_to_more_than_its_own() {
 }
 
 #[test]
-fn a_lead_that_may_only_plan_lets_nobody_do_more() {
+fn a_lead_in_plan_mode_cannot_approve_a_plan() {
     let mut team = Bench::new();
     team.person().ok(mode("ann", Permissions::Plan));
     team.person().ok(mode("lead", Permissions::Plan));
@@ -119,7 +119,7 @@ fn a_lead_that_may_only_plan_lets_nobody_do_more() {
 }
 
 #[test]
-fn leave_to_do_one_thing_is_no_approval_of_a_plan() {
+fn a_granted_permission_does_not_approve_a_plan() {
     let mut team = Bench::new();
     team.person().ok(mode("ann", Permissions::Plan));
     let id = asks(&mut team, "ann", "lead", MessageKind::PermissionRequest);
@@ -128,7 +128,7 @@ fn leave_to_do_one_thing_is_no_approval_of_a_plan() {
 }
 
 #[test]
-fn who_gets_another_mode_has_asked_for_nothing_and_waits_for_nobody() {
+fn a_mode_change_withdraws_the_members_permission_requests() {
     let mut team = Bench::new();
     let id = asks(&mut team, "ann", "user", MessageKind::PermissionRequest);
     let other = asks(&mut team, "bob", "user", MessageKind::PermissionRequest);

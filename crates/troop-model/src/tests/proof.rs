@@ -1,4 +1,4 @@
-//! Proof: a task that names checks is done when they have passed, and not before.
+//! Proof: a task with checks is done only after they have passed.
 
 use uuid::Uuid;
 
@@ -60,7 +60,7 @@ fn a_task_is_not_done_before_its_checks_have_passed() {
 }
 
 #[test]
-fn what_who_leads_has_configured_must_pass_as_long_as_it_leads() {
+fn the_leads_configured_checks_must_pass_while_it_leads() {
     let mut team = checked();
     let checks = vec!["make lint".to_owned(), "make docs".to_owned()];
     let take = |checks| Command::TakeLead {
@@ -82,7 +82,7 @@ fn what_who_leads_has_configured_must_pass_as_long_as_it_leads() {
 }
 
 #[test]
-fn nobody_proves_by_its_own_word() {
+fn members_cannot_record_proof_themselves() {
     let mut team = checked();
     for who in ["ann", "bob", "lead"] {
         let refused = team.member(who).refused(prove(1, vec![evidence("make test", 0)]));
@@ -92,7 +92,7 @@ fn nobody_proves_by_its_own_word() {
 }
 
 #[test]
-fn a_person_does_without_checks_and_says_why() {
+fn a_person_can_waive_checks_with_a_reason() {
     let mut team = checked();
     assert!(team.system().refused(waive(1)).contains("may not do without checks; a person may"));
     team.person().ok(waive(1));
@@ -105,7 +105,7 @@ fn a_person_does_without_checks_and_says_why() {
 }
 
 #[test]
-fn what_was_refused_is_in_the_history_of_its_task() {
+fn refusals_are_in_the_trail_of_their_task() {
     let mut team = checked();
     let events = team.system().ok(refusal(Some(1), "the tests fail"));
     assert_eq!(kinds(&events), ["task.refused"]);
@@ -114,13 +114,13 @@ fn what_was_refused_is_in_the_history_of_its_task() {
     assert_eq!((last.what, team.status(1)), (TrailKind::Refused, Status::InProgress));
     let before = team.task(1).clone();
     team.system().ok(refusal(None, "no such tasks"));
-    assert_eq!(*team.task(1), before, "what never came to the board is about no task");
+    assert_eq!(*team.task(1), before, "a refused creation is about no task");
     let refused = team.person().refused(refusal(Some(1), "I said so"));
     assert!(refused.contains("may not say what was refused; the supervisor may"), "{refused}");
 }
 
 #[test]
-fn what_was_proved_in_one_attempt_says_nothing_about_the_next() {
+fn proof_does_not_carry_over_to_the_next_attempt() {
     let mut team = checked();
     team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 0)]));
     team.member("ann").ok(release(1));
@@ -138,7 +138,7 @@ fn a_result_is_approved_when_its_checks_have_passed() {
 }
 
 #[test]
-fn a_result_that_is_sent_back_is_proved_again() {
+fn a_result_that_was_sent_back_needs_new_proof() {
     let mut team = checked();
     team.member("ann").ok(review(1));
     team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 0)]));
@@ -147,7 +147,7 @@ fn a_result_that_is_sent_back_is_proved_again() {
 }
 
 #[test]
-fn the_end_of_a_long_output_is_kept_and_nothing_that_moves_a_cursor() {
+fn check_output_is_cut_to_its_end_without_control_characters() {
     let mut team = checked();
     let tail = format!("{}\u{1b}[2Jthe end\n", "ä".repeat(MAX_TAIL));
     team.system().ok(prove(1, vec![Evidence { tail, ..evidence("make test", 1) }]));
@@ -160,7 +160,7 @@ fn the_end_of_a_long_output_is_kept_and_nothing_that_moves_a_cursor() {
 }
 
 #[test]
-fn where_work_was_merged_is_kept_with_its_task() {
+fn a_task_records_where_its_work_was_merged() {
     let mut team = checked();
     let merge = Some(Merged { into: "troop/demo".to_owned(), commit: "abc".to_owned() });
     let proof = Proof { task: task(1), evidence: Vec::new(), merge: merge.clone(), waived: None };
@@ -170,7 +170,7 @@ fn where_work_was_merged_is_kept_with_its_task() {
 }
 
 #[test]
-fn what_was_done_while_nobody_led_is_merged_once_by_who_leads_next() {
+fn work_completed_without_a_lead_is_merged_once_by_the_next_lead() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
@@ -189,7 +189,7 @@ fn what_was_done_while_nobody_led_is_merged_once_by_who_leads_next() {
 }
 
 #[test]
-fn a_member_does_not_say_what_troop_runs() {
+fn members_cannot_name_checks() {
     let mut team = Bench::with(|settings| settings.task_creation = TaskCreation::Members);
     let new = NewTask { checks: vec!["rm -rf /".to_owned()], ..create("write") };
     let refused = team.member("ann").refused(TaskCommand::Create(new));
@@ -319,7 +319,7 @@ fn a_result_that_troop_sends_back_fails_if_its_agent_cannot_repair_it() {
     let mut team = command_at_work();
     team.member("make").ok(review(1));
     team.person().ok(revise(1));
-    assert_eq!(team.status(1), Status::InProgress, "a person may send it back all the same");
+    assert_eq!(team.status(1), Status::InProgress, "a person may still send it back");
 }
 
 #[test]

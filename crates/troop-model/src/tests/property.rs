@@ -1,6 +1,6 @@
-//! Random teams under random commands: whatever is asked, by whom, when, the promises of the board hold.
+//! Random teams under random commands: the invariants of the board hold for any command, actor and time.
 //!
-//! Runs are the same every time. `PROPTEST_RNG_SEED=n` and `PROPTEST_CASES=n` make other and more ones.
+//! Runs are deterministic. `PROPTEST_RNG_SEED=n` gives other runs, `PROPTEST_CASES=n` more.
 
 mod steps;
 mod world;
@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn the_promises_of_the_board_hold(team in any::<u8>(), steps in steps()) {
+    fn the_invariants_of_the_board_hold(team in any::<u8>(), steps in steps()) {
         let mut world = World::new(team);
         for step in &steps {
             world.take(step);
@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn every_name_of_a_task_is_read_or_refused(text in ".{0,60}") {
+    fn every_task_reference_is_parsed_or_refused(text in ".{0,60}") {
         if let Ok(task) = text.parse::<crate::TaskRef>() {
             prop_assert_eq!(task.to_string().parse::<crate::TaskRef>().unwrap(), task);
         }

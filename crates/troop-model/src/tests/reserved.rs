@@ -1,4 +1,4 @@
-//! Members that troop does not run: when they are told of their tasks, and what the lead is told of them.
+//! External members: notices of their tasks to them, and of their results to the lead.
 
 use super::{
     bench::{Bench, name, newcomer, party},
@@ -10,7 +10,7 @@ fn pat() -> NewMember {
     NewMember { agent: EXTERNAL.into(), ..newcomer("pat") }
 }
 
-/// A team with a member that another program is.
+/// A team with an external member.
 fn shared() -> Bench {
     let mut team = Bench::new();
     team.lead().ok(Command::AddMember(pat()));
@@ -22,7 +22,7 @@ fn reserve(number: u32, to: Option<&str>) -> crate::TaskCommand {
 }
 
 #[test]
-fn a_task_that_is_made_for_a_member_elsewhere_is_told_to_it_when_it_can_begin() {
+fn an_external_member_is_notified_when_its_reserved_task_can_start() {
     let mut team = shared();
     team.lead().ok(create_for("write", "pat"));
     team.lead().ok(NewTask { assignee: Some(name("pat")), ..create_after("check", &[1]) });
@@ -33,11 +33,11 @@ fn a_task_that_is_made_for_a_member_elsewhere_is_told_to_it_when_it_can_begin() 
     team.member("pat").ok(claim(1));
     team.member("pat").ok(complete(1));
     assert_eq!(team.unread("pat")[1..], ["task-2 is for you: check"]);
-    assert!(team.unread("ann").is_empty(), "who is run here is given its work");
+    assert!(team.unread("ann").is_empty(), "members that troop runs get their work without mail");
 }
 
 #[test]
-fn a_task_that_becomes_its_own_is_told_once_and_again_only_when_it_was_lost() {
+fn an_external_member_is_notified_again_only_after_losing_its_reserved_task() {
     let mut team = shared();
     team.lead().ok(create("write"));
     team.lead().ok(reserve(1, Some("pat")));
@@ -45,7 +45,7 @@ fn a_task_that_becomes_its_own_is_told_once_and_again_only_when_it_was_lost() {
     assert_eq!(team.unread("pat"), ["task-1 is for you: write"]);
     team.member("pat").ok(claim(1));
     team.member("pat").ok(release(1));
-    assert_eq!(team.unread("pat").len(), 1, "who gives it back knows");
+    assert_eq!(team.unread("pat").len(), 1, "a member that releases its task needs no notice");
     team.member("pat").ok(claim(1));
     team.lead().ok(release(1));
     assert_eq!(team.unread("pat").len(), 2);
@@ -55,7 +55,7 @@ fn a_task_that_becomes_its_own_is_told_once_and_again_only_when_it_was_lost() {
 }
 
 #[test]
-fn a_member_elsewhere_is_told_its_prompt_and_not_started() {
+fn an_external_member_gets_its_prompt_by_mail_and_is_not_started() {
     let mut team = Bench::new();
     let spawn = |prompt: Option<&str>| {
         Command::SpawnMember(Spawn { member: pat(), prompt: prompt.map(str::to_owned) })
@@ -68,7 +68,7 @@ fn a_member_elsewhere_is_told_its_prompt_and_not_started() {
 }
 
 #[test]
-fn the_lead_is_told_once_that_a_member_elsewhere_has_ended_a_task_even_if_nobody_leads() {
+fn the_lead_gets_one_notice_when_an_external_member_ends_a_task() {
     let mut team = shared();
     for subject in ["write", "check", "send"] {
         team.lead().ok(create(subject));
@@ -88,7 +88,7 @@ fn the_lead_is_told_once_that_a_member_elsewhere_has_ended_a_task_even_if_nobody
 }
 
 #[test]
-fn the_end_of_a_delegation_elsewhere_is_announced_and_not_told_besides() {
+fn the_end_of_an_external_delegation_is_only_announced() {
     let mut team = shared();
     team.lead().ok(create("write"));
     team.lead().ok(delegate(1, "pat"));
@@ -98,7 +98,7 @@ fn the_end_of_a_delegation_elsewhere_is_announced_and_not_told_besides() {
 }
 
 #[test]
-fn members_that_run_here_say_themselves_what_they_have_done() {
+fn no_notice_is_sent_for_members_that_troop_runs() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(complete(1));

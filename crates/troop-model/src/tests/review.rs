@@ -16,7 +16,7 @@ fn in_review() -> Bench {
 }
 
 #[test]
-fn the_holder_hands_in_its_result() {
+fn the_holder_submits_its_result() {
     let team = in_review();
     assert_eq!((team.status(1), team.owner(1)), (Status::InReview, Some("ann")));
     assert_eq!(team.task(1).result.as_deref(), Some("a draft"));
@@ -24,7 +24,7 @@ fn the_holder_hands_in_its_result() {
 }
 
 #[test]
-fn nobody_else_hands_in() {
+fn only_the_holder_submits_its_result() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     assert_eq!(team.member("ann").refused(review(1)), "task-1 is not held by `ann`");
@@ -75,7 +75,7 @@ fn rejection_can_ask_for_more_work() {
     assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
     assert_eq!(team.task(1).talk.comments[0].text, "too short");
     assert_eq!(team.unread("ann"), ["task-1 was rejected by pat: too short"]);
-    assert!(team.task(1).hold.lease_until > Some(team.now), "the holder has time again");
+    assert!(team.task(1).hold.lease_until > Some(team.now), "the holder has a new lease");
     team.member("ann").ok(complete_with(1, "longer"));
 }
 
@@ -100,7 +100,7 @@ fn only_the_lead_cancels_and_says_why() {
 }
 
 #[test]
-fn where_results_are_reviewed_completing_hands_in() {
+fn completing_submits_if_results_are_reviewed() {
     let mut team = Bench::with(|settings| settings.require_review = true);
     team.lead().ok(create("one"));
     team.lead().ok(create_after("two", &[1]));
@@ -133,7 +133,7 @@ fn a_gated_task_starts_only_after_approval() {
     team.member("ann").ok(claim_next());
     team.member("ann").ok(review(1));
     team.person().ok(approve(1));
-    assert_eq!(team.status(1), Status::Completed, "the second gate is the result's");
+    assert_eq!(team.status(1), Status::Completed, "the result has its own gate");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_task_that_may_not_start_is_cancelled() {
 }
 
 #[test]
-fn a_task_that_is_to_be_revised_waits_on() {
+fn a_start_rejected_for_revision_keeps_waiting() {
     let mut team = Bench::new();
     team.lead().ok(NewTask { approve_start: Some(true), ..create("one") });
     team.person().ok(revise(1));
@@ -163,7 +163,7 @@ fn a_task_that_is_to_be_revised_waits_on() {
 }
 
 #[test]
-fn gates_need_somebody_who_can_open_them() {
+fn approval_gates_need_a_team_version_that_can_approve() {
     for gate in ["approve_start", "require_review"] {
         let mut team = Bench::with(|settings| settings.version = 1);
         let refused = team.lead().refused(set(gate, true));
@@ -177,7 +177,7 @@ fn gates_need_somebody_who_can_open_them() {
 }
 
 #[test]
-fn only_what_failed_or_is_stale_is_retried() {
+fn only_failed_and_stale_tasks_are_retried() {
     let mut team = in_review();
     assert_eq!(team.lead().refused(retry(1)), "task-1 is in_review, so it cannot be retried");
     team.lead().ok(create("two"));

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Command, DelegationOutcome, MessageKind, SNAPSHOT_FORMAT, State};
 
-/// So many tasks that those which stay are packed in more than one piece.
+/// Enough tasks that the live ones are packed in more than one leaf.
 const LAST: u32 = 40;
 
 /// A state with something of everything in it.
@@ -50,7 +50,7 @@ fn a_state_survives_being_packed() {
 }
 
 #[test]
-fn packing_what_nobody_looked_at_gives_the_same_bytes() {
+fn repacking_an_unchanged_snapshot_gives_the_same_bytes() {
     let bytes = rich().state.to_snapshot();
     let untouched = State::from_snapshot(bytes.clone()).unwrap();
     assert!(untouched.to_snapshot() == bytes, "nothing unpacked");
@@ -62,7 +62,7 @@ fn packing_what_nobody_looked_at_gives_the_same_bytes() {
 }
 
 #[test]
-fn an_opened_state_goes_on_like_the_original() {
+fn a_restored_state_behaves_like_the_original() {
     let mut team = rich();
     let mut opened = Bench { state: reopened(&team.state), ..team.clone() };
     for bench in [&mut team, &mut opened] {
@@ -78,7 +78,7 @@ fn an_opened_state_goes_on_like_the_original() {
 }
 
 #[test]
-fn changes_are_taken_back_whether_packed_or_not() {
+fn changes_are_rolled_back_whether_packed_or_not() {
     let original = rich();
     for state in [original.state.clone(), reopened(&original.state)] {
         let mut team = Bench { state, ..original.clone() };
@@ -99,7 +99,7 @@ fn changes_are_taken_back_whether_packed_or_not() {
 }
 
 #[test]
-fn what_was_archived_is_not_taken_back() {
+fn archiving_is_not_rolled_back() {
     let mut team = rich();
     let n_departed = team.state.tasks().all_departed().len();
     assert!(n_departed > 0);
@@ -112,7 +112,7 @@ fn what_was_archived_is_not_taken_back() {
 }
 
 #[test]
-fn bytes_that_are_no_snapshot_are_refused() {
+fn invalid_snapshot_bytes_are_refused() {
     let bytes = rich().state.to_snapshot();
     let mut other_format = bytes.clone();
     other_format[0] = other_format[0].wrapping_add(1);
@@ -130,7 +130,7 @@ fn bytes_that_are_no_snapshot_are_refused() {
     }
 }
 
-/// A short sum of all bytes (FNV-1a), enough to see that they changed.
+/// A short hash of all bytes (FNV-1a), enough to detect a change.
 fn sum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -138,7 +138,7 @@ fn sum(bytes: &[u8]) -> u64 {
 }
 
 #[test]
-fn the_layout_changes_only_with_its_number() {
+fn the_snapshot_layout_changes_only_with_its_format_number() {
     let bytes = rich().state.to_snapshot();
     let found = format!("format {SNAPSHOT_FORMAT}: {} bytes, {:016x}", bytes.len(), sum(&bytes));
     assert_eq!(

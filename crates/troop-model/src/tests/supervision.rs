@@ -1,4 +1,4 @@
-//! Members that run: who supervises them, how they start, idle, plan and end.
+//! Running members: supervision, starting, idling, planning, ending.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
     TeamStatus, check_start,
 };
 
-/// A team that somebody supervises.
+/// A team with a lead lease.
 fn led() -> Bench {
     let mut bench = Bench::new();
     bench.system().ok(take_lead(1, None));
@@ -75,7 +75,7 @@ fn a_dead_lead_is_replaced_at_once_but_only_the_one_that_was_seen_dead() {
 }
 
 #[test]
-fn what_a_former_lead_passes_on_is_refused() {
+fn commands_of_a_former_lead_are_refused() {
     let mut bench = running();
     bench.lead().fenced(1).ok(create("before"));
     bench.at(240).system().ok(take_lead(2, None));
@@ -92,7 +92,7 @@ fn only_troop_itself_supervises() {
 }
 
 #[test]
-fn a_new_lead_does_not_pretend_that_the_teammates_of_the_former_one_live() {
+fn a_new_lead_marks_the_former_leads_teammates_as_ended() {
     let mut bench = running();
     bench.lead().ok(create("one"));
     bench.member("ann").ok(claim(1));
@@ -103,7 +103,7 @@ fn a_new_lead_does_not_pretend_that_the_teammates_of_the_former_one_live() {
 }
 
 #[test]
-fn members_that_no_supervisor_runs_stay_as_they_are_when_a_lead_begins() {
+fn a_new_lead_leaves_members_without_a_process_alone() {
     let mut bench = Bench::new();
     bench.lead().ok(create("one"));
     bench.member("ann").ok(claim(1));
@@ -112,7 +112,7 @@ fn members_that_no_supervisor_runs_stay_as_they_are_when_a_lead_begins() {
 }
 
 #[test]
-fn a_completed_team_is_active_again_when_somebody_leads_it() {
+fn a_completed_team_is_active_again_under_a_new_lead() {
     let mut bench = led();
     bench.person().ok(Command::CompleteTeam);
     bench.system().ok(Command::ReleaseLead);
@@ -121,7 +121,7 @@ fn a_completed_team_is_active_again_when_somebody_leads_it() {
 }
 
 #[test]
-fn nobody_starts_where_nobody_leads() {
+fn members_cannot_start_without_a_lead() {
     let mut bench = Bench::new();
     assert_eq!(bench.lead().refusal(spawn("zoe")), Refusal::NobodyLeads);
     assert_eq!(bench.person().refusal(Command::StopTeam { reason: None }), Refusal::NobodyLeads);
@@ -140,7 +140,7 @@ fn a_newcomer_starts_with_its_prompt_as_its_first_message() {
 }
 
 #[test]
-fn a_newcomer_has_an_identity_of_its_own_and_is_in_the_log() {
+fn a_newcomer_has_its_own_id_and_is_in_the_log() {
     let mut bench = led();
     for who in ["yan", "zoe"] {
         bench.lead().ok(spawn(who));
@@ -155,7 +155,7 @@ fn a_newcomer_has_an_identity_of_its_own_and_is_in_the_log() {
 }
 
 #[test]
-fn nobody_starts_without_a_name_or_an_agent() {
+fn a_member_without_a_name_or_an_agent_is_refused() {
     let mut bench = led();
     assert!("".parse::<crate::MemberName>().is_err());
     let member = crate::NewMember { agent: "".into(), ..newcomer("zoe") };
@@ -187,7 +187,7 @@ fn teammates_do_not_start_teammates() {
 }
 
 #[test]
-fn one_teammate_too_many_is_refused_and_the_others_go_on() {
+fn one_teammate_too_many_is_refused_and_the_others_keep_running() {
     let mut bench = Bench::with(|settings| settings.max_teammates = 2);
     bench.system().ok(take_lead(1, None));
     bench.lead().ok(spawn("ann"));
@@ -196,7 +196,7 @@ fn one_teammate_too_many_is_refused_and_the_others_go_on() {
         bench.lead().refused(spawn("zoe")),
         "2 teammates are already running and the limit is 2; shut one down first, or raise `max_teammates`"
     );
-    assert!(bench.state.member(&name("zoe")).is_none(), "nobody is left behind");
+    assert!(bench.state.member(&name("zoe")).is_none(), "no half-started member remains");
     bench.system().ok(set_state("ann", MemberState::Stopped));
     bench.lead().ok(spawn("zoe"));
 }
@@ -210,7 +210,7 @@ fn a_team_with_a_running_teammate_is_not_deleted_even_if_that_one_is_idle() {
 }
 
 #[test]
-fn who_is_idle_gets_the_next_task_and_nobody_is_bothered() {
+fn an_idle_member_gets_the_next_task_without_a_notice_to_the_lead() {
     let mut bench = running();
     bench.lead().ok(create("one"));
     let events = bench.system().ok(idle("ann", None));
@@ -220,7 +220,7 @@ fn who_is_idle_gets_the_next_task_and_nobody_is_bothered() {
 }
 
 #[test]
-fn where_members_claim_nothing_is_pushed() {
+fn idle_members_get_no_task_if_members_claim() {
     let mut bench = Bench::with(|settings| settings.assignment = crate::Assignment::Claim);
     bench.system().ok(take_lead(1, None));
     bench.lead().ok(spawn("ann"));
@@ -231,7 +231,7 @@ fn where_members_claim_nothing_is_pushed() {
 }
 
 #[test]
-fn the_lead_hears_of_the_last_result_once_however_often_somebody_is_idle() {
+fn the_lead_gets_the_last_result_once_however_often_a_member_reports_idle() {
     let mut bench = running();
     for n in 1..=3 {
         bench.lead().ok(create("work"));
@@ -245,7 +245,7 @@ fn the_lead_hears_of_the_last_result_once_however_often_somebody_is_idle() {
 }
 
 #[test]
-fn who_has_ended_asks_for_nothing_any_more() {
+fn requests_of_an_ended_member_are_withdrawn() {
     for state in [MemberState::Crashed, MemberState::Stopped] {
         let mut bench = running();
         let question = send("lead", MessageKind::PermissionRequest, "may I?");
@@ -258,7 +258,7 @@ fn who_has_ended_asks_for_nothing_any_more() {
 }
 
 #[test]
-fn a_notice_that_was_delivered_is_not_taken_back() {
+fn a_delivered_notice_is_not_replaced() {
     let mut bench = running();
     bench.system().ok(idle("ann", None));
     let is_notice = |it: &&crate::Message| it.kind == MessageKind::Idle;
@@ -270,7 +270,7 @@ fn a_notice_that_was_delivered_is_not_taken_back() {
 }
 
 #[test]
-fn who_holds_a_task_is_not_idle_whatever_it_says() {
+fn a_member_that_holds_a_task_is_not_idle() {
     let mut bench = running();
     bench.lead().ok(create("one"));
     bench.member("ann").ok(claim(1));
@@ -287,7 +287,7 @@ fn the_lead_is_given_no_work() {
 }
 
 #[test]
-fn only_oneself_says_that_one_is_idle() {
+fn members_report_only_themselves_idle() {
     let mut bench = running();
     let refusal = bench.member("ann").refused(idle("bob", None));
     assert_eq!(refusal, "`ann` may not say that somebody else is idle; only they themselves may");
@@ -307,7 +307,7 @@ fn the_next_task_is_given_by_the_same_rules_as_it_is_claimed() {
 }
 
 #[test]
-fn who_runs_hears_of_a_task_on_its_wire_and_who_does_not_by_mail() {
+fn only_members_that_do_not_run_get_assignments_by_mail() {
     let mut bench = running();
     bench.lead().ok(create("one"));
     bench.lead().ok(create("two"));
@@ -319,7 +319,7 @@ fn who_runs_hears_of_a_task_on_its_wire_and_who_does_not_by_mail() {
 }
 
 #[test]
-fn a_crash_gives_back_what_is_in_progress_and_nothing_else() {
+fn a_crash_leaves_completed_tasks_completed() {
     let mut bench = running();
     for _ in 1..=2 {
         bench.lead().ok(create("work"));
@@ -333,7 +333,7 @@ fn a_crash_gives_back_what_is_in_progress_and_nothing_else() {
 }
 
 #[test]
-fn only_who_runs_can_be_interrupted() {
+fn only_running_members_can_be_interrupted() {
     let mut bench = running();
     let interrupt = |who| Command::InterruptMember { member: name(who), reason: None };
     assert_eq!(kinds(&bench.lead().ok(interrupt("ann"))), ["member.interrupted"]);
@@ -358,7 +358,7 @@ fn planning() -> (Bench, uuid::Uuid) {
 }
 
 #[test]
-fn who_must_plan_changes_nothing_before_its_plan_is_approved() {
+fn a_member_in_plan_mode_changes_nothing_before_its_plan_is_approved() {
     let (mut bench, request) = planning();
     assert_eq!(state_of(&bench, "zoe"), MemberState::Planning);
     let wanted = "`zoe` is in plan mode; send its plan to the lead and wait for approval first";
@@ -375,7 +375,7 @@ fn a_rejected_plan_can_be_sent_again() {
     assert_eq!(reason_of(&bench, "zoe"), Some("waits for approval of its plan"));
     bench.lead().ok(answer("zoe", MessageKind::PlanApprovalResponse, request, false));
     assert_eq!(state_of(&bench, "zoe"), MemberState::Planning);
-    assert_eq!(reason_of(&bench, "zoe"), Some("its plan was rejected"), "it waits for nobody");
+    assert_eq!(reason_of(&bench, "zoe"), Some("its plan was rejected"), "it waits for no answer");
     assert!(matches!(bench.member("zoe").refusal(complete(1)), Refusal::PlanFirst { .. }));
     bench.member("zoe").ok(send("lead", MessageKind::PlanApprovalRequest, "then that"));
     let request = *bench.state.requests().next().unwrap().0;
@@ -388,12 +388,12 @@ fn reason_of<'a>(bench: &'a Bench, who: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn a_mode_that_allows_more_answers_the_plan_that_waits() {
+fn a_wider_mode_approves_the_open_plan() {
     let (mut bench, request) = planning();
     let mode = |permissions| Command::SetMemberMode { member: name("zoe"), permissions };
     bench.person().ok(mode(Permissions::Default));
     assert_eq!(state_of(&bench, "zoe"), MemberState::Working);
-    assert_eq!(bench.state.requests().count(), 0, "nobody is asked any more");
+    assert_eq!(bench.state.requests().count(), 0, "the request is closed");
     let zoe = crate::Party::member(&name("zoe"));
     let told = bench.state.mailbox().unread_of(&zoe).last().unwrap();
     assert_eq!((told.kind, told.request_id), (MessageKind::PlanApprovalResponse, Some(request)));
@@ -401,13 +401,13 @@ fn a_mode_that_allows_more_answers_the_plan_that_waits() {
     let late = answer("zoe", MessageKind::PlanApprovalResponse, request, true);
     assert!(bench.person().refused(late).starts_with("there is no open request"));
     bench.member("zoe").ok(complete(1));
-    assert!(bench.person().ok(mode(Permissions::Default)).is_empty(), "it is so");
+    assert!(bench.person().ok(mode(Permissions::Default)).is_empty(), "nothing changes");
 }
 
 #[test]
-fn a_plan_that_is_made_without_need_leaves_no_trace_when_it_is_approved() {
+fn a_plan_left_open_by_an_old_log_can_be_approved() {
     let (mut bench, request) = planning();
-    // As logs have it that were written when a mode did not answer a plan.
+    // As in logs from before a mode change answered the plan.
     let permissions = Permissions::Default;
     let fact = crate::Fact::MemberModeChanged { member: name("zoe"), permissions };
     let version = bench.state.version().next();
@@ -418,18 +418,18 @@ fn a_plan_that_is_made_without_need_leaves_no_trace_when_it_is_approved() {
 }
 
 #[test]
-fn what_an_interrupted_member_asked_is_withdrawn() {
+fn requests_of_an_interrupted_member_are_withdrawn() {
     let (mut bench, _) = planning();
     bench.member("zoe").ok(send("user", MessageKind::PermissionRequest, "may I?"));
     assert_eq!(bench.state.requests().count(), 2);
     bench.person().ok(Command::InterruptMember { member: name("zoe"), reason: None });
     assert_eq!(bench.state.requests().count(), 0);
     assert_eq!(state_of(&bench, "zoe"), MemberState::Planning, "it may still only plan");
-    assert_eq!(reason_of(&bench, "zoe"), Some("interrupted"), "and waits for nobody");
+    assert_eq!(reason_of(&bench, "zoe"), Some("interrupted"), "and waits for no answer");
 }
 
 #[test]
-fn an_approved_plan_gives_what_the_lead_has_and_no_more() {
+fn an_approved_plan_grants_the_leads_permissions() {
     let (mut bench, request) = planning();
     let permissions = Permissions::AcceptEdits;
     bench.by(Actor::human("pat")).ok(Command::SetMemberMode { member: name("lead"), permissions });

@@ -1,4 +1,4 @@
-//! The team itself: who belongs to it, its links, its settings, its end.
+//! The team itself: its members, links, settings and end.
 
 use super::{
     bench::{Bench, kinds, name, new_team, newcomer, number},
@@ -23,7 +23,7 @@ fn a_team_is_a_lead_and_members_around_one_board_and_one_mailbox() {
     assert_eq!(roles, [("ann", Role::Member), ("bob", Role::Member), ("lead", Role::Lead)]);
     assert!(team.state.tasks().is_empty() && team.mailbox().iter().next().is_none());
     let ids: std::collections::BTreeSet<_> = team.state.members().map(|it| it.id).collect();
-    assert_eq!(ids.len(), 3, "everybody has an identity of their own");
+    assert_eq!(ids.len(), 3, "every member has its own id");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn every_member_has_a_link_from_the_lead() {
 }
 
 #[test]
-fn a_link_made_by_hand_does_not_bear_the_teams_id() {
+fn a_manual_link_does_not_have_the_teams_id() {
     let mut team = Bench::new();
     let id = team.state.team().unwrap().id;
     let mut by_hand = link(&team, "ann").clone();
@@ -99,7 +99,7 @@ fn the_link_of_a_removed_member_stays_disabled_until_it_is_purged() {
     assert_eq!(team.state.links().count(), 1);
     team.lead().ok(remove("bob"));
     team.lead().ok(Command::AddMember(newcomer("bob")));
-    assert!(link(&team, "bob").enabled, "who comes back can be delegated to");
+    assert!(link(&team, "bob").enabled, "a returning member can be delegated to");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn the_lead_is_the_lead_for_ever() {
 }
 
 #[test]
-fn members_start_with_what_the_lead_may_or_less() {
+fn members_start_with_the_leads_permissions_or_fewer() {
     let mut team = Bench::empty();
     let may = |text: &str, permissions| NewMember { permissions, ..newcomer(text) };
     let new = crate::NewTeamCommand {
@@ -178,7 +178,7 @@ fn members_start_with_what_the_lead_may_or_less() {
 }
 
 #[test]
-fn who_joins_a_lead_that_asks_nothing_asks_nothing() {
+fn members_of_a_bypass_lead_start_in_bypass_mode() {
     let mut team = Bench::empty();
     let bypass = Some(Permissions::Bypass);
     let lead = NewMember { permissions: bypass, ..newcomer("lead") };
@@ -191,7 +191,7 @@ fn who_joins_a_lead_that_asks_nothing_asks_nothing() {
 }
 
 #[test]
-fn what_a_member_is_said_to_be_comes_from_the_supervisor() {
+fn only_the_supervisor_sets_the_state_of_a_member() {
     let mut team = Bench::new();
     for state in MemberState::ALL {
         team.at(1).system().ok(set_state("ann", *state));
@@ -230,7 +230,7 @@ fn teammates_do_not_delete_the_team() {
 }
 
 #[test]
-fn a_deleted_team_lets_go_of_its_links_and_takes_nothing_more() {
+fn a_deleted_team_releases_its_links_and_refuses_commands() {
     let mut team = Bench::new();
     assert_eq!(kinds(&team.lead().ok(Command::DeleteTeam)), ["team.deleted"]);
     assert_eq!(team.state.links().count(), 2);
@@ -240,7 +240,7 @@ fn a_deleted_team_lets_go_of_its_links_and_takes_nothing_more() {
 }
 
 #[test]
-fn a_team_that_is_done_keeps_its_board() {
+fn a_completed_team_keeps_its_board() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.lead().ok(Command::CompleteTeam);
@@ -289,10 +289,10 @@ fn a_setting_that_does_not_exist_or_fit_is_refused_by_its_name() {
 }
 
 #[test]
-fn two_who_change_different_settings_both_get_what_they_want() {
+fn concurrent_changes_of_different_settings_both_apply() {
     let mut team = Bench::new();
     let (ours, theirs) = (set("lease_seconds", 60), set("delegation.max_per_link", 7));
-    // Both were thought of before either happened.
+    // Both changes are based on the same state.
     let stale = team.clone();
     stale.clone().lead().ok(ours.clone());
     stale.clone().lead().ok(theirs.clone());
@@ -309,7 +309,7 @@ fn two_who_change_different_settings_both_get_what_they_want() {
 }
 
 #[test]
-fn each_dialect_says_who_creates_tasks() {
+fn each_dialect_decides_who_creates_tasks() {
     assert_eq!(Settings::for_dialect(Dialect::Board).task_creation, TaskCreation::Lead);
     assert_eq!(Settings::for_dialect(Dialect::Claude).task_creation, TaskCreation::Members);
 }

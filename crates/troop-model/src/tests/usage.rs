@@ -1,4 +1,4 @@
-//! What a team uses, and what it may use.
+//! Usage and budgets.
 
 use super::{
     bench::{Bench, kinds, name, newcomer},
@@ -8,7 +8,7 @@ use crate::{
     Budget, Command, Dollars, MemberState, Spawn, Spending, Status, TaskCommand, Usage, team_md,
 };
 
-/// A team that somebody leads, with so much money and so many tokens.
+/// A team with a lead lease and this budget.
 fn team(dollars: Option<f64>, tokens: Option<u64>) -> Bench {
     let dollars = dollars.map(|it| Dollars::new(it).unwrap());
     let mut team =
@@ -24,7 +24,7 @@ fn spawn(who: &str) -> Command {
 }
 
 #[test]
-fn a_budget_is_as_far_spent_as_its_scarcest_part() {
+fn the_scarcest_limit_of_a_budget_decides() {
     use Spending::{Near, Spent, Within};
     let table = [
         // dollars, tokens, percent; used dollars, used tokens
@@ -51,7 +51,7 @@ fn a_budget_is_as_far_spent_as_its_scarcest_part() {
 }
 
 #[test]
-fn money_is_counted_in_millionths_and_read_with_ease() {
+fn money_is_counted_in_millionths_and_displayed_readably() {
     let shown = |dollars: f64| Dollars::new(dollars).unwrap().to_string();
     assert_eq!([shown(0.0), shown(0.012_34), shown(12.3)], ["$0.00", "$0.0123", "$12.30"]);
     for bad in [-0.1, f64::NAN, f64::INFINITY, 1e10] {
@@ -69,7 +69,7 @@ fn money_is_counted_in_millionths_and_read_with_ease() {
 }
 
 #[test]
-fn what_is_used_counts_for_the_member_its_task_and_the_team() {
+fn usage_counts_for_the_member_its_task_and_the_team() {
     let mut team = team(None, None);
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
@@ -82,7 +82,7 @@ fn what_is_used_counts_for_the_member_its_task_and_the_team() {
     team.member("ann").ok(used("ann", Some(1), 1_000, 0.0));
     let tokens = |who: &str| team.state.member(&name(who)).unwrap().usage.tokens();
     assert_eq!((tokens("ann"), tokens("bob"), tokens("lead")), (1_110, 1, 0));
-    assert_eq!(team.task(1).usage.tokens(), 100, "of its holder, and before it was done");
+    assert_eq!(team.task(1).usage.tokens(), 100, "only usage of the holder before completion");
     assert_eq!(
         (team.task(1).provenance.moved_at, moved),
         (team.now, moved),
@@ -91,20 +91,20 @@ fn what_is_used_counts_for_the_member_its_task_and_the_team() {
     let all = team.state.team().unwrap().usage;
     assert_eq!((all.tokens(), all.dollars), (1_111, Dollars::new(0.75).unwrap()));
     team.lead().ok(remove("ann"));
-    assert_eq!(team.state.team().unwrap().usage, all, "what was spent stays spent");
+    assert_eq!(team.state.team().unwrap().usage, all, "spent usage is kept");
 }
 
 #[test]
-fn nobody_says_what_others_used() {
+fn members_report_only_their_own_usage() {
     let mut team = team(None, None);
     let refused = team.member("ann").refused(used("bob", None, 1, 0.0));
     assert_eq!(refused, "`ann` may not say what somebody else used; only they themselves may");
     team.system().ok(used("bob", None, 1, 0.0));
-    assert!(team.member("ann").ok(used("ann", None, 0, 0.0)).is_empty(), "nothing is no news");
+    assert!(team.member("ann").ok(used("ann", None, 0, 0.0)).is_empty(), "no usage, no event");
 }
 
 #[test]
-fn people_and_the_lead_are_warned_once_and_told_once_that_it_is_spent() {
+fn people_and_the_lead_are_notified_once_near_the_budget_and_once_when_it_is_spent() {
     let mut team = team(Some(1.0), None);
     team.member("ann").ok(used("ann", None, 1, 0.7));
     assert!(team.unread("lead").is_empty() && team.unread("user").is_empty());
@@ -126,7 +126,7 @@ fn people_and_the_lead_are_warned_once_and_told_once_that_it_is_spent() {
 }
 
 #[test]
-fn a_price_that_nobody_knows_is_told_where_the_budget_is_money() {
+fn unpriced_usage_is_reported_once_if_the_budget_is_in_dollars() {
     for (dollars, n_told) in [(Some(1.0), 1), (None, 0)] {
         let mut team = team(dollars, Some(1_000));
         for _ in 0..2 {
@@ -142,7 +142,7 @@ fn a_price_that_nobody_knows_is_told_where_the_budget_is_money() {
 }
 
 #[test]
-fn what_is_spent_begins_nothing_and_loses_nothing_and_more_lets_it_go_on() {
+fn a_spent_budget_stops_new_work_keeps_old_work_and_can_be_raised() {
     let mut team = team(None, Some(100));
     team.lead().ok(create("one"));
     team.lead().ok(create("two"));
@@ -160,7 +160,7 @@ fn what_is_spent_begins_nothing_and_loses_nothing_and_more_lets_it_go_on() {
     let again = Command::SetMemberState { member, state, reason: None, cause: None, pid: None };
     assert_eq!(team.system().refused(again), spent);
     team.lead().ok(create("three"));
-    // Who has it may finish it, or gives it back, however often.
+    // The holder may finish the task or release it, any number of times.
     for _ in 0..5 {
         let reason = "the budget is spent".to_owned();
         team.member("ann").ok(TaskCommand::Release { task: task(1), reason });
@@ -170,14 +170,14 @@ fn what_is_spent_begins_nothing_and_loses_nothing_and_more_lets_it_go_on() {
         team.person().ok(set("budget.tokens", 100));
     }
     team.member("ann").ok(complete(1));
-    assert!(team.tick().is_empty(), "time begins nothing either");
+    assert!(team.tick().is_empty(), "a tick starts nothing either");
     team.person().ok(set("budget.tokens", 1_000));
     team.member("bob").ok(claim(2));
     team.lead().ok(spawn("eve"));
 }
 
 #[test]
-fn the_lead_knows_what_may_be_spent() {
+fn only_the_lead_reads_about_the_budget() {
     let mut team = team(Some(5.0), Some(1_000_000));
     team.member("ann").ok(used("ann", None, 12_345, 1.5));
     let text = team_md(&team.state, "lead");
@@ -188,7 +188,7 @@ fn the_lead_knows_what_may_be_spent() {
 }
 
 #[test]
-fn a_budget_that_makes_no_sense_is_refused() {
+fn an_invalid_budget_is_refused() {
     let mut team = team(None, None);
     for (key, value, says) in [
         ("budget.dollars", serde_json::json!(-1), "expected a number of dollars from 0"),

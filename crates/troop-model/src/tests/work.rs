@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn a_new_task_is_pending_and_nobodys() {
+fn a_new_task_is_pending_without_an_owner() {
     let mut team = Bench::new();
     team.lead().ok(NewTask { description: "all of it".into(), ..create("write") });
     assert_eq!(team.status(1), Status::Pending);
@@ -73,7 +73,7 @@ fn claiming_twice_is_harmless() {
 }
 
 #[test]
-fn each_reason_why_a_task_cannot_be_claimed_is_said() {
+fn a_refused_claim_states_its_reason() {
     let mut team = Bench::new();
     team.lead().ok(create("one"));
     team.lead().ok(create_after("two", &[1]));
@@ -96,7 +96,7 @@ fn each_reason_why_a_task_cannot_be_claimed_is_said() {
 }
 
 #[test]
-fn people_and_strangers_hold_nothing() {
+fn people_and_strangers_cannot_hold_tasks() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     assert_eq!(team.person().refused(claim(1)), "only a member can hold a task");
@@ -135,7 +135,7 @@ fn of_equal_tasks_the_first_created_is_chosen() {
 }
 
 #[test]
-fn what_is_reserved_goes_only_to_whom_it_is_for() {
+fn a_reserved_task_goes_only_to_its_assignee() {
     let mut team = Bench::new();
     team.lead().ok(NewTask { priority: 9, ..create_for("for bob", "bob") });
     team.lead().ok(create("for all"));
@@ -146,14 +146,14 @@ fn what_is_reserved_goes_only_to_whom_it_is_for() {
 }
 
 #[test]
-fn the_lead_assigns_a_task_and_the_member_is_told() {
+fn the_lead_assigns_a_task_and_the_member_is_notified() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     let events = team.lead().ok(assign(1, "ann"));
     assert_eq!(kinds(&events), ["task.assigned", "message.sent"]);
     assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
     assert_eq!(team.unread("ann"), ["task-1 is yours: write"]);
-    assert!(team.lead().ok(assign(1, "ann")).is_empty(), "again changes nothing");
+    assert!(team.lead().ok(assign(1, "ann")).is_empty(), "repeating it changes nothing");
     assert_eq!(
         team.lead().refused(assign(1, "bob")),
         "task-1 is not available: ann has held it since 10:00; claim another or ask ann"
@@ -183,7 +183,7 @@ fn only_members_are_given_tasks() {
 }
 
 #[test]
-fn where_work_is_assigned_members_do_not_claim() {
+fn members_cannot_claim_if_work_is_assigned() {
     let mut team = Bench::with(|settings| settings.assignment = Assignment::Auto);
     team.lead().ok(create("write"));
     assert_eq!(
@@ -206,7 +206,7 @@ fn completing_needs_a_result_and_keeps_it() {
         (Status::Completed, Some("written"))
     );
     assert_eq!(team.task(1).provenance.completed_at, Some(team.now));
-    assert_eq!(team.owner(1), Some("ann"), "it says who did it");
+    assert_eq!(team.owner(1), Some("ann"), "the owner shows who did it");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn completing_a_pending_task_claims_it_first() {
 }
 
 #[test]
-fn completing_claims_only_what_could_be_claimed() {
+fn completing_claims_only_claimable_tasks() {
     let mut team = Bench::new();
     team.lead().ok(create("one"));
     team.lead().ok(create_after("two", &[1]));
@@ -248,7 +248,7 @@ fn completing_claims_only_what_could_be_claimed() {
 }
 
 #[test]
-fn what_another_holds_is_not_ones_own_to_end() {
+fn only_the_holder_can_act_on_a_held_task() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
@@ -277,7 +277,7 @@ fn people_may_end_work_in_place_of_its_holder() {
 }
 
 #[test]
-fn a_finished_task_tells_its_story_in_its_metadata() {
+fn a_finished_task_has_a_snapshot_in_its_metadata() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     let result = format!("{}\nmore", "é".repeat(300));
@@ -290,7 +290,7 @@ fn a_finished_task_tells_its_story_in_its_metadata() {
 }
 
 #[test]
-fn a_summary_that_was_told_is_kept() {
+fn a_given_summary_is_kept() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(TaskCommand::Complete {
@@ -303,7 +303,7 @@ fn a_summary_that_was_told_is_kept() {
 }
 
 #[test]
-fn progress_is_kept_while_the_work_goes_on() {
+fn progress_is_kept_while_the_task_is_in_progress() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
@@ -323,7 +323,7 @@ fn progress_is_kept_while_the_work_goes_on() {
 }
 
 #[test]
-fn what_is_given_back_is_pending_again() {
+fn a_released_task_is_pending_again() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
@@ -336,7 +336,7 @@ fn what_is_given_back_is_pending_again() {
 }
 
 #[test]
-fn a_crashed_member_gives_back_what_it_works_on() {
+fn a_crashed_member_keeps_only_its_results_in_review() {
     let mut team = Bench::new();
     for subject in ["one", "two", "three"] {
         team.lead().ok(create(subject));
@@ -347,7 +347,7 @@ fn a_crashed_member_gives_back_what_it_works_on() {
     team.member("bob").ok(claim(3));
     team.system().ok(set_state("ann", MemberState::Crashed));
     assert_eq!((team.status(1), team.owner(1)), (Status::Pending, None));
-    assert_eq!(team.status(2), Status::InReview, "its result is there already");
+    assert_eq!(team.status(2), Status::InReview, "its result is already submitted");
     assert_eq!(team.owner(3), Some("bob"));
     let ann = team.state.member(&"ann".parse().unwrap()).unwrap();
     assert_eq!(ann.state, MemberState::Crashed);
@@ -364,7 +364,7 @@ fn members_do_not_create_or_delegate() {
 }
 
 #[test]
-fn a_member_works_while_it_holds_something() {
+fn a_member_works_while_it_holds_a_task() {
     let mut team = Bench::new();
     let state = |team: &Bench| team.state.member(&"ann".parse().unwrap()).unwrap().state;
     team.lead().ok(create("one"));
@@ -406,7 +406,7 @@ fn the_lead_is_recorded_by_its_own_name() {
 }
 
 #[test]
-fn progress_is_told_to_the_user_where_the_team_says_so() {
+fn progress_is_sent_to_the_user_if_the_settings_say_so() {
     for is_told in [false, true] {
         let mut team = Bench::with(|settings| settings.progress_notifications = is_told);
         team.lead().ok(create("one"));

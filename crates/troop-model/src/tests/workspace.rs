@@ -1,4 +1,4 @@
-//! Files of the workspace, as far as the board knows them.
+//! The workspace files that the board knows.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn chat(name: &str) -> WorkspaceFolder {
     WorkspaceFolder::of_chat(Some(name.into()))
 }
 
-/// Where somebody's files are, and for which task it would write; or why not.
+/// A caller's folder and the task that it would write for, or the refusal.
 fn place(
     state: &State,
     actor: &Actor,
@@ -29,7 +29,7 @@ fn place(
 }
 
 #[test]
-fn a_file_that_is_written_in_a_task_belongs_to_it_and_who_wrote_it_is_known() {
+fn a_file_written_for_a_task_is_attached_with_its_author() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
@@ -73,8 +73,8 @@ fn a_file_that_was_deleted_is_shown_as_gone_until_it_is_written_again() {
     };
     assert_eq!(gone(&team), [false, false]);
     assert_eq!(team.person().ok(forget("a.txt")).len(), 1);
-    assert_eq!(gone(&team), [true, false], "of what was attached by hand nobody knows");
-    assert!(team.person().ok(forget("a.txt")).is_empty(), "it is gone already");
+    assert_eq!(gone(&team), [true, false], "unknown for manually attached files");
+    assert!(team.person().ok(forget("a.txt")).is_empty(), "it is already deleted");
     team.member("ann").ok(record("a.txt", 4, Some(1)));
     assert_eq!(gone(&team), [false, false]);
 }
@@ -87,7 +87,7 @@ fn each_conversation_has_its_own_files_unless_all_share_them() {
     team.member("ann").ok(claim(1));
     let (ann, asked) = (agent("ann"), FileQuestion::default());
     assert_eq!(place(&team.state, &ann, &asked), Ok((chat("c1"), Some(1))));
-    // It works on what moved last.
+    // It works on the task that moved last.
     team.at(1).member("ann").ok(claim(2));
     assert_eq!(place(&team.state, &ann, &asked), Ok((chat("c2"), Some(2))));
     let first = FileQuestion { task: Some(task(1)), ..asked.clone() };
@@ -103,7 +103,7 @@ fn each_conversation_has_its_own_files_unless_all_share_them() {
 }
 
 #[test]
-fn a_member_uses_only_files_of_what_it_works_for() {
+fn a_member_uses_only_the_files_of_its_tasks_chats() {
     let mut team = Bench::new();
     team.lead().from(user("u1", "telegram", "c1")).ok(create("of c1"));
     team.member("ann").ok(claim(1));
@@ -126,7 +126,7 @@ fn a_member_uses_only_files_of_what_it_works_for() {
 }
 
 #[test]
-fn who_has_only_a_plan_writes_no_files() {
+fn a_member_in_plan_mode_writes_no_files() {
     let mut team = Bench::new();
     team.lead().ok(Command::SetMemberMode {
         member: super::bench::name("ann"),
@@ -137,7 +137,7 @@ fn who_has_only_a_plan_writes_no_files() {
 }
 
 #[test]
-fn what_is_remembered_about_files_stays_bounded() {
+fn the_number_of_remembered_files_is_bounded() {
     let mut team = Bench::new();
     for n in 0..1_002 {
         team.at(n).person().ok(record(&format!("{n}.txt"), 1, None));
@@ -148,7 +148,7 @@ fn what_is_remembered_about_files_stays_bounded() {
 }
 
 #[test]
-fn what_was_written_while_one_task_was_worked_on_is_for_that_one() {
+fn a_file_written_while_one_task_was_in_progress_belongs_to_that_task() {
     let mut team = Bench::new();
     let here = WorkspaceFolder::default();
     let then = |team: &Bench, seconds: f64| {
@@ -158,15 +158,15 @@ fn what_was_written_while_one_task_was_worked_on_is_for_that_one() {
     team.lead().ok(create("one"));
     team.lead().ok(create("two"));
     team.at(2).member("ann").ok(claim(1));
-    assert_eq!(then(&team, 60.0), None, "before anybody worked");
+    assert_eq!(then(&team, 60.0), None, "before any work began");
     assert_eq!(then(&team, 180.0), Some(1));
     team.at(4).member("bob").ok(claim(2));
-    assert_eq!(then(&team, 180.0), Some(1), "two was not begun then");
-    assert_eq!(then(&team, 300.0), None, "it can have been either");
+    assert_eq!(then(&team, 180.0), Some(1), "two had not begun then");
+    assert_eq!(then(&team, 300.0), None, "it may be either task");
     team.at(6).member("ann").ok(complete(1));
-    assert_eq!(then(&team, 300.0), None, "also when one is over");
+    assert_eq!(then(&team, 300.0), None, "even after one has ended");
     assert_eq!(then(&team, 420.0), Some(2));
-    assert_eq!(then(&team, 119.995), Some(1), "disks note times a little late");
+    assert_eq!(then(&team, 119.995), Some(1), "disk timestamps lag a little");
     let elsewhere = team.state.only_task_then(&chat("c1"), TEN + Duration::from_mins(7));
     assert_eq!(elsewhere, None);
 }

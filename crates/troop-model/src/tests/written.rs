@@ -1,4 +1,4 @@
-//! Commands as people write them by hand: as JSON, and in a shell.
+//! Commands written by hand: as JSON, and in a shell.
 
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn a_task_is_named_in_json_by_number_by_name_or_by_id() {
 }
 
 #[test]
-fn a_command_in_json_says_only_what_matters() {
+fn a_command_in_json_may_omit_defaults() {
     let check = |written, meant: Command| {
         assert_eq!(serde_json::from_value::<Command>(written).unwrap(), meant);
         let again = serde_json::to_value(&meant).unwrap();
@@ -52,7 +52,7 @@ fn a_command_in_json_says_only_what_matters() {
 }
 
 #[test]
-fn an_update_in_json_tells_nobody_from_not_said() {
+fn an_update_in_json_distinguishes_null_from_missing() {
     let update = |written| serde_json::from_value::<TaskUpdate>(written).unwrap();
     assert_eq!(update(json!({})), TaskUpdate::default());
     let nobody = TaskUpdate { assignee: Some(None), ..TaskUpdate::default() };
@@ -62,7 +62,7 @@ fn an_update_in_json_tells_nobody_from_not_said() {
 }
 
 #[test]
-fn what_a_command_does_not_have_is_refused_by_name() {
+fn unknown_and_missing_fields_of_a_command_are_named() {
     let error = serde_json::from_value::<NewTask>(json!({"subject": "a", "titel": "b"}));
     assert!(error.unwrap_err().to_string().starts_with("unknown field `titel`, expected one of"));
     let error = serde_json::from_value::<NewTask>(json!({})).unwrap_err();
@@ -70,7 +70,7 @@ fn what_a_command_does_not_have_is_refused_by_name() {
 }
 
 #[test]
-fn what_a_shell_would_take_apart_is_quoted() {
+fn words_are_quoted_for_a_shell() {
     for (word, typed) in [
         ("/home/pat/a-b_c.txt", "/home/pat/a-b_c.txt"),
         ("/Users/John Doe/.troop", "'/Users/John Doe/.troop'"),

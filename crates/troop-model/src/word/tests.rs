@@ -1,4 +1,4 @@
-//! What was probably meant.
+//! Suggestions for misspelt words.
 
 use super::nearest;
 
@@ -17,11 +17,11 @@ fn a_misspelt_word_is_recognised_however_it_is_written() {
 }
 
 #[test]
-fn of_words_that_are_equally_alike_the_first_is_meant() {
+fn the_first_of_equally_similar_words_is_suggested() {
     assert_eq!(nearest("tesk", ["task", "desk"]), Some("task"));
 }
 
 #[test]
-fn without_known_words_nothing_is_meant() {
+fn without_known_words_there_is_no_suggestion() {
     assert_eq!(nearest("task", []), None);
 }

@@ -14,7 +14,7 @@ const RESULT: usize = 4_000;
 const RESULTS: usize = 24_000;
 /// How many characters of the reason why an earlier attempt ended.
 const EARLIER: usize = 200;
-/// How many delegations get a section of their own.
+/// How many delegations get their own section.
 const SECTIONS: usize = 50;
 /// How many files are named.
 const FILES: usize = 50;
@@ -24,14 +24,14 @@ struct AnnouncementRow<'a> {
     delegation: &'a Delegation,
     task: Option<&'a Task>,
     outcome: DelegationOutcome,
-    /// Who tried it before, and why that attempt ended.
+    /// The earlier attempts: the member, and why the attempt ended.
     earlier: Vec<(&'a MemberName, String)>,
     /// When it was first tried.
     began_at: Time,
     ended_at: Time,
 }
 
-/// Tells the lead the results of a delegation and its siblings, unless one of them still runs.
+/// Announces the results of a delegation and its siblings to the lead, unless one of them still runs.
 pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[DelegationEnd<'_>]) {
     if runs_on(draft, last, ends) {
         return;

@@ -1,6 +1,6 @@
-//! Indexes of the live tasks, so that nobody scans all of them.
+//! Indexes of the live tasks, to avoid scanning all of them.
 //!
-//! Each part that a snapshot brought stays packed until somebody asks for it.
+//! Each part from a snapshot stays packed until it is used.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -17,14 +17,14 @@ pub(super) type Rank = (Reverse<i32>, TaskNumber);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Index {
     by_status: PackedPart<Sets<Status, TaskNumber>>,
-    /// What can be claimed, by whom it is reserved for, best first.
+    /// The tasks that can be claimed, by the member that they are reserved for, best first.
     ready: PackedPart<Sets<Option<MemberName>, Rank>>,
     dependents: PackedPart<Sets<TaskNumber, TaskNumber>>,
     held: PackedPart<Sets<MemberName, TaskNumber>>,
     finished: PackedPart<BTreeSet<(Version, TaskNumber)>>,
 }
 
-/// The same in front of a snapshot: how long each part is.
+/// The indexes in the front of a snapshot: the length of each part.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PackedIndex {
     by_status: usize,

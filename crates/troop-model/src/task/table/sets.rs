@@ -1,4 +1,4 @@
-//! Sets of things, each found by a key.
+//! Sets by key.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Sets by key. None is empty, so that equal tables have equal indexes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-// Sorted lists become sets much faster than things that come one by one.
+// Building a set from a sorted list is much faster than inserting one by one.
 #[serde(
     from = "BTreeMap<K, Vec<V>>",
     bound(deserialize = "K: Deserialize<'de>, V: Deserialize<'de>")

@@ -1,6 +1,6 @@
-//! The live tasks by number, in leaves of neighbours.
+//! The live tasks by number, in leaves of neighbouring numbers.
 //!
-//! A leaf that a snapshot brought stays packed until somebody looks into it.
+//! A leaf from a snapshot stays packed until it is used.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,14 +12,14 @@ use crate::{
     packed::{PackedPart, SnapshotParts},
 };
 
-/// How many numbers share a leaf: looking at one task unpacks this many at most.
+/// How many numbers share a leaf: using one task unpacks at most this many.
 const WIDTH: u32 = 32;
 
 /// A live task and what the table knows about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Slot {
     pub(super) task: Arc<Task>,
-    /// As everybody sees it: `Blocked` where it applies.
+    /// Its derived status, including `Blocked`.
     pub(super) status: Status,
     /// The version at which it became finished.
     pub(super) finished: Option<Version>,
@@ -34,7 +34,7 @@ pub(super) struct Slots {
 
 type Leaf = BTreeMap<TaskNumber, Slot>;
 
-/// The same in front of a snapshot: how long each leaf is.
+/// The leaves in the front of a snapshot: the length of each leaf.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PackedSlots {
     leaves: Vec<(u32, usize)>,

@@ -1,4 +1,4 @@
-//! Random requests: who asks for what, in numbers that can be shrunk.
+//! Random commands and actors, as numbers that proptest can shrink.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// One thing that somebody asks for, at some moment.
+/// One random command at some moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) who: u8,
@@ -23,7 +23,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Mostly one who may ask for that; sometimes anybody.
+    /// Mostly an actor that may issue the command; sometimes any actor.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all the rest is the lead's")]
     pub(crate) fn actor(self, state: &State, command: &Command) -> Actor {
         let anybody = || match self.who % 8 {
@@ -107,7 +107,7 @@ fn command(step: Step, state: &State) -> Command {
     }
 }
 
-/// A file is written or deleted, somewhere.
+/// Records that some file was written or deleted.
 fn some_file(state: &State, b: u8, c: u8) -> Command {
     let path = format!("{}.txt", b % 4);
     let folder = match c % 3 {
@@ -139,7 +139,7 @@ fn new_task(state: &State, a: u8, b: u8, c: u8) -> NewTask {
     }
 }
 
-/// Mostly a task of the last ones, by number or by id; sometimes none at all.
+/// Mostly a recent task, by number or by id; sometimes one that does not exist.
 fn some_task(state: &State, n: u8) -> TaskRef {
     let last = state.tasks().last().0;
     match n % 40 {
@@ -203,14 +203,14 @@ fn some_proof(task: TaskRef, b: u8, c: u8) -> Proof {
     Proof { task, evidence: vec![evidence; usize::from(b % 3)], merge, waived }
 }
 
-/// Work gets done, so that some of it grows old enough to be archived.
+/// Completes available tasks, so that some are archived.
 fn finish_ready(state: &State, a: u8) -> Command {
     let ready = state.tasks().ready();
     let number = ready.get(usize::from(a) % ready.len().max(1)).copied().unwrap_or_default();
     if a > 230 { cancel(number.0).into() } else { complete(number.0).into() }
 }
 
-/// Mostly a task that stands where such a command makes sense.
+/// Mostly a task whose status suits the command.
 fn fitting_task(state: &State, what: u8, a: u8) -> Option<TaskRef> {
     let status = match what {
         13 | 14 | 19 | 20 | 27 | 29 => Status::InProgress,
@@ -304,7 +304,7 @@ fn member_command(a: u8, b: u8) -> Command {
     }
 }
 
-/// What a supervisor does, and what is asked of it: soon after it began, or it is not one any more.
+/// Commands of a supervisor and to it. Without a current lead lease, takes one first.
 fn supervise(state: &State, a: u8, b: u8, c: u8) -> Command {
     let who = ["ann", "bob", "eve", "lead"][usize::from(b % 4)];
     let team = state.team();
@@ -327,7 +327,7 @@ fn supervise(state: &State, a: u8, b: u8, c: u8) -> Command {
     }
 }
 
-/// Settings may change under way; what was promised before still holds.
+/// Settings may change during a run; the invariants still hold.
 fn some_settings(b: u8) -> Vec<(String, serde_json::Value)> {
     vec![
         ("budget.tokens".to_owned(), b.is_multiple_of(16).then_some(100).into()),

@@ -1,4 +1,4 @@
-//! A team that keeps its own account of what it was promised.
+//! A team that tracks the invariants independently of the state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// A team, and what it must be by its own account.
+/// A team and the independent record that it is checked against.
 #[derive(Debug)]
 pub(crate) struct World {
     bench: Bench,
@@ -24,7 +24,7 @@ pub(crate) struct World {
     unread: BTreeMap<Party, Vec<Uuid>>,
     finished: BTreeMap<TaskNumber, (Status, Option<String>, Option<MemberName>)>,
     announced: BTreeSet<Uuid>,
-    /// Whether the lead once had so much mail that it could be told nothing more.
+    /// Whether the lead's mailbox was ever full, so that notices were dropped.
     was_full: bool,
 }
 
@@ -70,7 +70,7 @@ impl World {
         world
     }
 
-    /// Asks for one thing and holds what comes of it against the promises.
+    /// Runs one step and checks the outcome against the invariants.
     pub(crate) fn take(&mut self, step: &Step) {
         // Mostly forward, sometimes back: clocks disagree.
         let minutes = i64::from(step.when % 16) - 2;
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// All that happened.
+    /// The log.
     pub(crate) fn log(&self) -> &[Event] {
         &self.bench.log
     }
@@ -97,7 +97,7 @@ impl World {
         self.bench.state.tasks().n_archived()
     }
 
-    /// What the whole log amounts to is what the state is.
+    /// Checks that replaying the whole log gives the same state.
     pub(crate) fn end(&self) {
         let mut again = State::default().with_limits(SMALL);
         for event in &self.bench.log {
@@ -106,7 +106,7 @@ impl World {
             assert_eq!(read, *event, "an event survives the log");
             again.apply(&read);
         }
-        assert_eq!(again, self.bench.state, "the log says it all");
+        assert_eq!(again, self.bench.state, "replaying the log gives the same state");
         let opened = reopened(&self.bench.state);
         assert_eq!(opened, again, "so does a snapshot");
     }
@@ -116,14 +116,14 @@ impl World {
         let before = self.bench.state.clone();
         let opened = reopened(&before);
         let decision = decide(&self.bench.state, command, &ctx);
-        assert_eq!(decision, decide(&opened, command, &ctx), "packed or not, decisions are one");
+        assert_eq!(decision, decide(&opened, command, &ctx), "a packed state decides the same");
         assert_eq!(self.bench.state, before, "deciding changes nothing");
         let Ok(events) = decision else { return };
         for mut state in [self.bench.state.clone(), opened] {
             state.begin();
             events.iter().for_each(|event| state.apply(event));
             state.rollback();
-            assert_eq!(state, before, "what is taken back is as if it had never been");
+            assert_eq!(state, before, "a rollback restores the state");
             state.check();
         }
         self.bench.state.begin();
@@ -132,7 +132,7 @@ impl World {
         self.check();
     }
 
-    /// Keeps the account.
+    /// Updates the independent record.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is held against the state itself")]
     fn note(&mut self, event: &Event) {
         match &event.fact {
@@ -165,7 +165,8 @@ impl World {
         }
     }
 
-    /// Who runs holds the task, and what has ended is told when nothing that belongs to it runs.
+    /// Checks that the member of a running delegation holds its task, and that ended delegations are announced when no sibling
+    /// runs.
     fn check_delegations(&mut self) {
         let state = &self.bench.state;
         for (number, id) in state.delegated.entries() {
@@ -173,7 +174,7 @@ impl World {
             assert_eq!(delegation.status, DelegationStatus::Running, "{number} is delegated");
             let task = task.filter(|it| matches!(it.status, Status::InProgress | Status::Stale));
             let owner = task.and_then(|it| it.owner.as_ref());
-            assert_eq!(owner, Some(&delegation.to), "{number} is held by whom it is delegated to");
+            assert_eq!(owner, Some(&delegation.to), "{number} is held by its delegate");
         }
         let lead = Party::member(&state.lead().unwrap().name);
         self.was_full |= state.mailbox().n_unread(&lead) >= SMALL.unread;
@@ -213,7 +214,7 @@ impl World {
             );
         }
         let n_running = state.members().filter(|it| it.role == Role::Member && it.is_running());
-        assert!(n_running.count() <= 5, "no more run than the team lets");
+        assert!(n_running.count() <= 5, "no more members run than the team allows");
         for member in &self.ever_members {
             assert!(state.n_running_to(member, None) <= 5, "{member} runs too many");
         }
@@ -238,7 +239,7 @@ impl World {
         if let Some(owner) = &task.owner {
             assert!(self.ever_members.contains(owner), "{number} is held by a stranger");
             let is_member = self.bench.state.member(owner).is_some();
-            assert!(!is_timed || is_member, "{number} is worked on by one who left");
+            assert!(!is_timed || is_member, "{number} is held by a member that left");
         }
     }
 
