@@ -78,7 +78,7 @@ fn complete(task: u32) -> TaskCommand {
 }
 
 #[tokio::test]
-async fn what_is_still_written_for_a_task_that_was_called_off_does_not_come_in_with_the_next() {
+async fn late_writes_for_a_cancelled_task_are_not_merged_with_the_next() {
     let project = Project::new();
     let stage = at_work(&project).await;
     person(&stage, cancel(1)).await;
@@ -89,7 +89,7 @@ async fn what_is_still_written_for_a_task_that_was_called_off_does_not_come_in_w
 }
 
 #[tokio::test]
-async fn what_a_person_says_to_be_done_is_merged_when_its_holder_has_broken_off() {
+async fn a_task_completed_by_a_person_is_merged_once_its_holder_has_stopped() {
     let project = Project::new();
     let stage = at_work(&project).await;
     person(&stage, complete(1)).await;
@@ -100,7 +100,7 @@ async fn what_a_person_says_to_be_done_is_merged_when_its_holder_has_broken_off(
 }
 
 #[tokio::test]
-async fn who_does_not_break_off_is_ended_and_started_again() {
+async fn a_member_that_ignores_an_interruption_is_restarted() {
     let project = Project::new();
     let (begun, mut has_begun) = mpsc::unbounded_channel();
     let stage = project.stage_with(quick(), |_| {}).await;

@@ -60,7 +60,7 @@ fn raise(tokens: u64) -> Command {
 }
 
 #[tokio::test]
-async fn what_members_say_that_they_used_is_on_the_board() {
+async fn reported_usage_is_counted_for_task_member_and_team() {
     let stage = Stage::new(setting(1_000, Until::Stopped)).await;
     stage.plays.add("spender", spender(mpsc::unbounded_channel().0));
     stage.spawn("bob", "spender").await;
@@ -76,7 +76,7 @@ async fn what_members_say_that_they_used_is_on_the_board() {
 }
 
 #[tokio::test]
-async fn who_spends_the_last_of_it_is_told_so_and_nothing_comes_until_there_is_more() {
+async fn a_spent_budget_is_announced_and_holds_work_and_mail_until_it_is_raised() {
     let stage = Stage::new(setting(100, Until::Stopped)).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add("spender", spender(tell));
@@ -122,7 +122,7 @@ async fn who_spends_the_last_of_it_is_told_so_and_nothing_comes_until_there_is_m
 }
 
 #[tokio::test]
-async fn a_run_ends_when_all_is_spent_and_goes_on_where_it_was() {
+async fn a_run_ends_when_the_budget_is_spent_and_continues_when_it_is_raised() {
     let mut stage = Stage::new(setting(50, Until::Quiet)).await;
     stage.plays.add("spender", spender(mpsc::unbounded_channel().0));
     stage.spawn("bob", "spender").await;

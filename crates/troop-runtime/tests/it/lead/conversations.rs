@@ -151,7 +151,7 @@ enum Order {
 }
 
 #[tokio::test]
-async fn what_two_users_want_is_handed_over_one_after_the_other() {
+async fn mail_of_two_users_reaches_the_lead_in_separate_turns() {
     let (handed, mut seen) = mpsc::unbounded_channel();
     let (order, orders) = mpsc::unbounded_channel();
     let act = std::sync::Mutex::new(Some(attentive(handed, orders)));

@@ -115,7 +115,7 @@ async fn task_said(told: &mut mpsc::UnboundedReceiver<FromLead>) -> WireTask {
 }
 
 #[tokio::test]
-async fn a_delegated_run_is_told_all_about_itself_and_what_came_of_it_is_announced() {
+async fn a_delegated_run_gets_its_whole_context_and_its_result_is_announced() {
     let stage = Stage::new(setting()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
@@ -217,7 +217,7 @@ async fn a_run_that_says_nothing_about_its_end_is_completed_with_what_it_said_la
 }
 
 #[tokio::test]
-async fn who_is_idle_when_a_task_comes_has_not_done_it() {
+async fn an_idle_report_before_a_task_has_begun_does_not_complete_it() {
     let stage = Stage::new(setting()).await;
     let (tell, _told) = mpsc::unbounded_channel();
     let go_on = Arc::new(Notify::new());
@@ -376,7 +376,7 @@ pub(super) async fn led_in(setting: Setting, lead: Play) -> Stage {
 }
 
 #[tokio::test]
-async fn what_the_leads_agent_does_belongs_to_the_conversation_that_it_deals_with() {
+async fn actions_of_the_leads_agent_belong_to_the_conversation_it_handles() {
     let (tell, mut told) = mpsc::unbounded_channel();
     let stage = led_by(leading(move |part, message| {
         let tell = tell.clone();
@@ -465,7 +465,7 @@ async fn a_delegated_run_acts_in_its_members_name_alone() {
 }
 
 #[tokio::test]
-async fn the_next_piece_of_work_comes_after_the_team_as_it_is_now() {
+async fn a_fresh_team_context_precedes_each_piece_of_work() {
     // Nothing but the work itself makes this lead speak.
     let timing = troop_runtime::Timing { tick: std::time::Duration::from_secs(600), ..quick() };
     let stage = Stage::new(Setting { timing, ..setting() }).await;
@@ -495,7 +495,7 @@ async fn the_next_piece_of_work_comes_after_the_team_as_it_is_now() {
 }
 
 #[tokio::test]
-async fn anybody_can_ask_for_the_team_and_its_delegations() {
+async fn everyone_can_query_the_team_context_and_delegations() {
     let stage = Stage::new(setting()).await;
     stage.spawn("fay", "worker").await;
     stage.until_state("fay", MemberState::Idle).await;
@@ -519,7 +519,7 @@ async fn anybody_can_ask_for_the_team_and_its_delegations() {
 }
 
 #[tokio::test]
-async fn what_is_announced_is_in_the_log_once_however_often_the_lead_is_killed() {
+async fn a_delegation_is_announced_once_however_often_the_lead_changes() {
     let stage = Stage::new(setting()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(

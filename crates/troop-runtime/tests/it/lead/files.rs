@@ -92,7 +92,7 @@ fn workspace(stage: &Stage, path: &str) -> std::path::PathBuf {
 }
 
 #[tokio::test]
-async fn what_a_member_writes_in_its_task_is_attached_to_it() {
+async fn files_written_during_a_task_are_attached_to_it() {
     let stage = Stage::new(Setting::default()).await;
     create(&stage, "c1").await;
     let answers = calls(
@@ -179,7 +179,7 @@ async fn limits_and_bad_names_are_refused_and_the_member_goes_on() {
 }
 
 #[tokio::test]
-async fn a_task_comes_with_where_it_belongs() {
+async fn an_assigned_task_names_its_workspace_and_chat() {
     for (scope, folder) in
         [(WorkspaceScope::Isolated, "chats/c1"), (WorkspaceScope::Shared, "shared")]
     {
@@ -210,7 +210,7 @@ async fn a_task_comes_with_where_it_belongs() {
 }
 
 #[tokio::test]
-async fn other_processes_use_files_by_way_of_the_socket() {
+async fn other_processes_use_files_through_the_socket() {
     let stage = Stage::new(Setting::default()).await;
     let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
     let client = Client::connect(&socket, &TaskTracker::new()).await.unwrap();
@@ -234,7 +234,7 @@ async fn other_processes_use_files_by_way_of_the_socket() {
 }
 
 #[tokio::test]
-async fn a_file_under_way_keeps_nobody_else_waiting() {
+async fn a_blocked_file_call_does_not_block_other_calls() {
     let stage = Stage::new(Setting::default()).await;
     let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
     let session = Asker::from(Actor::human("zoe"));
@@ -306,7 +306,7 @@ async fn the_lead_finds_the_files_of_the_conversation_that_it_is_in() {
 }
 
 #[tokio::test]
-async fn what_a_member_puts_there_by_its_own_tools_belongs_to_its_task() {
+async fn files_made_by_a_members_own_tools_are_attached_to_its_task() {
     let stage = Stage::new(Setting::default()).await;
     create(&stage, "c1").await;
     create(&stage, "c1").await;

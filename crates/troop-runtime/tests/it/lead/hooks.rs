@@ -90,7 +90,7 @@ async fn each_event_fires_once_at_its_moment() {
 }
 
 #[tokio::test]
-async fn each_event_carries_what_is_so_in_the_team() {
+async fn each_hook_gets_the_values_of_its_event() {
     let folder = tempfile::tempdir().unwrap();
     let values = [
         "teamName",
@@ -125,7 +125,7 @@ async fn each_event_carries_what_is_so_in_the_team() {
 }
 
 #[tokio::test]
-async fn nobody_is_said_to_be_idle_who_gets_what_its_own_work_made_possible() {
+async fn a_teammate_that_gets_the_task_it_unblocked_is_not_reported_idle() {
     let folder = tempfile::tempdir().unwrap();
     let log = "echo \"$HOOK_event $HOOK_teamTaskId\" >> log";
     let hooks = hooks(folder.path(), &[("teammate-idle", log), ("task-completed", log)]);
@@ -149,7 +149,7 @@ async fn nobody_is_said_to_be_idle_who_gets_what_its_own_work_made_possible() {
 }
 
 #[tokio::test]
-async fn the_scripts_of_the_page_about_hooks_judge_what_is_in_the_folder_of_who_did_it() {
+async fn the_scripts_in_the_docs_of_hooks_check_the_worktree_of_the_member() {
     let page = include_str!("../../../../../docs/hooks.md");
     for (language, file, command) in [
         ("sh", ".troop/verify.sh", ".troop/verify.sh"),
@@ -267,7 +267,7 @@ async fn a_veto_of_idleness_keeps_a_teammate_at_work() {
 }
 
 #[tokio::test]
-async fn a_vetoed_task_is_not_created_and_who_asked_hears_why() {
+async fn a_vetoed_task_is_not_created_and_its_creator_hears_why() {
     let folder = tempfile::tempdir().unwrap();
     let veto = r#"echo '{"continue": false, "reason": "too vague"}'"#;
     let hooks = hooks(folder.path(), &[("TaskCreated", veto)]);
@@ -332,7 +332,7 @@ async fn a_hook_that_hangs_or_crashes_does_not_stop_the_team() {
 }
 
 #[tokio::test]
-async fn who_is_gone_before_what_it_did_is_agreed_to_is_started_again() {
+async fn a_member_that_exits_before_its_hook_has_agreed_is_restarted() {
     let folder = tempfile::tempdir().unwrap();
     let slow = "until test -e gone; do sleep 0.01; done; rm gone";
     let hooks = hooks(folder.path(), &[("TaskCompleted", slow)]);
@@ -360,7 +360,7 @@ async fn who_is_gone_before_what_it_did_is_agreed_to_is_started_again() {
 }
 
 #[tokio::test]
-async fn a_task_that_fails_needs_no_hook() {
+async fn a_failed_task_runs_no_completion_hook() {
     let folder = tempfile::tempdir().unwrap();
     let hooks = hooks(folder.path(), &[("TaskCompleted", "echo no >&2; exit 2")]);
     let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
@@ -406,7 +406,7 @@ async fn failed(stage: &Stage) -> Task {
 }
 
 #[tokio::test]
-async fn who_cannot_do_better_fails_when_a_hook_always_says_no() {
+async fn an_agent_that_cannot_repair_fails_at_each_veto_of_a_hook() {
     let folder = tempfile::tempdir().unwrap();
     let veto = "echo seen >> seen; echo 'never good enough' >&2; exit 2";
     let hooks = hooks(folder.path(), &[("TaskCompleted", veto)]);
@@ -422,7 +422,7 @@ async fn who_cannot_do_better_fails_when_a_hook_always_says_no() {
 }
 
 #[tokio::test]
-async fn who_never_does_better_fails_after_five_refusals_in_one_attempt() {
+async fn an_attempt_fails_after_five_refusals() {
     let folder = tempfile::tempdir().unwrap();
     let veto = "echo seen >> seen; echo 'never good enough' >&2; exit 2";
     let hooks = hooks(folder.path(), &[("TaskCompleted", veto)]);
@@ -437,7 +437,7 @@ async fn who_never_does_better_fails_after_five_refusals_in_one_attempt() {
 }
 
 #[tokio::test]
-async fn who_cannot_do_better_fails_when_a_check_always_fails() {
+async fn an_agent_that_cannot_repair_fails_at_each_failed_check() {
     let setting = Setting { settings: tried_twice(&["echo no; exit 3"]), ..Setting::default() };
     let stage = Stage::new(setting).await;
     stage.plays.add("command", worker());
@@ -451,7 +451,7 @@ async fn who_cannot_do_better_fails_when_a_check_always_fails() {
 }
 
 #[tokio::test]
-async fn nobody_fails_the_task_of_another_by_saying_that_it_is_done() {
+async fn refused_completions_by_another_member_do_not_fail_a_task() {
     let folder = tempfile::tempdir().unwrap();
     let hooks = hooks(folder.path(), &[("TaskCompleted", "exit 2")]);
     let settings = Settings { max_attempts: 1, ..tried_twice(&[]) };

@@ -159,7 +159,7 @@ pub(super) async fn add(stage: &Stage, new: NewTask) {
 }
 
 #[tokio::test]
-async fn what_is_finished_is_merged_before_what_waits_for_it_begins() {
+async fn a_finished_task_is_merged_before_its_dependents_begin() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     stage.plays.add("writer", writer(|_, _, _| {}));
@@ -184,7 +184,7 @@ async fn what_is_finished_is_merged_before_what_waits_for_it_begins() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_comes_back_to_its_owner_who_repairs_it() {
+async fn conflicting_work_goes_back_to_its_owner_for_repair() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     let (held, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -232,7 +232,7 @@ async fn what_does_not_fit_comes_back_to_its_owner_who_repairs_it() {
 }
 
 #[tokio::test]
-async fn who_lost_its_folder_has_nothing_merged_that_it_did_not_make() {
+async fn a_deleted_worktree_is_restored_before_anything_is_merged() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     let repository = project.path();
@@ -286,7 +286,7 @@ async fn a_check_that_fails_sends_the_task_back_with_what_it_printed() {
 }
 
 #[tokio::test]
-async fn who_cannot_repair_fails_and_the_next_attempt_begins_with_what_is_there() {
+async fn an_agent_that_cannot_repair_fails_and_the_next_attempt_begins_on_the_team_branch() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     let (held, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -331,7 +331,7 @@ async fn who_cannot_repair_fails_and_the_next_attempt_begins_with_what_is_there(
 }
 
 #[tokio::test]
-async fn what_a_crashed_member_left_is_kept_and_the_next_is_told_where() {
+async fn work_of_a_crashed_member_is_kept_and_the_next_holder_learns_the_branch() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     stage.plays.add(
@@ -365,7 +365,7 @@ async fn what_a_crashed_member_left_is_kept_and_the_next_is_told_where() {
 }
 
 #[tokio::test]
-async fn what_is_handed_in_is_merged_when_it_is_approved() {
+async fn submitted_work_is_merged_on_approval() {
     let project = Project::new();
     let stage = project.stage(|settings| {
         settings.require_review = true;
@@ -392,7 +392,7 @@ async fn what_is_handed_in_is_merged_when_it_is_approved() {
 }
 
 #[tokio::test]
-async fn two_who_are_at_the_same_lines_hear_of_it_while_they_work() {
+async fn members_that_edit_the_same_lines_are_warned_while_they_work() {
     let project = Project::new();
     let stage = project.stage(|settings| settings.isolation_watch_seconds = 1).await;
     stage.plays.add(
@@ -422,7 +422,7 @@ async fn two_who_are_at_the_same_lines_hear_of_it_while_they_work() {
 }
 
 #[tokio::test]
-async fn a_check_that_hangs_does_not_keep_a_team_from_stopping() {
+async fn a_hanging_check_does_not_keep_the_team_from_stopping() {
     let project = Project::new();
     let stage =
         project.stage(|settings| settings.checks = vec!["touch begun; sleep 600".into()]).await;
@@ -474,7 +474,7 @@ fn cramped_git(folder: &Path) -> Vec<(OsString, OsString)> {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_made_ready_now_is_waited_for_and_costs_no_attempt() {
+async fn a_worktree_that_cannot_be_prepared_is_retried_and_costs_no_attempt() {
     let (project, own) = (Project::new(), tempfile::tempdir().unwrap());
     let big: String = (1..=5_000).map(|nth| format!("{nth}\n")).collect();
     let isolation = Some(project.isolation_in(cramped_git(own.path())).await);
@@ -518,7 +518,7 @@ async fn a_folder_that_cannot_be_made_ready_now_is_waited_for_and_costs_no_attem
 }
 
 #[tokio::test]
-async fn what_a_full_disk_keeps_from_being_merged_is_tried_again_and_costs_no_attempt() {
+async fn a_merge_that_fails_on_a_full_disk_is_retried_and_costs_no_attempt() {
     let (project, own) = (Project::new(), tempfile::tempdir().unwrap());
     let big: String = (1..=5_000).map(|nth| format!("{nth}\n")).collect();
     let isolation = Some(project.isolation_in(cramped_git(own.path())).await);
@@ -558,7 +558,7 @@ async fn what_a_full_disk_keeps_from_being_merged_is_tried_again_and_costs_no_at
 }
 
 #[tokio::test]
-async fn who_finds_no_room_for_its_folder_is_started_when_there_is_some() {
+async fn a_member_without_disk_space_for_its_worktree_starts_when_there_is_space() {
     let (project, own) = (Project::new(), tempfile::tempdir().unwrap());
     let big: String = (1..=5_000).map(|nth| format!("{nth}\n")).collect();
     fs::write(project.path().join("big"), &big).unwrap();

@@ -62,7 +62,7 @@ fn approve(number: u32) -> TaskCommand {
 }
 
 #[tokio::test]
-async fn what_was_approved_while_nobody_led_is_merged_before_what_waits_for_it_begins() {
+async fn work_approved_without_a_lead_is_merged_before_its_dependents_begin() {
     let project = Project::new();
     let mut stage = project.stage(|it| *it = settings()).await;
     stage.plays.add("writer", writer(|_, _, _| {}));
@@ -84,7 +84,7 @@ async fn what_was_approved_while_nobody_led_is_merged_before_what_waits_for_it_b
 }
 
 #[tokio::test]
-async fn late_work_is_merged_in_the_order_in_which_it_was_done_and_what_does_not_fit_is_told() {
+async fn late_work_is_merged_in_order_of_approval_and_conflicts_are_reported() {
     let project = Project::new();
     let checks = vec!["! grep -q BAD text".to_owned()];
     let mut stage = project.stage(|it| *it = Settings { checks, ..settings() }).await;
@@ -120,7 +120,7 @@ async fn late_work_is_merged_in_the_order_in_which_it_was_done_and_what_does_not
 }
 
 #[tokio::test]
-async fn what_a_person_completes_is_merged_at_once_with_all_that_its_holder_made() {
+async fn a_task_completed_by_a_person_is_merged_at_once_with_its_holders_work() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     let slow = play(|mut part| async move {
@@ -148,7 +148,7 @@ async fn what_a_person_completes_is_merged_at_once_with_all_that_its_holder_made
 }
 
 #[tokio::test]
-async fn what_is_done_after_a_task_is_done_is_no_part_of_it() {
+async fn commits_made_after_a_task_is_done_are_not_merged() {
     let project = Project::new();
     let mut stage =
         project.stage(|it| *it = Settings { require_review: false, ..settings() }).await;

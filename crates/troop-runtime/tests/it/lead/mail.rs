@@ -149,7 +149,7 @@ async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
 }
 
 #[tokio::test]
-async fn a_line_that_makes_no_sense_is_told_and_noted_once() {
+async fn an_invalid_line_is_answered_and_logged_once() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
@@ -181,7 +181,7 @@ async fn a_line_that_makes_no_sense_is_told_and_noted_once() {
 }
 
 #[tokio::test]
-async fn who_writes_to_nobody_hears_of_it() {
+async fn the_sender_of_mail_to_an_unknown_member_hears_of_it() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
@@ -229,7 +229,7 @@ fn writing(to: fn(&MessageIn) -> String, tell: mpsc::UnboundedSender<String>) ->
 }
 
 #[tokio::test]
-async fn what_answers_mail_belongs_to_the_conversation_of_that_mail() {
+async fn an_answer_belongs_to_the_conversation_of_the_mail_it_answers() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, _told) = mpsc::unbounded_channel();
     stage.plays.add("polite", writing(|message| message.from.clone(), tell));
@@ -252,7 +252,7 @@ async fn what_answers_mail_belongs_to_the_conversation_of_that_mail() {
 }
 
 #[tokio::test]
-async fn who_answers_troop_itself_is_not_answered_again() {
+async fn an_answer_to_troop_itself_gets_no_reply() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add("polite", writing(|message| message.from.clone(), tell));
@@ -270,7 +270,7 @@ async fn who_answers_troop_itself_is_not_answered_again() {
 }
 
 #[tokio::test]
-async fn who_answers_a_refusal_with_the_same_again_is_not_told_for_ever() {
+async fn repeated_refusals_are_sent_only_a_few_times() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add("stubborn", writing(|_| "nobody".to_owned(), tell));
@@ -293,7 +293,7 @@ async fn who_answers_a_refusal_with_the_same_again_is_not_told_for_ever() {
 }
 
 #[tokio::test]
-async fn who_gives_no_sign_of_life_over_its_mail_has_crashed() {
+async fn a_teammate_that_is_silent_over_unread_mail_counts_as_crashed() {
     let settings = Settings { lease_seconds: 1, ..Settings::default() };
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
     let (tell, mut told) = mpsc::unbounded_channel();
@@ -332,7 +332,7 @@ async fn who_gives_no_sign_of_life_over_its_mail_has_crashed() {
 }
 
 #[tokio::test]
-async fn what_a_teammate_thinks_reaches_the_lead_only_if_it_says_so() {
+async fn the_lead_sees_messages_of_a_teammate_but_not_its_log_lines() {
     let stage = Stage::new(Setting::default()).await;
     stage.plays.add(
         "thinker",
@@ -359,7 +359,7 @@ async fn what_a_teammate_thinks_reaches_the_lead_only_if_it_says_so() {
 }
 
 #[tokio::test]
-async fn what_a_person_told_the_lead_is_known_to_be_open_before_it_counts_as_read() {
+async fn a_request_to_the_lead_is_marked_open_before_it_is_marked_read() {
     // Nothing but the reading itself says so.
     let timing = Timing { tick: Duration::from_secs(600), ..quick() };
     for (work, why) in

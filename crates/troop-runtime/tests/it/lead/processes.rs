@@ -58,7 +58,7 @@ fn marked(stage: &Stage) -> Mark {
 }
 
 #[tokio::test]
-async fn a_program_that_speaks_the_table_is_a_teammate() {
+async fn a_program_that_speaks_the_protocol_is_a_teammate() {
     let stage = stage().await;
     stage.spawn("bob", "plain").await;
     stage.task("write").await;
@@ -76,7 +76,7 @@ async fn a_program_that_speaks_the_table_is_a_teammate() {
 }
 
 #[tokio::test]
-async fn a_teammate_is_started_with_what_the_table_says() {
+async fn a_teammate_is_started_with_the_documented_arguments_and_environment() {
     let stage = stage().await;
     stage.spawn("bob", "tells-all").await;
     stage.until_state("bob", MemberState::Idle).await;
@@ -114,7 +114,7 @@ async fn a_teammate_is_started_with_what_the_table_says() {
 }
 
 #[tokio::test]
-async fn hooks_are_told_of_the_process() {
+async fn hooks_get_the_pid_of_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let log = "echo \"$HOOK_teamName $HOOK_teammateName $HOOK_teammateAgentName $HOOK_teammatePid\" >> log";
     let hooks = hooks(folder.path(), &[("teammate-spawned", log)]);
@@ -127,7 +127,7 @@ async fn hooks_are_told_of_the_process() {
 }
 
 #[tokio::test]
-async fn every_way_to_die_is_seen_with_its_reason_and_the_task_goes_on() {
+async fn every_crash_is_noticed_with_its_reason_and_another_teammate_does_the_task() {
     let stage = stage().await;
     let ways =
         [("exit 3", "exit code 3"), ("be killed", "killed by signal 9"), ("vanish", "exit code 0")];
@@ -154,7 +154,7 @@ async fn every_way_to_die_is_seen_with_its_reason_and_the_task_goes_on() {
 }
 
 #[tokio::test]
-async fn why_a_teammate_ended_is_said_before_its_last_words() {
+async fn the_reason_of_an_end_comes_before_the_last_output() {
     let settings = Settings { lease_seconds: 1, ..Settings::default() };
     let (others, timing) = (Some(programs()), without_restarts());
     let stage = Stage::new(Setting { others, timing, settings, ..Setting::default() }).await;
@@ -168,7 +168,7 @@ async fn why_a_teammate_ended_is_said_before_its_last_words() {
 }
 
 #[tokio::test]
-async fn who_does_not_start_is_gone_and_its_last_words_are_told() {
+async fn a_teammate_that_fails_to_start_is_removed_and_its_last_output_reported() {
     let stage = stage().await;
     for (agent, words) in [("refuses-to-start", "no licence"), ("no-such-program", "cannot be")] {
         stage.spawn("bob", agent).await;
@@ -185,7 +185,7 @@ async fn who_does_not_start_is_gone_and_its_last_words_are_told() {
 }
 
 #[tokio::test]
-async fn who_is_not_ready_in_time_is_given_up() {
+async fn a_teammate_that_is_not_ready_in_time_is_removed() {
     let mut timing = quick();
     timing.ready = Duration::from_millis(300);
     let setting = Setting { others: Some(programs()), timing, ..Setting::default() };
@@ -195,7 +195,7 @@ async fn who_is_not_ready_in_time_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_ignores_everything_is_told_by_a_signal_and_then_killed() {
+async fn a_teammate_that_ignores_shutdown_gets_sigterm_and_then_sigkill() {
     let stage = stage().await;
     // The first ends when it is told to by TERM, the second only by KILL.
     for (member, agent, signal) in [("bob", "ignores-shutdown", 15), ("cyd", "ignores-term", 9)] {
@@ -212,7 +212,7 @@ async fn who_ignores_everything_is_told_by_a_signal_and_then_killed() {
 }
 
 #[tokio::test]
-async fn who_needs_a_moment_to_stop_has_it() {
+async fn a_teammate_has_the_grace_period_to_finish_and_stop() {
     assert_eq!(Timing::default().grace, Duration::from_secs(3), "as seeds and design say");
     let timing = Timing { grace: Duration::from_secs(600), ..without_restarts() };
     let stage =
@@ -235,7 +235,7 @@ fn stop(member: &str) -> Command {
 }
 
 #[tokio::test]
-async fn nothing_that_a_teammate_started_outlives_it() {
+async fn no_child_process_outlives_its_teammate() {
     let stage = stage().await;
     stage.spawn("bob", "leaves-children").await;
     stage.until_state("bob", MemberState::Idle).await;
@@ -253,7 +253,7 @@ async fn nothing_that_a_teammate_started_outlives_it() {
 }
 
 #[tokio::test]
-async fn who_is_stopped_past_its_lease_loses_its_task_to_another() {
+async fn a_process_suspended_past_its_lease_loses_its_task_to_another() {
     let settings = Settings {
         lease_seconds: 3,
         max_attempts: 10,
@@ -275,7 +275,7 @@ async fn who_is_stopped_past_its_lease_loses_its_task_to_another() {
 }
 
 #[tokio::test]
-async fn garbage_between_the_lines_changes_nothing() {
+async fn garbage_between_protocol_lines_is_skipped() {
     let stage = stage().await;
     stage.spawn("bob", "plain").await;
     stage.task("babble").await;

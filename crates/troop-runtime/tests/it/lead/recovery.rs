@@ -37,7 +37,7 @@ fn is_told(what: &'static str) -> impl Fn(&State) -> Option<()> + Clone + Send +
 }
 
 #[tokio::test]
-async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
+async fn a_teammate_that_is_silent_past_its_lease_is_restarted() {
     let (stage, clock) = with_clock().await;
     stage.plays.add(
         "sleeper",
@@ -66,7 +66,7 @@ async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
 }
 
 #[tokio::test]
-async fn nobody_was_silent_while_the_lead_slept() {
+async fn time_while_the_machine_slept_does_not_count_as_silence() {
     let (stage, clock) = with_clock().await;
     let go_on = Arc::new(Notify::new());
     let waits = Arc::clone(&go_on);
@@ -103,7 +103,7 @@ async fn nobody_was_silent_while_the_lead_slept() {
 }
 
 #[tokio::test]
-async fn who_cannot_be_started_again_is_tried_and_then_given_up() {
+async fn a_restart_that_keeps_failing_is_given_up() {
     let stage = Stage::new(Setting::default()).await;
     let plays = stage.plays.clone();
     stage.plays.add(
@@ -126,7 +126,7 @@ async fn who_cannot_be_started_again_is_tried_and_then_given_up() {
 }
 
 #[tokio::test]
-async fn who_finds_its_place_taken_after_a_crash_is_not_forgotten_silently() {
+async fn the_lead_hears_of_a_crashed_teammate_whose_place_is_taken() {
     let stage = Stage::new(Setting::default()).await;
     stage.plays.add(
         "mortal",
@@ -145,7 +145,7 @@ async fn who_finds_its_place_taken_after_a_crash_is_not_forgotten_silently() {
 }
 
 #[tokio::test]
-async fn what_a_crashed_teammate_held_is_given_to_another_that_is_idle() {
+async fn a_task_of_a_crashed_teammate_is_assigned_to_an_idle_one() {
     // Nothing but the crash itself says that there is something to do.
     let timing = Timing { tick: Duration::from_secs(600), ..without_restarts() };
     let stage = Stage::new(Setting { timing, ..Setting::default() }).await;
@@ -177,7 +177,7 @@ async fn what_a_crashed_teammate_held_is_given_to_another_that_is_idle() {
 }
 
 #[tokio::test]
-async fn time_does_its_work_in_a_team_that_runs() {
+async fn reminders_and_stale_tasks_follow_the_clock_in_a_running_team() {
     let clock = Clock::manual(Time::from_micros(1_700_000_000_000_000));
     let settings = Settings {
         lease_seconds: 600_000,
@@ -225,7 +225,7 @@ async fn time_does_its_work_in_a_team_that_runs() {
 }
 
 #[tokio::test]
-async fn a_teammate_that_crashed_is_started_again_but_not_for_ever() {
+async fn a_crashing_teammate_is_restarted_a_limited_number_of_times() {
     let stage = Stage::new(Setting::default()).await;
     stage.plays.add("brief", play(|part| async move { part.ready(true).await }));
     stage.spawn("cyd", "brief").await;
@@ -278,7 +278,7 @@ async fn exhausted(programs: Option<Programs>) -> (Stage, mpsc::Receiver<String>
 }
 
 #[tokio::test]
-async fn who_cannot_be_started_on_a_full_machine_is_tried_again_and_costs_no_task_anything() {
+async fn a_start_on_an_exhausted_machine_is_retried_and_costs_no_attempt() {
     let none = "Resource temporarily unavailable";
     let no_room = "exit code 1: here: No space left on device";
     for (programs, why) in [(None, none), (Some(without_room()), no_room)] {
@@ -300,7 +300,7 @@ async fn who_cannot_be_started_on_a_full_machine_is_tried_again_and_costs_no_tas
 }
 
 #[tokio::test]
-async fn who_waits_to_be_started_on_a_full_machine_can_be_stopped_alone_and_with_its_team() {
+async fn a_teammate_waiting_to_start_can_be_stopped_alone_and_with_its_team() {
     let (stage, mut warned) = exhausted(None).await;
     stage.spawn("cyd", "late").await;
     told(&mut warned).await;
@@ -316,7 +316,7 @@ async fn who_waits_to_be_started_on_a_full_machine_can_be_stopped_alone_and_with
 }
 
 #[tokio::test]
-async fn who_cannot_be_started_is_not_left_behind() {
+async fn a_new_teammate_that_cannot_be_started_is_removed() {
     let stage = Stage::new(Setting::default()).await;
     stage.spawn("cyd", "nobody-plays-this").await;
     stage

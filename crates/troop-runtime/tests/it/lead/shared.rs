@@ -53,7 +53,7 @@ fn status(path: &Path) -> String {
 }
 
 #[tokio::test]
-async fn hooks_judge_what_comes_from_files() {
+async fn hooks_judge_changes_made_through_shared_files() {
     let folder = tempfile::tempdir().unwrap();
     let completed = "test -e fixed || { echo 'tests are missing' >&2; exit 2; }";
     let created =
@@ -102,7 +102,7 @@ async fn hooks_judge_what_comes_from_files() {
 }
 
 #[tokio::test]
-async fn a_hook_that_takes_its_time_holds_up_no_other_file_and_no_lock() {
+async fn a_slow_hook_blocks_no_other_file_and_holds_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     let gate = folder.path().join("gate");
     rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
@@ -153,7 +153,7 @@ async fn a_hook_that_takes_its_time_holds_up_no_other_file_and_no_lock() {
 }
 
 #[tokio::test]
-async fn who_leaves_stays_until_a_hook_has_judged_what_it_did() {
+async fn a_leaving_member_stays_until_the_hook_has_judged_its_task() {
     let folder = tempfile::tempdir().unwrap();
     let gate = folder.path().join("gate");
     rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
@@ -187,7 +187,7 @@ async fn who_leaves_stays_until_a_hook_has_judged_what_it_did() {
 }
 
 #[tokio::test]
-async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
+async fn a_team_waits_for_tasks_of_external_members() {
     let (tell, mut told) = mpsc::unbounded_channel();
     // The lead has a second step in mind, for when the first is done.
     let mut stage = led_by(leading(move |part, message| {
@@ -238,7 +238,7 @@ async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
 }
 
 #[tokio::test]
-async fn what_a_program_elsewhere_says_after_it_has_ended_its_task_is_heard() {
+async fn messages_of_an_external_member_after_its_task_are_delivered() {
     let (tell, mut told) = mpsc::unbounded_channel();
     // It would wait for longer than a test lasts.
     let timing = Timing { last_words: Duration::from_secs(600), ..quick() };
@@ -282,7 +282,7 @@ async fn what_a_program_elsewhere_says_after_it_has_ended_its_task_is_heard() {
 }
 
 #[tokio::test]
-async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
+async fn an_external_member_reads_and_answers_a_shutdown_request_itself() {
     let stage = Stage::new(Setting::default()).await;
     join(&stage, "pat").await;
     let shared = tempfile::tempdir().unwrap();
@@ -321,7 +321,7 @@ fn n_told(state: &State, task: u32) -> usize {
 }
 
 #[tokio::test]
-async fn what_a_program_elsewhere_does_while_nobody_leads_is_told_to_who_leads_next_and_once() {
+async fn work_of_an_external_member_without_a_lead_is_reported_once_to_the_next_lead() {
     let mut stage = Stage::new(Setting::default()).await;
     join(&stage, "pat").await;
     for _ in 1..=3 {
@@ -343,7 +343,7 @@ async fn what_a_program_elsewhere_does_while_nobody_leads_is_told_to_who_leads_n
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_lead_was_told_of_a_program_elsewhere_is_not_told_again() {
+async fn work_of_an_external_member_is_not_reported_again_after_the_lead_was_killed() {
     let mut stage = leaderless().await;
     join(&stage, "pat").await;
     for _ in 1..=2 {
@@ -366,7 +366,7 @@ async fn what_a_killed_lead_was_told_of_a_program_elsewhere_is_not_told_again() 
 }
 
 #[tokio::test]
-async fn who_works_elsewhere_has_no_folder_here_and_nothing_of_it_is_merged() {
+async fn an_external_member_has_no_worktree_and_nothing_is_merged() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     join(&stage, "pat").await;

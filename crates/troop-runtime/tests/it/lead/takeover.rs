@@ -49,7 +49,7 @@ async fn lease(stage: &Stage) -> Option<LeadLease> {
 }
 
 #[tokio::test]
-async fn who_dies_while_it_takes_the_lead_is_known_to_be_dead() {
+async fn a_lead_that_dies_while_taking_the_lease_is_known_to_be_dead() {
     let mut stage = leaderless().await;
     let probe = open_anew(&mut stage).await;
     // The second one dies while it takes over from the first, which died in the same way.
@@ -63,7 +63,7 @@ async fn who_dies_while_it_takes_the_lead_is_known_to_be_dead() {
 }
 
 #[tokio::test]
-async fn what_a_dead_lead_had_begun_does_not_keep_the_next_one_away() {
+async fn a_late_append_of_a_dead_lead_does_not_block_the_next_lead() {
     let mut stage = leaderless().await;
     let dead = open_anew(&mut stage).await;
     die_while_taking(&stage, &dead).await;
@@ -92,7 +92,7 @@ async fn lease_in_store(stage: &Stage) -> Option<LeadLease> {
 }
 
 #[tokio::test]
-async fn who_cannot_begin_after_all_gives_the_lead_back() {
+async fn a_lead_that_cannot_start_gives_its_lease_back() {
     let stage = leaderless().await;
     let in_the_way = stage.folder.path().join("lead.sock");
     fs::create_dir(&in_the_way).unwrap();
@@ -104,7 +104,7 @@ async fn who_cannot_begin_after_all_gives_the_lead_back() {
 }
 
 #[tokio::test]
-async fn who_only_looks_whether_somebody_leads_keeps_nobody_from_leading() {
+async fn looking_for_a_lead_does_not_keep_another_from_leading() {
     let stage = leaderless().await;
     let looking = File::open(stage.folder.path().join("lead.lock")).unwrap();
     looking.lock_shared().unwrap();
@@ -119,7 +119,7 @@ async fn who_only_looks_whether_somebody_leads_keeps_nobody_from_leading() {
 }
 
 #[tokio::test]
-async fn a_second_lead_is_refused_with_who_leads() {
+async fn a_second_lead_is_refused_with_the_holder_of_the_lease() {
     let stage = Stage::new(Setting::default()).await;
     let error = stage.start(Setting::default()).await.unwrap_err();
     assert!(matches!(error, LeadError::Board(BoardError::Refused(_))), "{error:?}");

@@ -54,7 +54,7 @@ async fn on_stage() -> (Stage, mpsc::UnboundedReceiver<FromLead>) {
 }
 
 #[tokio::test]
-async fn a_team_is_not_at_rest_while_somebody_goes_on_after_its_task_and_its_lead_hears_of_it() {
+async fn a_team_is_not_quiet_before_a_turn_ends_and_its_lead_hears_of_the_end() {
     let (mut stage, mut told) = on_stage().await;
     let lead = stage.lead.take().unwrap();
     lead.handle().end(Until::Quiet).await;
@@ -74,7 +74,7 @@ async fn a_team_is_not_at_rest_while_somebody_goes_on_after_its_task_and_its_lea
 }
 
 #[tokio::test]
-async fn who_goes_on_after_its_task_is_given_the_next_one_when_its_turn_is_over() {
+async fn the_next_task_comes_when_the_turn_of_the_last_one_is_over() {
     let (stage, mut told) = on_stage().await;
     stage.task("more").await;
     stage.submit(Actor::human("zoe"), say("bob", "enough")).await.unwrap();

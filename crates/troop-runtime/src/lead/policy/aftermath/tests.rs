@@ -11,7 +11,7 @@ fn unready(is_new: bool) -> Account {
 }
 
 #[test]
-fn the_end_of_a_run_is_taken_for_what_was_wanted_of_it() {
+fn the_aftermath_of_a_run_depends_on_its_boot_and_on_its_orders() {
     let let_go = |account: Account| Account { is_let_go: true, ..account };
     let told = |account: Account| Account { stop: Some(stop_order(false)), ..account };
     check(
@@ -78,7 +78,7 @@ fn exited(is_killed: bool) -> Lifecycle {
 }
 
 #[test]
-fn what_a_member_said_before_its_exit_is_waited_for_unless_it_was_killed() {
+fn reports_made_before_an_exit_are_waited_for_unless_the_member_was_killed() {
     check(
         vec![
             ("it starts", (Lifecycle::Starting { is_new: true }, 0), false),

@@ -27,7 +27,7 @@ fn check(rows: &[(&str, Change, Option<WorkEnd>)]) {
 }
 
 #[test]
-fn a_team_in_which_everybody_is_at_rest_is_quiet() {
+fn a_team_at_rest_is_quiet() {
     check(&[
         ("nothing was ever to do", |_| {}, Some(WorkEnd::Quiet)),
         (
@@ -77,7 +77,7 @@ fn read_all(scene: &mut SmallTeam, member: &troop_model::MemberName) {
 }
 
 #[test]
-fn a_team_goes_on_while_a_member_is_at_something() {
+fn a_team_goes_on_while_a_member_is_busy() {
     check(&[
         ("it works", |it| it.sets("ann", MemberState::Working, None), None),
         ("it has mail", |it| it.mails("ann"), None),
@@ -105,7 +105,7 @@ fn a_team_goes_on_while_a_member_is_at_something() {
 }
 
 #[test]
-fn a_team_goes_on_while_a_member_comes_or_goes() {
+fn a_team_goes_on_while_a_member_starts_or_stops() {
     check(&[
         ("it starts", |it| it.facts("ann").life = Lifecycle::Starting { is_new: false }, None),
         ("it stops", |it| it.facts("ann").life = Lifecycle::Stopping(stop_order(false)), None),
@@ -181,7 +181,7 @@ fn a_team_goes_on_while_a_task_moves() {
 }
 
 #[test]
-fn members_elsewhere_can_begin_tasks_as_long_as_they_have_not_left() {
+fn external_members_can_begin_tasks_until_they_leave() {
     let reserved: Change = |it| {
         it.joins_from_elsewhere("eve");
         it.adds(|new| new.assignee = Some(name("eve")));
@@ -194,7 +194,7 @@ fn members_elsewhere_can_begin_tasks_as_long_as_they_have_not_left() {
 }
 
 #[test]
-fn where_members_claim_those_that_tell_their_end_begin_nothing_by_themselves() {
+fn members_that_announce_the_end_of_a_turn_do_not_claim_on_their_own() {
     let mut scene = SmallTeam::with(|settings| settings.assignment = Assignment::Claim);
     scene.adds(|_| {});
     assert_eq!(scene.look(end_of_work), Some(WorkEnd::Quiet));
@@ -214,7 +214,7 @@ fn the_lead_itself_takes_no_tasks() {
 }
 
 #[test]
-fn what_the_lead_was_told_keeps_the_team_only_if_a_word_or_money_can_help() {
+fn open_requests_keep_a_team_only_if_a_message_or_budget_can_help() {
     for (work, is_spent, is_quiet) in [
         (LeadWork::Done, false, true),
         (LeadWork::Open, false, true),
@@ -234,7 +234,7 @@ fn what_the_lead_was_told_keeps_the_team_only_if_a_word_or_money_can_help() {
 }
 
 #[test]
-fn a_lead_ends_only_when_it_was_told_that_it_may() {
+fn a_lead_ends_by_itself_only_if_its_options_allow_it() {
     let mut scene = SmallTeam::new();
     let version = scene.state.version();
     for (until, end) in [
@@ -249,7 +249,7 @@ fn a_lead_ends_only_when_it_was_told_that_it_may() {
 }
 
 #[test]
-fn a_spent_team_ends_when_everybody_is_idle_although_mail_and_tasks_wait() {
+fn a_team_without_budget_ends_when_all_are_idle_despite_mail_and_tasks() {
     let spent = |change: Change| {
         let mut scene = SmallTeam::new();
         scene.is_spent = true;
@@ -272,7 +272,7 @@ fn a_spent_team_ends_when_everybody_is_idle_although_mail_and_tasks_wait() {
 }
 
 #[test]
-fn the_lead_is_told_that_it_is_stuck_when_nobody_can_begin_what_is_left() {
+fn a_lead_is_stuck_when_no_member_can_begin_the_remaining_tasks() {
     let stuck = |change: Change| {
         let mut scene = SmallTeam::new();
         scene.crew.remove("bob");

@@ -29,7 +29,7 @@ fn rests(cause: Option<StateCause>) -> Option<LeadMove> {
 const BUSY: Change = |it| it.facts("lead").work.is_at_rest = false;
 
 #[test]
-fn the_log_says_that_a_lead_works_while_it_deals_with_something() {
+fn the_log_shows_a_busy_lead_as_working() {
     assert_eq!(moves(BUSY, None), (works(None), None));
     let known: Change = |it| {
         BUSY(it);
@@ -44,7 +44,7 @@ fn the_log_says_that_a_lead_works_while_it_deals_with_something() {
 }
 
 #[test]
-fn the_log_says_that_a_lead_rests_once_it_has_dealt_with_it() {
+fn the_log_shows_a_lead_as_idle_once_it_has_finished() {
     assert_eq!(moves(|_| {}, None), (None, None), "it says so already");
     let worked: Change = |it| it.sets("lead", MemberState::Working, None);
     assert_eq!(moves(worked, None), (None, rests(None)));
@@ -56,14 +56,14 @@ fn the_log_says_that_a_lead_rests_once_it_has_dealt_with_it() {
 }
 
 #[test]
-fn other_causes_are_no_news_of_the_lead() {
+fn other_causes_do_not_move_the_lead() {
     let interrupted: Change =
         |it| it.sets("lead", MemberState::Idle, Some(StateCause::Interrupted));
     assert_eq!(moves(interrupted, None), (None, None));
 }
 
 #[test]
-fn a_lead_that_holds_a_task_or_does_not_run_is_left_as_it_is() {
+fn a_lead_that_holds_a_task_or_does_not_run_is_not_moved() {
     let rows: [(&str, Change); 5] = [
         ("it holds a task", |it| {
             it.adds(|_| {});
@@ -93,7 +93,7 @@ fn a_lead_that_holds_a_task_or_does_not_run_is_left_as_it_is() {
 }
 
 #[test]
-fn nothing_is_left_when_the_log_still_says_that_something_is() {
+fn a_request_is_closed_when_only_the_log_still_has_it_open() {
     let open = Some(StateCause::LeftOpen);
     for (title, cause, left_open, expected) in [
         ("nothing ever was", None, None, false),
