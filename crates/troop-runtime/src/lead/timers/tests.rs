@@ -1,4 +1,4 @@
-//! Which moment comes next.
+//! Which timer fires next.
 
 use std::time::Duration;
 

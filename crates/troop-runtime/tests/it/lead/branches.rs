@@ -1,4 +1,4 @@
-//! One task at a time in a member's folder: what is made for one does not come in with another.
+//! One task at a time in a member's folder: work on one is not merged with another.
 
 use tokio_util::task::TaskTracker;
 use troop_model::{
@@ -17,12 +17,12 @@ use super::{
     stage::{Stage, play},
 };
 
-/// What a person asks of the lead.
+/// Sends a person's command through the lead.
 pub(super) async fn person(stage: &Stage, command: TaskCommand) {
     ask(stage, command).await.unwrap();
 }
 
-/// The same, with what is said against it.
+/// Like `person`, but returns a refusal.
 async fn ask(stage: &Stage, command: TaskCommand) -> Result<(), ClientError> {
     let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
     let client = Client::connect(&socket, &TaskTracker::new()).await.unwrap();
@@ -122,7 +122,7 @@ async fn approved_work_that_conflicts_is_retried_by_an_agent_that_cannot_repair(
     stage.task("write text one").await;
     stage.spawn("bob", "command").await;
     stage.until("task 1 is handed in", in_review(1)).await;
-    // What others did meanwhile.
+    // Conflicting work is merged meanwhile.
     stage.task("write text other").await;
     stage.until("task 2 is handed in", in_review(2)).await;
     person(&stage, approve(2)).await;

@@ -1,4 +1,4 @@
-//! What a team may spend, as its lead sees to it.
+//! How a lead enforces the team's budget.
 
 use tokio::sync::mpsc;
 use troop_model::{Actor, Budget, Command, Dollars, MemberState, Settings, Status, TaskNumber};
@@ -11,14 +11,14 @@ use super::{
 };
 use crate::support::{name, say};
 
-/// So many tokens may be used.
+/// A team with this budget of tokens.
 fn setting(tokens: u64, until: Until) -> Setting {
     let budget = Budget { tokens: Some(tokens), ..Budget::default() };
     let settings = Settings { budget, retry_backoff_seconds: 0, ..Settings::default() };
     Setting { settings, until, ..Setting::default() }
 }
 
-/// Spends 60 tokens on every task, and gives it back where that is too much; passes on what it hears.
+/// Spends 60 tokens on every task, and gives back the one called `too much`; passes on what it hears.
 fn spender(tell: mpsc::UnboundedSender<FromLead>) -> Play {
     play(move |mut part: Part| {
         let tell = tell.clone();
@@ -116,7 +116,7 @@ async fn a_spent_budget_is_announced_and_holds_work_and_mail_until_it_is_raised(
     while let Ok(said) = told.try_recv() {
         after.push(said);
     }
-    // Before that it may have been told once more that all is spent.
+    // A context from before the raise may still say that the budget is spent.
     let last = after.iter().rev().find(|it| matches!(it, FromLead::UpdateContext(_)));
     assert!(last.is_some_and(|said| !is_spent(said)), "it may go on: {after:?}");
 }

@@ -1,4 +1,4 @@
-//! Files of the workspace by way of the lead: members on their wires, other processes on the socket.
+//! Files of the workspace through the lead: members on their wires, other processes on the socket.
 
 use std::{fs, sync::Arc};
 
@@ -40,7 +40,7 @@ fn list() -> FileCall {
     FileCall::List { chat: None, task: None }
 }
 
-/// A member that does these calls in its first task, and tells what came of each; then completes it.
+/// Lets a member make these calls in its first task and complete it. Returns the answers.
 async fn calls(stage: &Stage, calls: Vec<FileCall>) -> Vec<Result<Value, PeerError>> {
     let (tell, mut told) = mpsc::unbounded_channel();
     let calls = Arc::new(calls);
@@ -244,7 +244,7 @@ async fn a_blocked_file_call_does_not_block_other_calls() {
         client
     };
     let (writer, other) = (connect().await, connect().await);
-    // Somebody else changes the workspace, for as long as this is held.
+    // As if another process were changing the workspace while this is held.
     fs::create_dir_all(workspace(&stage, "")).unwrap();
     let lock = fs::File::create(workspace(&stage, ".lock")).unwrap();
     lock.lock().unwrap();

@@ -21,12 +21,12 @@ use super::{
     starting::add,
 };
 
-/// Hooks that run in a folder, one for each event.
+/// Hooks that run in a folder, as pairs of event and command.
 pub(super) fn hooks(folder: &Path, all: &[(&str, &str)]) -> Hooks {
     heard_hooks(folder, all).0
 }
 
-/// The same, and what is wrong with them.
+/// Like `hooks`, with their complaints.
 fn heard_hooks(folder: &Path, hooks: &[(&str, &str)]) -> (Hooks, mpsc::Receiver<String>) {
     let hooks: Vec<_> =
         hooks.iter().map(|(event, command)| json!({"event": event, "command": command})).collect();
@@ -60,7 +60,7 @@ async fn each_event_fires_once_at_its_moment() {
     let hooks = hooks(folder.path(), &events.map(|event| (event, log)));
     let others = Some(programs());
     let stage = Stage::new(Setting { hooks, others, ..Setting::default() }).await;
-    // What fires at once may be written in any order.
+    // Hooks that fire together may write in any order.
     let until = async |moment: &str, mut expected: Vec<&str>| {
         let seen = wait_for(moment, async || {
             let seen = lines(folder.path(), "log");
@@ -108,7 +108,7 @@ async fn each_hook_gets_the_values_of_its_event() {
         ["team-created", "teammate-idle", "task-assigned", "task-completed", "team-shutdown"];
     let hooks = hooks(folder.path(), &events.map(|event| (event, log.as_str())));
     let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
-    // Three members, of whom one never runs, so that one of two tasks is done in the end.
+    // Three members, one of which never runs, so that one of two tasks is done in the end.
     add(&stage, "eve", "worker").await;
     stage.spawn("bob", "worker").await;
     wait_for("bob is said to be idle", async || lines(folder.path(), "teammate-idle").pop()).await;
@@ -199,7 +199,7 @@ async fn a_veto_keeps_a_task_open_and_the_feedback_reaches_its_holder() {
             async move {
                 part.ready(true).await;
                 part.idle().await;
-                // Whichever comes first, the task once more or why: it completes it when it has repaired it.
+                // The task and the reason may come in either order: it completes the task once it has repaired it.
                 let (mut is_first, mut again) = (true, None);
                 while let Some(said) = part.hear().await {
                     match said {
@@ -302,7 +302,7 @@ async fn a_vetoed_task_is_not_created_and_its_creator_hears_why() {
         Some((*task, subject.clone()?, who.name.clone(), reason.clone()))
     });
     assert_eq!(refused, Some((None, "do it".into(), "bob".into(), "too vague".into())));
-    // One that somebody puts on the board directly is taken off it again.
+    // A task that is created without the lead is cancelled.
     stage.task("do it").await;
     stage
         .until("it is cancelled", |state| {
@@ -327,7 +327,7 @@ async fn a_hook_that_hangs_or_crashes_does_not_stop_the_team() {
     }
     stage.until("all are done", is_done(3)).await;
     stage.until_state("bob", MemberState::Idle).await;
-    // People hear of it.
+    // People are warned.
     while !complaints.recv().await.unwrap().contains(" on task-completed ") {}
 }
 
@@ -385,7 +385,7 @@ async fn a_failed_task_runs_no_completion_hook() {
         .await;
 }
 
-/// A team whose tasks are tried twice at most.
+/// Settings with at most two attempts per task.
 fn tried_twice(checks: &[&str]) -> Settings {
     Settings {
         max_attempts: 2,
@@ -395,7 +395,7 @@ fn tried_twice(checks: &[&str]) -> Settings {
     }
 }
 
-/// Waits until a task has failed for good.
+/// Waits until task 1 has failed for good.
 async fn failed(stage: &Stage) -> Task {
     let look = |state: &State| {
         let task = state.tasks().get(TaskNumber(1))?;

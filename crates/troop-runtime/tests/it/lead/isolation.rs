@@ -1,4 +1,4 @@
-//! Teammates in folders of their own: what they finish is checked and merged, and what is not good comes back to them.
+//! Teammates in worktrees: finished work is checked and merged, and refused work comes back to them.
 
 use std::{
     ffi::OsString,
@@ -51,7 +51,7 @@ impl Project {
         self.isolation_in(std::env::vars_os().collect()).await
     }
 
-    /// The same with another environment for git.
+    /// Like `isolation`, with another environment for git.
     async fn isolation_in(&self, environment: Vec<(OsString, OsString)>) -> Worktrees {
         let options = IsolationOptions {
             project: self.path(),
@@ -63,12 +63,12 @@ impl Project {
         Worktrees::open(options).await.unwrap().isolation.unwrap()
     }
 
-    /// A team on it, which does not wait before it tries again.
+    /// A team on this project that retries without a pause.
     pub(super) async fn stage(&self, change: impl FnOnce(&mut Settings)) -> Stage {
         self.stage_with(without_restarts(), change).await
     }
 
-    /// The same with other times.
+    /// Like `stage`, with other timing.
     pub(super) async fn stage_with(
         &self,
         timing: Timing,
@@ -84,18 +84,18 @@ impl Project {
         Stage::new(Setting { settings, isolation, timing, ..Setting::default() }).await
     }
 
-    /// A file as the team's branch has it.
+    /// A file on the team's branch.
     pub(super) fn in_team(&self, file: &str) -> String {
         git(&self.path(), &["show", &format!("troop/crew:{file}")])
     }
 
-    /// The names of the files that the team's branch has.
+    /// The names of the files on the team's branch.
     pub(super) fn files_of_team(&self) -> String {
         git(&self.path(), &["ls-tree", "--name-only", "troop/crew"])
     }
 }
 
-/// Says what its folder holds in `a` when it gets a task.
+/// Reports the contents of `a` in its folder when it gets a task.
 pub(super) fn reader() -> Play {
     play(|mut part| async move {
         part.ready(true).await;
@@ -107,7 +107,7 @@ pub(super) fn reader() -> Play {
     })
 }
 
-/// Does what the subject of a task says: `write FILE TEXT`. What it is told besides goes to the other function.
+/// Does what the subject of a task says: `write FILE TEXT`. Messages go to `told`.
 pub(super) fn writer(
     told: impl Fn(&Part, &WireTask, &str) + Clone + Send + Sync + 'static,
 ) -> Play {
@@ -450,13 +450,12 @@ async fn without_isolation_checks_run_in_the_project() {
     stage.stop().await;
 }
 
-/// What people are told next.
+/// The next warning to people.
 pub(super) async fn told(warned: &mut mpsc::Receiver<String>) -> String {
     troop_testkit::wait_for("people are told", async || warned.try_recv().ok()).await
 }
 
-/// A git that can write nothing of more than 4 KiB while there is a file `full` beside it: a real fault, for which nobody needs
-/// a small disk.
+/// A git that cannot write files over 4 KiB while a file `full` exists beside it: a real fault without a small disk.
 fn cramped_git(folder: &Path) -> Vec<(OsString, OsString)> {
     let own = std::env::var_os("PATH").unwrap();
     let paths: Vec<_> = std::env::split_paths(&own).collect();
@@ -527,7 +526,7 @@ async fn a_merge_that_fails_on_a_full_disk_is_retried_and_costs_no_attempt() {
     let setting = Setting { isolation, settings, warnings: Some(warnings), ..Setting::default() };
     let stage = Stage::new(setting).await;
     let (text, full) = (big.clone(), own.path().join("full"));
-    // Who cannot repair anything: a refusal would cost it the attempt.
+    // An agent that cannot repair: a refusal would cost it the attempt.
     stage.plays.add(
         "command",
         play(move |mut part: Part| {

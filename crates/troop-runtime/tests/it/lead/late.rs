@@ -1,4 +1,4 @@
-//! Work on tasks that were done while nobody could merge it.
+//! Work on tasks that were completed without a lead.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn merged(number: u32) -> impl Fn(&State) -> Option<Task> + Clone + Send + 'stat
     move |state| task(state, number).filter(|it| it.proof.merged.is_some())
 }
 
-/// Ends the lead, lets something happen, and lets another lead begin.
+/// Ends the lead, gives commands without one, and starts another.
 async fn meanwhile(stage: &mut Stage, project: &Project, commands: Vec<TaskCommand>) {
     let lead = stage.lead.take().unwrap();
     lead.stop("nobody leads for a while").await.unwrap();
@@ -49,7 +49,7 @@ async fn meanwhile(stage: &mut Stage, project: &Project, commands: Vec<TaskComma
     stage.lead = Some(stage.start(setting).await.unwrap());
 }
 
-/// The tasks whose work is listed as merged nowhere.
+/// The tasks whose work is listed as unmerged.
 async fn left_behind(project: &Project) -> Vec<u32> {
     let environment: Vec<_> = std::env::vars_os().collect();
     let found = leftovers(&project.0.path().join("team"), &environment).await.unwrap();
@@ -158,7 +158,7 @@ async fn commits_made_after_a_task_is_done_are_not_merged() {
         let Some(task) = part.task().await else { return };
         part.complete(&task).await;
         while !matches!(part.hear().await, Some(FromLead::Message(_)) | None) {}
-        // Nobody asked for this.
+        // Unasked work.
         write(&part.spec.path, "write more 1");
         git(&part.spec.path, &["add", "--all"]);
         git(&part.spec.path, &["commit", "--quiet", "-m", "more"]);

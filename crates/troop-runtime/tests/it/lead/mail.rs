@@ -1,4 +1,4 @@
-//! Mail: who gets it, when, and how often.
+//! Delivery of mail: to whom, when, and how often.
 
 use std::{
     sync::{Arc, atomic::Ordering::SeqCst},
@@ -204,7 +204,7 @@ async fn the_sender_of_mail_to_an_unknown_member_hears_of_it() {
     assert_eq!(told.recv().await.unwrap(), "there is no member `nobody`; the members are ann, bob");
 }
 
-/// A teammate that first writes to nobody, and then does something about each message.
+/// A teammate that first writes to an unknown member, and then answers each message to the recipient that `to` returns.
 fn writing(to: fn(&MessageIn) -> String, tell: mpsc::UnboundedSender<String>) -> Play {
     play(move |mut part: Part| {
         let tell = tell.clone();
@@ -282,7 +282,7 @@ async fn repeated_refusals_are_sent_only_a_few_times() {
             (n_refused.count() == 9 * nth).then_some(())
         })
         .await;
-        // It comes behind all that was said before.
+        // This message comes after all refusals.
         stage.submit(Actor::human("zoe"), say("bob", "hi")).await.unwrap();
         let mut n_told = 0;
         while told.recv().await.unwrap() != "hi" {
@@ -360,7 +360,7 @@ async fn the_lead_sees_messages_of_a_teammate_but_not_its_log_lines() {
 
 #[tokio::test]
 async fn a_request_to_the_lead_is_marked_open_before_it_is_marked_read() {
-    // Nothing but the reading itself says so.
+    // No tick records it; only the reading does.
     let timing = Timing { tick: Duration::from_secs(600), ..quick() };
     for (work, why) in
         [(LeadWork::Open, StateCause::LeftOpen), (LeadWork::Failed, StateCause::CouldNot)]

@@ -1,4 +1,4 @@
-//! Teammates that are real processes, written in another language.
+//! Teammates that are real processes, written in Python.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -36,7 +36,7 @@ pub(super) fn programs() -> Arc<dyn Launch> {
         (smol_str::SmolStr::new(agent), vec![program.into(), script.clone().into()])
     };
     Arc::new(Programs {
-        // Nobody else is run, and nothing outlives a test that ends well.
+        // No guard is needed: a test that passes leaves no process behind.
         troop: PathBuf::from("true"),
         own: AGENTS.iter().map(program).collect(),
         environment: vec![("GREETING".into(), "hello".into())],
@@ -197,7 +197,7 @@ async fn a_teammate_that_is_not_ready_in_time_is_removed() {
 #[tokio::test]
 async fn a_teammate_that_ignores_shutdown_gets_sigterm_and_then_sigkill() {
     let stage = stage().await;
-    // The first ends when it is told to by TERM, the second only by KILL.
+    // The first exits on SIGTERM, the second only on SIGKILL.
     for (member, agent, signal) in [("bob", "ignores-shutdown", 15), ("cyd", "ignores-term", 9)] {
         stage.spawn(member, agent).await;
         stage.until_state(member, MemberState::Idle).await;
@@ -221,7 +221,7 @@ async fn a_teammate_has_the_grace_period_to_finish_and_stop() {
     stage.task("wait").await;
     stage.until_state("bob", MemberState::Working).await;
     stage.lead_does(stop("bob")).await;
-    // It hears of that when it has done what it is at.
+    // It reads the request when it has finished its task.
     std::fs::write(stage.folder.path().join("go"), "").unwrap();
     stage.until_state("bob", MemberState::Stopped).await;
     let entries = stage.transcript("bob");
@@ -240,7 +240,7 @@ async fn no_child_process_outlives_its_teammate() {
     stage.spawn("bob", "leaves-children").await;
     stage.until_state("bob", MemberState::Idle).await;
     let mark = marked(&stage);
-    // A process that is just becoming another program bears no mark for a moment.
+    // During `exec` a process has no mark for a moment.
     wait_for("it and its two children, one in its own session", async || {
         (mark.processes().len() == 3).then_some(())
     })

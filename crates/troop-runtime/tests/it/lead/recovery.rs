@@ -1,4 +1,4 @@
-//! What a lead makes of silence, sleep, and teammates that do not come back.
+//! Silence, sleep, and teammates that crash or cannot be started.
 
 use std::{ffi::OsString, io, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::support::name;
 
-/// A team with leases of a minute, and a clock that stands still.
+/// A team with leases of a minute, and a manual clock.
 async fn with_clock() -> (Stage, Clock) {
     let clock = Clock::manual(Time::from_micros(1_700_000_000_000_000));
     let settings = Settings { lease_seconds: 60, retry_backoff_seconds: 0, ..Settings::default() };
@@ -27,7 +27,7 @@ async fn with_clock() -> (Stage, Clock) {
     (stage, clock)
 }
 
-/// Whether the lead was told something.
+/// Whether the lead has mail that contains this text.
 fn is_told(what: &'static str) -> impl Fn(&State) -> Option<()> + Clone + Send + 'static {
     move |state| {
         let lead = troop_model::Party::member(&state.lead()?.name);
@@ -45,7 +45,7 @@ async fn a_teammate_that_is_silent_past_its_lease_is_restarted() {
             part.ready(true).await;
             part.idle().await;
             drop(part.task().await);
-            // Hangs: it holds the task and says nothing more.
+            // It hangs: it holds the task and is silent.
             while part.hear().await.is_some() {}
         })),
     );
@@ -87,7 +87,7 @@ async fn time_while_the_machine_slept_does_not_count_as_silence() {
     stage.spawn("bob", "patient").await;
     stage.task("wait").await;
     stage.until_state("bob", MemberState::Working).await;
-    // The machine sleeps for an hour, and so does everybody on it.
+    // The whole machine sleeps for an hour.
     let woken_at = clock.now() + Duration::from_secs(3_600);
     clock.set(woken_at);
     stage
@@ -112,7 +112,7 @@ async fn a_restart_that_keeps_failing_is_given_up() {
             let plays = plays.clone();
             async move {
                 part.ready(true).await;
-                // Its program is gone when it is to be started again.
+                // Its program is gone at the restart.
                 plays.remove("last");
             }
         }),
@@ -146,7 +146,7 @@ async fn the_lead_hears_of_a_crashed_teammate_whose_place_is_taken() {
 
 #[tokio::test]
 async fn a_task_of_a_crashed_teammate_is_assigned_to_an_idle_one() {
-    // Nothing but the crash itself says that there is something to do.
+    // No tick: only the crash triggers the assignment.
     let timing = Timing { tick: Duration::from_secs(600), ..without_restarts() };
     let stage = Stage::new(Setting { timing, ..Setting::default() }).await;
     let crash = Arc::new(Notify::new());
@@ -158,7 +158,7 @@ async fn a_task_of_a_crashed_teammate_is_assigned_to_an_idle_one() {
             async move {
                 part.ready(true).await;
                 part.idle().await;
-                // It takes a task with it.
+                // It crashes while it holds the task.
                 drop(part.task().await);
                 waits.notified().await;
             }
@@ -244,7 +244,7 @@ async fn a_crashing_teammate_is_restarted_a_limited_number_of_times() {
     assert_eq!(n_starts, wanted, "the lead; spawning, idle, crashed, three times; {trace:?}");
 }
 
-/// A machine on which nothing more can be started, or on which what is started finds no room.
+/// A machine that can start no process, or whose disk is full for those that start.
 #[derive(Debug)]
 struct Exhausted(Option<Programs>);
 
@@ -261,14 +261,14 @@ impl Launch for Exhausted {
     }
 }
 
-/// A program that ends before it is ready.
+/// A program that exits before it is ready, because the disk is full.
 fn without_room() -> Programs {
     let own = ["sh", "-c", "echo 'here: No space left on device' >&2; exit 1"];
     let own = own.map(OsString::from).to_vec();
     Programs { troop: "troop".into(), own: [("late".into(), own)].into(), environment: Vec::new() }
 }
 
-/// A team on such a machine, and what people are told.
+/// A team on an exhausted machine, and the warnings to people.
 async fn exhausted(programs: Option<Programs>) -> (Stage, mpsc::Receiver<String>) {
     let (warnings, warned) = mpsc::channel(8);
     let settings = Settings { max_attempts: 1, retry_backoff_seconds: 0, ..Settings::default() };

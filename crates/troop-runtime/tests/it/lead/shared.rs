@@ -1,4 +1,5 @@
-//! A lead whose team shares files: what comes from them passes its hooks, and who lives in them counts.
+//! A lead whose team shares files with external members: changes in the files pass its hooks, and the team waits for those
+//! members.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -26,7 +27,7 @@ use super::{
 };
 use crate::support::{name, say};
 
-/// Lets a program join that knows only files.
+/// Adds an external member, which works through files.
 async fn join(stage: &Stage, member: &str) {
     let (name, agent, expertise) = (name(member), EXTERNAL.into(), String::new());
     let member = NewMember { name, agent, expertise, model: None, permissions: None };
@@ -106,7 +107,7 @@ async fn a_slow_hook_blocks_no_other_file_and_holds_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     let gate = folder.path().join("gate");
     rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
-    // It goes on when somebody writes.
+    // The hook continues when the test writes into the gate.
     let hooks = hooks(folder.path(), &[("TaskCompleted", "echo >> asked; read word < gate")]);
     let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
     join(&stage, "pat").await;
@@ -189,7 +190,7 @@ async fn a_leaving_member_stays_until_the_hook_has_judged_its_task() {
 #[tokio::test]
 async fn a_team_waits_for_tasks_of_external_members() {
     let (tell, mut told) = mpsc::unbounded_channel();
-    // The lead has a second step in mind, for when the first is done.
+    // The lead plans a second task when the first is done.
     let mut stage = led_by(leading(move |part, message| {
         let tell = tell.clone();
         async move {
@@ -240,7 +241,7 @@ async fn a_team_waits_for_tasks_of_external_members() {
 #[tokio::test]
 async fn messages_of_an_external_member_after_its_task_are_delivered() {
     let (tell, mut told) = mpsc::unbounded_channel();
-    // It would wait for longer than a test lasts.
+    // Longer than a test lasts.
     let timing = Timing { last_words: Duration::from_secs(600), ..quick() };
     let lead = leading(move |_, message| {
         let tell = tell.clone();
@@ -289,7 +290,7 @@ async fn an_external_member_reads_and_answers_a_shutdown_request_itself() {
     let mut mirror = mirror(&stage, shared.path()).await;
     let request = Outgoing::new("pat", MessageKind::ShutdownRequest, "all is done");
     stage.lead_does(Command::Send(request)).await;
-    // Whatever the lead does about it, it has done before this.
+    // Everything that the lead does about the request comes before this.
     stage.spawn("bob", "worker").await;
     stage.task_for("later", "bob").await;
     stage.until("it is done", is_done(1)).await;
@@ -307,14 +308,14 @@ async fn an_external_member_reads_and_answers_a_shutdown_request_itself() {
     stage.until_state("pat", MemberState::Stopped).await;
 }
 
-/// Lets somebody complete a task that it was given.
+/// Completes a task as a member.
 async fn completes(stage: &Stage, member: &str, task: u32) {
     let (task, summary, attempt) = (TaskNumber(task).into(), None, None);
     let complete = TaskCommand::Complete { task, result: "done".to_owned(), summary, attempt };
     stage.submit(Actor::agent(&name(member)), Command::Task(complete)).await.unwrap();
 }
 
-/// How often the lead was told what became of a task of a program elsewhere.
+/// How often the lead was told that `pat` completed a task.
 fn n_told(state: &State, task: u32) -> usize {
     let says = format!("pat has finished task-{task}; it is completed: done");
     state.mailbox().iter().filter(|it| it.content == says).count()

@@ -1,4 +1,4 @@
-//! Other processes at the lead's socket.
+//! Other processes on the lead's socket.
 
 use std::{fs::OpenOptions, io::Write as _};
 
@@ -217,7 +217,7 @@ async fn the_teams_of_the_store_are_listed_with_their_standing() {
     assert_eq!((team.name.as_str(), team.state), ("crew", TeamStanding::Running));
 }
 
-/// Adds an entry to a transcript, as a lead does.
+/// Appends an entry to a transcript, as a lead does.
 fn add_entry(stage: &Stage, member: &str, text: &str) {
     let folder = stage.folder.path().join("transcripts");
     std::fs::create_dir_all(&folder).unwrap();

@@ -30,7 +30,7 @@ async fn a_delegation_starts_its_member_if_it_does_not_run() {
     stage.lead_does(delegate(1, "fay")).await;
     let [text] = stage.until("it is announced", announced(1)).await.try_into().unwrap();
     assert!(text.contains("## fay: task-1 (write) completed"), "{text}");
-    // Who cannot be started fails at it.
+    // A delegation fails if its member cannot be started.
     add(&stage, "bob", "nobody-plays-this").await;
     stage.task("read").await;
     stage.lead_does(delegate(2, "bob")).await;

@@ -1,4 +1,4 @@
-//! How teammates and whole teams come to an end.
+//! How teammates and whole teams stop.
 
 use std::{sync::Arc, time::Duration};
 
@@ -48,7 +48,7 @@ async fn a_teammate_may_refuse_to_stop_and_goes_on() {
         .await;
     stage.task("more").await;
     stage.until("it goes on", is_done(1)).await;
-    // Who is stopped with its team is not asked for its opinion.
+    // A teammate that stops with its team cannot refuse.
     assert!(matches!(stage.stop().await, LeadEnd::Stopped { .. }));
 }
 
@@ -234,7 +234,7 @@ async fn a_team_is_not_quiet_while_a_teammate_thinks_about_its_mail() {
             state.mailbox().iter().find(|it| it.content == "think")?.receipts.first()?.read_at
         })
         .await;
-    // What the lead does next comes after all that it made of that.
+    // The interruption comes after everything that the lead did about the read mail.
     stage.lead_does(Command::InterruptMember { member: name("bob"), reason: None }).await;
     loop {
         match told.recv().await.unwrap() {
@@ -353,7 +353,7 @@ async fn a_name_can_be_reused_while_its_former_holder_is_still_ending() {
     stage.until("the new one works", is_done(1)).await;
 }
 
-/// Does its task, says so when it is told to stop, if it is to wait for that, and is gone as soon as it has said so.
+/// Does its task, reports on it (if `waits`, only when it is told to stop), and exits at once.
 fn brief(waits: bool) -> Play {
     play(move |mut part| async move {
         part.ready(true).await;

@@ -1,4 +1,4 @@
-//! Leads that die or fail at the wrong moment, and those that take over.
+//! Leads that die or fail at the wrong moment, and their successors.
 
 use std::{
     fs::{self, File},
@@ -21,7 +21,7 @@ pub(super) async fn leaderless() -> Stage {
     stage
 }
 
-/// Opens the team as another process would, by way of a store that can be held.
+/// Opens the team as another process would, through a store whose appends can be held.
 pub(super) async fn open_anew(stage: &mut Stage) -> Arc<Probe> {
     let probe = Probe::new(stage.store.store());
     let (store, team) = (Arc::clone(&probe) as _, stage.board.team());
@@ -29,7 +29,7 @@ pub(super) async fn open_anew(stage: &mut Stage) -> Arc<Probe> {
     probe
 }
 
-/// Takes the lead and dies when all is said and nothing done yet. What it began is done when the store is let go.
+/// Takes the lead and dies while its append is held. The append completes when the store is let go.
 async fn die_while_taking(stage: &Stage, probe: &Probe) {
     let n_before = probe.n_appends.load(SeqCst);
     probe.hold_appends();
@@ -52,7 +52,7 @@ async fn lease(stage: &Stage) -> Option<LeadLease> {
 async fn a_lead_that_dies_while_taking_the_lease_is_known_to_be_dead() {
     let mut stage = leaderless().await;
     let probe = open_anew(&mut stage).await;
-    // The second one dies while it takes over from the first, which died in the same way.
+    // The second lead dies while it takes over from the first, which died in the same way.
     for _ in 0..2 {
         die_while_taking(&stage, &probe).await;
         probe.let_append();
@@ -84,7 +84,7 @@ async fn a_late_append_of_a_dead_lead_does_not_block_the_next_lead() {
     assert_eq!(lead.unwrap().fence(), 3);
 }
 
-/// What the store says, whatever the boards are busy with.
+/// The lease in the store, read through a new board.
 async fn lease_in_store(stage: &Stage) -> Option<LeadLease> {
     let (store, team) = (stage.store.store(), stage.board.team());
     let board = Board::open(store, Clock::system(), Following::WhenAsked, team).await.unwrap();

@@ -1,4 +1,4 @@
-//! Work that a lead gives, what becomes of it, and what it makes of what teammates say.
+//! Assignments, their results, and the reports of teammates.
 
 use std::{sync::Arc, time::Duration};
 
@@ -126,8 +126,8 @@ async fn many_tasks_over_a_few_teammates_are_each_done_once() {
     }
 }
 
-/// A teammate that says it is idle as soon as it has a task, given or taken, and passes on what it is told. Whether it is asked
-/// how that stands, and loses it.
+/// Checks that a teammate that says it is idle as soon as it has a task, assigned or claimed, is asked for a report and then
+/// loses the task.
 async fn absent_is_asked(assignment: Assignment) {
     let settings = Settings { max_attempts: 1, assignment, ..Settings::default() };
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
@@ -171,7 +171,7 @@ async fn absent_is_asked(assignment: Assignment) {
     stage.until_state("bob", MemberState::Idle).await;
 }
 
-/// Says too much each time until it has been told so this often.
+/// Reports a result that is too long this many times.
 fn chatty(n_long: usize) -> super::stage::Play {
     play(move |mut part: Part| async move {
         part.ready(true).await;
@@ -189,7 +189,7 @@ fn chatty(n_long: usize) -> super::stage::Play {
 async fn a_result_that_the_board_does_not_take_gives_the_task_back_with_the_reason() {
     let (warnings, mut warned) = tokio::sync::mpsc::channel(8);
     let warnings = Some(warnings);
-    // Nobody is asked how it stands, and no lease ends.
+    // Long enough that no report becomes due and no lease expires.
     let timing = Timing { grace: Duration::from_secs(600), ..quick() };
     let stage = Stage::new(Setting { timing, warnings, ..Setting::default() }).await;
     stage.plays.add("chatty", chatty(2));
@@ -240,7 +240,7 @@ async fn an_idle_teammate_that_does_not_report_on_its_claimed_task_loses_it() {
 
 #[tokio::test]
 async fn dependents_start_when_their_blockers_are_done() {
-    // No moment in between is needed for it.
+    // No tick is needed for it.
     let timing = Timing { tick: Duration::from_secs(600), ..quick() };
     let stage = Stage::new(Setting { timing, ..Setting::default() }).await;
     for member in ["bob", "cyd"] {
@@ -373,7 +373,7 @@ async fn a_plan_is_rejected_revised_and_approved_and_only_then_carried_out() {
                 let plan =
                     format!(r#"{{"to":"lead","kind":"plan_approval_request","content":"{plan}"}}"#);
                 drop(part.peer.notify(raw("team.message", &plan)).await);
-                // Too early: nobody has agreed yet.
+                // Too early: the plan is not approved yet.
                 part.report(&task, ReportedStatus::Completed, "done in a hurry").await;
                 let answer = loop {
                     let said = part.hear().await.unwrap();

@@ -1,4 +1,4 @@
-//! What is known of a member stays consistent.
+//! The facts about a member stay consistent.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How far a run has come, whatever happens to it in whichever order.
+//! The lifecycle of a run, whatever the order of its events.
 
 use std::io;
 
@@ -22,7 +22,7 @@ fn account(boot: Boot, stop: Option<StopOrder>) -> Account {
 
 const NEW: Boot = Boot::Pending { is_new: true };
 
-/// One of each, with what ended it if something did.
+/// One lifecycle of each kind.
 fn all() -> Vec<(&'static str, Lifecycle)> {
     let exited =
         |is_killed, account| Lifecycle::Exited { exit: MemberExit::Task, is_killed, account };
@@ -38,7 +38,7 @@ fn all() -> Vec<(&'static str, Lifecycle)> {
     ]
 }
 
-/// What holds of each of them.
+/// The titles of those that match.
 fn holding(holds: impl Fn(&Lifecycle) -> bool) -> Vec<&'static str> {
     all().into_iter().filter(|(_, life)| holds(life)).map(|(title, _)| title).collect()
 }

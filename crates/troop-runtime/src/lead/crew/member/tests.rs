@@ -1,4 +1,4 @@
-//! What explains the end of a member.
+//! The explanation of a member's end.
 
 use super::{MAX_WORDS, MemberExit, Obituary};
 

@@ -1,4 +1,4 @@
-//! What follows from the end of a member's run.
+//! The consequences of the end of a member's run.
 
 use super::{Aftermath, is_over, of};
 use crate::lead::{

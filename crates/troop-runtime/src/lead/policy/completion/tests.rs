@@ -1,4 +1,4 @@
-//! What passes which stages, and what becomes of it.
+//! Which commands pass which stages, and the consequences of objections.
 
 use troop_model::{Actor, Command, DelegationOutcome, NewTask, TaskCommand};
 
@@ -21,7 +21,7 @@ fn at_work() -> SmallTeam {
     scene
 }
 
-/// A team in which `ann` has handed in task 1.
+/// A team in which `ann` has submitted task 1.
 fn handed_in() -> SmallTeam {
     let mut scene = at_work();
     scene.member("ann", review());
@@ -157,7 +157,7 @@ fn a_holder_that_lets_its_task_go_leaves_files() {
     assert_eq!(of("ann", complete(9)), None, "there is no such task");
 }
 
-/// How something is called done, the objection, and whether the board would take it.
+/// The kind of a done claim, the objection, and whether the board would accept it.
 type Case = (DoneWay, Objection, bool);
 
 fn check(rows: &[(&str, Case, Sentence)]) {

@@ -9,10 +9,10 @@ use crate::lead::{
     policy::table::{SmallTeam, account, name, stop_order, task, task_ref},
 };
 
-/// What was done to a team in which everybody is at rest.
+/// A change to a team at rest.
 type Change = fn(&mut SmallTeam);
 
-/// The end of work after something was done to a quiet team.
+/// The end of work after a change to a quiet team.
 fn end_after(change: Change) -> Option<WorkEnd> {
     let mut scene = SmallTeam::new();
     change(&mut scene);
@@ -70,7 +70,7 @@ fn a_team_at_rest_is_quiet() {
     ]);
 }
 
-/// A member has read all its mail.
+/// A member reads all its mail.
 fn read_all(scene: &mut SmallTeam, member: &troop_model::MemberName) {
     let command = troop_model::Command::MarkRead { reader: Some(member.clone()), messages: None };
     scene.give(troop_model::Actor::agent(member), command);

@@ -1,4 +1,4 @@
-//! What the log is to say about the lead itself.
+//! The lead's own state in the log.
 
 use troop_model::{MemberState, StateCause};
 
@@ -8,7 +8,7 @@ use crate::lead::{
     policy::table::{SmallTeam, name, stop_order},
 };
 
-/// What was done to a team whose lead is idle.
+/// A change to a team whose lead is idle.
 type Change = fn(&mut SmallTeam);
 
 fn moves(change: Change, left_open: Option<StateCause>) -> (Option<LeadMove>, Option<LeadMove>) {

@@ -1,4 +1,4 @@
-//! Who loses a task by an event.
+//! Which member loses a task by an event.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn cancel() -> TaskCommand {
     TaskCommand::Cancel { task: task_ref(1), reason: "no need".to_owned() }
 }
 
-/// What is lost by each event that comes of a command.
+/// The losses that the events of a command cause.
 fn losses(scene: &SmallTeam, events: &[Event]) -> Vec<Loss> {
     events.iter().filter_map(|event| by_others(&scene.state, event)).collect()
 }

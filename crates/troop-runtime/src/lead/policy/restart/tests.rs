@@ -1,4 +1,4 @@
-//! When a member that crashed is started again, and how long something else is retried.
+//! Restarts of crashed members, and retries of other failures.
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use crate::lead::{
     policy::table::{SmallTeam, name, stop_order},
 };
 
-/// What was done to a team of which nobody was heard since it began.
+/// A change to a team whose members were all silent since it began.
 type Change = fn(&mut SmallTeam);
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ fn names(members: &[troop_model::MemberName]) -> Vec<String> {
     members.iter().map(ToString::to_string).collect()
 }
 
-/// Whose leases are renewed so long after the last renewal.
+/// The members whose leases are renewed this long after the last renewal.
 fn renewed(after: impl FnOnce(Duration) -> Duration, change: Change) -> Vec<String> {
     let mut scene = SmallTeam::new();
     let pause = after(lease(&scene));
@@ -53,7 +53,7 @@ fn a_sign_of_life_before_the_last_renewal_renews_nothing() {
     assert_eq!(renewed(|lease| lease, old), ["bob"]);
 }
 
-/// Who hangs after so long a silence.
+/// The members that hang after this long a silence.
 fn hangs(after: impl FnOnce(Duration) -> Duration, change: Change) -> Vec<String> {
     let mut scene = SmallTeam::new();
     change(&mut scene);

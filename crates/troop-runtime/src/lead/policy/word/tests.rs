@@ -1,4 +1,4 @@
-//! Who owes a word about a task.
+//! When a member owes a report on a task.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::lead::{
     policy::table::{SmallTeam, name, stop_order, task, task_ref},
 };
 
-/// What was done to a team in which `ann` holds task 1, knows it, and says that it is idle.
+/// A change to a team in which `ann` holds task 1, knows it, and says that it is idle.
 type Change = fn(&mut SmallTeam);
 
 const GRACE: Duration = Duration::from_secs(3);

@@ -1,4 +1,4 @@
-//! Who gets which work.
+//! Which member gets which task.
 
 use troop_model::{Assignment, MemberState, StateCause, TaskCommand, Version};
 
@@ -8,7 +8,7 @@ use crate::lead::{
     policy::table::{SmallTeam, name, stop_order, task, task_ref},
 };
 
-/// What was done to a team with one task for everybody.
+/// A change to a team with one open task.
 type Change = fn(&mut SmallTeam);
 
 fn given(scene: &SmallTeam) -> Vec<(String, u32)> {
