@@ -91,7 +91,7 @@ impl Crew {
         self.members.get_mut(&runner.member).filter(|it| it.runner.run == runner.run)
     }
 
-    /// What is known of a member, if it is still in the same run.
+    /// The facts about a member, if it is still in the same run.
     pub(super) fn facts_of(&mut self, runner: &Runner) -> Option<&mut MemberFacts> {
         self.in_run(runner).map(|it| &mut it.facts)
     }

@@ -128,7 +128,7 @@ pub(super) struct Agenda {
     pub(super) n_teams: u64,
 }
 
-/// What a post begins with.
+/// The parts a post starts with.
 pub(super) struct NewPost<'a> {
     pub(super) board: Board,
     pub(super) state: State,

@@ -79,7 +79,7 @@ impl Completions {
                             finished => break finished,
                         }
                     },
-                    // Not retried: the person who approves hears of an error at once, and it costs no attempt.
+                    // Not retried: the approver hears of an error at once, and it costs no attempt.
                     (Some((isolation, _, work)), DoneWay::Approve) => {
                         isolation.approve(&work, &checks).await
                     }
@@ -234,7 +234,7 @@ pub(super) struct ReturnedResult {
     reason: String,
 }
 
-/// Tells the person who approved a result that it went back.
+/// Tells the approver of a result that it went back.
 pub(super) async fn tell_sent_back(
     office: &mut Office,
     intent: Intent,

@@ -49,7 +49,7 @@ pub(in super::super) struct MailFacts {
     pub(in super::super) is_retrying: bool,
 }
 
-/// What a member works on.
+/// The work of a member.
 #[derive(Debug)]
 pub(in super::super) struct WorkFacts {
     /// The tasks that it was sent, with the attempt.

@@ -109,7 +109,7 @@ pub(in super::super) struct NextTry {
     pub(in super::super) pause: Duration,
     /// Whether it is new for this member ...
     pub(in super::super) is_new: bool,
-    /// ... and whether it is for everybody.
+    /// ... and whether it is for the whole team.
     pub(in super::super) is_news: bool,
 }
 

@@ -186,7 +186,7 @@ async fn work_that_was_not_delegated_belongs_to_the_members_own_session() {
 }
 
 #[tokio::test]
-async fn a_run_that_says_nothing_about_its_end_is_completed_with_what_it_said_last() {
+async fn a_run_that_ends_without_a_report_is_completed_with_its_last_log_line() {
     for (said, result) in [(Some("all is written"), "all is written"), (None, "done")] {
         for at_end in [FromTeammate::TurnEnd {}, FromTeammate::Idle(Default::default())] {
             let stage = Stage::new(setting()).await;

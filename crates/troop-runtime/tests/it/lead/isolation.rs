@@ -264,7 +264,7 @@ async fn a_deleted_worktree_is_restored_before_anything_is_merged() {
 }
 
 #[tokio::test]
-async fn a_check_that_fails_sends_the_task_back_with_what_it_printed() {
+async fn a_failed_check_sends_the_task_back_with_its_output() {
     let project = Project::new();
     let stage =
         project.stage(|settings| settings.checks = vec!["cat a; grep -q good a".into()]).await;
