@@ -489,7 +489,7 @@ impl Crew {
         let Some(pid) = live.and_then(|it| it.body.own_process()) else { return };
         // Collected first: once the parent is gone, its children can no longer be found.
         let below = (signal == Signal::KILL).then(|| Below::of(pid));
-        // A process that has just exited cannot be signalled; its exit is already queued.
+        // A process that has just exited cannot be signalled; its exit will be reported.
         drop(kill_group(pid, signal));
         below.iter().for_each(Below::kill);
     }

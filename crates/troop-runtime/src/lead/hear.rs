@@ -129,7 +129,7 @@ impl Dispatcher {
         if !is_late {
             self.office.end_work(runner, &command);
             if let Some(facts) = self.office.crew.facts_of(runner) {
-                // A report ends the turn, even if the member does not say that it is idle.
+                // A final report ends the turn, even if the member does not say that it is idle.
                 facts.work.is_in_turn = false;
             }
         }

@@ -82,7 +82,7 @@ pub(super) enum Due {
     Ready(Runner),
     /// A process should have stopped by itself.
     Grace(Runner),
-    /// A process should have ended after SIGTERM.
+    /// A process should have ended after SIGTERM, or after it closed its wire.
     Term(Runner),
     /// A process has ended, and its last output should have arrived.
     Bury(Runner),

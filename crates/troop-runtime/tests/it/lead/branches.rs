@@ -172,7 +172,7 @@ async fn of_two_delegations_at_once_the_one_that_fails_leaves_nothing_in_the_oth
     assert_eq!(stage.until("task 1", failed).await, Status::Failed);
     assert_eq!(project.files_of_team(), "good\ntext");
     let kept = git(&project.path(), &["show", "troop-work/crew/bob/task-1:bad"]);
-    assert_eq!(kept, "1", "what was made is kept on its own branch");
+    assert_eq!(kept, "1", "the work is kept on its branch");
     stage.stop().await;
 }
 

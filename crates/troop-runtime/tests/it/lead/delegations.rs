@@ -241,7 +241,7 @@ async fn an_idle_report_before_a_task_has_begun_does_not_complete_it() {
     stage.until_state("fay", MemberState::Idle).await;
     stage.task("write").await;
     stage.lead_does(delegate(1, "fay")).await;
-    troop_testkit::wait_for("what it said is heard", async || {
+    troop_testkit::wait_for("its log line is heard", async || {
         let entries = stage.transcript("fay");
         entries.iter().any(|it| it.line.text == "heard").then_some(())
     })

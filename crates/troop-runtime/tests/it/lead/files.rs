@@ -252,7 +252,7 @@ async fn a_blocked_file_call_does_not_block_other_calls() {
     let mut writing = std::pin::pin!(writer.file::<FileChanged>(&call));
     tokio::select! {
         biased;
-        done = &mut writing => panic!("nobody has let go yet: {done:?}"),
+        done = &mut writing => panic!("the lock is still held: {done:?}"),
         () = async {
             let shown: FileList = other.file(&list()).await.unwrap();
             assert!(shown.files.is_empty());

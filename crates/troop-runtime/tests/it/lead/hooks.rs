@@ -74,7 +74,7 @@ async fn each_event_fires_once_at_its_moment() {
     };
     until("the team is there", vec!["team-created  "]).await;
     stage.spawn("bob", "plain").await;
-    until("somebody is there", vec!["teammate-spawned bob ", "teammate-idle bob "]).await;
+    until("bob is there", vec!["teammate-spawned bob ", "teammate-idle bob "]).await;
     stage.task("wait").await;
     let begun = vec!["task-created ann task-1", "task-assigned bob task-1"];
     until("there is something to do", begun).await;

@@ -513,7 +513,7 @@ async fn a_worktree_that_cannot_be_prepared_is_retried_and_costs_no_attempt() {
     assert!(task.result == Some(format!("saw {big}")), "all of the file was there");
     assert_eq!(task.attempts, 1);
     assert!(warned.try_recv().is_err(), "people are told once");
-    assert_eq!(project.in_team("a"), big.trim_end(), "nobody changed it");
+    assert_eq!(project.in_team("a"), big.trim_end(), "it is unchanged");
 }
 
 #[tokio::test]
@@ -552,7 +552,7 @@ async fn a_merge_that_fails_on_a_full_disk_is_retried_and_costs_no_attempt() {
     let task = stage.until("how", |state| task(state, 1)).await;
     assert_eq!((task.attempts, task.proof.merged.is_some()), (1, true));
     assert!(warned.try_recv().is_err(), "people are told once");
-    assert!(!stage.trace().await.contains(&"task.refused".to_owned()), "nobody is to blame");
+    assert!(!stage.trace().await.contains(&"task.refused".to_owned()), "the work is not refused");
     assert_eq!(project.in_team("a"), big.trim_end());
 }
 

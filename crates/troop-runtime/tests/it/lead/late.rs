@@ -43,7 +43,7 @@ async fn meanwhile(stage: &mut Stage, project: &Project, commands: Vec<TaskComma
         stage.submit(Actor::human("zoe"), Command::Task(command)).await.unwrap();
     }
     let left = left_behind(project).await;
-    assert!(!left.is_empty(), "what is not merged is listed");
+    assert!(!left.is_empty(), "unmerged work is listed");
     let (isolation, timing) = (Some(project.isolation().await), without_restarts());
     let setting = Setting { isolation, timing, ..Setting::default() };
     stage.lead = Some(stage.start(setting).await.unwrap());

@@ -53,7 +53,7 @@ async fn mail_reaches_a_running_teammate_and_is_read_when_it_says_so() {
     };
     stage.until("it is delivered", move |state| receipt(state)?.delivered_at).await;
     let looked = stage.board.look(receipt).await.unwrap().unwrap();
-    assert_eq!(looked.read_at, None, "nobody has read it yet");
+    assert_eq!(looked.read_at, None, "it is not read yet");
     may_read.notify_one();
     stage.until("it is read", move |state| receipt(state)?.read_at).await;
 }
@@ -132,17 +132,17 @@ async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
     probe.hold_appends();
     speak.notify_one();
     let text = |it: troop_runtime::TranscriptEntry| it.line.text;
-    troop_testkit::wait_for("what it said besides is heard, and the store is asked", async || {
+    troop_testkit::wait_for("its log line is heard, and the store is asked", async || {
         let read = stage.transcript("cyd");
         let is_heard = read.into_iter().map(text).any(|it| it == "said it");
         (is_heard && probe.n_appends.load(SeqCst) > n_before).then_some(())
     })
     .await;
-    assert!(told.try_recv().is_err(), "what is not stored reaches nobody");
+    assert!(told.try_recv().is_err(), "mail is not delivered before it is stored");
     probe.let_append();
     assert_eq!(told.recv().await.unwrap(), ("cyd".to_owned(), "psst".to_owned()));
     stage
-        .until("what was written to one that does not acknowledge counts as read", |state| {
+        .until("mail to a teammate that does not acknowledge counts as read", |state| {
             state.mailbox().iter().find(|it| it.content == "psst")?.receipts.first()?.read_at
         })
         .await;
@@ -171,7 +171,7 @@ async fn an_invalid_line_is_answered_and_logged_once() {
     );
     stage.spawn("bob", "writer").await;
     let why = told.recv().await.unwrap();
-    let lines = troop_testkit::wait_for("what it says then is noted", async || {
+    let lines = troop_testkit::wait_for("its answer is logged", async || {
         let read = stage.transcript("bob");
         let lines: Vec<_> = read.into_iter().map(|it| it.line.text).collect();
         lines.iter().any(|it| it == "so that").then_some(lines)
@@ -316,7 +316,7 @@ async fn a_teammate_that_is_silent_over_unread_mail_counts_as_crashed() {
     stage.until_state("cyd", MemberState::Idle).await;
     stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
     for _ in 0..2 {
-        assert_eq!(told.recv().await.unwrap(), "hello", "what it has not read comes again");
+        assert_eq!(told.recv().await.unwrap(), "hello", "unread mail comes again");
     }
     let log = stage.log().await;
     let why = log.iter().find_map(|event| {
@@ -328,7 +328,11 @@ async fn a_teammate_that_is_silent_over_unread_mail_counts_as_crashed() {
     });
     let (who, why) = why.unwrap();
     assert!(who == "bob" && why.contains("it was silent for longer than its lease"), "{why}");
-    assert_eq!(stage.n_times("cyd", MemberState::Spawning).await, 1, "who has no mail may rest");
+    assert_eq!(
+        stage.n_times("cyd", MemberState::Spawning).await,
+        1,
+        "a teammate without mail may be silent"
+    );
 }
 
 #[tokio::test]

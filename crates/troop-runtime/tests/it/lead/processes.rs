@@ -143,7 +143,7 @@ async fn every_crash_is_noticed_with_its_reason_and_another_teammate_does_the_ta
             })
             .await;
         stage.spawn("cyd", "plain").await;
-        stage.until("somebody else does it", is_done(nth)).await;
+        stage.until("another teammate does it", is_done(nth)).await;
         let owner = move |state: &State| state.tasks().get(TaskNumber(nth)).unwrap().owner.clone();
         assert_eq!(stage.board.look(owner).await.unwrap(), Some(name("cyd")));
         for member in ["bob", "cyd"] {
@@ -227,7 +227,7 @@ async fn a_teammate_has_the_grace_period_to_finish_and_stop() {
     let entries = stage.transcript("bob");
     assert!(entries.iter().any(|it| it.line.text == "exit code 0"), "{entries:?}");
     let done = stage.board.look(is_done(1)).await.unwrap();
-    assert_eq!(done, Some(()), "what it was at is done");
+    assert_eq!(done, Some(()), "its task is done");
 }
 
 fn stop(member: &str) -> Command {
@@ -269,8 +269,9 @@ async fn a_process_suspended_past_its_lease_loses_its_task_to_another() {
     stage.task("write").await;
     stage.until("it has the task", |state| state.tasks().held_by(&name("bob")).next()).await;
     stage.spawn("cyd", "plain").await;
-    stage.until("somebody else does it", is_done(1)).await;
-    let owner = stage.until("who", |state| state.tasks().get(TaskNumber(1))?.owner.clone()).await;
+    stage.until("another teammate does it", is_done(1)).await;
+    let owner =
+        stage.until("its owner", |state| state.tasks().get(TaskNumber(1))?.owner.clone()).await;
     assert_eq!(owner, name("cyd"));
 }
 
@@ -279,7 +280,7 @@ async fn garbage_between_protocol_lines_is_skipped() {
     let stage = stage().await;
     stage.spawn("bob", "plain").await;
     stage.task("babble").await;
-    stage.until("it is done all the same", is_done(1)).await;
+    stage.until("it is done anyway", is_done(1)).await;
     let entries = stage.transcript("bob");
     let n_skipped = entries.iter().filter(|it| it.line.text.starts_with("skipped")).count();
     assert!(n_skipped >= 5, "each is logged: {entries:?}");

@@ -62,7 +62,7 @@ async fn a_teammate_that_is_silent_past_its_lease_is_restarted() {
     assert!(trace.contains(&"task.released".to_owned()), "{trace:?}");
     let attempts = |state: &State| state.tasks().get(TaskNumber(1)).unwrap().attempts;
     let attempts = stage.board.look(attempts).await.unwrap();
-    assert_eq!(attempts, 2, "who hangs is not given it again");
+    assert_eq!(attempts, 2, "the hanging teammate does not get it again");
 }
 
 #[tokio::test]
@@ -172,7 +172,7 @@ async fn a_task_of_a_crashed_teammate_is_assigned_to_an_idle_one() {
     stage.until_state("bob", MemberState::Idle).await;
     crash.notify_one();
     stage.until("it is done", is_done(1)).await;
-    let task = stage.until("who did it", |state| state.tasks().get(TaskNumber(1)).cloned()).await;
+    let task = stage.until("the task", |state| state.tasks().get(TaskNumber(1)).cloned()).await;
     assert_eq!((task.owner, task.attempts), (Some(name("bob")), 2));
 }
 

@@ -144,7 +144,7 @@ async fn a_slow_hook_blocks_no_other_file_and_holds_no_lock() {
     })
     .await;
     flock(&lock, FlockOperation::Unlock).unwrap();
-    assert_eq!(status(&task(1)), "done", "what was written stays meanwhile");
+    assert_eq!(status(&task(1)), "done", "the file stays as written meanwhile");
     tokio::task::spawn_blocking(move || fs::write(gate, "go\n")).await.unwrap().unwrap();
     stage.until("it is done", is_done(1)).await;
     wait_for("the file says so", async || (status(&task(1)) == "completed").then_some(())).await;
@@ -263,7 +263,7 @@ async fn messages_of_an_external_member_after_its_task_are_delivered() {
             stage.until("the lead has read it", is_read).await;
         };
         tokio::select! {
-            ended = &mut ended => panic!("nobody waited for `{wanted}`: {ended:?}"),
+            ended = &mut ended => panic!("the lead did not wait for `{wanted}`: {ended:?}"),
             () = read => {}
         }
     };
@@ -279,7 +279,7 @@ async fn messages_of_an_external_member_after_its_task_are_delivered() {
     says(MessageKind::Message, "I found it in line 7").await;
     heard(&stage, "I found it in line 7").await;
     says(MessageKind::Idle, "available").await;
-    assert_eq!(ended.await, LeadEnd::Quiet, "who is idle has said all");
+    assert_eq!(ended.await, LeadEnd::Quiet, "an idle message ends the wait");
 }
 
 #[tokio::test]
@@ -357,7 +357,7 @@ async fn work_of_an_external_member_is_not_reported_again_after_the_lead_was_kil
     stage.until("that is told", |it| (n_told(it, 1) == 1).then_some(())).await;
     mortal.shutdown_background();
     let folder = stage.folder.path().to_owned();
-    wait_for("nobody leads", async || find_lead(&folder).is_none().then_some(())).await;
+    wait_for("the lead is gone", async || find_lead(&folder).is_none().then_some(())).await;
     completes(&stage, "pat", 2).await;
     stage.lead = Some(stage.start(Setting::default()).await.unwrap());
     stage.until("that is told, too", |it| (n_told(it, 2) == 1).then_some(())).await;

@@ -61,7 +61,7 @@ async fn permissions_are_checked_at_the_socket_too() {
         failure
     };
     let first = client.call(create("x"), OperationId(Uuid::now_v7())).await.unwrap_err();
-    assert_eq!(failed(first).kind, FailureKind::Forbidden, "who speaks must be said first");
+    assert_eq!(failed(first).kind, FailureKind::Forbidden, "a session must be opened first");
     client.open(&session).await.unwrap();
     let refused = client.call(create("x"), OperationId(Uuid::now_v7())).await.unwrap_err();
     let refused = failed(refused);

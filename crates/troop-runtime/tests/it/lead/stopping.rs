@@ -337,7 +337,7 @@ async fn stopping_a_stopped_teammate_is_harmless_and_an_unknown_one_is_an_error(
     assert!(refused.to_string().starts_with("there is no member `eve`"), "{refused}");
     stage.spawn("bob", "worker").await;
     stage.task("more").await;
-    stage.until("it works again, and is not stopped by what was asked before", is_done(1)).await;
+    stage.until("it works again, and the earlier request does not stop it", is_done(1)).await;
 }
 
 #[tokio::test]
@@ -379,7 +379,7 @@ async fn a_task_finished_within_the_grace_period_is_merged_and_completed() {
     lead.stop("enough").await.unwrap();
     lead.ended().await;
     let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
-    assert_eq!(n_done, 1, "it is done, and nobody does it again");
+    assert_eq!(n_done, 1, "it is done, and not repeated");
     assert_eq!(project.in_team("a"), "1");
 }
 
@@ -414,5 +414,5 @@ async fn a_check_that_outlasts_the_grace_period_does_not_keep_the_team_from_stop
     lead.stop("enough").await.unwrap();
     assert!(matches!(lead.ended().await, LeadEnd::Stopped { .. }));
     let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
-    assert_eq!(n_done, 0, "nobody knows whether it is");
+    assert_eq!(n_done, 0, "the outcome is unknown");
 }

@@ -38,7 +38,7 @@ async fn die_while_taking(stage: &Stage, probe: &Probe) {
         (probe.n_appends.load(SeqCst) > n_before).then_some(())
     });
     tokio::select! {
-        _ = taking => panic!("nobody can take the lead now"),
+        _ = taking => panic!("the lead cannot be taken now"),
         () = begun => {}
     }
 }

@@ -95,7 +95,7 @@ async fn a_board_larger_than_a_wire_line_does_not_block_work_or_mail() {
             FromLead::Shutdown { .. } | FromLead::Interrupt { .. } => {}
         }
     }
-    assert_eq!(task.unwrap().description, text, "what it is given, it is given whole");
+    assert_eq!(task.unwrap().description, text, "the assignment has the full text");
     let shown = context.unwrap().tasks.pop().unwrap();
     assert!(shown.description.chars().count() < 1_000 && shown.description.ends_with('…'));
 }
@@ -332,7 +332,7 @@ async fn garbage_on_a_wire_never_ends_it() {
     );
     stage.spawn("bob", "babbler").await;
     stage.task("work").await;
-    stage.until("it works all the same", is_done(1)).await;
+    stage.until("it works anyway", is_done(1)).await;
 }
 
 #[tokio::test]

@@ -46,7 +46,7 @@ fn a_member_is_free_when_its_offers_are_settled_and_in_the_log() {
     facts.work.offers.settle(Some(Version(7)));
     assert!(!facts.is_free(Version(9)), "one offer is open");
     facts.work.offers.settle(None);
-    assert!(!facts.is_free(Version(6)), "what came of one is not followed yet");
+    assert!(!facts.is_free(Version(6)), "the effect of one is not followed yet");
     assert!(facts.is_free(Version(7)));
     facts.work.is_in_turn = true;
     assert!(!facts.is_free(Version(7)), "its turn is not over");
@@ -72,7 +72,7 @@ fn only_members_that_announce_the_end_of_a_turn_have_turns() {
     polite.mail.answers = Some(chat("eve"));
     polite.rest();
     assert!(polite.work.is_at_rest && !polite.work.is_in_turn);
-    assert_eq!(polite.mail.answers, None, "what it says next answers nobody");
+    assert_eq!(polite.mail.answers, None, "its next message answers no mail");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn conversations_are_handled_one_at_a_time() {
     facts.hand(Uuid::from_u128(1), now);
     assert!(facts.turn_to(&chat("eve")), "the same conversation goes on");
     assert!(!facts.turn_to(&chat("pat")), "another waits");
-    assert!(facts.turn_to(&Origin::default()), "what is of no conversation goes with any");
+    assert!(facts.turn_to(&Origin::default()), "internal mail goes with any");
     facts.stir();
     facts.mail.handed.clear();
     assert!(!facts.turn_to(&chat("pat")), "it has read, but not dealt with it");

@@ -105,7 +105,7 @@ fn a_stop_with_the_team_stays_forced_whoever_else_asks() {
     let stop = life.stop().unwrap();
     assert!(stop.is_forced);
     assert_eq!(stop.reason, "the team stops");
-    assert!(stop.request.is_some(), "whoever asked gets an answer");
+    assert!(stop.request.is_some(), "the request gets an answer");
     let mut life = Lifecycle::Ready;
     life.take_stop(asked("lunch"));
     life.take_stop(order("the team stops", true));
@@ -117,7 +117,7 @@ fn a_stop_with_the_team_stays_forced_whoever_else_asks() {
 #[test]
 fn a_member_may_decline_to_stop_alone() {
     let mut life = Lifecycle::Ready;
-    assert!(life.answer_stop(false).is_none(), "nobody asked");
+    assert!(life.answer_stop(false).is_none(), "there is no order");
     life.take_stop(asked("lunch"));
     let answer = life.answer_stop(false).unwrap();
     assert!(answer.goes_on);

@@ -16,14 +16,14 @@ fn the_aftermath_of_a_run_depends_on_its_boot_and_on_its_orders() {
     let told = |account: Account| Account { stop: Some(stop_order(false)), ..account };
     check(
         vec![
-            ("nobody wanted it to end", (account(None), false), Aftermath::Crashed),
+            ("it had no order to stop", (account(None), false), Aftermath::Crashed),
             (
                 "a full disk is no excuse once it was ready",
                 (account(None), true),
                 Aftermath::Crashed,
             ),
             (
-                "somebody asked it to stop",
+                "it was asked to stop",
                 (account(Some(stop_order(false))), false),
                 Aftermath::Stopped(stop_order(false)),
             ),
@@ -88,8 +88,8 @@ fn reports_made_before_an_exit_are_waited_for_unless_the_member_was_killed() {
             ("it has exited", (exited(false), 0), true),
             ("one of its reports waits for hooks", (exited(false), 1), false),
             ("two of its reports wait for proof", (exited(false), 2), false),
-            ("it was killed, and nobody waits", (exited(true), 1), true),
-            ("it was killed, and nothing waits", (exited(true), 0), true),
+            ("it was killed, and its report is not waited for", (exited(true), 1), true),
+            ("it was killed, and has no report", (exited(true), 0), true),
         ],
         |(life, n_held)| is_over(&life, n_held),
     );

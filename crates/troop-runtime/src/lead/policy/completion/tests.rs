@@ -150,7 +150,7 @@ fn a_holder_that_lets_its_task_go_leaves_files() {
     assert_eq!(of("ann", complete(1)), left);
     assert_eq!(of("ann", review()), left);
     assert_eq!(of("ann", fail()), left);
-    assert_eq!(of("ann", release()), None, "whoever takes it next writes there, too");
+    assert_eq!(of("ann", release()), None, "the next holder writes there, too");
     assert_eq!(of("ann", approve()), None);
     assert_eq!(of("bob", complete(1)), None, "it is not bob's");
     assert_eq!(departure(&scene.state, &by_person(complete(1))), None, "nor a person's");
@@ -174,7 +174,7 @@ fn an_objection_to_the_work_is_a_refusal() {
     use Objection::{Fault, Work};
     check(&[
         ("its checks fail", (FINISH, Work, true), Sentence::Refuse),
-        ("so do those of what it hands in", (HAND_IN, Work, true), Sentence::Refuse),
+        ("the checks of a submission fail", (HAND_IN, Work, true), Sentence::Refuse),
         ("git fails", (FINISH, Fault, true), Sentence::Refuse),
         ("git fails at an approval", (DoneWay::Approve, Fault, true), Sentence::Refuse),
     ]);

@@ -46,7 +46,7 @@ fn a_team_at_rest_is_quiet() {
             },
             Some(WorkEnd::Quiet),
         ),
-        ("nobody runs any more", |it| it.crew.clear(), Some(WorkEnd::Quiet)),
+        ("no member runs", |it| it.crew.clear(), Some(WorkEnd::Quiet)),
         (
             "a task has failed for good",
             |it| {
@@ -81,7 +81,7 @@ fn a_team_goes_on_while_a_member_is_busy() {
     check(&[
         ("it works", |it| it.sets("ann", MemberState::Working, None), None),
         ("it has mail", |it| it.mails("ann"), None),
-        ("it deals with what it was told", |it| it.facts("ann").work.is_at_rest = false, None),
+        ("it handles its mail", |it| it.facts("ann").work.is_at_rest = false, None),
         ("its turn is not over", |it| it.facts("ann").work.is_in_turn = true, None),
         ("it breaks off a task", |it| it.facts("ann").work.breaks_off = Some(task(1)), None),
         ("it may get a task", |it| it.facts("ann").work.offers.begin(), None),
@@ -94,7 +94,7 @@ fn a_team_goes_on_while_a_member_is_busy() {
             None,
         ),
         (
-            "what came of its last offer is in the log",
+            "the effect of its last offer is in the log",
             |it| {
                 it.facts("ann").work.offers.begin();
                 it.facts("ann").work.offers.settle(Some(Version(1)));
@@ -259,7 +259,7 @@ fn a_team_without_budget_ends_when_all_are_idle_despite_mail_and_tasks() {
         scene.look(end_of_work)
     };
     let rows: [(&str, Change, Option<WorkEnd>); 6] = [
-        ("everybody is idle", |_| {}, Some(WorkEnd::Spent)),
+        ("all are idle", |_| {}, Some(WorkEnd::Spent)),
         ("a member deals with something", |it| it.facts("bob").work.is_at_rest = false, None),
         ("a member works", |it| it.sets("bob", MemberState::Working, None), None),
         ("a proof is under way", |it| it.n_under_way = 1, None),
@@ -289,7 +289,7 @@ fn a_lead_is_stuck_when_no_member_can_begin_the_remaining_tasks() {
         ("another member works", |it| it.sets("ann", MemberState::Working, None), false),
         ("another member has mail", |it| it.mails("ann"), false),
         ("something is under way", |it| it.n_under_way = 1, false),
-        ("somebody can begin another task", |it| it.adds(|_| {}), false),
+        ("a member can begin another task", |it| it.adds(|_| {}), false),
         ("the lead has no agent", |it| drop(it.crew.remove("lead")), false),
         ("it is not to end", |it| it.until = Until::Stopped, false),
     ];

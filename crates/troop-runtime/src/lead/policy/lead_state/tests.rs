@@ -39,7 +39,7 @@ fn the_log_shows_a_busy_lead_as_working() {
     assert_eq!(
         moves(known, Some(StateCause::LeftOpen)),
         (works(Some(StateCause::LeftOpen)), None),
-        "something is left of what it was told"
+        "a request is left open"
     );
 }
 
@@ -50,7 +50,7 @@ fn the_log_shows_a_lead_as_idle_once_it_has_finished() {
     assert_eq!(moves(worked, None), (None, rests(None)));
     let open = Some(StateCause::LeftOpen);
     assert_eq!(moves(worked, open), (None, rests(open)));
-    assert_eq!(moves(|_| {}, open), (None, rests(open)), "what is left is news");
+    assert_eq!(moves(|_| {}, open), (None, rests(open)), "the open request is news");
     let failed = Some(StateCause::CouldNot);
     assert_eq!(moves(|_| {}, failed), (None, rests(failed)));
 }

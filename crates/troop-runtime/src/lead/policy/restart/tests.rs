@@ -58,7 +58,7 @@ fn a_completed_task_resets_the_count_of_restarts() {
 fn a_restart_begins_once_and_only_if_it_was_planned() {
     let ann = name("ann");
     let mut restarts = Restarts::default();
-    assert!(!restarts.begin(&ann), "nobody planned it");
+    assert!(!restarts.begin(&ann), "it is not planned");
     restarts.after_crash(&ann, &Timing::default());
     assert!(restarts.is_waiting(&ann));
     assert!(!restarts.is_waiting(&name("bob")), "each member has its own");
@@ -101,7 +101,7 @@ fn a_machine_fault_is_reported_once_for_all_members() {
     let again = NextTry { pause: pause * 2, is_new: false, is_news: false };
     assert_eq!(next("ann"), Some(again));
     assert!(failing.forget(&name("ann")));
-    assert!(!failing.forget(&name("ann")), "nothing is tried for ann any more");
+    assert!(!failing.forget(&name("ann")), "there are no more retries for ann");
     assert_eq!(failing.take(), [name("bob")]);
     assert_eq!(failing.next_try(&name("bob"), pause, now), Some(first), "a new fault is news");
 }
@@ -117,7 +117,7 @@ fn a_member_restarts_with_its_team_unless_it_was_stopped_alone() {
             true,
             false,
         ),
-        ("somebody asked it to stop", MemberState::Stopped, Some(StateCause::Asked), false, false),
+        ("it was asked to stop", MemberState::Stopped, Some(StateCause::Asked), false, false),
         ("it runs", MemberState::Working, None, false, false),
     ];
     for (title, state, cause, starts_again, is_cut_short) in rows {

@@ -76,7 +76,7 @@ fn members_that_cannot_take_work_now_get_none() {
         ("it breaks off a task", |it| it.facts("ann").work.breaks_off = Some(task(9))),
         ("its turn is not over", |it| it.facts("ann").work.is_in_turn = true),
         ("it was offered a task", |it| it.facts("ann").work.offers.begin()),
-        ("the log does not show yet what it got", |it| {
+        ("the log does not show its offer yet", |it| {
             it.facts("ann").work.offers.begin();
             it.facts("ann").work.offers.settle(Some(Version(1_000)));
         }),
@@ -140,7 +140,7 @@ fn a_member_gets_work_at_once_if_a_task_is_ready_for_it() {
     assert!(gets(&scene, "ann"), "it has work");
     let mut scene = SmallTeam::with(|settings| settings.assignment = Assignment::Claim);
     scene.adds(|_| {});
-    assert!(!gets(&scene, "ann"), "nobody gives it any");
+    assert!(!gets(&scene, "ann"), "the team does not assign work");
     scene.claims("ann", 1);
     assert!(gets(&scene, "ann"));
 }
