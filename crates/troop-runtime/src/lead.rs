@@ -1,8 +1,8 @@
 //! Supervises a team: runs its processes, passes its mail, gives out its work.
 //!
-//! A lead follows the team's log and acts on what it says; what it sees of its teammates becomes commands again. It holds no
-//! truth: whoever wants something of it, from whatever process, gives a command to the board. One loop, the dispatcher, puts
-//! everything that comes in into one order.
+//! A lead follows the team's log and acts on it; its observations of teammates become commands again. It is not a source of
+//! truth: to make it do something, any process gives a command to the board. One loop, the dispatcher, puts all inputs into one
+//! order.
 
 mod calls;
 mod completion;
@@ -45,43 +45,43 @@ pub use policy::restart::{is_to_start_again, was_cut_short};
 pub use transcript::{TranscriptEntry, TranscriptLine, TranscriptSource};
 pub(crate) use transcript::{former_path as former_transcript_path, path as transcript_path};
 
-/// How many inputs may wait for the dispatcher. Later senders wait, so a flood slows down whoever makes it.
+/// How many inputs may wait for the dispatcher. Later senders wait, so a flood slows down its sender.
 const INPUTS: usize = 256;
 
-/// What a lead needs to begin.
+/// The options a lead starts with.
 #[derive(Debug)]
 pub struct LeadOptions {
     /// The team, opened to follow what others write.
     pub board: Board,
-    /// What time it is.
+    /// The source of the current time.
     pub clock: Clock,
     /// Where the team's transcripts, lock and socket are kept.
     pub folder: PathBuf,
     /// Where the team works.
     pub project: PathBuf,
-    /// Who leads, for people: a user, a machine, a process.
+    /// The name of the lead's holder for people: a user, a machine, a process.
     pub holder: String,
     /// How members become processes.
     pub launch: Arc<dyn Launch>,
     /// Where the lead's agent runs.
     pub thinks: LeadThinks,
-    /// The commands that people want run when something happens.
+    /// The commands that people configured to run on events.
     pub hooks: Hooks,
-    /// How teammates get folders of their own; none if all work in the project.
+    /// Gives teammates their own worktrees; none if all work in the project.
     pub isolation: Option<Worktrees>,
-    /// What must pass before a task is done, besides what the board says.
+    /// Checks that must pass before a task is done, in addition to those on the board.
     pub checks: Vec<String>,
-    /// Whether the checks of tasks are what a person agreed to.
+    /// Verifies before each run of a task's check that a person agreed to it.
     pub agreement: Agreement,
-    /// What the checks of tasks find in their environment.
+    /// The environment variables of the checks of tasks.
     pub environment: Vec<(OsString, OsString)>,
     /// How long things may take.
     pub timing: Timing,
-    /// When it is over.
+    /// When the lead ends.
     pub until: Until,
-    /// How far the lead's agent is with what it was told: while that is open, the team has not completed its work.
+    /// The progress of the lead's agent on its last request: while that is open, the team has not completed its work.
     pub work: watch::Receiver<LeadWork>,
-    /// Where people see at once what members complain about and what cannot be stored. A full channel loses warnings.
+    /// Shows people at once the complaints of members and failures of the store. A full channel loses warnings.
     pub warnings: Option<mpsc::Sender<String>>,
 }
 
@@ -94,17 +94,17 @@ pub enum LeadThinks {
     Elsewhere,
 }
 
-/// How far the lead's agent is with what it was told last.
+/// The progress of the lead's agent on its last request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LeadWork {
-    /// It was told nothing, or has said its last word about it.
+    /// There is no request, or the agent has finished it.
     #[default]
     Done,
-    /// It works on it.
+    /// The agent works on it.
     Open,
-    /// It could not go on.
+    /// The agent could not finish it.
     Failed,
-    /// It was interrupted, and goes on with the next message.
+    /// The agent was interrupted, and continues with the next message.
     Interrupted,
 }
 
@@ -117,7 +117,7 @@ pub struct Timing {
     pub grace: Duration,
     /// From that signal until troop kills it.
     pub term: Duration,
-    /// Between two looks at leases, reminders and retries.
+    /// Between two checks of leases, reminders and retries.
     pub tick: Duration,
     /// Between two signs that this lead is alive.
     pub renew: Duration,
@@ -125,8 +125,8 @@ pub struct Timing {
     pub restart: Duration,
     /// How often troop restarts one teammate.
     pub max_restarts: u32,
-    /// How long the team goes on for the last words of a member that troop does not run: many end a task first, and then say
-    /// what they found.
+    /// How long the team waits for messages of an external member after it has ended a task: many end a task first, and then
+    /// report their findings.
     pub last_words: Duration,
 }
 
@@ -148,24 +148,24 @@ impl Default for Timing {
 /// When a lead's work is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// When it is told to stop.
+    /// When it is stopped.
     Stopped,
-    /// Also when nobody has anything left to do.
+    /// Also when no member has anything left to do.
     Quiet,
-    /// Likewise, once the lead has followed the log up to there: what was asked for before counts.
+    /// Like `Quiet`, but not before the lead has followed the log up to this version, so that earlier requests count.
     QuietAfter(Version),
 }
 
 /// How a lead's work ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeadEnd {
-    /// It was told to stop, and all its teammates have stopped.
+    /// It was stopped, and so were all its teammates.
     Stopped { reason: String },
-    /// Nobody had anything left to do.
+    /// No member had anything left to do.
     Quiet,
     /// Another session leads the team now.
     Superseded,
-    /// It could not follow the board any more.
+    /// It could no longer follow the board.
     Lost { reason: String },
 }
 
@@ -173,7 +173,7 @@ pub enum LeadEnd {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LeadError {
-    /// The board refuses it, for example because somebody else leads.
+    /// The board refuses it, for example because there is another lead.
     #[error(transparent)]
     Board(#[from] BoardError),
     /// The team's folder cannot be used.
@@ -196,7 +196,7 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// Takes the lead of a team and begins. Refused while somebody else leads it.
+    /// Takes the lead of a team and begins. Refused while there is another lead.
     pub async fn start(options: LeadOptions) -> Result<Self, LeadError> {
         let session = Uuid::now_v7();
         let mut lock = lease::LeadLock::take(&options, session).await?;
@@ -231,20 +231,20 @@ impl Lead {
         tracker.spawn(async move {
             let how = Box::pin(dispatcher.run(queue)).await;
             drop(lock);
-            // Nobody may be waiting for it.
+            // The receiver may be gone.
             drop(tell.send(how));
         });
         tracker.close();
         Ok(Self { board, fence, handle, ended, tracker })
     }
 
-    /// The number that tells what this lead passes on from what a former one does.
+    /// The fencing number that distinguishes commands of this lead from those of earlier ones.
     #[must_use]
     pub fn fence(&self) -> u64 {
         self.fence
     }
 
-    /// For requests that only the process that started it may make.
+    /// A handle for requests that only the process of the lead may make.
     #[must_use]
     pub fn handle(&self) -> LeadHandle {
         self.handle.clone()
@@ -258,7 +258,7 @@ impl Lead {
         Ok(())
     }
 
-    /// Waits until it is over.
+    /// Waits for the end of the lead.
     pub async fn ended(self) -> LeadEnd {
         let how = self.ended.await;
         self.tracker.wait().await;
@@ -278,22 +278,22 @@ async fn prepare(
     Ok((socket, dispatcher::Dispatcher::new(start).await?))
 }
 
-/// Speaks to a lead of this process.
+/// Controls a lead in this process.
 #[derive(Clone, Debug)]
 pub struct LeadHandle {
     inputs: mpsc::Sender<input::LeadInput>,
-    /// Also heard by tasks that the dispatcher waits for.
+    /// Also cuts hooks short, which the dispatcher may be waiting for.
     hurried: CancellationToken,
 }
 
 impl LeadHandle {
-    /// Says when its work is over.
+    /// Changes when the lead ends.
     pub async fn end(&self, until: Until) {
-        // A lead that has ended needs no word any more; so below.
+        // The lead may have ended already; so below.
         drop(self.inputs.send(input::LeadInput::Until(until)).await);
     }
 
-    /// Ends all teammates that have not stopped yet at once, and hooks soon after.
+    /// Kills all teammates that have not stopped yet, and running hooks soon after.
     pub async fn hurry(&self) {
         self.hurried.cancel();
         drop(self.inputs.send(input::LeadInput::Hurry).await);

@@ -42,14 +42,13 @@ impl Dispatcher {
     async fn change(&mut self, runner: &Runner, change: Change, responder: Option<Responder>) {
         let office = &mut self.office;
         if let Command::MarkRead { messages, .. } = &change.command {
-            // It has mail to deal with now. Noted here and not from the log, because its next message may already say that it
-            // has dealt with it.
+            // It has mail to handle now. Noted here and not from the log, because its next message may already end the turn.
             if let Some(facts) = office.crew.facts_of(runner) {
                 facts.stir();
             }
             let messages = messages.as_deref();
             if lead_reads_of_person(&office.post, &runner.member, messages) {
-                // Before it counts as read: a lead that is killed right after has not dealt with it.
+                // Before it counts as read: a lead that is killed right after has not handled it.
                 lead_state::note_work(office).await;
             }
             office.crew.read(&office.post, &runner.member, messages);
@@ -57,7 +56,7 @@ impl Dispatcher {
         if let Command::SpawnMember(Spawn { member, .. }) = &change.command
             && let Err(why) = office.crew.launch.check(&member.agent, member.model.as_deref())
         {
-            // The caller learns it now, and not from a member that fails to start.
+            // The caller hears it at once, instead of through a member that fails to start.
             let failure = Failure::new(FailureKind::Invalid, &why.to_string());
             return match responder {
                 Some(responder) => self.refuse(responder, failure),
@@ -73,7 +72,7 @@ impl Dispatcher {
         self.pass_for(runner, change.command, change.operation, responder).await;
     }
 
-    /// Who asks on a member's wire. The lead's agent looks at all tasks, but gets the files of the one chat that it is in.
+    /// The asker on a member's wire. The lead's agent sees all tasks, but only the files of its current chat.
     fn session_of(&self, runner: &Runner, call: &Call) -> Asker {
         let office = &self.office;
         let is_about_files = matches!(call, Call::File(_)) && office.post.is_lead(&runner.member);
@@ -83,7 +82,7 @@ impl Dispatcher {
     }
 
     fn refuse(&self, responder: Responder, failure: Failure) {
-        // If the caller has gone, nobody needs the answer.
+        // The caller may be gone.
         drop(responder.refuse(failure));
     }
 }

@@ -1,16 +1,15 @@
-//! What somebody wants done, on its way to the board. Most commands go there at once. A command that ends a task, or puts one
-//! on the board, is a passage: one value that passes these stages in this order (see `policy::completion::ORDER`), each only
-//! if the command needs it:
+//! Commands on their way to the board. Most go there at once. A command that ends a task, or creates one, is a passage: one
+//! value that passes these stages in this order (see `policy::completion::ORDER`), each only if the command needs it:
 //!
-//! 1. **Files** (`completion/files.rs`): files that the holder of a task wrote into the workspace are recorded as the task's,
-//!    before it lets the task go. What the member says meanwhile waits, so that nothing overtakes this.
-//! 2. **Hooks** (`gate.rs`): a hook may say no.
+//! 1. **Files** (`completion/files.rs`): files that the holder of a task wrote into the workspace are attached to the task,
+//!    before it lets the task go. Later messages of the member wait, so that nothing overtakes this.
+//! 2. **Hooks** (`gate.rs`): a hook may veto it.
 //! 3. **Proof** (`completion/proof.rs`): checks run and the work is merged, unless the board would refuse the command anyway.
-//!    What comes of that is recorded before the command is given.
-//! 4. **Board**: the command is given. If it is refused after all, whoever said so hears why.
+//!    The evidence is recorded before the command is given.
+//! 4. **Board**: the command is given. If it is refused after all, the caller hears why.
 //!
-//! Whoever is told no hears why, and the log keeps it (`completion/refusal.rs`). Work that was completed while nobody could
-//! merge it is merged as soon as somebody leads (`completion/late.rs`).
+//! The caller of a refused command hears why, and the log keeps it (`completion/refusal.rs`). Work that was completed without a
+//! lead is merged by the next one (`completion/late.rs`).
 
 mod files;
 mod late;
@@ -40,13 +39,13 @@ use crate::{
     hooks::{Occasion, Verdict},
 };
 
-/// Something that somebody wants done.
+/// A command with its caller.
 #[derive(Debug)]
 pub(super) struct Intent {
-    /// Which member wants it; none if it is another process.
+    /// The member that gave it; none if it was another process.
     pub(super) runner: Option<Runner>,
     pub(super) request: CommandRequest,
-    /// Where the answer goes, if somebody waits for one.
+    /// Where the answer goes, if the caller waits for one.
     pub(super) responder: Option<Responder>,
 }
 
@@ -54,30 +53,30 @@ pub(super) struct Intent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PassageId(u64);
 
-/// Something that somebody wants done, and the stage in which it is.
+/// An intent and its current stage.
 #[derive(Debug)]
 struct Passage {
     intent: Intent,
     station: Station,
 }
 
-/// The stage in which a passage is, with what only that stage has.
+/// The current stage of a passage, with the data of that stage.
 #[derive(Debug)]
 enum Station {
     Files(Departure),
     Hooks,
     Proof {
         claim: DoneClaim,
-        /// Ends the proof when nobody wants to know any more.
+        /// Cancels the proof when it is no longer wanted.
         over: CancellationToken,
     },
-    /// It is refused, and the board decides whether the attempt goes on.
+    /// It is refused, and the board decides whether the attempt continues.
     Refused(DoneRefusal),
-    /// A result goes back to its member, and the board decides whether the attempt goes on.
+    /// A result goes back to its member, and the board decides whether the attempt continues.
     SentBack(ReturnedResult),
 }
 
-/// What the next stage of a passage needs.
+/// The work of a passage's next stage.
 enum PassageStep {
     List(Departure),
     Judge(Occasion),
@@ -85,19 +84,19 @@ enum PassageStep {
     Give,
 }
 
-/// A member one of whose passages is over. It may be idle now, or gone.
+/// The member whose passage is over. It may be idle now, or have exited.
 pub(super) type ReleasedRunner = Option<Runner>;
 
-/// Everything that is on its way to the board.
+/// All passages and late merges that are under way.
 #[derive(Debug)]
 pub(super) struct Completions {
     passages: BTreeMap<PassageId, Passage>,
     n_passages: u64,
     /// How many late merges are under way.
     n_late: usize,
-    /// Whether checks are what a person agreed to.
+    /// Verifies before each run of a check that a person agreed to it.
     agreement: Agreement,
-    /// What checks find in their environment.
+    /// The environment variables of checks.
     environment: Vec<(OsString, OsString)>,
 }
 
@@ -106,7 +105,7 @@ impl Completions {
         Self { passages: BTreeMap::new(), n_passages: 0, n_late: 0, agreement, environment }
     }
 
-    /// How many things are on their way.
+    /// How many passages and late merges are under way.
     pub(super) fn n_under_way(&self) -> usize {
         self.passages.len() + self.n_late
     }
@@ -116,12 +115,12 @@ impl Completions {
         self.passages.get(&id)?.intent.runner.clone()
     }
 
-    /// Does something for somebody, after all that it must pass.
+    /// Carries out an intent, after all stages it must pass.
     pub(super) async fn pass(&mut self, office: &mut Office, intent: Intent) {
         self.advance(office, intent, None).await;
     }
 
-    /// Takes something to its next stage. Returns whether it has left for the board.
+    /// Takes an intent to its next stage. Returns whether that was the board.
     async fn advance(
         &mut self,
         office: &mut Office,
@@ -145,7 +144,7 @@ impl Completions {
         false
     }
 
-    /// What a stage has to do for a command, if anything.
+    /// The work of a stage for a command, if it has any.
     fn step(
         &self,
         office: &Office,
@@ -164,7 +163,7 @@ impl Completions {
         }
     }
 
-    /// Keeps a passage in a stage. A member waits for its first one only once, however many stages that has.
+    /// Keeps a passage in a stage. It is counted once for its member, however many stages it has.
     fn hold(
         &mut self,
         office: &mut Office,
@@ -184,7 +183,7 @@ impl Completions {
         id
     }
 
-    /// Takes a passage out of its stage to go on with it.
+    /// Continues a passage after a stage.
     async fn go_on(
         &mut self,
         office: &mut Office,
@@ -237,7 +236,7 @@ impl Completions {
         runner
     }
 
-    /// It is known whether something is done that was said to be.
+    /// The proof of a done claim has finished.
     pub(super) async fn proved(
         &mut self,
         office: &mut Office,
@@ -252,7 +251,7 @@ impl Completions {
         runner.filter(|_| has_left)
     }
 
-    /// The board has decided what follows from an objection: the caller hears it.
+    /// The board has decided the consequences of an objection: the caller hears it.
     pub(super) async fn decided(
         &mut self,
         office: &mut Office,
@@ -278,7 +277,7 @@ impl Completions {
         runner
     }
 
-    /// A task is over, or was taken away from whoever had it: nobody wants to know any more whether it is done.
+    /// A task is over or lost its holder: proofs of it are cancelled.
     pub(super) fn end_proofs(&self, fact: &Fact) {
         let (Fact::TaskReleased { task, .. }
         | Fact::TaskFailed { task, .. }
@@ -297,8 +296,8 @@ impl Completions {
         }
     }
 
-    /// The board did not take what a member said. What it says to be done is then not done: it holds the task and would say
-    /// nothing more about it.
+    /// The board refused a command of a member. If it was a done claim, the member hears that the task is not done: it still
+    /// holds the task and would not report on it again.
     pub(super) async fn not_taken(
         &mut self,
         office: &mut Office,
@@ -321,8 +320,8 @@ impl Completions {
         self.refuse_done(office, intent, &claim, refusal, None).await;
     }
 
-    /// Something is not done after all. The board counts that against the attempt and decides whether it goes on; then the
-    /// caller hears it.
+    /// Refuses a done claim. The board counts that against the attempt and decides whether it continues; then the caller hears
+    /// it.
     async fn refuse_done(
         &mut self,
         office: &mut Office,
@@ -346,13 +345,13 @@ impl Completions {
     }
 }
 
-/// Why something is not done.
+/// Why a done claim is refused.
 #[derive(Debug)]
 struct DoneRefusal {
     by: RefusedBy,
-    /// What the log says.
+    /// The reason for the log.
     reason: String,
-    /// What the caller hears.
+    /// The reason for the caller.
     feedback: String,
     notice: Notice,
 }
@@ -365,7 +364,7 @@ enum AttemptFailure {
     Final,
 }
 
-/// The failure of an attempt that an effect contains.
+/// The failed attempt in the effect of a command, if there is one.
 fn failure(effect: &CommandEffect) -> Option<AttemptFailure> {
     effect.events.iter().find_map(|event| {
         let Fact::TaskFailed { retry_at, .. } = event.fact else { return None };

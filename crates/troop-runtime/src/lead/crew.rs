@@ -1,4 +1,4 @@
-//! The crew: the members that run. Starting them, seeing them end, starting them again, and stopping them.
+//! The crew: the members that run. Starts, restarts and stops them, and handles their exits.
 
 pub(super) mod conversation;
 pub(super) mod facts;
@@ -42,7 +42,7 @@ use crate::{
     fault::{is_of_machine, is_said_of_machine},
 };
 
-/// How long we wait for what a process said after its end. Something that it left behind may hold its wire open.
+/// How long we wait for the last output of a process after its exit. A child that it left behind may hold its wire open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The members that run.
@@ -51,7 +51,7 @@ pub(super) struct Crew {
     members: BTreeMap<MemberName, LiveMember>,
     n_runs: u64,
     restarts: Restarts,
-    /// Who could not be started because of a fault of the machine, and is tried again.
+    /// Members whose start is retried after a fault of the machine.
     starts: Failing,
     pub(super) launch: Arc<dyn Launch>,
     pub(super) project: PathBuf,
@@ -59,7 +59,7 @@ pub(super) struct Crew {
     pub(super) conversation: Conversation,
 }
 
-/// Who is there.
+/// Lookups.
 impl Crew {
     pub(super) fn new(launch: Arc<dyn Launch>, project: PathBuf) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Crew {
         self.members.get_mut(&runner.member).filter(|it| it.runner.run == runner.run)
     }
 
-    /// What is known of a member, if it is still in the same run.
+    /// The facts about a member, if it is still in the same run.
     pub(super) fn facts_of(&mut self, runner: &Runner) -> Option<&mut MemberFacts> {
         self.in_run(runner).map(|it| &mut it.facts)
     }
@@ -120,7 +120,7 @@ impl Crew {
         self.members.values_mut().map(|it| &mut it.facts)
     }
 
-    /// The runs of members of which something holds.
+    /// The current runs of the members that match.
     pub(super) fn runners_with(&self, holds: impl Fn(&MemberFacts) -> bool) -> Vec<Runner> {
         let found = self.members.values().filter(|it| holds(&it.facts));
         found.map(|it| it.runner.clone()).collect()
@@ -130,7 +130,7 @@ impl Crew {
         &self.restarts
     }
 
-    /// A member got something done: it does not crash at every start.
+    /// A member finished a task, so it does not crash at every start.
     pub(super) fn forgive(&mut self, member: &MemberName) {
         self.restarts.forgive(member);
     }
@@ -142,20 +142,20 @@ impl Crew {
 
 /// Starting.
 impl Crew {
-    /// Starts what runs for a member, unless something does already.
+    /// Starts a member, unless it runs already.
     pub(super) async fn start(
         &mut self,
         post: &mut Post,
         places: &mut Workplaces,
         member: &MemberName,
     ) {
-        // A member with a folder of its own is started when that is there.
+        // A member with its own folder is started when the folder exists.
         if self.clear_to_start(post, member).await && !places.make(post, member) {
             self.launch_in(post, places, member, self.project.clone()).await;
         }
     }
 
-    /// Starts what runs for a member in a folder, if it is still to run.
+    /// Starts a member in a folder, if it is still wanted.
     pub(super) async fn start_in(
         &mut self,
         post: &mut Post,
@@ -168,7 +168,8 @@ impl Crew {
         }
     }
 
-    /// Returns whether a member that does not run is to be started. When all stop, the log says that it has stopped, too.
+    /// Returns whether a member may be started: it does not run, and the team is not stopping. In a stopping team it is
+    /// recorded as stopped.
     async fn clear_to_start(&self, post: &mut Post, member: &MemberName) -> bool {
         if self.has(member) {
             return false;
@@ -226,8 +227,8 @@ impl Crew {
         self.members.insert(member.clone(), LiveMember::new(runner, peer, body, is_new));
     }
 
-    /// Starts a member later that a fault of the machine keeps from starting: that is no crash, and the fault of no task. Not
-    /// for ever. People are told once. Returns whether it is tried again.
+    /// Retries a start that failed because of the machine, for a limited time: that is no crash and costs no task an attempt.
+    /// People are warned once. Returns whether it is retried.
     pub(super) fn start_later(&mut self, post: &mut Post, member: &MemberName, why: &str) -> bool {
         if post.is_lead(member) || post.is_ending() {
             return false;
@@ -247,7 +248,7 @@ impl Crew {
         true
     }
 
-    /// Tries again to start a member, if it is still to run.
+    /// Retries the start of a member, if it is still wanted.
     pub(super) async fn start_again(
         &mut self,
         post: &mut Post,
@@ -259,7 +260,7 @@ impl Crew {
         }
     }
 
-    /// What was to run for a member could not even be started.
+    /// A member's process could not be started.
     pub(super) async fn cannot_start(
         &mut self,
         post: &mut Post,
@@ -309,7 +310,7 @@ impl Crew {
         }
     }
 
-    /// Starts whoever is to work on a delegation and does not run.
+    /// Starts the member of a delegation, if it does not run.
     pub(super) async fn start_for(&mut self, post: &mut Post, delegation: Uuid, to: &MemberName) {
         let Some(member) = post.state.member(to) else { return };
         let is_coming = self.has(to) || self.restarts.is_waiting(to);
@@ -325,7 +326,7 @@ impl Crew {
         };
         let request = post.own(Command::SpawnMember(Spawn { member, prompt: None }));
         post.give_or(request, move |error| {
-            // Somebody else, or another delegation, was faster.
+            // Another command or delegation was faster.
             let is_done =
                 matches!(error, BoardError::Refused(troop_model::Refusal::AlreadyRunning { .. }));
             (!is_done).then_some(LeadInput::NotDelegated(delegation, error))
@@ -336,7 +337,7 @@ impl Crew {
 
 /// Ending.
 impl Crew {
-    /// What ran for a member has exited. First we hear to the end what it said before that. Returns whether we have.
+    /// A member's process or task has exited. Its remaining output is read first. Returns whether that is complete.
     pub(super) fn exit(&mut self, post: &mut Post, runner: &Runner, exit: MemberExit) -> bool {
         let Some(facts) = self.facts_of(runner) else { return false };
         facts.life.exit(exit);
@@ -347,7 +348,8 @@ impl Crew {
         true
     }
 
-    /// A wire has ended. Its process should have, too; if not, it hangs and is of no use. Returns whether it has.
+    /// A member's wire has ended. Its process should end, too; if it does not, it hangs and is killed. Returns whether it has
+    /// exited.
     pub(super) fn silence(&mut self, post: &mut Post, runner: &Runner) -> bool {
         let Some(facts) = self.facts_of(runner) else { return false };
         facts.wire.is_silent = true;
@@ -360,8 +362,8 @@ impl Crew {
         false
     }
 
-    /// Takes a member out of the crew whose run is over. What it said to be done before that still counts, so that is
-    /// settled first, unless there is no time.
+    /// Takes a member whose run is over out of the crew. Its pending reports still count and are settled first, unless it was
+    /// killed.
     pub(super) fn take_dead(&mut self, post: &mut Post, runner: &Runner) -> Option<LiveMember> {
         let facts = self.facts_of(runner)?;
         let is_over = aftermath::is_over(&facts.life, facts.work.n_held);
@@ -373,7 +375,7 @@ impl Crew {
         Some(dead)
     }
 
-    /// Draws the conclusions from the end of what ran for a member.
+    /// Acts on the end of a member's run.
     pub(super) async fn bury(
         &mut self,
         post: &mut Post,
@@ -385,7 +387,7 @@ impl Crew {
         let reason = dead.obituary.explain(&exit);
         match aftermath::of(account, is_said_of_machine(&reason)) {
             Aftermath::Nothing => {
-                // Somebody else may bear the name by now, and wait to be started.
+                // A new member may have the name by now, and wait for its start.
                 let waits = |it: &Member| it.state == MemberState::Spawning;
                 if post.state.member(member).is_some_and(waits) {
                     self.start(post, places, member).await;
@@ -412,14 +414,14 @@ impl Crew {
             cause = left;
         }
         post.set_state(member, MemberState::Stopped, Some(reason), Some(cause), None).await;
-        // When all stop, the lead does too, and would find it unread when it begins again.
+        // When the whole team stops, the lead stops too, and would find this message unread at its next start.
         if !order.is_forced {
             post.tell_lead(member, format!("Teammate {member} has shut down.")).await;
         }
         self.restarts.forget(member);
     }
 
-    /// A member that joined to be started now, and could not be, leaves the team again.
+    /// Removes a new member that could not be started.
     async fn remove_unstarted(&self, post: &mut Post, member: &MemberName, exit: &MemberExit) {
         let what = format!("{member} did not start: {exit}");
         let reason = Some(what.clone());
@@ -441,7 +443,7 @@ impl Crew {
         }
     }
 
-    /// The log says that a member is down: if it is to be started again, its pause begins.
+    /// The log shows that a member crashed: if it is to be restarted, its pause begins.
     pub(super) fn plan_restart(&mut self, post: &mut Post, member: &MemberName) {
         post.agenda.is_due = true;
         if let Some(pause) = self.restarts.pause(member) {
@@ -449,7 +451,7 @@ impl Crew {
         }
     }
 
-    /// Starts a member again that crashed. The log says that it starts, and then it does.
+    /// Restarts a crashed member: the start is recorded in the log, and following the log starts it.
     pub(super) async fn restart(&mut self, post: &mut Post, member: &MemberName) {
         let is_down = post.state.member(member).is_some_and(|it| !it.is_running());
         let is_planned = self.restarts.begin(member);
@@ -467,7 +469,7 @@ impl Crew {
         post.give_or(request, |error| Some(LeadInput::NotRestarted(member, error))).await;
     }
 
-    /// Ends a member's process at once, with all that it started.
+    /// Kills a member's process with all its children.
     pub(super) fn kill(&mut self, post: &mut Post, runner: &Runner) {
         self.signal(runner, Signal::KILL);
         let Some(live) = self.in_run(runner) else { return };
@@ -485,14 +487,14 @@ impl Crew {
     fn signal(&mut self, runner: &Runner, signal: Signal) {
         let live = self.in_run(runner).filter(|it| !it.facts.life.has_exited());
         let Some(pid) = live.and_then(|it| it.body.own_process()) else { return };
-        // Looked at before, since nobody can tell any more once the process above is gone.
+        // Collected first: once the parent is gone, its children can no longer be found.
         let below = (signal == Signal::KILL).then(|| Below::of(pid));
-        // One that has just ended cannot be signalled; its end is on its way.
+        // A process that has just exited cannot be signalled; its exit will be reported.
         drop(kill_group(pid, signal));
         below.iter().for_each(Below::kill);
     }
 
-    /// Ends a member that does not answer any more.
+    /// Kills a member that was silent for too long.
     pub(super) fn end_silent(&mut self, post: &mut Post, member: &MemberName) {
         let Some(live) = self.members.get_mut(member) else { return };
         let runner = live.runner.clone();
@@ -501,7 +503,7 @@ impl Crew {
         self.kill(post, &runner);
     }
 
-    /// Ends a member that was removed from the team.
+    /// Kills a member that was removed from the team.
     pub(super) fn let_go(&mut self, post: &mut Post, member: &MemberName) {
         self.restarts.forget(member);
         self.starts.forget(member);

@@ -1,4 +1,4 @@
-//! The one loop of a lead: everything that comes in, in one order; each arm is one call.
+//! The main loop of a lead: it handles all inputs in one order; each arm is one call.
 
 use std::time::Duration;
 
@@ -24,13 +24,13 @@ use super::{
 };
 use crate::{Answers, workspace::Workspace};
 
-/// How many inputs are taken before what they have in common is done.
+/// How many inputs are handled before their common consequences.
 const DRAIN: usize = 64;
 
-/// How often we check whether members need a watch, while the team has none.
+/// How often we check whether watching was turned on.
 const WATCH_OFF: Duration = Duration::from_secs(10);
 
-/// All that a lead knows and holds.
+/// The whole state of a running lead.
 #[derive(Debug)]
 pub(super) struct Dispatcher {
     pub(super) office: Office,
@@ -38,13 +38,13 @@ pub(super) struct Dispatcher {
     pub(super) answers: Answers,
     until: Until,
     thinks: LeadThinks,
-    /// When it last looked at leases.
+    /// When it last checked leases.
     ticked_at: Time,
-    /// Ends all that runs when this process is gone, however it went.
+    /// A process that kills all members if this process dies.
     guard: Option<Child>,
 }
 
-/// What a dispatcher begins with.
+/// The parts a dispatcher starts with.
 pub(super) struct LeadStart {
     pub(super) options: LeadOptions,
     pub(super) mandate: Mandate,
@@ -89,13 +89,13 @@ impl Dispatcher {
         Ok(Self { office, completions, answers, until, thinks, ticked_at, guard })
     }
 
-    /// Works until it is over.
+    /// Runs until the lead ends.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<LeadInput>) -> LeadEnd {
         self.begin().await;
         loop {
             let input = self.next(&mut queue).await;
             self.take(input).await;
-            // What is there already is taken together, so that its consequences are one step.
+            // Inputs that already wait are handled together, so that their consequences are one step.
             for _ in 0..DRAIN {
                 let Ok(input) = queue.try_recv() else { break };
                 self.take(input).await;
@@ -173,7 +173,7 @@ impl Dispatcher {
             Due::Begin(member) => office.begin_again(&member),
             Due::Claimed(runner) => idle::expect_word(office, &runner),
             Due::Word(runner, task) => idle::word_is_due(office, &runner, task).await,
-            // The end was only held up by it.
+            // It only delayed the end of the team's work.
             Due::LastWords(_) => {}
             Due::Retry(runner) => office.try_again(&runner).await,
             Due::Tick => self.tick().await,
@@ -182,7 +182,7 @@ impl Dispatcher {
         }
     }
 
-    /// Does what many inputs may have made necessary, once.
+    /// Handles the common consequences of several inputs, once.
     async fn settle(&mut self) {
         idle::settle_all(&mut self.office).await;
         if std::mem::take(&mut self.office.post.agenda.is_due) {
@@ -195,7 +195,7 @@ impl Dispatcher {
         self.office.post.flush_transcripts();
     }
 
-    /// Starts what was to run when this lead began.
+    /// Starts the members that should run when this lead begins.
     async fn begin(&mut self) {
         let office = &mut self.office;
         office.post.timers.set(office.post.timing.tick, Due::Tick);
@@ -203,7 +203,7 @@ impl Dispatcher {
         self.watch().await;
         let office = &mut self.office;
         office.gate.team_created(&office.post);
-        // Before anybody's folder is made ready for something else.
+        // Before any folder is prepared for another task.
         self.completions.merge_all_late(office);
         let state = &office.post.state;
         let lead = match self.thinks {
@@ -225,18 +225,19 @@ impl Dispatcher {
         }
     }
 
-    /// Ends whatever is left.
+    /// Kills all members that are left, and drains the queue.
     async fn end(mut self, mut queue: mpsc::Receiver<LeadInput>) {
         let office = &mut self.office;
         office.post.background.over.cancel();
         office.crew.kill_all(&mut office.post);
-        // Whoever waits to say something does not have to any more.
+        // Unblocks senders that wait for room in the queue.
         queue.close();
         while queue.recv().await.is_some() {}
         office.post.flush_transcripts();
         office.crew.clear();
         if let Some(mut guard) = self.guard.take() {
-            // It ends with what it reads, and sees that nobody is left. A word says that nothing is being started any more.
+            // It exits at the end of its input, and kills any process that is left. The line says that nothing more is being
+            // started.
             if let Some(mut words) = guard.stdin.take() {
                 drop(words.write_all(b"over\n").await);
             }
@@ -245,7 +246,7 @@ impl Dispatcher {
     }
 }
 
-/// What time brings.
+/// Timers.
 impl Dispatcher {
     async fn tick(&mut self) {
         let office = &mut self.office;
@@ -253,7 +254,7 @@ impl Dispatcher {
         let now = office.post.clock.now();
         let since_tick = now.since(std::mem::replace(&mut self.ticked_at, now));
         if silence::was_asleep(&office.post.state, since_tick, office.post.timing.tick) {
-            // Nobody was silent: nobody listened.
+            // The members were not silent: the lead did not listen.
             leases::renew_all(office).await;
         } else {
             leases::renew(office).await;
@@ -273,7 +274,7 @@ impl Dispatcher {
         post.give(Command::RenewLead).await;
     }
 
-    /// Looks from time to time whether what members are doing fits together.
+    /// Compares the members' changes for conflicts, and sets the next time.
     async fn watch(&mut self) {
         let post = &mut self.office.post;
         let seconds = post.state.team().map_or(0, |team| team.settings.isolation_watch_seconds);
@@ -285,7 +286,7 @@ impl Dispatcher {
 
 /// The end of the team's work.
 impl Dispatcher {
-    /// Decides something about the end of the team's work.
+    /// Evaluates a rule about the end of the team's work.
     fn with_outlook<T>(&self, decide: impl FnOnce(&Outlook<'_>) -> T) -> T {
         let office = &self.office;
         let crew = office.crew.facts();
@@ -301,7 +302,7 @@ impl Dispatcher {
         })
     }
 
-    /// Ends when all have stopped and the board knows; stops when nobody has anything left to do.
+    /// Stops the team when its work is over, and ends the lead when all members have stopped.
     async fn look_for_the_end(&mut self) {
         match self.office.post.course {
             Course::Running => {
@@ -324,7 +325,7 @@ impl Dispatcher {
         }
     }
 
-    /// Stops everybody, and then this lead.
+    /// Stops all members, and then this lead.
     pub(super) async fn begin_team_stop(&mut self, reason: &str) {
         self.stop_team(LeadEnd::Stopped { reason: reason.to_owned() }, reason).await;
     }
@@ -334,13 +335,13 @@ impl Dispatcher {
         office.crew.stop_all(&mut office.post, &mut office.places, how, reason).await;
     }
 
-    /// Ends everybody who has not stopped yet, without waiting for their answers.
+    /// Kills all members that have not stopped yet.
     async fn hurry(&mut self) {
         self.begin_team_stop("it was told to, at once").await;
         self.office.crew.kill_all(&mut self.office.post);
     }
 
-    /// Somebody says that the work is over at another moment than was said before.
+    /// Changes the condition for the lead's end.
     fn end_at(&mut self, until: Until) {
         self.until = until;
         self.office.post.agenda.is_due = true;
@@ -353,23 +354,24 @@ impl Dispatcher {
         let is_deleted = state.team().is_none_or(|team| team.status == TeamStatus::Deleted);
         if !is_deleted {
             let is_over = state.tasks().iter().all(|task| task.status.is_finished());
-            // What ends before all is done has stopped, and can go on. Nobody knows what a lead had in mind that was cut short.
+            // A team that ends before all is done is stopped, and can continue. A lead that was cut short may have had more in
+            // mind.
             if is_over && !leaves_something_open(&office.post) {
                 office.post.give(Command::CompleteTeam).await;
             }
             let request = office.post.own(Command::ReleaseLead);
             if let Some(given) = office.post.enqueue(request).await {
-                // What is refused now is for whoever leads next.
+                // A refusal is left to the next lead.
                 drop(given.done().await);
             }
         }
-        // If something else ended the lead meanwhile, that counts.
+        // Unless something else ended the lead meanwhile.
         if let Course::Stopping(how) = &office.post.course {
             office.post.course = Course::Over(how.clone());
         }
     }
 
-    /// Tells the lead's agent, which may wait for the end of all tasks, that nobody can begin those that are left.
+    /// Tells the lead's agent, which may wait for the end of all tasks, that no member can begin the remaining ones.
     async fn tell_if_stuck(&mut self) {
         let is_running = self.office.post.course == Course::Running;
         if !is_running || !self.with_outlook(ending::is_stuck) {
@@ -389,7 +391,7 @@ impl Dispatcher {
     }
 }
 
-/// Whether the lead ends before it has dealt with all that people told it.
+/// Whether the lead ends before it has handled all requests of people.
 fn leaves_something_open(post: &Post) -> bool {
     let Some(lead) = post.state.lead() else { return false };
     let party = Party::member(&lead.name);

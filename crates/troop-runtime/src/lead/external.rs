@@ -1,10 +1,10 @@
-//! Members that troop does not run: after one has ended a task, the lead waits a while for its last words.
+//! External members: after one has ended a task, the lead waits a while for its last messages.
 
 use troop_model::{ActorKind, Event, Fact, Member, MemberName, MessageKind, Party};
 
 use super::{input::Due, post::Post};
 
-/// Waits for what an external member says after it has ended a task.
+/// Starts the wait for last messages when an external member has ended a task.
 pub(super) fn expect_last_words(post: &mut Post, event: &Event) {
     let (Fact::TaskCompleted { task, .. }
     | Fact::TaskSubmitted { task, .. }
@@ -24,7 +24,7 @@ pub(super) fn expect_last_words(post: &mut Post, event: &Event) {
     }
 }
 
-/// A member that says it is idle has said everything.
+/// An idle message ends the wait.
 pub(super) fn end_last_words(post: &mut Post, from: &Party, kind: MessageKind) {
     let member = from.as_str().parse::<MemberName>().ok();
     if let Some(member) = member.filter(|_| kind == MessageKind::Idle) {

@@ -1,4 +1,4 @@
-//! What the log says, and what a lead does about it.
+//! Follows the log: the lead's reaction to each event.
 
 use troop_model::{Event, Fact, MemberName, MemberState, RejectMode, Status, TaskNumber};
 
@@ -12,7 +12,7 @@ use super::{
 use crate::LateCompletion;
 
 impl Dispatcher {
-    /// Takes one event into account and acts on it.
+    /// Applies one event and acts on it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "what is not here needs no act of the lead")]
     pub(super) async fn follow(&mut self, event: &Event) {
         self.take_in(event);
@@ -85,7 +85,7 @@ impl Dispatcher {
         self.draw_common_consequences(event).await;
     }
 
-    /// Does what follows from many kinds of events.
+    /// Does what is common to many kinds of events.
     async fn draw_common_consequences(&mut self, event: &Event) {
         let office = &mut self.office;
         if office.update_budget() {
@@ -98,7 +98,8 @@ impl Dispatcher {
         }
     }
 
-    /// Takes one event into account, and tells who loses by it. Who that is only the state before the event can say.
+    /// Applies one event, and interrupts members that lose a task by it. Only the state before the event shows who holds the
+    /// task.
     fn take_in(&mut self, event: &Event) {
         let office = &mut self.office;
         let silent = loss::by_silence(&office.post.state, event);
@@ -116,7 +117,7 @@ impl Dispatcher {
         }
     }
 
-    /// Somebody holds a task: it is told, if it runs here.
+    /// A task is assigned: its holder gets it, if it runs here.
     fn assigned(&mut self, task: TaskNumber, owner: &MemberName, attempt: u32) {
         let office = &mut self.office;
         office.post.agenda.is_due = true;
@@ -140,7 +141,7 @@ impl Dispatcher {
         office.gate.task_completed(&office.post, &office.places, event, task);
     }
 
-    /// A result was not good enough: its holder, if there still is one, gets the task again, where it left it.
+    /// A result was rejected: its holder, if there still is one, continues the task on its branch.
     fn sent_back(&mut self, task: TaskNumber) {
         let office = &mut self.office;
         office.post.agenda.is_due = true;
@@ -152,7 +153,7 @@ impl Dispatcher {
         }
     }
 
-    /// Nobody changes any more what was made for a task.
+    /// No member changes the work on a task any more.
     pub(super) fn left_alone(&mut self, task: TaskNumber) {
         let office = &mut self.office;
         office.post.agenda.is_due = true;

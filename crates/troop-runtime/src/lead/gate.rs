@@ -1,4 +1,4 @@
-//! Hooks at the gate: some things wait for them, and some they are only told of.
+//! The gate of hooks: some commands wait for their verdict; of other events they are only notified.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -18,39 +18,39 @@ use crate::{
     hooks::{HookContext, HookEvent, HookReport, HookTask, Occasion},
 };
 
-/// How long hooks may still take once somebody is in a hurry.
+/// How long hooks may still run once the end is hurried.
 const HURRY: Duration = Duration::from_secs(1);
 
-/// How many operations we remember that hooks have judged and the log does not show yet.
+/// How many judged operations we remember until the log shows them.
 const MAX_JUDGED: usize = 1_024;
 
-/// The hooks of a team, and what waits for them.
+/// The hooks of a team, and how many occasions wait for them.
 #[derive(Debug)]
 pub(super) struct HookGate {
     hooks: Arc<Hooks>,
-    /// What hooks have judged already, by its operation.
+    /// The operations that hooks have judged already.
     judged: BTreeSet<OperationId>,
     /// How many occasions wait for the reply of hooks.
     n_waiting: usize,
 }
 
-/// What hooks said.
+/// The report of hooks on an occasion.
 #[derive(Debug)]
 pub(super) struct HookReply {
     pub(super) fired: HookReport,
     pub(super) subject: HookSubject,
 }
 
-/// What hooks were asked about.
+/// What a verdict applies to.
 #[derive(Debug)]
 pub(super) enum HookSubject {
-    /// A member says that a task is done, or wants to put one on the board.
+    /// A claim that a task is done, or a new task.
     Passage(PassageId),
     /// A member is about to be idle.
     Idle(Runner, Option<TaskRef>),
-    /// Somebody else put a task on the board.
+    /// A task that was created without this lead.
     Created(TaskNumber),
-    /// It has happened already; hooks are only told of it.
+    /// It has happened already; hooks are only notified.
     Nothing,
 }
 
@@ -68,7 +68,7 @@ impl HookGate {
         self.hooks.has(HookEvent::TeammateIdle) && !post.is_lead(member)
     }
 
-    /// Runs hooks; what waits for them goes on when they have spoken.
+    /// Runs hooks; their report comes back as an input.
     pub(super) fn fire(&mut self, post: &Post, occasion: Occasion, subject: HookSubject) {
         let session = post.mandate.session.to_string();
         let context = HookContext { team: post.team_name(), session, occasion };
@@ -79,13 +79,13 @@ impl HookGate {
         let hooks = Arc::clone(&self.hooks);
         let hurried = post.background.hurried.clone();
         post.background.spawn_input(async move {
-            // What hooks have not judged does not happen.
+            // A command that hooks have not judged is not carried out.
             let fired = unless_hurried(&hurried, hooks.fire(&context)).await?;
             Some(LeadInput::Judged(Box::new(HookReply { fired, subject })))
         });
     }
 
-    /// Hooks have spoken: what they complain about is noted.
+    /// Hooks have reported: their complaints are noted.
     pub(super) fn hear(&mut self, post: &mut Post, fired: &HookReport) {
         self.n_waiting -= 1;
         post.agenda.is_due = true;
@@ -100,10 +100,10 @@ impl HookGate {
         }
     }
 
-    /// Remembers that hooks judge an operation, so that they are not asked again when the log shows it.
+    /// Remembers that hooks judged an operation, so that they are not asked again when the log shows it.
     pub(super) fn remember(&mut self, operation: OperationId) {
         self.judged.insert(operation);
-        // What the board refused afterwards is never seen again. Operations are in order of time.
+        // Operations that the board refused never show up, so the oldest are dropped. Ids are ordered by time.
         while self.judged.len() > MAX_JUDGED {
             self.judged.pop_first();
         }
@@ -113,7 +113,7 @@ impl HookGate {
         self.judged.remove(&operation);
     }
 
-    /// What hooks are asked about a command before it is given, if any are.
+    /// The occasion on which hooks are asked before a command is given, if there is one.
     #[expect(clippy::wildcard_enum_match_arm, reason = "hooks are asked about two things only")]
     pub(super) fn occasion_of(
         &self,
@@ -138,7 +138,7 @@ impl HookGate {
             }
             Command::Task(TaskCommand::Create(new)) if self.hooks.has(HookEvent::TaskCreated) => {
                 let task = HookTask {
-                    // The number that it gets, unless somebody else is faster.
+                    // The number that it will get, unless another task is created first.
                     number: TaskNumber(post.state.tasks().last().0 + 1),
                     subject: new.subject.clone(),
                     description: new.description.clone(),
@@ -152,7 +152,7 @@ impl HookGate {
     }
 }
 
-/// What hooks are told.
+/// Notifications.
 impl HookGate {
     /// The team has been created, if this is its first lead.
     pub(super) fn team_created(&mut self, post: &Post) {
@@ -161,7 +161,7 @@ impl HookGate {
         }
     }
 
-    /// A member runs in a process of its own.
+    /// A member runs in its own process.
     pub(super) fn member_spawned(&mut self, post: &Post, member: &MemberName, pid: u32) {
         let agent = post.state.member(member).map(|it| it.agent.to_string()).unwrap_or_default();
         let teammate = member.clone();
@@ -174,7 +174,7 @@ impl HookGate {
         }
     }
 
-    /// A task is on the board. If it came by way of this lead, hooks have judged it before.
+    /// A task was created. If it came through this lead, hooks have judged it before.
     pub(super) fn task_created(
         &mut self,
         post: &Post,
@@ -190,7 +190,7 @@ impl HookGate {
         }
     }
 
-    /// A task is done. If that came by way of this lead, hooks have judged it before.
+    /// A task is done. If that came through this lead, hooks have judged it before.
     pub(super) fn task_completed(
         &mut self,
         post: &Post,
@@ -208,7 +208,7 @@ impl HookGate {
         }
     }
 
-    /// The team has ended. The lead waits for these hooks: nobody hears of them later.
+    /// The team has ended. The lead waits for these hooks, since it ends next.
     pub(super) async fn team_shut_down(&self, post: &mut Post) {
         let tasks = post.state.tasks();
         let n_completed = tasks.numbers().filter(|it| tasks.status(*it) == Some(Status::Completed));
@@ -236,7 +236,7 @@ fn hook_task(post: &Post, places: &Workplaces, number: TaskNumber) -> Option<Hoo
     })
 }
 
-/// Waits for hooks, but not for long once somebody is in a hurry: those that still run then are killed.
+/// Waits for hooks, but only briefly once the end is hurried: those that still run then are killed.
 async fn unless_hurried(
     hurried: &CancellationToken,
     hooks: impl Future<Output = HookReport>,

@@ -1,4 +1,4 @@
-//! What members say on their wires, and what becomes of it.
+//! Handles the messages and requests of members on their wires.
 
 use tokio::time::Instant;
 use troop_model::{Actor, Command, Notice, OperationId, TaskCommand};
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{CommandEffect, CommandRequest, GitError, WorkReport, hooks::Verdict};
 
-/// Words.
+/// Messages.
 impl Dispatcher {
     pub(super) async fn hear(&mut self, runner: &Runner, incoming: Incoming) {
         let Some(live) = self.office.crew.in_run(runner) else { return };
@@ -33,7 +33,7 @@ impl Dispatcher {
         }
     }
 
-    /// Hears what a member said while one of its reports waited for a disk.
+    /// Handles the messages that a member sent while one of its reports waited for the disk.
     async fn hear_postponed(&mut self, runner: &Runner) {
         loop {
             let live = self.office.crew.in_run(runner);
@@ -70,7 +70,7 @@ impl Dispatcher {
                 self.end_run(runner).await;
                 self.office.rest(runner);
             }
-            // A board call without an id: it is done, and nobody waits for an answer.
+            // A board call without an id: it is carried out without an answer.
             Err(MethodError::Unknown { .. }) => self.call_unanswered(runner, said).await,
             Err(error @ MethodError::BadParams { .. }) => office.refuse(runner, error.to_string()),
         }
@@ -96,7 +96,7 @@ impl Dispatcher {
         office.deliver(member).await;
     }
 
-    /// A member says how its task stands.
+    /// A member reports on its task.
     async fn reported(&mut self, runner: &Runner, report: TaskReport) {
         let member = &runner.member;
         let task = match report.task_id.task() {
@@ -129,14 +129,14 @@ impl Dispatcher {
         if !is_late {
             self.office.end_work(runner, &command);
             if let Some(facts) = self.office.crew.facts_of(runner) {
-                // Nothing comes after that, even of a member that does not say that it is idle.
+                // A final report ends the turn, even if the member does not say that it is idle.
                 facts.work.is_in_turn = false;
             }
         }
         self.pass_for(runner, command, None, None).await;
     }
 
-    /// Does something that a member wants, after all that it must pass.
+    /// Carries out a command of a member, after all stages it must pass.
     pub(super) async fn pass_for(
         &mut self,
         runner: &Runner,
@@ -154,7 +154,7 @@ impl Dispatcher {
         self.completions.pass(office, intent).await;
     }
 
-    /// Does what another process asks for, after all that it must pass.
+    /// Carries out a command of another process, after all stages it must pass.
     pub(super) async fn called(&mut self, request: CommandRequest, responder: Responder) {
         let request = CommandRequest { fence: Some(self.office.post.mandate.fence), ..request };
         let intent = Intent { runner: None, request, responder: Some(responder) };
@@ -162,10 +162,10 @@ impl Dispatcher {
     }
 }
 
-/// Passages that go on.
+/// Passages that continue.
 impl Dispatcher {
-    /// The files of a task are listed, and what has waited for that goes on. What the member said meanwhile is heard before
-    /// anything follows from the end of its report: it may be its last words.
+    /// The files of a task are listed, and its passage continues. Postponed messages of the member are handled before anything
+    /// follows from the end of its report: they may be its last ones.
     pub(super) async fn files_listed(&mut self, id: PassageId, listing: FileListing) {
         let runner = self.completions.runner_of(id);
         if let Some(live) = runner.as_ref().and_then(|it| self.office.crew.in_run(it)) {
@@ -178,7 +178,7 @@ impl Dispatcher {
         self.release(released).await;
     }
 
-    /// Hooks have spoken.
+    /// Hooks have given their verdict.
     pub(super) async fn judged(&mut self, reply: HookReply) {
         let office = &mut self.office;
         office.gate.hear(&mut office.post, &reply.fired);
@@ -201,19 +201,19 @@ impl Dispatcher {
         }
     }
 
-    /// It is known whether something is done.
+    /// The proof of a done claim has finished.
     pub(super) async fn proved(&mut self, id: PassageId, finished: Result<WorkReport, GitError>) {
         let released = self.completions.proved(&mut self.office, id, finished).await;
         self.release(released).await;
     }
 
-    /// The board has decided what becomes of something that is not done.
+    /// The board has decided the consequences of a refused done claim.
     pub(super) async fn decided(&mut self, id: PassageId, effect: Option<CommandEffect>) {
         let released = self.completions.decided(&mut self.office, id, effect).await;
         self.release(released).await;
     }
 
-    /// A report or call of a member waits no longer. If it was the last, the member may be idle, or is gone.
+    /// A report or call of a member waits no longer. If it was the last one, the member may be idle, or may have exited.
     async fn release(&mut self, released: ReleasedRunner) {
         let Some(runner) = released else { return };
         let Some(facts) = self.office.crew.facts_of(&runner) else { return };
@@ -230,7 +230,7 @@ impl Dispatcher {
 
 /// The end of work, and of members.
 impl Dispatcher {
-    /// A member has nothing more to do. If it was in the middle of a delegation that this ends, it reports what it said last.
+    /// A member's turn is over. If that ends a delegation it was working on, the result is the last thing it said.
     async fn end_run(&mut self, runner: &Runner) {
         let Some(work) = self.office.take_engagement(runner) else { return };
         let Engagement { task, attempt, said } = work;
@@ -259,7 +259,7 @@ impl Dispatcher {
         idle::begin(&mut self.office, runner, last_task).await;
     }
 
-    /// A member has dealt with what it was told, so that it is at nothing any more.
+    /// A member has ended its turn, so it no longer works on a task that it lost.
     fn broke_off(&mut self, runner: &Runner) {
         let facts = self.office.crew.facts_of(runner);
         let broken_off = facts.and_then(|it| it.work.breaks_off.take());
@@ -276,18 +276,18 @@ impl Dispatcher {
         }
     }
 
-    /// What ran for a member has exited.
+    /// A member's process or task has exited.
     pub(super) async fn exited(&mut self, runner: &Runner, exit: MemberExit) {
         if self.office.crew.exit(&mut self.office.post, runner, exit) {
             self.bury(runner).await;
         }
     }
 
-    /// Draws the conclusions from the end of what ran for a member, once it has been heard to the end.
+    /// Handles the end of a member's run, once all its messages are handled.
     pub(super) async fn bury(&mut self, runner: &Runner) {
         let office = &mut self.office;
         let Some(dead) = office.crew.take_dead(&mut office.post, runner) else { return };
-        // Before anybody else is started in its folder.
+        // Before another run starts in its folder.
         if let Some(task) = dead.facts.work.breaks_off {
             self.left_alone(task);
         }

@@ -1,4 +1,4 @@
-//! A member says that it is idle: what that waits for, whether hooks are for it, and what it leaves open.
+//! Idle reports of members: what they wait for, whether hooks agree, and which tasks still need a report.
 
 use tokio::time::Instant;
 use troop_model::{Command, State, TaskNumber, TaskRef, Version};
@@ -17,8 +17,8 @@ use super::{
 };
 use crate::hooks::Occasion;
 
-/// Lets a member be idle. That waits for its reports and calls and, where hooks are asked, until the log shows what came
-/// of them: what is done may be what its next task waits for.
+/// Lets a member be idle. That waits for its reports and calls and, if hooks are asked, until the log shows their effects: its
+/// next task may be blocked by the one it has just done.
 pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
     let has_hook = office.gate.judges_idle(&office.post, &runner.member);
     let until = match has_hook {
@@ -32,8 +32,8 @@ pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Optio
     settle(office, runner).await;
 }
 
-/// Lets a member be idle whose idleness has waited, if nothing is left to wait for. Hooks are asked, unless it has work
-/// or gets some at once.
+/// Settles a pending idle report, if nothing is left to wait for. Hooks are asked, unless the member has work or gets some at
+/// once.
 async fn settle(office: &mut Office, runner: &Runner) {
     let followed = office.post.state.version();
     let facts = office.crew.facts_of(runner);
@@ -49,7 +49,7 @@ async fn settle(office: &mut Office, runner: &Runner) {
     }
 }
 
-/// The same for all whose idleness waits for the log.
+/// Settles all idle reports that waited for the log.
 pub(super) async fn settle_all(office: &mut Office) {
     for runner in office.crew.runners_with(|facts| facts.idle.after.is_some()) {
         settle(office, &runner).await;
@@ -63,14 +63,14 @@ pub(super) async fn report(office: &mut Office, runner: &Runner, last_task: Opti
     office.ask_for(runner, request).await;
 }
 
-/// Waits for a word about the tasks that a member holds and was told of, although it says that it is idle.
+/// Expects a report on each task that an idle member holds and was given.
 pub(super) fn expect_word(office: &mut Office, runner: &Runner) {
     let Some(live) = office.crew.in_run(runner) else { return };
     let expected = word::expected(&office.post.state, &runner.member, &live.facts);
     live.facts.idle.has_said_so = true;
     let has_claimed = std::mem::take(&mut live.facts.idle.has_claimed);
     let wait = office.post.timing.grace;
-    // By then the log says whether it got what it asked for.
+    // By then the log shows whether its claim succeeded.
     if has_claimed && !office.post.is_lead(&runner.member) {
         office.post.timers.set(wait, Due::Claimed(runner.clone()));
     }
@@ -79,7 +79,7 @@ pub(super) fn expect_word(office: &mut Office, runner: &Runner) {
     }
 }
 
-/// A member that says it is idle should have said by now how its task stands. The board asks it, or fails its attempt.
+/// An idle member should have reported on its task by now. The board asks it to, or fails the attempt.
 pub(super) async fn word_is_due(office: &mut Office, runner: &Runner, task: TaskNumber) {
     let post = &mut office.post;
     let Some(facts) = office.crew.facts_of(runner) else { return };

@@ -1,4 +1,4 @@
-//! Everything that can come to a lead, in one closed list.
+//! All inputs of a lead, in one closed list.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -23,94 +23,94 @@ use crate::{
 pub(super) enum LeadInput {
     /// The log has grown.
     Log(Arc<Event>),
-    /// The log cannot be followed any more; none if the board was closed.
+    /// The log can no longer be followed; none if the board was closed.
     LogLost(Option<BoardError>),
-    /// A member's wire says something.
+    /// A member's wire delivered something.
     Wire(Runner, Incoming),
     /// A member's process, or its task, has ended.
     Exited(Runner, MemberExit),
     /// A member's process wrote to standard error.
     Complained(Runner, String),
-    /// A moment has come.
+    /// A timer has fired.
     Due(Due),
-    /// The files of a task are listed, which its holder lets go.
+    /// The files of a task that its holder lets go are listed.
     FilesListed(PassageId, Box<FileListing>),
-    /// Hooks have spoken about something that waited for them.
+    /// Hooks have given their verdict on something that waited for them.
     Judged(Box<HookReply>),
-    /// It is known whether something is done that was said to be.
+    /// The proof of a done claim has finished.
     Proved(PassageId, Box<Result<WorkReport, GitError>>),
-    /// The board has decided what follows from an objection to a passage; no effect if it refused to.
+    /// The board has decided the consequences of an objection to a passage; no effect if it refused the command.
     Decided(PassageId, Option<CommandEffect>),
-    /// It is known what became of work that could not be merged when it was done.
+    /// The late merge of a completed task has finished.
     MergedLate(Box<LateMerge>),
-    /// A member's folder is there, or cannot be made.
+    /// A member's folder exists, or cannot be made.
     Placed(MemberName, Result<PathBuf, GitError>),
-    /// A member's folder is ready for a task, or cannot be made so.
+    /// A member's folder is ready for a task, or cannot be prepared.
     Begun(Box<(TaskAttempt, Result<TaskFolder, GitError>)>),
-    /// Something for a member cannot be done now, and is tried again.
+    /// Something for a member cannot be done now, and is retried.
     Waits(MemberName, String),
-    /// What was seen of what members are doing.
+    /// The watcher has compared the members' changes.
     Watched(Box<(Watcher, Result<WatchReport, GitError>)>),
     /// A check of a member's work printed a line.
     Shown(MemberName, String),
-    /// Another process gives a command by way of this lead.
+    /// Another process sends a command through this lead.
     Called(Box<(CommandRequest, Responder)>),
-    /// A member was given work, or was not; what came of it is in the log up to there.
+    /// An offer of work to a member is settled; its effect is in the log up to this version.
     Settled(Runner, Option<Version>),
-    /// The board refused what was given for a member, which does not know yet.
+    /// The board refused a command given for a member, which does not know yet.
     Refused(Box<(Runner, CommandRequest, String)>),
-    /// A member that crashed was not started again.
+    /// A crashed member was not restarted.
     NotRestarted(MemberName, BoardError),
-    /// The member to whom something was delegated was not started.
+    /// The member of a delegation was not started.
     NotDelegated(Uuid, BoardError),
-    /// The store fails; what was to be written is given to it again.
+    /// The store fails; the write is retried.
     StoreFails(String),
-    /// The lead's agent stands otherwise with what it was told than before.
+    /// The progress of the lead's agent on its last request has changed.
     LeadWorks,
     /// Another session leads the team.
     Superseded,
-    /// The work is over at another moment than was said before.
+    /// The condition for the lead's end has changed.
     Until(Until),
-    /// Members that have not stopped yet are ended at once.
+    /// Members that have not stopped yet are killed.
     Hurry,
 }
 
-/// A moment that we waited for.
+/// A timer's purpose.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
     /// A process should have said that it is ready.
     Ready(Runner),
     /// A process should have stopped by itself.
     Grace(Runner),
-    /// A process should have stopped on being told to.
+    /// A process should have ended after SIGTERM, or after it closed its wire.
     Term(Runner),
-    /// A process has ended, and its last words should have been heard.
+    /// A process has ended, and its last output should have arrived.
     Bury(Runner),
-    /// A member should have broken off what is not its own any more.
+    /// A member should have stopped working on a task that it lost.
     BreakOff(Runner),
-    /// A member that crashed is started again.
+    /// A crashed member is restarted.
     Restart(MemberName),
-    /// A member that could not be started is tried again.
+    /// The start of a member is retried.
     Start(MemberName),
-    /// A member's folder that could not be made ready is tried again.
+    /// The preparation of a member's folder is retried.
     Begin(MemberName),
-    /// A member said that it is idle, and should have said by now how its task stands.
+    /// A member said that it is idle, and should have reported on its task by now.
     Word(Runner, TaskNumber),
-    /// A member that troop does not run has ended a task, and should have said by now what else there is to say.
+    /// An external member has ended a task, and should have sent its last messages by now.
     LastWords(MemberName),
-    /// A member asked for a task and then said that it is idle: by now the log says whether it got one.
+    /// A member claimed a task and then said that it is idle: by now the log shows whether it got one.
     Claimed(Runner),
-    /// A member that could not be written to may have read something.
+    /// A member whose wire was full may have read something.
     Retry(Runner),
-    /// It is time to look at leases, reminders and retries.
+    /// Leases, reminders and retries are checked.
     Tick,
-    /// It is time to say that this lead is alive.
+    /// The lease of this lead is renewed.
     Renew,
-    /// It is time to look whether what members are doing fits together.
+    /// The changes of members are compared for conflicts.
     Watch,
 }
 
-/// Puts what one member says in line with everything else.
+/// Queues the messages of one member with all other inputs.
 #[derive(Debug)]
 pub(super) struct WireEar {
     pub(super) runner: Runner,
@@ -119,7 +119,7 @@ pub(super) struct WireEar {
 
 impl Inbox for WireEar {
     async fn deliver(&mut self, incoming: Incoming) {
-        // After the lead's end nobody listens.
+        // The lead may have ended.
         drop(self.inputs.send(LeadInput::Wire(self.runner.clone(), incoming)).await);
     }
 }

@@ -1,11 +1,11 @@
-//! Interruptions: a member is to break off what it does, and goes on with what it reads next.
+//! Interruptions: a member breaks off its work, and continues with the next message it reads.
 
 use troop_model::{Member, MemberName, MemberState, Party, StateCause};
 use troop_protocol::FromLead;
 
 use super::{crew::Crew, post::Post, transcript::TranscriptLine};
 
-/// A member is to break off what it does.
+/// Interrupts a member.
 pub(super) async fn interrupt(
     post: &mut Post,
     crew: &mut Crew,
@@ -26,13 +26,13 @@ pub(super) async fn interrupt(
     if is_told && holds_task {
         work_because(post, member, Some(StateCause::Interrupted)).await;
     } else {
-        // What it was at is over, so it need not go on with it.
+        // Its turn is over: it does not continue.
         live.facts.work.is_in_turn = false;
         post.agenda.is_due = true;
     }
 }
 
-/// A member that was interrupted goes on with what it has read.
+/// An interrupted member continues with the message it has read.
 pub(super) async fn go_on(post: &mut Post, reader: &Party) {
     let is_held = |it: &Member| it.state_cause == Some(StateCause::Interrupted);
     let held = post.state.members().find(|it| *reader == it.name && is_held(it));
@@ -41,7 +41,7 @@ pub(super) async fn go_on(post: &mut Post, reader: &Party) {
     }
 }
 
-/// Says why a member that works does nothing, or that it goes on.
+/// Records why a working member is interrupted, or that it continues.
 async fn work_because(post: &mut Post, member: &MemberName, cause: Option<StateCause>) {
     let found = post.state.member(member).filter(|it| it.state == MemberState::Working);
     let Some(pid) = found.map(|it| it.pid) else { return };

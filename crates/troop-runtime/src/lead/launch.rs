@@ -1,4 +1,4 @@
-//! How a member becomes something that runs: a process, or a task of this one.
+//! Starts members, as a process or as a task of this one.
 
 use std::{
     collections::BTreeMap, ffi::OsString, fmt, io, path::PathBuf, process::Stdio, sync::Arc,
@@ -18,31 +18,31 @@ use uuid::Uuid;
 
 use crate::BoxFuture;
 
-/// How much may be on its way inside this process.
+/// The buffer size of a wire inside this process.
 const PIPE: usize = 64 * 1024;
 
-/// Starts what thinks for members.
+/// Starts the agents of members.
 pub trait Launch: Send + Sync + fmt::Debug {
-    /// Starts what thinks for a member. It must speak the teammate wire.
+    /// Starts the agent of a member. It must speak the teammate protocol.
     ///
     /// # Errors
     ///
-    /// If it cannot be started; the member is not left behind then.
+    /// If it cannot be started; a new member then leaves the team again.
     fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent>;
 
-    /// Says why an agent cannot be started, as far as we know before we try.
+    /// Checks before a start whether an agent can be started.
     ///
     /// # Errors
     ///
-    /// If it cannot.
+    /// If it is already known that it cannot.
     fn check(&self, agent: &str, model: Option<&str>) -> io::Result<()> {
         _ = agent;
         _ = model;
         Ok(())
     }
 
-    /// Starts a process that ends all others of a session when the lead is gone, however it went. It learns that from the end
-    /// of its standard input; if it reads something before, the lead has ended everybody itself.
+    /// Starts a process that kills all others of a session when the lead dies. It learns that from the end of its standard
+    /// input; if it reads a line before, the lead has ended all members itself.
     ///
     /// # Errors
     ///
@@ -50,30 +50,30 @@ pub trait Launch: Send + Sync + fmt::Debug {
     fn guard(&self, session: Uuid) -> io::Result<Option<Child>>;
 }
 
-/// Who is to be started.
+/// Describes the member to start.
 #[derive(Clone, Debug)]
 pub struct LaunchSpec {
     pub team: TeamName,
     pub member: MemberName,
     pub role: Role,
-    /// What thinks for it: an agent's key.
+    /// The key of its agent.
     pub agent: SmolStr,
-    /// The model it asks for.
+    /// The model it wants.
     pub model: Option<SmolStr>,
-    /// In which session of the lead.
+    /// The session of the lead.
     pub session: Uuid,
-    /// Where it works.
+    /// The folder in which it works.
     pub path: PathBuf,
-    /// The project that it works for: the same, unless it has a folder of its own.
+    /// The project: the same folder, unless it has its own.
     pub project: PathBuf,
-    /// What it finds in its environment besides what all members find.
+    /// Extra environment variables of this member.
     pub variables: Vec<(&'static str, &'static str)>,
-    /// In the environment of all that runs for it, so that troop finds what it leaves behind.
+    /// Marks the environment of all its processes, so that troop finds those it leaves behind.
     pub mark: Mark,
 }
 
 impl LaunchSpec {
-    /// What all that runs for the member finds in its environment: who it acts for, and the mark by which it is found.
+    /// The environment variables of all processes of the member: its team, its name, and its mark.
     #[must_use]
     pub fn own_variables(&self) -> Vec<(String, String)> {
         let mut variables = self.mark.variables();
@@ -83,36 +83,36 @@ impl LaunchSpec {
     }
 }
 
-/// Something that runs.
+/// A started agent.
 pub struct LaunchedAgent {
-    /// What it says.
+    /// Its output.
     pub reader: Box<dyn AsyncRead + Send + Unpin>,
-    /// What it hears.
+    /// Its input.
     pub writer: Box<dyn AsyncWrite + Send + Unpin>,
-    /// What it is.
+    /// Its process or task.
     pub life: Life,
 }
 
-/// What runs for a member.
+/// What a member runs as.
 pub enum Life {
     /// A process.
     Process(Box<Child>),
-    /// A part of this process; it ends when its wire does.
+    /// A task of this process; it ends when its wire does.
     Task(BoxFuture<'static, ()>),
 }
 
-/// Runs members as processes of their own.
+/// Runs each member as a process.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// The program that runs agents which have none of their own: troop itself.
+    /// The program for agents without their own: troop itself.
     pub troop: PathBuf,
-    /// The programs of agents that have one, by the agent's key, with their first arguments.
+    /// The programs of agents with their own, by the agent's key, with their first arguments.
     pub own: BTreeMap<SmolStr, Vec<OsString>>,
-    /// What they find in their environment besides what is in ours.
+    /// Environment variables in addition to ours.
     pub environment: Vec<(OsString, OsString)>,
 }
 
-/// A program that the system does not start, and why.
+/// A program that could not be started, and why.
 #[derive(Debug, Error)]
 #[error("`{program}`: {source}")]
 struct NotStarted {
@@ -129,7 +129,7 @@ impl Launch for Programs {
         let mut command = troop_process::command(&program);
         let first = first.iter().map(|argument| found_from(spec, argument));
         command.args(first).args(arguments(spec)).current_dir(&spec.path);
-        // Agents that are described in the project are found there, wherever the member works.
+        // Agents that the project defines are found there, wherever the member works.
         command.env("TROOP_PROJECT", &spec.project);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.env("TROOP_TEAMMATE", "1").envs(spec.variables.iter().copied());
@@ -150,20 +150,20 @@ impl Launch for Programs {
     fn guard(&self, session: Uuid) -> io::Result<Option<Child>> {
         let mut command = troop_process::command(&self.troop);
         command.arg("--guard").arg(session.to_string());
-        // It must outlive us, and nobody reads its output.
+        // It must outlive us, and its output is not read.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         command.kill_on_drop(false).spawn().map(Some)
     }
 }
 
-/// An argument; if it names a file of the project, such that the file is found from another folder, too.
+/// An argument. If it names a file of the project and the member works elsewhere, it becomes a full path.
 fn found_from(spec: &LaunchSpec, argument: &OsString) -> OsString {
     let file = spec.project.join(argument);
     let is_elsewhere = spec.path != spec.project && file.is_file();
     if is_elsewhere { file.into() } else { argument.clone() }
 }
 
-/// What a teammate is started with, whatever program it is.
+/// The arguments of every teammate, whatever its program.
 fn arguments(spec: &LaunchSpec) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["--mode".into(), "teammate".into()];
     let mut say = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
@@ -180,9 +180,9 @@ fn arguments(spec: &LaunchSpec) -> Vec<OsString> {
 
 /// Runs some members inside this process, and leaves the others to another launcher.
 pub struct InProcess<F> {
-    /// What runs for a member here, at the other end of its wire; none for members that do not run here.
+    /// The task of a member, at the other end of its wire; none for members that do not run here.
     pub run: F,
-    /// Who runs the others.
+    /// Launches the others.
     pub others: Arc<dyn Launch>,
 }
 
@@ -213,7 +213,7 @@ impl<F> fmt::Debug for InProcess<F> {
     }
 }
 
-/// For [`InProcess`]: a lead's own member that hears everything and says nothing, for teams whose lead has no agent.
+/// For [`InProcess`]: a lead that ignores everything until it is shut down, for teams whose lead has no agent.
 #[must_use]
 pub fn silent_lead(spec: &LaunchSpec, wire: DuplexStream) -> Option<BoxFuture<'static, ()>> {
     let name = (spec.role == Role::Lead).then(|| spec.member.to_string())?;
@@ -222,7 +222,7 @@ pub fn silent_lead(spec: &LaunchSpec, wire: DuplexStream) -> Option<BoxFuture<'s
         let (reader, writer) = tokio::io::split(wire);
         let (peer, mut heard) = Peer::channel(reader, writer, &tracker);
         let ready = FromTeammate::Ready(Ready { name, acknowledges: false, version: None });
-        // A wire that has ended ends this too.
+        // If the wire has ended, the loop below ends too.
         drop(peer.notify(&ready).await);
         while let Some(Incoming::Notification(said)) = heard.recv().await {
             if let Ok(FromLead::Shutdown { .. }) = FromLead::try_from(&said) {

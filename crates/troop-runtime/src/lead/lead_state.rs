@@ -1,4 +1,4 @@
-//! What the log says about the lead itself: whether it works or rests.
+//! Records in the log whether the lead works or rests.
 
 use troop_model::{State, StateCause};
 
@@ -8,17 +8,17 @@ use super::{
     policy::lead_state::{self, LeadMove},
 };
 
-/// Says that the lead works, if it has been at something for a while.
+/// Records that the lead works, if it is busy.
 pub(super) async fn note_work(office: &mut Office) {
     move_lead(office, lead_state::to_work).await;
 }
 
-/// Says that the lead is idle, once it has dealt with what it was at.
+/// Records that the lead is idle, once it has finished.
 pub(super) async fn note_rest(office: &mut Office) {
     move_lead(office, lead_state::to_rest).await;
 }
 
-/// Says that nothing is left of what the lead was told, although it still waits for the end of something.
+/// Records that the lead has no open request any more, although it still works.
 pub(super) async fn note_end_of_work(office: &mut Office) {
     if lead_state::has_closed(&office.post.state, office.post.left_open()) {
         note_work(office).await;

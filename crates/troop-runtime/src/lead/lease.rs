@@ -1,4 +1,4 @@
-//! The right to lead: a lease in the log, and a lock on this machine that tells at once when its holder is dead.
+//! The right to lead: a lease in the log, and a file lock on this machine that shows at once when its holder is dead.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -14,55 +14,55 @@ use uuid::Uuid;
 use super::{LeadError, LeadOptions};
 use crate::{Board, BoardError, BoardResult, CommandEffect, CommandRequest};
 
-/// How often we try the lock ...
+/// How often we try to take the lock ...
 const N_TRIES: u32 = 10;
-/// ... and how long we wait between two tries: a process that only looks whether it is held holds it for less.
+/// ... and how long we wait between two tries: a process that only checks for a lead holds it for less.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How many sessions that did not come to lead we remember.
+/// How many dead sessions we remember.
 const MAX_FORMER: usize = 16;
 
-/// What the holder of a lock says about itself.
+/// The entry that the holder of the lock writes about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeadEntry {
     /// Its session.
     pub session: Uuid,
     /// Its process.
     pub pid: u32,
-    /// Where it takes commands.
+    /// The socket on which it takes commands.
     pub socket: Option<PathBuf>,
     /// The folder in which the team works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<PathBuf>,
-    /// The dead sessions from which it takes the lead over, until it has done so.
+    /// The dead sessions from which it takes over, until it has done so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<Uuid>,
 }
 
-/// The lead of a team that runs on this machine, if one does.
+/// The lead of a team on this machine, if one runs.
 #[must_use]
 pub fn find(folder: &Path) -> Option<LeadEntry> {
     let mut file = File::open(path(folder)).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => read(&mut file),
-        // Nobody holds it, or we cannot know.
+        // The lock is free, or cannot be checked.
         Ok(()) | Err(TryLockError::Error(_)) => None,
     }
 }
 
-/// The folder in which the team worked when a lead last ran on this machine, if that is known.
+/// The folder in which the team last worked on this machine, if known.
 #[must_use]
 pub fn last_project(folder: &Path) -> Option<PathBuf> {
     read(&mut File::open(path(folder)).ok()?)?.project
 }
 
-/// Whether a session led the team from this machine and is dead, without having said so.
+/// Whether a session led the team from this machine and died without releasing its lease.
 #[must_use]
 pub fn has_died(folder: &Path, session: Uuid) -> bool {
     dead_sessions(folder).contains(&session)
 }
 
-/// The sessions that led the team from this machine and are dead, without having said so.
+/// The sessions that led the team from this machine and died without releasing their lease.
 pub(crate) fn dead_sessions(folder: &Path) -> Vec<Uuid> {
     match File::open(path(folder)) {
         Ok(mut file) if file.try_lock_shared().is_ok() => dead(&mut file),
@@ -80,7 +80,7 @@ fn read(file: &mut File) -> Option<LeadEntry> {
     serde_json::from_str(text.lines().next()?).ok()
 }
 
-/// Whoever wrote this, if nobody holds the lock: all of them are dead.
+/// The sessions in the file. If the lock is free, all of them are dead.
 fn dead(file: &mut File) -> Vec<Uuid> {
     let entry = read(file).into_iter();
     entry.flat_map(|it| [it.session].into_iter().chain(it.former)).take(MAX_FORMER).collect()
@@ -111,11 +111,11 @@ impl LeadLock {
             return Err(BoardError::from(Refusal::LeadHeld { holder, since }).into());
         }
         let dead = dead(&mut file);
-        // If we die from now on, the file says so, whether we have come to lead or not.
+        // If we die from now on, the file shows it, whether we got the lease or not.
         let pid = std::process::id();
         let former = dead.clone();
         let project = options.project.clone();
-        // If we do not come to lead, the team still works where it did before.
+        // If we do not get the lease, the project stays the previous one.
         let before = last_project(&options.folder).or_else(|| Some(project.clone()));
         let entry = LeadEntry { session, pid, socket: None, project: before, former };
         write(&mut file, &entry).map_err(unusable)?;
@@ -124,7 +124,7 @@ impl LeadLock {
         Ok(Self { fence, session, project, file })
     }
 
-    /// Says where this lead takes commands.
+    /// Writes into the lock file where this lead takes commands.
     pub(super) fn announce(&mut self, socket: &Path) -> io::Result<()> {
         let entry = LeadEntry {
             session: self.session,
@@ -136,10 +136,10 @@ impl LeadLock {
         write(&mut self.file, &entry)
     }
 
-    /// Gives up the right to lead, before anything was done with it.
+    /// Gives up the lease before it was used.
     pub(super) async fn release(self, board: &Board) {
         let request = CommandRequest::new(Actor::system(), Command::ReleaseLead);
-        // If the board cannot be told, the free lock and the end of the lease tell others.
+        // If the board cannot be reached, the free lock and the expiry of the lease let others lead.
         drop(board.submit(CommandRequest { fence: Some(self.fence), ..request }).await);
     }
 }
@@ -159,7 +159,7 @@ async fn lock(file: &File) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Takes the lead, also from a session that is known to be dead.
+/// Takes the lease, also from a session that is known to be dead.
 async fn take_from(dead: &[Uuid], options: &LeadOptions, session: Uuid) -> BoardResult<u64> {
     let mut over = held_by(dead, &options.board).await?;
     loop {
@@ -172,7 +172,7 @@ async fn take_from(dead: &[Uuid], options: &LeadOptions, session: Uuid) -> Board
                 Err(refusal @ BoardError::Refused(Refusal::LeadHeld { .. })) => refusal,
                 Err(error) => return Err(error),
             };
-        // The store may have completed only now what a dead session had begun.
+        // The store may only now have completed an append of a dead session.
         let held = held_by(dead, &options.board).await?;
         if held == over {
             return Err(refusal);
@@ -188,7 +188,7 @@ fn fence(done: &CommandEffect) -> Option<u64> {
     })
 }
 
-/// The number of the lease, if one of these has it.
+/// The fence of the lease, if one of these sessions holds it.
 async fn held_by(sessions: &[Uuid], board: &Board) -> BoardResult<Option<u64>> {
     let lease = current(board).await?.filter(|it| sessions.contains(&it.session));
     Ok(lease.map(|it| it.fence))
@@ -203,8 +203,8 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Writes in one step, so that a process that is killed meanwhile leaves the old entry or the new one. Readers ignore what
-/// follows the first line.
+/// Writes in one step, so that a process that is killed meanwhile leaves the old entry or the new one. Readers ignore
+/// everything after the first line.
 fn write(file: &mut File, entry: &LeadEntry) -> io::Result<()> {
     let line = format!("{}\n", serde_json::to_string(entry)?);
     file.rewind()?;

@@ -1,11 +1,11 @@
-//! Leases: the claims of members that give signs of life are renewed, and members that hang are ended.
+//! Leases: tasks of members that give signs of life are renewed, and members that hang are killed.
 
 use tokio::time::Instant;
 use troop_model::{Command, MemberName, TaskCommand};
 
 use super::{office::Office, policy::silence};
 
-/// Keeps the claims of all who were heard of lately.
+/// Renews the leases of members that were heard since the last renewal.
 pub(super) async fn renew(office: &mut Office) {
     let crew = office.crew.facts();
     let is_coming = |member: &MemberName| office.places.is_coming(member);
@@ -13,7 +13,7 @@ pub(super) async fn renew(office: &mut Office) {
     renew_of(office, due).await;
 }
 
-/// Keeps the claims of all who run, however long nothing was heard of them.
+/// Renews the leases of all running members, however long they were silent.
 pub(super) async fn renew_all(office: &mut Office) {
     office.crew.all_facts_mut().for_each(|facts| facts.signs.heard_at = Instant::now());
     let all = office.crew.names();
@@ -33,7 +33,7 @@ async fn renew_of(office: &mut Office, members: Vec<MemberName>) {
     }
 }
 
-/// Ends those who have something to deal with and give no sign of life.
+/// Kills busy members that give no sign of life.
 pub(super) fn end_silent(office: &mut Office) {
     let due = silence::hanging(&office.post.state, &office.crew.facts(), Instant::now());
     for member in due {

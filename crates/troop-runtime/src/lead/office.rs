@@ -1,5 +1,5 @@
-//! The office of a lead: its post, its crew, their folders and the hooks at the gate, and what needs several of these. Giving
-//! commands for members, starting members in their folders, and handing over work and mail.
+//! The office of a lead: its post, its crew, their folders and the gate of hooks, and functions that need several of these.
+//! They give commands for members, start members in their folders, and hand over work and mail.
 
 mod mail;
 mod tasks;
@@ -27,7 +27,7 @@ use crate::{
     workspace::Workspace,
 };
 
-/// What a lead works with.
+/// The parts that a lead works with.
 #[derive(Debug)]
 pub(super) struct Office {
     pub(super) post: Post,
@@ -35,13 +35,13 @@ pub(super) struct Office {
     pub(super) places: Workplaces,
     pub(super) gate: HookGate,
     pub(super) workspace: Workspace,
-    /// Whether the team has spent what it may.
+    /// Whether the team's budget is spent.
     pub(super) is_spent: bool,
 }
 
 /// Commands for members.
 impl Office {
-    /// Gives a command to the board for whoever wants it, and answers if somebody waits for that.
+    /// Gives the command of an intent to the board, and answers if the caller waits.
     pub(super) async fn carry_out(&mut self, intent: Intent) {
         match intent.responder {
             Some(responder) => self.call(intent.request, responder).await,
@@ -53,8 +53,7 @@ impl Office {
         }
     }
 
-    /// Gives a command and answers with what came of it. A member that claims a task hears that it has it when its folder is
-    /// ready.
+    /// Gives a command and answers with its effect. A claim is answered when the member's folder is ready.
     async fn call(&mut self, request: CommandRequest, responder: Responder) {
         let readying = self.places.readying(&self.post, &request.command);
         let look = |state: &State, done: CommandEffect| {
@@ -77,12 +76,12 @@ impl Office {
                 }
                 Err(error) => responder.refuse(Failure::from(&error)),
             };
-            // The caller may have gone; then nobody needs this answer.
+            // The caller may be gone.
             drop(answered);
         });
     }
 
-    /// Gives a command for a member. It hears of it if that is refused.
+    /// Gives a command for a member, which hears of a refusal.
     pub(super) async fn do_for(&mut self, runner: &Runner, request: CommandRequest) {
         let runner = runner.clone();
         let again = request.clone();
@@ -93,7 +92,7 @@ impl Office {
             .await;
     }
 
-    /// Gives a command that may give a member work; until it is known whether it did, the member is offered no other.
+    /// Gives a command that may give a member work; until its effect is known, the member gets no other offer.
     pub(super) async fn ask_for(&mut self, runner: &Runner, request: CommandRequest) {
         let Some(facts) = self.crew.facts_of(runner) else { return };
         facts.work.offers.begin();
@@ -105,22 +104,22 @@ impl Office {
         });
     }
 
-    /// It is known what came of an offer of work.
+    /// The effect of an offer of work is known.
     pub(super) fn settle_offer(&mut self, runner: &Runner, version: Option<Version>) {
         if let Some(facts) = self.crew.facts_of(runner) {
             facts.work.offers.settle(version);
-            // What did not work is not tried again at once; the next tick will do.
+            // A failed offer is retried at the next tick.
             self.post.agenda.is_due |= version.is_some();
         }
     }
 
-    /// Tells a member that something it said had no effect.
+    /// Tells a member that one of its messages was refused.
     pub(super) fn refuse(&mut self, runner: &Runner, content: String) {
         self.post.note(&runner.member, TranscriptLine::trouble(&content));
         if let Some(live) = self.crew.in_run(runner)
             && live.facts.wire.count_refusal()
         {
-            // One that does not read learns nothing anyway.
+            // A member that does not read misses it.
             drop(live.tell(&FromLead::Message(MessageIn::system(content))));
         }
     }
@@ -132,12 +131,12 @@ impl Office {
         self.crew.start(&mut self.post, &mut self.places, member).await;
     }
 
-    /// Tries again to start a member.
+    /// Retries the start of a member.
     pub(super) async fn start_again(&mut self, member: &MemberName) {
         self.crew.start_again(&mut self.post, &mut self.places, member).await;
     }
 
-    /// A member's folder is there, so that it can be started, or cannot be made.
+    /// A member's folder exists, so that it can be started, or cannot be made.
     pub(super) async fn placed(&mut self, member: &MemberName, place: Result<PathBuf, GitError>) {
         match self.places.made(member, place) {
             NewPlace::Ready(path) => {
@@ -157,20 +156,20 @@ impl Office {
         self.crew.bury(&mut self.post, &mut self.places, dead).await;
     }
 
-    /// The board is against starting a member again, for example because others have taken its place.
+    /// The board refused to restart a member, for example because its place is taken.
     pub(super) async fn not_restarted(&mut self, member: &MemberName, why: &BoardError) {
         self.post.agenda.is_due = true;
         let what = format!("{member} crashed and will not be restarted: {why}");
         self.post.tell_lead(member, what).await;
     }
 
-    /// The board is against starting a member for a delegation, for example because too many run already.
+    /// The board refused to start a member for a delegation, for example because too many run already.
     pub(super) async fn not_delegated(&mut self, delegation: Uuid, why: &BoardError) {
         let outcome = DelegationOutcome::Failed(format!("it cannot be started: {why}"));
         self.post.give(Command::FinishDelegation { delegation, outcome }).await;
     }
 
-    /// Starts those to whom something was delegated before this lead began.
+    /// Starts the members of delegations that were made before this lead began.
     pub(super) async fn begin_delegations(&mut self) {
         let all = self.post.state.delegations();
         let running = all.filter(|it| it.status == DelegationStatus::Running);
@@ -183,7 +182,7 @@ impl Office {
 
 /// Folders.
 impl Office {
-    /// A member's folder is ready for a task, or cannot be made so.
+    /// A member's folder is ready for a task, or cannot be prepared.
     pub(super) async fn begun(&mut self, work: TaskAttempt, begun: Result<TaskFolder, GitError>) {
         let member = work.member.clone();
         if self.places.begun(&mut self.post, work, begun).await {
@@ -191,27 +190,27 @@ impl Office {
         }
     }
 
-    /// Tries again to make a member's folder ready.
+    /// Retries to prepare a member's folder.
     pub(super) fn begin_again(&mut self, member: &MemberName) {
         self.places.forget_unready(member);
         self.send_held_tasks(member);
         self.places.forget_failures(member);
     }
 
-    /// Some task is over, or handed in: members whose folder was needed for it can begin what they hold besides.
+    /// A task is over or submitted: members whose folder was needed for it can begin other tasks that they hold.
     pub(super) fn begin_waiting(&mut self) {
         for member in self.places.take_waiting() {
             self.send_held_tasks(&member);
         }
     }
 
-    /// Looks whether what members are doing fits together.
+    /// Compares the members' changes for conflicts.
     pub(super) fn watch(&mut self) {
         self.places.watch(&self.post, self.crew.names());
     }
 
-    /// Tells a member that a task is not its own any more. If it is in the middle of it, nothing else begins before it has
-    /// broken off; if it does not, it is ended.
+    /// Tells a member that it lost a task. If it is working on it, it gets nothing else before it has broken off; if it does
+    /// not, it is killed.
     pub(super) fn break_off(&mut self, loss: &Loss, what: &str) {
         let Loss { task, member } = loss;
         let Some(live) = self.crew.get_mut(member) else { return };
@@ -219,7 +218,7 @@ impl Office {
             return;
         }
         let reason = format!("{task} is no longer yours ({what})");
-        // One that does not read is ended when its time is over.
+        // A member that does not read is killed after the grace period.
         drop(live.tell(&FromLead::Interrupt { reason, task_id: Some((*task).into()) }));
         if live.facts.work.is_engaged_in(*task) {
             live.facts.work.breaks_off = Some(*task);
@@ -230,7 +229,7 @@ impl Office {
         }
     }
 
-    /// A member goes on with what is not its own any more.
+    /// The grace period for breaking off a lost task is over.
     pub(super) fn break_off_is_due(&mut self, runner: &Runner) {
         let Some(live) = self.crew.in_run(runner) else { return };
         let Some(task) = live.facts.work.breaks_off else { return };

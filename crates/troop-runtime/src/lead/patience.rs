@@ -1,4 +1,4 @@
-//! Waiting out what may pass by itself, such as a full disk: each time longer, and not for ever.
+//! Retries with growing pauses, for a limited time, for faults of the machine such as a full disk.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use troop_model::MemberName;
 use super::{input::LeadInput, policy::restart::Tries};
 use crate::GitError;
 
-/// Tries again what a fault of the machine prevents: nobody's work is to blame for that. People are told once.
+/// Retries work after a fault of the machine, which costs no attempt. People are warned once.
 #[derive(Debug)]
 pub(super) struct Perseverance {
-    /// Whose work waits.
+    /// The member whose work waits.
     pub(super) member: MemberName,
-    /// What cannot be done.
+    /// Says what cannot be done, for people.
     pub(super) what: String,
-    /// How long the first pause is.
+    /// The length of the first pause.
     pub(super) first: Duration,
     pub(super) inputs: mpsc::Sender<LeadInput>,
     /// Ends the waiting.
@@ -28,7 +28,7 @@ pub(super) struct Perseverance {
 }
 
 impl Perseverance {
-    /// Waits until it is time to try again. Returns false if that is of no use.
+    /// Waits before the next try. Returns false if a retry is pointless.
     pub(super) async fn wait_out(&mut self, error: &GitError) -> bool {
         if !error.is_of_machine() {
             return false;

@@ -1,4 +1,4 @@
-//! Where members work: each in a folder of its own where the team is isolated, ready before it is told to begin.
+//! Where members work: in an isolated team each has its own folder, prepared before it gets a task.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,23 +29,23 @@ use crate::{
     BoxFuture, CommandEffect, GitError, TaskAttempt, TaskFolder, WatchReport, Watcher, Worktrees,
 };
 
-/// How long we wait between two tries to make a folder ready while somebody waits for the answer.
+/// How long we wait before we retry to prepare a folder while a caller waits for the answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The folders of members, as a lead holds them.
+/// The folders of members.
 #[derive(Debug)]
 pub(super) struct Workplaces {
     isolation: Option<Worktrees>,
     jobs: Jobs,
-    /// Whose folder is being made, before it is started.
+    /// Members whose folder is being made before their start.
     coming: BTreeSet<MemberName>,
-    /// The attempts for which a folder is, or is being, made ready.
+    /// The attempts whose folder is ready, or being prepared.
     begun: BTreeMap<Attempt, Readiness>,
-    /// Who holds a task for which its folder is not free yet.
+    /// Members that hold a task for which their folder is not free yet.
     waiting: BTreeSet<MemberName>,
-    /// Whose folder could not be made ready and is tried again.
+    /// Members whose folder could not be prepared; that is retried.
     failing: Failing,
-    /// Not here while it looks.
+    /// Taken out while it compares.
     watcher: Option<Watcher>,
 }
 
@@ -63,18 +63,18 @@ enum Readiness {
     Ready,
 }
 
-/// A folder that was made for a member before its start, or why there is none.
+/// The outcome of making a member's folder.
 #[derive(Debug)]
 pub(super) enum NewPlace {
     Ready(PathBuf),
-    /// It cannot be made; whether a fault of the machine is to blame, which may pass.
+    /// It cannot be made. A fault of the machine may be temporary.
     Failed {
         why: String,
         may_retry: bool,
     },
 }
 
-/// Small changes to folders, one after the other in the order in which they were wanted.
+/// A queue of small changes to folders, run one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Jobs(mpsc::UnboundedSender<BoxFuture<'static, ()>>);
 
@@ -90,12 +90,12 @@ impl Jobs {
     }
 
     fn add(&self, job: impl Future<Output = ()> + Send + 'static) {
-        // After the lead's end nobody takes jobs any more.
+        // The lead may have ended.
         drop(self.0.send(Box::pin(job)));
     }
 }
 
-/// What is to be done before a member hears that it has a task.
+/// Prepares a folder before a member hears that its claim succeeded.
 #[derive(Debug)]
 pub(super) struct Readying {
     isolation: Worktrees,
@@ -104,8 +104,8 @@ pub(super) struct Readying {
 }
 
 impl Readying {
-    /// Makes the folder ready for what was claimed. What goes wrong is heard where the log is followed; what may pass is
-    /// waited for, so that nobody works in a folder that is not ready.
+    /// Prepares the folder for a claimed task. Errors are reported when the log is followed; temporary ones are retried, so
+    /// that no member works in an unprepared folder.
     pub(super) async fn ready(self, work: TaskAttempt) {
         let since = Instant::now();
         while self.isolation.has_place(&work.member) && since.elapsed() < PATIENCE {
@@ -124,7 +124,7 @@ impl Readying {
     }
 }
 
-/// Who works where.
+/// Lookups.
 impl Workplaces {
     pub(super) fn new(isolation: Option<Worktrees>, tracker: &TaskTracker) -> Self {
         Self {
@@ -142,24 +142,24 @@ impl Workplaces {
         self.isolation.as_ref()
     }
 
-    /// Lets something be done to folders, after all that was wanted before.
+    /// Queues a change to folders.
     pub(super) fn add_job(&self, job: impl Future<Output = ()> + Send + 'static) {
         self.jobs.add(job);
     }
 
-    /// How a member is isolated, if it is. The lead works in the project, and members that run elsewhere work where they like.
+    /// The worktrees, if the member is isolated. The lead works in the project, and external members work where they like.
     fn isolation_of(&self, state: &State, member: &MemberName) -> Option<&Worktrees> {
         let is_run_here = |it: &Member| it.role == Role::Member && !it.is_external();
         let is_teammate = state.member(member).is_some_and(is_run_here);
         self.isolation.as_ref().filter(|_| is_teammate)
     }
 
-    /// The folder in which a member works, if it has one of its own.
+    /// A member's own folder, if it has one.
     pub(super) fn place_of(&self, state: &State, member: &MemberName) -> Option<PathBuf> {
         self.isolation_of(state, member)?.place_of(member)
     }
 
-    /// What a member finds in its environment because it works in a folder of its own.
+    /// The environment variables of a member that works in its own folder.
     pub(super) fn variables_of(
         &self,
         state: &State,
@@ -168,7 +168,7 @@ impl Workplaces {
         self.isolation_of(state, member).map(Worktrees::variables).unwrap_or_default()
     }
 
-    /// Whether a member's folder is being made ready, so that it has not heard of its task yet.
+    /// Whether a member's folder is being prepared, so that it has not heard of its task yet.
     pub(super) fn is_coming(&self, member: &MemberName) -> bool {
         self.begun.iter().any(|(it, is)| it.member == *member && *is == Readiness::Coming)
     }
@@ -179,7 +179,7 @@ impl Workplaces {
         others_at_work(state, owner, task).any(is_begun)
     }
 
-    /// The piece of work that a member has done in a folder of its own.
+    /// The attempt that a member works on in its own folder.
     pub(super) fn work_of(
         &self,
         state: &State,
@@ -188,7 +188,7 @@ impl Workplaces {
     ) -> Option<(Worktrees, TaskAttempt)> {
         let work = work(state, member, task)?;
         let attempt = Attempt { member: member.clone(), task, number: work.attempt };
-        // A folder that was made ready and is gone is missed when its work is merged.
+        // If a prepared folder was deleted, the merge reports that.
         let has_place = |it: &&Worktrees| self.begun.contains_key(&attempt) || it.has_place(member);
         let isolation = self.isolation_of(state, member).filter(has_place)?;
         Some((isolation.clone(), work))
@@ -197,8 +197,8 @@ impl Workplaces {
 
 /// Making folders.
 impl Workplaces {
-    /// Makes a member's folder before it is started, if it gets one of its own. Returns whether it does; the member is
-    /// started when the folder is there.
+    /// Makes a member's folder before its start, if it is isolated. Returns whether it is; then the member is started when the
+    /// folder exists.
     pub(super) fn make(&mut self, post: &Post, member: &MemberName) -> bool {
         let Some(isolation) = self.isolation_of(&post.state, member).cloned() else { return false };
         if self.coming.insert(member.clone()) {
@@ -212,7 +212,7 @@ impl Workplaces {
         true
     }
 
-    /// A member's folder is there, or cannot be made.
+    /// A member's folder exists, or cannot be made.
     pub(super) fn made(
         &mut self,
         member: &MemberName,
@@ -228,8 +228,8 @@ impl Workplaces {
         }
     }
 
-    /// Makes a member's folder ready for a task, if it has one of its own. Returns whether it is ready; if not, the member
-    /// hears of the task when it is. A member that still breaks something off keeps its folder until it has.
+    /// Prepares a member's folder for a task, if it is isolated. Returns whether it is ready; if not, the member gets the task
+    /// when it is. A member that is still breaking off another task keeps its folder until then.
     pub(super) fn prepare(
         &mut self,
         post: &Post,
@@ -244,7 +244,7 @@ impl Workplaces {
             return *readiness == Readiness::Ready;
         }
         if is_breaking_off || self.is_at_another(&post.state, owner, task) {
-            // One task at a time in one folder: what is made for one must not come in with another.
+            // One task at a time in one folder: the work on one must not be merged with another.
             self.waiting.insert(owner.clone());
             return false;
         }
@@ -262,12 +262,12 @@ impl Workplaces {
         false
     }
 
-    /// Members whose folder was needed for a task that is over, or handed in: they can begin what they hold besides.
+    /// Takes the members that waited for their folder: they may be able to begin another task that they hold.
     pub(super) fn take_waiting(&mut self) -> BTreeSet<MemberName> {
         std::mem::take(&mut self.waiting)
     }
 
-    /// A member's folder is ready for a task, or cannot be made so. Returns whether the member can hear of its tasks now.
+    /// A member's folder is ready for a task, or cannot be prepared. Returns whether the member can get its tasks now.
     pub(super) async fn begun(
         &mut self,
         post: &mut Post,
@@ -317,8 +317,8 @@ impl Workplaces {
         }
     }
 
-    /// Makes a folder ready later that cannot be made ready now because of something that may pass: the task is not to blame
-    /// for it. Not for ever. People are told once. Returns whether it is tried again.
+    /// Retries to prepare a folder after a temporary error, for a limited time: that costs the task no attempt. People are
+    /// warned once. Returns whether it is retried.
     fn begin_later(&mut self, post: &mut Post, work: &TaskAttempt, error: &GitError) -> bool {
         let member = &work.member;
         let next = self.failing.next_try(member, post.timing.restart, Instant::now());
@@ -337,19 +337,19 @@ impl Workplaces {
         true
     }
 
-    /// Forgets what was tried for a member in vain, so that it is tried again.
+    /// Forgets the failed preparations of a member, so that they are retried.
     pub(super) fn forget_unready(&mut self, member: &MemberName) {
         self.begun.retain(|it, is| it.member != *member || *is == Readiness::Ready);
     }
 
-    /// Nothing is being made ready for a member any more: its next failure is news.
+    /// Forgets a member's failures when no folder is being prepared for it: its next failure is reported again.
     pub(super) fn forget_failures(&mut self, member: &MemberName) {
         if !self.is_coming(member) {
             self.failing.forget(member);
         }
     }
 
-    /// What must be done before a member that claims a task hears that it has it.
+    /// The preparation that a claim needs before its answer.
     pub(super) fn readying(&self, post: &Post, command: &Command) -> Option<Readying> {
         let isolation = self.isolation.clone()?;
         let is_claim = matches!(command, Command::Task(TaskCommand::Claim { .. }));
@@ -361,7 +361,7 @@ impl Workplaces {
 
 /// Leaving folders.
 impl Workplaces {
-    /// Nobody holds a task any more: what was done for it is kept where the next can find it.
+    /// A task lost its holder: the work on it is committed, so that the next holder can find it.
     pub(super) fn keep_work(&mut self, state: &State, event: &Event) {
         let (Fact::TaskReleased { task, .. } | Fact::TaskFailed { task, .. }) = &event.fact else {
             return;
@@ -372,21 +372,21 @@ impl Workplaces {
             let owner = attempt.member;
             let Some(isolation) = self.isolation_of(state, &owner).cloned() else { continue };
             if !self.is_at_another(state, &owner, *task) && isolation.has_place(&owner) {
-                // What cannot be committed now is tried again before the folder is used for something else.
+                // A failed commit is retried before the folder is used for another task.
                 self.jobs.add(async move { drop(isolation.save(&owner).await) });
             }
         }
     }
 
-    /// A task is over, so that nobody's folder is for it any more.
+    /// A task is over, so no folder is prepared for it any more.
     pub(super) fn forget_work(&mut self, task: TaskNumber) {
         self.begun.retain(|it, _| it.task != task);
     }
 
-    /// Nobody wants any more what was handed in for a task.
+    /// Drops the ref of submitted work that is no longer wanted.
     pub(super) fn forget_handed_in(&self, task: TaskNumber) {
         if let Some(isolation) = self.isolation.clone() {
-            // What is left over only takes a name.
+            // If this fails, only an unused ref is left.
             self.jobs.add(async move { drop(isolation.forget_handed_in(task).await) });
         }
     }
@@ -394,7 +394,7 @@ impl Workplaces {
 
 /// Watching folders.
 impl Workplaces {
-    /// Looks whether what members are doing fits together.
+    /// Compares the changes of working members for conflicts.
     pub(super) fn watch(&mut self, post: &Post, members: Vec<MemberName>) {
         let is_watched = |team: &Team| team.settings.isolation_watch_seconds > 0;
         let isolation = self.isolation.clone();
@@ -409,7 +409,7 @@ impl Workplaces {
         });
     }
 
-    /// Tells those whom it concerns what does not fit.
+    /// Tells members about conflicts between their changes.
     pub(super) async fn watched(
         &mut self,
         post: &mut Post,
@@ -420,14 +420,14 @@ impl Workplaces {
         let Some(branch) = self.isolation.as_ref().map(|it| it.branch().to_owned()) else {
             return;
         };
-        // What cannot be seen now is seen later, at the latest when it is merged.
+        // A conflict missed now is found later, at the latest at the merge.
         let WatchReport { clashes, unseen } = seen.unwrap_or_default();
         for (member, why) in unseen {
             let what = format!("its folder cannot be watched for conflicts: {why}");
             post.note(&member, TranscriptLine::trouble(&what));
         }
         for clash in clashes {
-            // A member that has lost its task meanwhile has nothing to agree on.
+            // A member that has lost its task meanwhile need not know.
             let concerned: Vec<_> =
                 clash.members().filter(|it| is_working(&post.state, it)).collect();
             for member in concerned {
@@ -443,7 +443,7 @@ fn work(state: &State, member: &MemberName, task: TaskNumber) -> Option<TaskAtte
     Some(TaskAttempt { member: member.clone(), task, attempt: found.attempts, subject })
 }
 
-/// The work that somebody has just claimed. A member that is at something else stays where it is.
+/// The attempt that a command has just claimed; none if the member works on another task, whose folder stays as it is.
 pub(super) fn claimed(state: &State, done: &CommandEffect) -> Option<TaskAttempt> {
     let (task, member) = done.events.iter().find_map(|event| {
         let Fact::TaskClaimed { task, owner, .. } = &event.fact else { return None };
@@ -453,7 +453,7 @@ pub(super) fn claimed(state: &State, done: &CommandEffect) -> Option<TaskAttempt
     work(state, &member, task).filter(|_| is_free)
 }
 
-/// Whether a task was handed in before in the same attempt, so that it has a branch already.
+/// Whether a task was submitted before in the same attempt, so that it has a branch already.
 fn was_handed_in(task: &Task) -> bool {
     let mut newest_first = task.trail.iter().rev().map(|it| it.what);
     newest_first
@@ -461,7 +461,7 @@ fn was_handed_in(task: &Task) -> bool {
         == Some(TrailKind::Submitted)
 }
 
-/// What somebody is told who tries a task again.
+/// Tells the next holder of a task about earlier attempts.
 fn earlier(task: TaskNumber, branches: &[String]) -> String {
     let names: Vec<_> = branches.iter().map(|branch| format!("`{branch}`")).collect();
     let newest = branches.last().map_or("", String::as_str);

@@ -1,5 +1,5 @@
-//! The policy of a lead: pure functions from the team's state and what is known of its crew to what is to be done. They read
-//! no clock, touch no disk and wait for nothing; the rooms around them carry out what they decide.
+//! The policy of a lead: pure functions from the team's state and the facts about its crew to decisions. They read no clock,
+//! touch no disk and wait for nothing; the other modules of the lead carry out the decisions.
 
 pub(super) mod aftermath;
 pub(super) mod completion;

@@ -1,5 +1,5 @@
-//! The post of a lead: what all its rooms borrow. The board and the state that follows it, the clock and the timers, the
-//! queue of inputs, the transcripts, and the ways to give a command or to tell somebody something.
+//! The post of a lead: what all its modules share. The board and the state that follows it, the clock and the timers, the queue
+//! of inputs, the transcripts, and functions that give commands and send messages.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -25,12 +25,12 @@ use crate::{
     Subscription,
 };
 
-/// How long we wait before we ask a failing store again ...
+/// How long we wait before we retry a failing store ...
 const PATIENCE: Duration = Duration::from_millis(500);
 /// ... and how often.
 const N_PATIENCE: u32 = 60;
 
-/// What every room of a lead borrows.
+/// What all modules of a lead share.
 #[derive(Debug)]
 pub(super) struct Post {
     pub(super) board: Board,
@@ -42,10 +42,10 @@ pub(super) struct Post {
     pub(super) timers: Timers,
     pub(super) background: Background,
     transcripts: Transcripts,
-    /// The task that each member is in the middle of: its lines belong to the session of that work.
+    /// The task that each member works on: its transcript lines belong to the session of that work.
     engaged: BTreeMap<MemberName, TaskNumber>,
     people: People,
-    /// How the lead's agent stands with what it was told.
+    /// The progress of the lead's agent on its last request.
     pub(super) lead_work: watch::Receiver<LeadWork>,
     pub(super) course: Course,
     pub(super) agenda: Agenda,
@@ -58,14 +58,14 @@ pub(super) struct Mandate {
     pub(super) fence: u64,
 }
 
-/// Where work beside the loop runs, and what ends it.
+/// Runs background work, and cancels it.
 #[derive(Clone, Debug)]
 pub(super) struct Background {
     pub(super) inputs: mpsc::Sender<LeadInput>,
     pub(super) tracker: TaskTracker,
-    /// Cancelled at the end of the lead: nobody waits for the rest.
+    /// Cancelled at the end of the lead.
     pub(super) over: CancellationToken,
-    /// Cancelled when somebody does not want to wait for the end any longer.
+    /// Cancelled when a person does not want to wait for the end any longer.
     pub(super) hurried: CancellationToken,
 }
 
@@ -78,12 +78,12 @@ impl Background {
         Self { inputs, tracker, over: CancellationToken::new(), hurried }
     }
 
-    /// Runs something beside the loop. The lead waits for it at its end.
+    /// Runs a background task. The lead waits for it at its end.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tracker.spawn(task);
     }
 
-    /// Runs something beside the loop, whose outcome comes back as an input.
+    /// Runs a background task whose outcome comes back as an input.
     pub(super) fn spawn_input(
         &self,
         task: impl Future<Output = Option<LeadInput>> + Send + 'static,
@@ -91,44 +91,44 @@ impl Background {
         let inputs = self.inputs.clone();
         self.tracker.spawn(async move {
             if let Some(input) = task.await {
-                // After the lead's end nobody listens.
+                // The lead may have ended.
                 drop(inputs.send(input).await);
             }
         });
     }
 }
 
-/// People who watch: they see at once what goes wrong, as far as they read that fast.
+/// Warnings to people who watch.
 #[derive(Debug)]
 pub(super) struct People {
     warnings: Option<mpsc::Sender<String>>,
-    /// When they were last told that the store fails.
+    /// When the store last failed.
     store_failed_at: Option<Instant>,
 }
 
-/// Where a lead is between its beginning and its end.
+/// The phase of a lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Course {
     /// It gives out work.
     Running,
-    /// It stops everybody; then it ends this way.
+    /// It stops all members; then it ends this way.
     Stopping(LeadEnd),
     /// The loop ends after this step.
     Over(LeadEnd),
 }
 
-/// What happened since something was last done about it.
+/// Changes that are not yet acted on.
 #[derive(Debug)]
 pub(super) struct Agenda {
-    /// Whether something happened that may have made work available, or that may have ended the team's work.
+    /// Whether a change may have made work available, or ended the team's work.
     pub(super) is_due: bool,
-    /// Whether members have not been told yet how the tasks stand.
+    /// Whether tasks changed since the last context was sent.
     pub(super) has_new_context: bool,
-    /// How often what TEAM.md is made from has changed.
+    /// How often the contents of TEAM.md have changed.
     pub(super) n_teams: u64,
 }
 
-/// What a post begins with.
+/// The parts a post starts with.
 pub(super) struct NewPost<'a> {
     pub(super) board: Board,
     pub(super) state: State,
@@ -171,18 +171,18 @@ impl Post {
         team.name.clone()
     }
 
-    /// Whether no more work is begun.
+    /// Whether the lead stops, so that no more work is begun.
     pub(super) fn is_ending(&self) -> bool {
         self.course != Course::Running
     }
 
-    /// The board cannot be used any more: the lead ends.
+    /// The board can no longer be used: the lead ends.
     pub(super) fn lost(&mut self, error: Option<BoardError>) {
         let reason = error.map_or_else(|| "the board was closed".to_owned(), |it| it.to_string());
         self.course = Course::Over(LeadEnd::Lost { reason });
     }
 
-    /// How the log says that the lead's agent has not done what it was told, if it has not.
+    /// The cause that the log records if the lead's agent has not finished its last request.
     pub(super) fn left_open(&self) -> Option<StateCause> {
         match *self.lead_work.borrow() {
             LeadWork::Done => None,
@@ -191,7 +191,7 @@ impl Post {
         }
     }
 
-    /// Whether the passing of time has an effect now, by the rules themselves.
+    /// Whether a tick would have an effect now, by the rules of the board.
     pub(super) fn is_tick_due(&self) -> bool {
         let ctx = Context {
             now: self.clock.now(),
@@ -202,13 +202,13 @@ impl Post {
         decide(&self.state, &Command::Tick, &ctx).is_ok_and(|events| !events.is_empty())
     }
 
-    /// Whether the board would take a command, if only it were proved.
+    /// Whether the board would accept a command, proof aside.
     pub(super) fn would_take(&self, request: &CommandRequest) -> bool {
         would_take(&self.state, request, self.clock.now())
     }
 
-    /// Whether all that was given to the board is decided, and followed. This look waits behind everything given before;
-    /// what is still to be followed brings the question up again.
+    /// Whether all commands given so far are decided and followed. The look queues behind all of them; an event that is still
+    /// to be followed leads to another check.
     pub(super) async fn has_followed_all(&self) -> bool {
         let version = self.board.look(State::version).await;
         version.is_ok_and(|version| version == self.state.version())
@@ -235,8 +235,8 @@ impl Post {
         }
     }
 
-    /// Gives a command of the lead itself. The board decides what was given before it first. What comes of it is in the
-    /// log; if it is refused, things were not as they seemed, and the log says how they are.
+    /// Gives a command of the lead itself. The board decides commands in order. The effect comes back through the log; a
+    /// refusal means that our state was outdated, and the log corrects that.
     pub(super) async fn give(&mut self, command: Command) {
         self.give_signed(self.own(command)).await;
     }
@@ -263,7 +263,7 @@ impl Post {
         });
     }
 
-    /// Gives a command; if the board does not take it, what follows from that comes back as an input.
+    /// Gives a command; if the board refuses it, `otherwise` may turn the error into an input.
     pub(super) async fn give_or(
         &mut self,
         request: CommandRequest,
@@ -277,7 +277,7 @@ impl Post {
         });
     }
 
-    /// Says in the log what a member does, and why.
+    /// Records a member's state in the log, and why.
     pub(super) async fn set_state(
         &mut self,
         member: &MemberName,
@@ -291,7 +291,7 @@ impl Post {
     }
 }
 
-/// Words.
+/// Transcripts, warnings and messages.
 impl Post {
     /// Writes a line into a member's transcript.
     pub(super) fn note(&mut self, member: &MemberName, line: TranscriptLine) {
@@ -307,7 +307,7 @@ impl Post {
         self.transcripts.flush();
     }
 
-    /// Notes which task a member is in the middle of, if any.
+    /// Notes which task a member works on, if any.
     pub(super) fn engage(&mut self, member: &MemberName, task: Option<TaskNumber>) {
         match task {
             Some(task) => self.engaged.insert(member.clone(), task),
@@ -315,20 +315,20 @@ impl Post {
         };
     }
 
-    /// Shows people something at once, as far as they read that fast.
+    /// Warns people. The warning is lost if they do not read fast enough.
     pub(super) fn tell_people(&self, warning: String) {
         if let Some(warnings) = &self.people.warnings {
             drop(warnings.try_send(warning));
         }
     }
 
-    /// Work for a member is retried because of a fault of the machine: people hear why nothing moves.
+    /// Work of a member is retried after a fault of the machine: people are told why nothing happens.
     pub(super) fn tell_of_retry(&mut self, member: &MemberName, what: String) {
         self.note(member, TranscriptLine::trouble(&what));
         self.tell_people(what);
     }
 
-    /// Tells people that the store fails, once for each time that it does so for a while: nothing moves meanwhile.
+    /// Warns people that the store fails, once per outage: nothing happens meanwhile.
     pub(super) fn tell_of_failing_store(&mut self, why: &str) {
         let told_at = self.people.store_failed_at.replace(Instant::now());
         if told_at.is_none_or(|at| at.elapsed() >= PATIENCE * N_PATIENCE) {
@@ -337,12 +337,12 @@ impl Post {
         }
     }
 
-    /// Tells a member something, in a way that lasts.
+    /// Sends a message to a member.
     pub(super) async fn tell(&mut self, member: &MemberName, content: String) {
         self.give(Command::Send(Outgoing::system(member.to_string(), content))).await;
     }
 
-    /// Tells the lead something about a member.
+    /// Sends a message about another member to the lead.
     pub(super) async fn tell_lead(&mut self, about: &MemberName, content: String) {
         if !self.is_lead(about) {
             self.give_signed(self.word_to_lead(content)).await;
@@ -354,7 +354,7 @@ impl Post {
     }
 }
 
-/// Whether the rules would take a command, if only it were proved.
+/// Whether the rules would accept a command, proof aside.
 pub(super) fn would_take(state: &State, request: &CommandRequest, now: Time) -> bool {
     let ctx = Context {
         now,
@@ -365,8 +365,8 @@ pub(super) fn would_take(state: &State, request: &CommandRequest, now: Time) -> 
     matches!(decide(state, &request.command, &ctx), Ok(_) | Err(Refusal::NotProved { .. }))
 }
 
-/// How the lead ends if the board does not take its own command: another session leads, or the log is lost. None if the
-/// board only refuses it.
+/// How the lead ends after an error of its own command: another session leads, or the store is lost. None if the board only
+/// refuses the command.
 fn end_of_lead(error: BoardError) -> Option<LeadInput> {
     if matches!(error, BoardError::Refused(Refusal::Superseded)) {
         return Some(LeadInput::Superseded);
@@ -375,8 +375,8 @@ fn end_of_lead(error: BoardError) -> Option<LeadInput> {
     is_lost.then_some(LeadInput::LogLost(Some(error)))
 }
 
-/// Waits for what comes of a command, and gives it again as long as the store fails: what was seen of a member must not be
-/// lost because a disk was full for a while. The same operation again has one effect.
+/// Waits for the effect of a command, and repeats it while the store fails: observations of a member must not be lost because a
+/// disk was full for a while. Repeating the same operation is safe.
 async fn insist(
     board: &Board,
     request: CommandRequest,
@@ -398,7 +398,7 @@ async fn insist(
     done
 }
 
-/// Puts the log in line with everything else.
+/// Queues the events of the log with all other inputs.
 async fn pass_on(mut news: Subscription, inputs: mpsc::Sender<LeadInput>) {
     let mut n_failures = 0;
     loop {

@@ -1,4 +1,4 @@
-//! The lead's socket: commands of other processes on this machine wait in the lead's queue and pass the same hooks as those of
+//! The lead's socket: commands of other processes on this machine go through the lead's queue and the same hooks as those of
 //! members.
 
 use std::{
@@ -87,7 +87,7 @@ fn place(folder: &Path) -> io::Result<PathBuf> {
     Ok(own.join(format!("{}.sock", Uuid::now_v7().simple())))
 }
 
-/// What a conversation needs from the lead.
+/// The parts of the lead that a connection needs.
 #[derive(Clone, Debug)]
 pub(super) struct SocketHost {
     pub(super) board: Board,
@@ -139,7 +139,7 @@ async fn answer(
         }
         (Call::Change(change), Some(session)) => {
             let request = signed(session, *change);
-            // After the lead's end nobody answers.
+            // The lead may have ended.
             drop(host.inputs.send(LeadInput::Called(Box::new((request, responder)))).await);
         }
         (Call::Follow(call), Some(_)) => match subscriptions.take(call).await {
@@ -168,6 +168,6 @@ async fn open(responder: Responder, host: &SocketHost) {
 }
 
 fn refuse(responder: Responder, failure: Failure) {
-    // If the caller has gone, nobody needs the answer.
+    // The caller may be gone.
     drop(responder.refuse(failure));
 }

@@ -1,4 +1,4 @@
-//! Moments that a lead waits for.
+//! The timers of a lead.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -6,29 +6,29 @@ use tokio::time::{Instant, sleep_until};
 
 use super::input::Due;
 
-/// All moments that a lead waits for.
+/// The pending timers of a lead.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     due: BTreeSet<(Instant, Due)>,
 }
 
 impl Timers {
-    /// Waits for a moment that comes so long from now.
+    /// Sets a timer.
     pub(super) fn set(&mut self, after: Duration, due: Due) {
         self.due.insert((Instant::now() + after, due));
     }
 
-    /// Stops waiting for a moment.
+    /// Removes a timer.
     pub(super) fn forget(&mut self, due: &Due) {
         self.due.retain(|(_, it)| it != due);
     }
 
-    /// Whether the lead waits for such a moment.
+    /// Whether a matching timer is pending.
     pub(super) fn has(&self, is_meant: impl Fn(&Due) -> bool) -> bool {
         self.due.iter().any(|(_, due)| is_meant(due))
     }
 
-    /// The next moment, when it comes. Dropping this future loses nothing.
+    /// Waits for the next timer. Cancel safe.
     pub(super) async fn next(&mut self) -> Due {
         let Some((at, _)) = self.due.first() else { return std::future::pending().await };
         sleep_until(*at).await;

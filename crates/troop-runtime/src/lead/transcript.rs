@@ -1,4 +1,4 @@
-//! Transcripts: what a lead saw of each member, for people to read, as lines of JSON.
+//! Transcripts: a log of each member for people, as lines of JSON.
 
 use std::{
     collections::BTreeMap,
@@ -11,15 +11,15 @@ use troop_model::MemberName;
 
 pub use troop_protocol::{TranscriptEntry, TranscriptLine, TranscriptSource};
 
-/// A transcript that grows beyond this is kept aside, and a new one begins.
+/// A transcript that grows beyond this is rotated.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Where the transcript of a member is.
+/// The path of a member's transcript.
 pub(crate) fn path(folder: &Path, member: &MemberName) -> PathBuf {
     folder.join("transcripts").join(format!("{member}.jsonl"))
 }
 
-/// Where a full transcript is kept aside.
+/// The path of a rotated transcript.
 pub(crate) fn former_path(path: &Path) -> PathBuf {
     path.with_extension("jsonl.1")
 }
@@ -43,7 +43,7 @@ impl Transcripts {
         Self { folder: folder.to_owned(), open: BTreeMap::new() }
     }
 
-    /// Writes a line with the next flush. A transcript that cannot be written does not stop the team.
+    /// Buffers a line until the next flush. A transcript that cannot be written does not stop the team.
     pub(super) fn write(&mut self, member: &MemberName, entry: &TranscriptEntry) {
         if !self.open.contains_key(member) {
             let Ok(transcript) = Transcript::open(&path(&self.folder, member)) else { return };
@@ -55,7 +55,7 @@ impl Transcripts {
         }
     }
 
-    /// Writes the lines that wait.
+    /// Writes the buffered lines.
     pub(super) fn flush(&mut self) {
         let mut full = Vec::new();
         for (member, transcript) in &mut self.open {

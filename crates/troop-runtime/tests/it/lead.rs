@@ -1,4 +1,4 @@
-//! A lead at work: its members are parts that the tests write, its board and its wires are real.
+//! Tests of a running lead: its board and wires are real, its members are scripted by the tests.
 
 mod branches;
 mod breaking;
@@ -37,7 +37,7 @@ fn is_done(number: u32) -> impl Fn(&troop_model::State) -> Option<()> + Clone + 
     }
 }
 
-/// Works like a worker, but plays its first run differently.
+/// A worker whose first run plays differently.
 fn at_first(first: Play) -> Play {
     let (n_runs, later) = (Arc::new(AtomicU32::new(0)), worker());
     Arc::new(move |part| if n_runs.fetch_add(1, SeqCst) == 0 { first(part) } else { later(part) })

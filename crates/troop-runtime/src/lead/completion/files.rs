@@ -1,4 +1,4 @@
-//! Files that members put into the workspace by their own tools: they belong to the task that they were written for.
+//! Attaches files that members write into the workspace with their own tools to their task.
 
 use troop_model::{Actor, Command};
 
@@ -8,11 +8,11 @@ use crate::{
     workspace::{FileStat, Listing, MAX_FILE, MAX_FILES, WorkspaceError},
 };
 
-/// What is in a folder of the workspace, if it can be used.
+/// The files in a folder of the workspace, or why it cannot be used.
 pub(in super::super) type FileListing = Result<Listing, WorkspaceError>;
 
 impl Completions {
-    /// Lists the files of a task's folder beside the loop: a disk may take its time. What the member says until then waits.
+    /// Lists the files of a task's folder in the background, since a disk may be slow. Messages of the member wait until then.
     pub(super) fn list_files(
         &mut self,
         office: &mut Office,
@@ -29,19 +29,19 @@ impl Completions {
         office.post.background.spawn_input(async move {
             let list = move || workspace.list(&folder);
             let listed = tokio::task::spawn_blocking(list).await;
-            // A listing that met a fault records nothing; the task goes on.
+            // If the listing panicked, nothing is attached, and the passage continues.
             let listing = listed.unwrap_or_else(|_| Ok(Listing::default()));
             Some(LeadInput::FilesListed(id, Box::new(listing)))
         });
     }
 }
 
-/// Records what a member has written for a task as the task's, before the member lets it go. What several members can have
-/// written belongs to no task.
+/// Attaches the files that a member wrote for a task, before it lets the task go. A file that several members may have written
+/// belongs to no task.
 pub(super) async fn record(office: &mut Office, departure: &Departure, listing: FileListing) {
     let Departure { task, owner, folder } = departure;
     let state = &office.post.state;
-    // A member that cannot use the workspace has written nothing.
+    // A workspace that cannot be used has no new files.
     let Ok(listing) = listing else { return };
     if listing.files.len() > MAX_FILES {
         let n_files = listing.files.len();

@@ -1,4 +1,4 @@
-//! Work on tasks that were done while nobody could merge it: merged as soon as somebody leads, before anything else begins.
+//! Merges the work on tasks that were completed without a lead, before other work begins.
 
 use troop_model::{
     Actor, Command, RefusalRecord, RefusedBy, Role, Status, Task, TaskNumber, TrailKind,
@@ -11,7 +11,7 @@ use crate::{
     lead::{input::LeadInput, office::Office, transcript::TranscriptLine},
 };
 
-/// Work that came late, and what became of it.
+/// The outcome of a late merge.
 #[derive(Debug)]
 pub(in super::super) struct LateMerge {
     work: TaskAttempt,
@@ -20,8 +20,8 @@ pub(in super::super) struct LateMerge {
 }
 
 impl Completions {
-    /// Merges what is done and was not merged when this lead began, in the order in which it was done: what waited for
-    /// something was done after it.
+    /// Merges completed work that was not merged when this lead began, in order of completion, so that blockers come before
+    /// their dependents.
     pub(in super::super) fn merge_all_late(&mut self, office: &mut Office) {
         let is_late =
             |task: &&Task| task.status == Status::Completed && task.proof.merged.is_none();
@@ -33,7 +33,7 @@ impl Completions {
         }
     }
 
-    /// A task is done. If that came by way of this lead, it is merged already.
+    /// A task is done: merges its work, unless it came through this lead and is merged already.
     pub(in super::super) fn merge_if_late(
         &mut self,
         office: &mut Office,
@@ -42,7 +42,7 @@ impl Completions {
     ) {
         let is_merged =
             office.post.state.tasks().get(task).is_none_or(|it| it.proof.merged.is_some());
-        // Of what somebody still changes, no part is merged: it is, when that is over.
+        // Work that a member still changes is merged when that member has broken off.
         let mut crew = office.crew.facts().into_iter();
         let is_changing = crew.any(|(_, facts)| facts.work.breaks_off == Some(task));
         if !is_merged && !is_changing {
@@ -50,7 +50,7 @@ impl Completions {
         }
     }
 
-    /// Merges the work on a task that is done, if there is some. No folder is made ready for anybody before that.
+    /// Merges the work on a completed task, if there is any. Folders that are prepared later wait for that.
     fn merge_late(&mut self, office: &mut Office, task: TaskNumber, done: LateCompletion) {
         let Some(isolation) = office.places.isolation().cloned() else { return };
         let state = &office.post.state;
@@ -77,14 +77,14 @@ impl Completions {
                     }
                 }
             };
-            // Whoever leads next does it.
+            // The next lead does it.
             let Some(finished) = over.run_until_cancelled(finish).await else { return };
             let late = LateMerge { work, finished };
             drop(inputs.send(LeadInput::MergedLate(Box::new(late))).await);
         });
     }
 
-    /// It is known what became of work that came late.
+    /// A late merge has finished.
     pub(in super::super) async fn merged_late(&mut self, office: &mut Office, late: LateMerge) {
         self.n_late -= 1;
         office.post.agenda.is_due = true;
@@ -126,7 +126,7 @@ async fn not_merged(office: &mut Office, work: &TaskAttempt, why: &str) {
     office.post.give(Command::RecordRefusal(record)).await;
 }
 
-/// How a task came to be done.
+/// How a task was completed.
 fn how(task: &Task) -> LateCompletion {
     let mut newest_first = task.trail.iter().rev();
     let end = newest_first.find(|it| matches!(it.what, TrailKind::Approved | TrailKind::Completed));

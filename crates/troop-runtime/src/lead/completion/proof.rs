@@ -1,4 +1,4 @@
-//! Proof: what is said to be done is checked and merged before it counts as done.
+//! Proof: a task is checked and merged before it counts as done.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// What must be shown before something counts as done.
+/// The checks and the merge that a done claim needs.
 #[derive(Debug)]
 pub(super) struct ProofPlan {
     claim: DoneClaim,
@@ -36,7 +36,7 @@ pub(super) struct ProofPlan {
     checks: Vec<String>,
 }
 
-/// What must be shown before a command counts as done; nothing, if it does not say so, or is refused anyway.
+/// The proof that a command needs; none if it is no done claim, or would be refused anyway.
 pub(super) fn plan(office: &Office, request: &CommandRequest) -> Option<ProofPlan> {
     let state = &office.post.state;
     let claim = done_claim(state, request)?;
@@ -49,7 +49,7 @@ pub(super) fn plan(office: &Office, request: &CommandRequest) -> Option<ProofPla
 }
 
 impl Completions {
-    /// Finds out beside the loop whether something is done.
+    /// Checks and merges in the background.
     pub(super) fn prove(
         &mut self,
         office: &mut Office,
@@ -79,7 +79,7 @@ impl Completions {
                             finished => break finished,
                         }
                     },
-                    // Whoever approves hears at once, and it costs nothing.
+                    // Not retried: the approver hears of an error at once, and it costs no attempt.
                     (Some((isolation, _, work)), DoneWay::Approve) => {
                         isolation.approve(&work, &checks).await
                     }
@@ -92,7 +92,7 @@ impl Completions {
                     }
                 }
             };
-            // At the end of the lead it is not known; the task is given to somebody again.
+            // At the end of the lead the outcome stays unknown; the task is assigned again.
             let finished = end.run_until_cancelled(finish).await?;
             Some(LeadInput::Proved(id, Box::new(finished)))
         });
@@ -109,7 +109,7 @@ impl Completions {
         let inputs = post.background.inputs.clone();
         let show = owner.map(|owner| {
             let show = move |line: &str| {
-                // A lead that has enough to do does not show it.
+                // A busy lead drops these lines.
                 drop(inputs.try_send(LeadInput::Shown(owner.clone(), line.to_owned())));
             };
             Arc::new(show) as LineSink
@@ -126,8 +126,8 @@ impl Completions {
         }
     }
 
-    /// Draws the conclusions from a proof. Evidence is recorded first: the board looks at it when it decides. Returns
-    /// whether the passage is over; if not, it waits for the board.
+    /// Acts on the outcome of a proof. Evidence is recorded first, because the board needs it to decide. Returns whether the
+    /// passage is over; if not, it waits for the board.
     pub(super) async fn conclude_proof(
         &mut self,
         office: &mut Office,
@@ -179,7 +179,7 @@ impl Completions {
         self.execute(office, intent, claim, objection).await
     }
 
-    /// Does what follows from an objection. Returns whether the passage is over.
+    /// Acts on an objection. Returns whether the passage is over.
     async fn execute(
         &mut self,
         office: &mut Office,
@@ -207,8 +207,7 @@ impl Completions {
         true
     }
 
-    /// A result that was handed in cannot be merged as it is: the member that made it gets it back, and the board decides
-    /// whether it can repair it.
+    /// A submitted result cannot be merged as it is: its member gets it back, and the board decides whether it can repair it.
     async fn send_back(
         &mut self,
         office: &mut Office,
@@ -235,7 +234,7 @@ pub(super) struct ReturnedResult {
     reason: String,
 }
 
-/// Tells whoever approved a result what became of it.
+/// Tells the approver of a result that it went back.
 pub(super) async fn tell_sent_back(
     office: &mut Office,
     intent: Intent,
@@ -281,8 +280,8 @@ impl ProofObjection {
     }
 }
 
-/// Whether somebody still wants to know whether a task is done: until it is taken away or over, which the board is asked once
-/// more before anything is changed.
+/// Whether a proof is still wanted: until the task is over or lost its holder. The board is asked once more before anything is
+/// changed.
 fn wanted(post: &Post, request: &CommandRequest, over: CancellationToken) -> CheckDemand {
     let board = post.board.clone();
     let clock = post.clock.clone();
@@ -293,14 +292,14 @@ fn wanted(post: &Post, request: &CommandRequest, over: CancellationToken) -> Che
         let request = Arc::clone(&request);
         Box::pin(async move {
             let look = move |state: &State| would_take(state, &request, now);
-            // A board that cannot be asked does not take it in the end.
+            // A board that cannot be asked refuses the command in the end.
             board.look(look).await.unwrap_or(true)
         })
     });
     CheckDemand { over, ask: Some(ask) }
 }
 
-/// For work that a fault of the machine keeps from being merged.
+/// Retries for a merge that fails because of the machine.
 pub(super) fn perseverance(post: &Post, work: &TaskAttempt, checks: &Checks) -> Perseverance {
     let TaskAttempt { member, task, .. } = work;
     Perseverance {
@@ -313,7 +312,7 @@ pub(super) fn perseverance(post: &Post, work: &TaskAttempt, checks: &Checks) -> 
     }
 }
 
-/// Records what a proof found, also where it brought nothing new: it is settled where the work is.
+/// Records the outcome of a proof. A merge that changed nothing is recorded, too: it shows where the work is.
 pub(super) async fn keep_proof(
     post: &mut Post,
     task: TaskNumber,

@@ -1,4 +1,4 @@
-//! Saying no: whoever asked hears why, and the log keeps it.
+//! Refusals: the caller hears why, and the log keeps it.
 
 use troop_model::{
     Command, Hint, MemberName, Notice, Outgoing, RefusalRecord, RefusedBy, TaskCommand,
@@ -11,10 +11,10 @@ use crate::{
     lead::{Runner, office::Office},
 };
 
-/// Keeps in the log that a hook refused a new task: the caller alone is told, and could tell nobody else.
+/// Records in the log that a hook vetoed a new task; otherwise only the caller would know.
 pub(super) async fn record_new_task(office: &mut Office, request: &CommandRequest, reason: &str) {
     let Command::Task(TaskCommand::Create(new)) = &request.command else { return };
-    // A task that the board would not take is refused by its rules, whatever else is against it.
+    // A task that the board would refuse anyway is not recorded as vetoed.
     if !office.post.would_take(request) {
         return;
     }
@@ -30,8 +30,7 @@ pub(super) async fn record_new_task(office: &mut Office, request: &CommandReques
     office.post.give(Command::RecordRefusal(record)).await;
 }
 
-/// A hook or a check is against something. Whoever asked hears why; a task that is not done after all is given to it once
-/// more.
+/// A hook or a check refuses a command. The caller hears why; if it claimed that its task is done, it gets the task again.
 pub(super) async fn say_no_to_deed(
     office: &mut Office,
     intent: Intent,
@@ -44,13 +43,13 @@ pub(super) async fn say_no_to_deed(
         && let Ok(number) = office.post.state.resolve(task)
         && let Some(facts) = office.crew.facts_of(&runner)
     {
-        // The task comes again with what was said, or soon after.
+        // The task is sent again with the message, or soon after.
         facts.work.told.remove(&number);
         office.retry_soon(&runner.member);
     }
 }
 
-/// Tells whoever asked for something why not: in answer, or else by a message, and then returns who that is.
+/// Tells the caller why a command is refused: as the answer, or else by a message. Returns the member that got a message.
 pub(super) async fn say_no(
     office: &mut Office,
     intent: Intent,
@@ -60,7 +59,7 @@ pub(super) async fn say_no(
     office.gate.forget(intent.request.operation);
     if let Some(responder) = intent.responder {
         let failure = Failure::new(FailureKind::Forbidden, &feedback);
-        // The caller may have gone; then nobody needs this answer.
+        // The caller may be gone.
         drop(responder.refuse(failure));
         return None;
     }
@@ -69,7 +68,7 @@ pub(super) async fn say_no(
     Some(runner)
 }
 
-/// The same, with what to do then.
+/// Like `say_no`, with a hint.
 pub(super) async fn say_no_with_hint(
     office: &mut Office,
     intent: Intent,
@@ -83,11 +82,11 @@ pub(super) async fn say_no_with_hint(
     };
     office.gate.forget(intent.request.operation);
     let failure = Failure::new(FailureKind::Conflict, &message);
-    // The caller may have gone; then nobody needs this answer.
+    // The caller may be gone.
     drop(responder.refuse(failure.with_hint(hint)));
 }
 
-/// Tells a member in a way that lasts what was against something.
+/// Sends a member the reason of a refusal as a message.
 pub(in super::super) async fn tell(
     office: &mut Office,
     member: &MemberName,

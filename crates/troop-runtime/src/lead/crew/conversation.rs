@@ -1,4 +1,5 @@
-//! Who speaks in which conversation: the lead's agent in that of the mail which it read last, a teammate in its own name.
+//! The conversation that a command belongs to: for the lead's agent that of the mail it read last; a teammate acts in its own
+//! name.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +9,27 @@ use uuid::Uuid;
 use super::Crew;
 use crate::{CommandRequest, Signature, lead::post::Post};
 
-/// In which conversation the lead's agent acts: that of the mail which it read last.
+/// The conversation in which the lead's agent acts: that of the mail it read last.
 #[derive(Debug, Default)]
 pub(in super::super) struct Conversation {
     current: Option<Origin>,
-    /// What each conversation asked for last: the trace that what is done about it belongs to.
+    /// The last request of each conversation: the parent trace of delegations made for it.
     requests: BTreeMap<Origin, Uuid>,
 }
 
 impl Conversation {
-    /// Where a command of the lead's agent comes from.
+    /// The origin of commands of the lead's agent.
     pub(in super::super) fn origin(&self) -> Option<&Origin> {
         self.current.as_ref()
     }
 
-    /// What the lead's agent is dealing with.
+    /// The request that the lead's agent works on.
     fn request(&self) -> Option<Uuid> {
         self.requests.get(self.current.as_ref()?).copied()
     }
 
     fn turn_to(&mut self, message: &Message) {
-        // Troop's own traffic is of no conversation, and must not free the agent from the one that it is in.
+        // Internal mail has no conversation, and must not end the agent's current one.
         if message.origin.is_internal() {
             return;
         }
@@ -38,7 +39,7 @@ impl Conversation {
         self.current = Some(message.origin.clone());
     }
 
-    /// A command of the lead's agent, in the conversation that it is about.
+    /// Puts a command of the lead's agent into its conversation.
     fn place(&self, mut request: CommandRequest) -> CommandRequest {
         if let Some(origin) = &self.current {
             request.asker.origin = origin.clone();
@@ -51,7 +52,7 @@ impl Conversation {
 }
 
 impl Crew {
-    /// A command that a member gives by way of the lead.
+    /// A command that a member gives through the lead.
     pub(in super::super) fn signed(
         &self,
         post: &Post,
@@ -65,8 +66,8 @@ impl Crew {
         if is_lead { self.conversation.place(request) } else { request }
     }
 
-    /// Where a member that does not lead says something from: an answer to mail belongs to the conversation of that mail. In
-    /// all else the member acts in its own name alone, whoever asked for what it does.
+    /// The origin of a teammate's command: an answer to mail belongs to the conversation of that mail. Otherwise the teammate
+    /// acts in its own name alone, whoever asked for the work.
     fn origin_of(&self, actor: &Actor, command: &Command) -> Origin {
         let is_word = matches!(command, Command::Send(_));
         let speaker = self.members.get(actor.name.as_str()).filter(|_| is_word);
@@ -74,7 +75,7 @@ impl Crew {
         answers.unwrap_or_else(|| Origin { channel: Some("teammate".into()), ..Origin::default() })
     }
 
-    /// A member has read something, and deals with it from now on.
+    /// A member has read mail, and acts in its conversation from now on.
     pub(in super::super) fn read(
         &mut self,
         post: &Post,
@@ -97,7 +98,7 @@ impl Crew {
     }
 }
 
-/// Whether the lead reads what a person told it, and has not done it yet.
+/// Whether the lead reads a message of a person while its work is open.
 pub(in super::super) fn lead_reads_of_person(
     post: &Post,
     member: &MemberName,

@@ -1,35 +1,35 @@
-//! How far one run of a member has come, from its start to its exit.
+//! The lifecycle of one run of a member, from its start to its exit.
 
 use std::{fmt, io, os::unix::process::ExitStatusExt as _, process::ExitStatus};
 
 use troop_model::{Party, StateCause};
 use uuid::Uuid;
 
-/// How far one run of a member has come.
+/// The lifecycle of one run of a member.
 #[derive(Debug)]
 pub(in super::super) enum Lifecycle {
-    /// It runs, but has not said yet that it is ready.
+    /// It runs, but is not ready yet.
     Starting {
-        /// Whether the member joined only to be started now. If it does not start, it leaves the team again.
+        /// Whether the member joined with this start. If it does not start, it leaves the team again.
         is_new: bool,
     },
     /// It takes work and mail.
     Ready,
-    /// It was ready, and is to stop.
+    /// It was ready, and was told to stop.
     Stopping(StopOrder),
-    /// It was killed; only its exit is awaited.
+    /// It was killed, and has not exited yet.
     Ending(Account),
-    /// It has exited. What it said before that may still be on its way, or wait for hooks and proof.
+    /// It has exited. Its last messages may still be on their way, or wait for hooks and proof.
     Exited { exit: MemberExit, is_killed: bool, account: Account },
 }
 
-/// What the end of a run is to be taken for.
+/// What determines the aftermath of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Account {
     pub(in super::super) boot: Boot,
-    /// Why it was to stop, if it was.
+    /// The order to stop, if it got one.
     pub(in super::super) stop: Option<StopOrder>,
-    /// Whether the member was removed from the team; its end concerns nobody any more.
+    /// Whether the member was removed from the team, so that its end has no consequences.
     pub(in super::super) is_let_go: bool,
 }
 
@@ -46,7 +46,7 @@ pub(in super::super) struct StopOrder {
     pub(in super::super) reason: String,
     /// The request that the member's answer belongs to.
     pub(in super::super) request: Option<StopRequest>,
-    /// Whether it stops with its team, so that it cannot decline.
+    /// Whether it stops with its team, so that it cannot refuse.
     pub(in super::super) is_forced: bool,
 }
 
@@ -58,7 +58,7 @@ pub(in super::super) struct StopRequest {
 }
 
 impl StopOrder {
-    /// Why, as the log says it to people.
+    /// The reason in the log, for people.
     pub(in super::super) fn recorded(&self) -> String {
         if self.is_forced {
             format!("{}: {}", StateCause::TeamStopped.in_words(), self.reason)
@@ -67,12 +67,12 @@ impl StopOrder {
         }
     }
 
-    /// Why, as the log says it to programs.
+    /// The cause in the log, for programs.
     pub(in super::super) fn cause(&self) -> StateCause {
         if self.is_forced { StateCause::TeamStopped } else { StateCause::Asked }
     }
 
-    /// This order after an earlier one. A member that has to stop with its team has to, whoever asks for the same meanwhile.
+    /// This order after an earlier one. A forced order stays forced, whoever asks meanwhile.
     fn after(self, earlier: Option<Self>) -> Self {
         match earlier {
             Some(forced) if forced.is_forced => Self { request: self.request, ..forced },
@@ -81,23 +81,23 @@ impl StopOrder {
     }
 }
 
-/// What a member's answer to a stop order changes.
+/// The effect of a member's answer to a stop order.
 #[derive(Debug)]
 pub(in super::super) struct StopAnswer {
-    /// The request that it answers, if somebody made one.
+    /// The request that it answers, if there is one.
     pub(in super::super) request: Option<StopRequest>,
-    /// Whether the member goes on.
+    /// Whether the member continues.
     pub(in super::super) goes_on: bool,
 }
 
-/// What is to be done for a member that got a stop order.
+/// The next step after a stop order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum StopStep {
-    /// It is not ready, so nobody can ask it: it is killed.
+    /// It is not ready and cannot be asked: it is killed.
     Kill,
-    /// It is asked for the first time and gets its time.
+    /// It is asked for the first time: its grace period begins.
     Grace,
-    /// Its time runs already.
+    /// Its grace period runs already.
     Nothing,
 }
 
@@ -207,13 +207,13 @@ impl Lifecycle {
         }
     }
 
-    /// What ran has ended.
+    /// The process or task has exited.
     pub(in super::super) fn exit(&mut self, exit: MemberExit) {
         let is_killed = self.is_killed();
         *self = Self::Exited { exit, is_killed, account: self.account() };
     }
 
-    /// What the end of this run is to be taken for, as far as it is known now.
+    /// The account of this run so far.
     pub(in super::super) fn account(&self) -> Account {
         let account = |boot, stop| Account { boot, stop, is_let_go: false };
         match self {
@@ -225,16 +225,16 @@ impl Lifecycle {
     }
 }
 
-/// How something that ran ended.
+/// How a run ended.
 #[derive(Debug)]
 pub(in super::super) enum MemberExit {
     /// A process ended.
     Process(ExitStatus),
-    /// A part of this process ended.
+    /// A task of this process ended.
     Task,
     /// It did not even start.
     NotStarted(io::Error),
-    /// It ended, but how could not be learnt.
+    /// It ended, but its status is unknown.
     Unknown(io::Error),
 }
 

@@ -1,4 +1,4 @@
-//! One member that runs: its process, its wire, and what is known of it.
+//! A running member: its process, its wire, and the facts about it.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,13 @@ use troop_protocol::{FromLead, Incoming, Notification, Peer, PeerError};
 use super::{facts::MemberFacts, lifecycle::MemberExit};
 use crate::lead::Runner;
 
-/// How many lines of its standard error we keep to explain its end.
+/// How many lines of standard error we keep to explain an exit ...
 const LAST_WORDS: usize = 8;
 
-/// How many characters of them.
+/// ... and how many characters of them.
 const MAX_WORDS: usize = 400;
 
-/// A member that runs.
+/// A running member.
 #[derive(Debug)]
 pub(in super::super) struct LiveMember {
     pub(in super::super) runner: Runner,
@@ -25,7 +25,7 @@ pub(in super::super) struct LiveMember {
     pub(in super::super) obituary: Obituary,
 }
 
-/// What a member says while one of its reports waits for a disk. Nothing that it says later may overtake that report.
+/// Messages of a member that wait while one of its reports waits for the disk, so that none overtakes that report.
 #[derive(Debug, Default)]
 pub(in super::super) struct Postponed {
     is_waiting: bool,
@@ -33,17 +33,17 @@ pub(in super::super) struct Postponed {
 }
 
 impl Postponed {
-    /// What comes from now on waits.
+    /// Postpones messages from now on.
     pub(in super::super) fn begin(&mut self) {
         self.is_waiting = true;
     }
 
-    /// Nothing has to wait any more.
+    /// Messages no longer have to wait.
     pub(in super::super) fn end(&mut self) {
         self.is_waiting = false;
     }
 
-    /// Keeps what has to wait; else gives it back.
+    /// Keeps a message that has to wait; otherwise gives it back.
     pub(in super::super) fn keep(&mut self, incoming: Incoming) -> Option<Incoming> {
         if self.is_waiting {
             self.incoming.push_back(incoming);
@@ -52,7 +52,7 @@ impl Postponed {
         Some(incoming)
     }
 
-    /// The next that has waited, if nothing has to wait any more.
+    /// The next postponed message, unless messages still have to wait.
     pub(in super::super) fn next(&mut self) -> Option<Incoming> {
         if self.is_waiting { None } else { self.incoming.pop_front() }
     }
@@ -61,9 +61,9 @@ impl Postponed {
 /// What a member runs as.
 #[derive(Debug)]
 pub(in super::super) enum MemberBody {
-    /// A process of its own.
+    /// Its own process.
     Process(u32),
-    /// A part of this one.
+    /// A task of this process.
     Task(AbortHandle),
 }
 
@@ -73,7 +73,7 @@ impl MemberBody {
         self.own_process().unwrap_or_else(std::process::id)
     }
 
-    /// The process that is its own.
+    /// Its own process, if it has one.
     pub(in super::super) fn own_process(&self) -> Option<u32> {
         match self {
             Self::Process(pid) => Some(*pid),
@@ -93,18 +93,18 @@ impl LiveMember {
         self.facts.is_open()
     }
 
-    /// Says something, unless too much waits for it already.
+    /// Sends a message, unless its wire is full.
     pub(in super::super) fn tell(&self, said: &FromLead) -> Result<(), PeerError> {
         self.peer.try_notify(Notification::from(said))
     }
 }
 
-/// What explains the end of a member.
+/// The explanation of a member's end.
 #[derive(Debug, Default)]
 pub(in super::super) struct Obituary {
     /// Why we ended it, if we did.
     because: Option<String>,
-    /// The end of what it wrote to standard error.
+    /// The last lines of its standard error.
     last_words: VecDeque<String>,
 }
 
@@ -116,12 +116,12 @@ impl Obituary {
         self.last_words.push_back(line.to_owned());
     }
 
-    /// Notes why we are about to end it. The first reason counts.
+    /// Notes why we kill it. The first reason counts.
     pub(in super::super) fn set_cause(&mut self, why: &str) {
         self.because.get_or_insert_with(|| why.to_owned());
     }
 
-    /// Why it ended: what was done to it, else how it ended; and the end of what it wrote to standard error.
+    /// Why it ended: our reason for killing it, or else its exit; and the last lines of its standard error.
     pub(in super::super) fn explain(&self, exit: &MemberExit) -> String {
         let why = self.because.clone().unwrap_or_else(|| exit.to_string());
         let words: Vec<_> = self.last_words.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! What runs for a member: seen until it ends, with all that it leaves behind.
+//! Watches the process or task of a member until it exits, and kills everything that it leaves behind.
 
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader},
@@ -11,10 +11,10 @@ use troop_process::{Group, Mark};
 use super::{LAST_WORDS, lifecycle::MemberExit, member::MemberBody};
 use crate::lead::{Runner, input::LeadInput, launch::Life, post::Background};
 
-/// The longest line of standard error that is taken as one.
+/// The longest line of standard error; longer ones are split.
 const MAX_COMPLAINT: u64 = 4_096;
 
-/// Sees to what runs until it ends.
+/// Watches a process or task until it exits.
 pub(super) fn attend(
     background: &Background,
     runner: &Runner,
@@ -32,7 +32,7 @@ pub(super) fn attend(
             });
             background.spawn_input(async move {
                 let exit = see_out(*child, mark).await;
-                // What it complained about last says why it ended.
+                // Its last lines of standard error explain its exit.
                 if let Some(complaints) = complaints {
                     drop(timeout(LAST_WORDS, complaints).await);
                 }
@@ -49,7 +49,7 @@ pub(super) fn attend(
                     Err(error) if error.is_cancelled() => MemberExit::Task,
                     Err(error) => MemberExit::Unknown(error.into()),
                 };
-                // What it started outside of this process bears its mark.
+                // Processes that it started carry its mark.
                 drop(tokio::task::spawn_blocking(move || mark.kill_all()).await);
                 Some(LeadInput::Exited(runner, exit))
             });
@@ -58,13 +58,13 @@ pub(super) fn attend(
     }
 }
 
-/// Waits for a process to end and ends all that it left behind.
+/// Waits for a process to exit and kills everything that it left behind.
 async fn see_out(mut child: Child, mark: Mark) -> MemberExit {
     let group = Group::led_by(&child);
     let status = child.wait().await;
     let sweep = move || {
         drop(group);
-        // What it left in another group is found by its mark.
+        // Processes in other groups are found by their mark.
         mark.kill_all()
     };
     drop(tokio::task::spawn_blocking(sweep).await);
@@ -74,7 +74,7 @@ async fn see_out(mut child: Child, mark: Mark) -> MemberExit {
     }
 }
 
-/// Passes on what a process writes to standard error, line by line.
+/// Forwards the standard error of a process, line by line.
 async fn hear_complaints(
     complaints: impl AsyncRead + Unpin,
     runner: Runner,
@@ -84,7 +84,7 @@ async fn hear_complaints(
     let mut line = Vec::new();
     loop {
         line.clear();
-        // A line that does not end is cut; nobody fills our memory.
+        // A line without end is split, so that it cannot fill our memory.
         match (&mut complaints).take(MAX_COMPLAINT).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
             Ok(_) => {}

@@ -1,4 +1,4 @@
-//! Stopping members: asked first, then told by a signal, then killed.
+//! Stops members: first a request, then SIGTERM, then SIGKILL.
 
 use troop_model::{
     Command, Member, MemberName, MemberState, Message, MessageKind, Party, StateCause,
@@ -18,7 +18,7 @@ use crate::lead::{
 };
 
 impl Crew {
-    /// Stops a member because somebody sent it a request to. A member that runs elsewhere reads the request there.
+    /// Stops a member that got a request to stop. An external member reads the request itself.
     pub(in super::super) async fn stop_as_asked(&mut self, post: &mut Post, member: &MemberName) {
         if post.state.member(member).is_some_and(Member::is_external) {
             return;
@@ -37,14 +37,14 @@ impl Crew {
         let messages = Some(vec![request.id]);
         let order = StopOrder { reason, request: Some(request), is_forced: false };
         self.order_stop(post, member, order);
-        // It is read with what comes of it; a member that does not run has nothing to stop.
+        // The order counts as reading the request, also if the member does not run.
         post.give(Command::MarkRead { reader: Some(member.clone()), messages }).await;
     }
 
     fn order_stop(&mut self, post: &mut Post, member: &MemberName, order: StopOrder) {
         let Some(live) = self.members.get_mut(member) else { return };
         let runner = live.runner.clone();
-        // One that does not read is told by a signal when its grace is over.
+        // A member that does not read gets a signal after the grace period.
         drop(live.tell(&FromLead::Shutdown { reason: order.reason.clone() }));
         match live.facts.life.take_stop(order) {
             StopStep::Kill => self.kill(post, &runner),
@@ -53,7 +53,7 @@ impl Crew {
         }
     }
 
-    /// A member had its time to stop by itself.
+    /// A member's grace period is over.
     pub(in super::super) fn grace_is_over(&mut self, post: &mut Post, runner: &Runner) {
         if self.facts_of(runner).is_some_and(|facts| facts.life.stop().is_some()) {
             self.signal(runner, Signal::TERM);
@@ -61,18 +61,18 @@ impl Crew {
         }
     }
 
-    /// A member had its time to end after it was told to, or after it closed its wire.
+    /// A member's time to exit after SIGTERM, or after it closed its wire, is over.
     pub(in super::super) fn term_is_over(&mut self, post: &mut Post, runner: &Runner) {
         let has_ended = self
             .facts_of(runner)
             .is_some_and(|facts| facts.life.has_exited() && facts.life.stop().is_none());
-        // A member that has ended by itself, and is only waited for because of what it said, keeps nobody from stopping.
+        // A member that has exited by itself and only waits for its reports is left alone.
         if !has_ended {
             self.kill(post, runner);
         }
     }
 
-    /// Stops everybody, and then the lead.
+    /// Stops all members, and then the lead.
     pub(in super::super) async fn stop_all(
         &mut self,
         post: &mut Post,
@@ -85,7 +85,7 @@ impl Crew {
         }
         post.course = Course::Stopping(how);
         post.agenda.is_due = true;
-        // Who waits to be started does not any more: the log says that it has stopped.
+        // Members that wait for their start are recorded as stopped.
         for member in self.starts.take() {
             self.start(post, places, &member).await;
         }
@@ -97,7 +97,7 @@ impl Crew {
         }
     }
 
-    /// Ends everybody who has not stopped yet, without waiting for answers.
+    /// Kills all members that have not stopped yet.
     pub(in super::super) fn kill_all(&mut self, post: &mut Post) {
         for runner in self.runners() {
             self.kill(post, &runner);

@@ -1,4 +1,4 @@
-//! Mail: stored first, then handed over, then read. A member that ends before it has read gets it again.
+//! Mail: stored first, then handed over, then read. A member that exits before it has read a message gets it again.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use uuid::Uuid;
 use super::Office;
 use crate::lead::{Runner, input::Due, transcript::TranscriptLine};
 
-/// How many messages a member may have been handed without having read them. The others wait on the board.
+/// How many unread messages are handed to a member. The others wait on the board.
 const WINDOW: usize = 64;
 /// How long to wait before writing again to a member that does not read.
 const RETRY: Duration = Duration::from_millis(50);
 
 impl Office {
-    /// Somebody has mail. A request to stop has a way of its own.
+    /// New mail was stored. A request to stop also stops its reader.
     pub(in super::super) async fn mail_came(&mut self, readers: &[Party], kind: MessageKind) {
         for reader in readers {
             let Ok(member) = reader.as_str().parse::<MemberName>() else { continue };
@@ -30,9 +30,9 @@ impl Office {
         }
     }
 
-    /// Hands a member the mail that waits for it, in order, as far as it can take it.
+    /// Hands a member its waiting mail in order, as far as it can take it.
     pub(in super::super) async fn deliver(&mut self, member: &MemberName) {
-        // What nobody may read now waits on the board.
+        // Without budget, mail waits on the board.
         if self.is_spent || !self.is_open(member) {
             return;
         }
@@ -46,14 +46,14 @@ impl Office {
         let mut is_full = false;
         for message in self.post.state.mailbox().unread_of(&Party::member(member)) {
             let is_known = live.facts.mail.handed.contains(&message.id);
-            // The request to stop has a method of its own.
+            // The request to stop has its own method.
             if is_known || message.kind == MessageKind::ShutdownRequest {
                 continue;
             }
             if live.facts.mail.handed.len() >= WINDOW {
                 break;
             }
-            // An agent that reads what several users want cannot know any more for whom it acts.
+            // An agent that reads requests of several users in one turn cannot know for whom it acts.
             if is_lead && !live.facts.turn_to(&message.origin) {
                 continue;
             }
@@ -78,11 +78,11 @@ impl Office {
         }
     }
 
-    /// Records that mail was handed over. If the member does not say that it has read, that is all there is to know.
+    /// Records that mail was handed over. If the member does not acknowledge, that counts as read.
     async fn record_delivery(&mut self, member: &MemberName, messages: Vec<Uuid>) {
         let facts = self.crew.get(member).map(|it| &it.facts);
         let acknowledges = facts.is_some_and(|it| it.wire.acknowledges);
-        // A member that has nothing else to deal with may answer before it says that it has read.
+        // A member at rest may answer before it acknowledges.
         let is_at_rest = facts.is_some_and(|it| it.work.is_at_rest);
         if !acknowledges || is_at_rest && !self.post.is_lead(member) {
             self.crew.read(&self.post, member, Some(&messages));
@@ -97,7 +97,7 @@ impl Office {
             .await;
     }
 
-    /// Somebody has read something, so there may be room for more.
+    /// Mail was read, so there may be room for more.
     pub(in super::super) fn mail_was_read(&mut self, reader: &Party, messages: &[Uuid]) {
         let Some(live) = self.crew.reader(reader) else { return };
         let was_full = live.facts.mail.handed.len() >= WINDOW;
@@ -111,7 +111,7 @@ impl Office {
         self.post.agenda.is_due = true;
     }
 
-    /// The lead's agent may have dealt with one conversation, so that it can turn to the next.
+    /// If the lead's agent has finished a conversation, hands over the next.
     pub(super) fn hand_next_conversation(&mut self, runner: &Runner) {
         let n_unread = self.post.state.mailbox().n_unread(&Party::member(&runner.member));
         let facts = self.crew.facts_of(runner);
@@ -121,7 +121,7 @@ impl Office {
         }
     }
 
-    /// Writes to a member again soon, once however often that is asked for.
+    /// Schedules one retry of writing to a member.
     pub(in super::super) fn retry_soon(&mut self, member: &MemberName) {
         if let Some(live) = self.crew.get_mut(member)
             && !std::mem::replace(&mut live.facts.mail.is_retrying, true)
@@ -130,7 +130,7 @@ impl Office {
         }
     }
 
-    /// Forgets what a member was handed and need not read any more, because something newer took its place.
+    /// Forgets a message that a newer one replaced.
     pub(in super::super) fn mail_was_superseded(&mut self, reader: &Party, message: Uuid) {
         if let Some(live) = self.crew.reader(reader) {
             live.facts.mail.handed.remove(&message);
@@ -138,7 +138,7 @@ impl Office {
     }
 }
 
-/// A message as people see it arrive who look at its receiver.
+/// A message as it appears in its receiver's transcript.
 fn shown(message: &Message) -> String {
     format!("[Team message from {}]: {}", message.from, message.content)
 }

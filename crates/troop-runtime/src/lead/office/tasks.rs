@@ -1,4 +1,4 @@
-//! Handing over work: what is on the board, and the tasks that a member is to work on.
+//! Hands over work: the board as context, and the tasks of a member.
 
 use troop_model::{
     Command, Delegation, MemberName, SessionKey, Spending, State, Status, Task, TaskCommand,
@@ -13,13 +13,13 @@ use crate::lead::{
     transcript::TranscriptLine,
 };
 
-/// How many tasks of the board a member is shown ...
+/// How many tasks the context shows ...
 const MAX_CONTEXT: usize = 200;
-/// ... and how many characters of what is to be done in each.
+/// ... and how many characters of each description.
 const MAX_DESCRIPTION: usize = 500;
 
 impl Office {
-    /// Gives every member without work the next task that it may have.
+    /// Offers every free member its next task.
     pub(in super::super) async fn push_work(&mut self) {
         if self.post.is_ending() {
             return;
@@ -32,7 +32,7 @@ impl Office {
         }
     }
 
-    /// Tells a member to work on a task that it holds.
+    /// Sends a member a task that it holds.
     pub(in super::super) fn send_task(
         &mut self,
         owner: &MemberName,
@@ -42,7 +42,7 @@ impl Office {
         if !self.is_open(owner) {
             return;
         }
-        // Also for what it knows of already, because it took it while its folder was needed for something else.
+        // Also for a task that it knows already: it may have claimed it while its folder was needed for another.
         let is_ready = self.prepare_folder(owner, task, attempt);
         let told = self.crew.get(owner).and_then(|it| it.facts.work.told.get(&task));
         if !is_ready || told == Some(&attempt) {
@@ -72,41 +72,41 @@ impl Office {
         self.crew.get(member).is_some_and(|it| it.facts.is_open())
     }
 
-    /// Makes a member's folder ready for a task. Returns whether it is.
+    /// Prepares a member's folder for a task. Returns whether it is ready.
     fn prepare_folder(&mut self, owner: &MemberName, task: TaskNumber, attempt: u32) -> bool {
         let live = self.crew.get(owner);
         let is_breaking_off = live.is_some_and(|it| it.facts.work.breaks_off.is_some());
         self.places.prepare(&self.post, owner, task, attempt, is_breaking_off)
     }
 
-    /// Where a task's files belong. A workspace that cannot be used is no reason to keep the task back; a member that wants
-    /// to write there hears of it.
+    /// The workspace folder of a task. A broken workspace is no reason to hold the task back; a member that writes there hears
+    /// of it.
     fn workspace_of(&self, task: &Task) -> Option<String> {
         let path = self.workspace.prepare(&self.post.state.folder_of(task)).ok()?;
         Some(std::path::absolute(path).ok()?.display().to_string())
     }
 
-    /// A member took a task by itself.
+    /// A member claimed a task.
     pub(in super::super) fn claimed(&mut self, owner: &MemberName, task: TaskNumber, attempt: u32) {
         self.post.agenda.is_due = true;
         self.prepare_folder(owner, task, attempt);
         if let Some(live) = self.crew.get_mut(owner) {
-            // It knows what it took.
+            // It knows the task already.
             live.facts.work.told.insert(task, attempt);
         }
     }
 
-    /// A member has to be told of a task again before it works on it, if it ever does.
+    /// Forgets that a member was sent a task, so that it can be sent again.
     pub(in super::super) fn forget_told(&mut self, owner: &MemberName, task: TaskNumber) {
         if let Some(live) = self.crew.get_mut(owner) {
             live.facts.work.told.remove(&task);
         }
     }
 
-    /// Tells a member of all tasks that it holds and does not know of.
+    /// Sends a member all tasks that it holds and does not know of.
     pub(in super::super) fn send_held_tasks(&mut self, member: &MemberName) {
         let tasks = self.post.state.tasks();
-        // A result that waits for approval is not to be worked on.
+        // A task in review is not to be worked on.
         let is_open = |task: &TaskNumber| tasks.status(*task) != Some(Status::InReview);
         let held: Vec<_> = tasks.held_by(member).filter(is_open).collect();
         for task in held {
@@ -115,7 +115,7 @@ impl Office {
         }
     }
 
-    /// Writes again to a member that did not read.
+    /// Retries to write to a member that did not read.
     pub(in super::super) async fn try_again(&mut self, runner: &Runner) {
         if let Some(facts) = self.crew.facts_of(runner) {
             facts.mail.is_retrying = false;
@@ -125,9 +125,9 @@ impl Office {
     }
 }
 
-/// What is on the board.
+/// Context.
 impl Office {
-    /// Tells everybody what is on the board, if that has changed. Not with every change: members ask when they must know.
+    /// Sends the board to all members whose context is outdated. Not with every change: members can query the board.
     pub(in super::super) fn send_contexts(&mut self) {
         let is_new = std::mem::take(&mut self.post.agenda.has_new_context);
         let n_teams = self.post.agenda.n_teams;
@@ -137,7 +137,7 @@ impl Office {
         behind.iter().for_each(|member| self.send_context(member));
     }
 
-    /// Tells a member what its team is now, if it does not know. Returns whether it knows.
+    /// Sends a member the current TEAM.md, if it has an older one. Returns whether it is up to date.
     pub(super) fn send_new_team(&mut self, member: &MemberName) -> bool {
         if !self.knows_team(member) {
             self.send_context(member);
@@ -150,7 +150,7 @@ impl Office {
         self.crew.get(member).is_some_and(|it| it.facts.briefing.team == n_teams)
     }
 
-    /// Tells a member what is on the board and what it may do.
+    /// Sends a member the board and its permissions.
     pub(in super::super) fn send_context(&mut self, member: &MemberName) {
         let state = &self.post.state;
         let n_teams = self.post.agenda.n_teams;
@@ -168,37 +168,37 @@ impl Office {
         let context = TeamContext { tasks, mode, team_md, stuck_at, lease_seconds, spent };
         let mut told = live.tell(&FromLead::UpdateContext(context.clone()));
         if let Err(PeerError::TooLong { .. }) = told {
-            // A member that cannot be shown the board can ask for it, and must not be kept from work and mail.
+            // A board that does not fit into a line must not keep the member from work and mail; it can query the tasks.
             let context = TeamContext { tasks: Vec::new(), ..context };
             told = live.tell(&FromLead::UpdateContext(context));
         }
-        // What it could not be told, it is told with the next change, or before its next piece of work.
+        // If it failed, it is sent again with the next change, or before the next piece of work.
         if told.is_ok() {
             live.facts.briefing.team = n_teams;
         }
     }
 }
 
-/// What a team may spend.
+/// Budget.
 impl Office {
-    /// Looks at the budget again. Returns whether the team can spend no more since now, or can again.
+    /// Updates whether the budget is spent. Returns whether that changed.
     pub(in super::super) fn update_budget(&mut self) -> bool {
         let is_spent = self.post.state.spending() == Spending::Spent;
         std::mem::replace(&mut self.is_spent, is_spent) != is_spent
     }
 
-    /// Tells everybody whether something can be spent.
+    /// Tells all members whether the budget is spent.
     pub(in super::super) async fn tell_budget(&mut self) {
         self.post.agenda.n_teams += 1;
         self.post.agenda.is_due = true;
         for member in self.crew.names() {
             self.send_context(&member);
-            // What came while nobody could read it has waited.
+            // Mail may have waited for budget.
             self.deliver(&member).await;
         }
     }
 
-    /// Why nothing more is begun.
+    /// The reason why no work is begun.
     pub(in super::super) fn why_spent(&self) -> String {
         let team = self.post.state.team();
         let told = team.and_then(|team| team.settings.budget.told(&team.usage)).unwrap_or_default();
@@ -206,7 +206,7 @@ impl Office {
     }
 }
 
-/// A task as members see it who do not have it: all of it comes with the task itself, or in answer to `task/get`.
+/// A task as the context shows it: the full text comes with the assignment, or in answer to `task/get`.
 fn in_short(view: TaskView) -> WireTask {
     let mut task = WireTask::from(view);
     if let Some((end, _)) = task.description.char_indices().nth(MAX_DESCRIPTION) {
@@ -217,7 +217,7 @@ fn in_short(view: TaskView) -> WireTask {
     task
 }
 
-/// What a member that works on a task is told about the run.
+/// The run details that come with a task.
 fn run_of(state: &State, task: &Task, member: &MemberName) -> WireRun {
     let delegation = state.delegation_of(task.number).filter(|it| it.to == *member);
     let session =

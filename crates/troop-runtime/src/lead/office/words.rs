@@ -1,4 +1,4 @@
-//! What members say that changes only the board and what is known of them.
+//! Messages of members that only change the board and the facts about them.
 
 use troop_model::{
     Actor, Command, MemberName, MemberState, MessageKind, Outgoing, SYSTEM, StateCause, Status,
@@ -11,7 +11,7 @@ use crate::lead::{Runner, crew::facts::Engagement, input::Due, transcript::Trans
 
 /// Work.
 impl Office {
-    /// A member begins to work on a task.
+    /// A member starts to work on a task.
     pub(in super::super) fn begin_work(
         &mut self,
         runner: &Runner,
@@ -25,7 +25,7 @@ impl Office {
         }
     }
 
-    /// A member works on a task. If nobody holds it, that is how it takes it.
+    /// A member works on a task: if the task is free, that claims it.
     pub(in super::super) async fn take_if_free(&mut self, runner: &Runner, task: TaskRef) {
         let number = self.post.state.resolve(&task).ok();
         let status = number.and_then(|number| self.post.state.tasks().status(number));
@@ -35,7 +35,7 @@ impl Office {
         }
     }
 
-    /// A member tells people something.
+    /// A log line of a member.
     pub(in super::super) fn log(&mut self, runner: &Runner, level: Level, text: &str) {
         let member = &runner.member;
         if let Some(work) = self.crew.facts_of(runner).and_then(|it| it.work.engagement.as_mut())
@@ -43,7 +43,7 @@ impl Office {
         {
             work.said = Some(text.to_owned());
         }
-        // What a teammate could not do is seen by its task or its state; what the lead could not do is seen nowhere else.
+        // Failures of a teammate show in its task or its state; failures of the lead show only here.
         let is_seen = level == Level::Warn || level == Level::Error && self.post.is_lead(member);
         if is_seen {
             self.post.tell_people(format!("{member}: {text}"));
@@ -51,7 +51,7 @@ impl Office {
         self.post.note(member, TranscriptLine::said(level, text));
     }
 
-    /// A member itself says how a task ended.
+    /// A member's own command ends its work on a task.
     pub(in super::super) fn end_work(&mut self, runner: &Runner, command: &Command) {
         let Command::Task(
             TaskCommand::Complete { task, .. }
@@ -70,14 +70,14 @@ impl Office {
         }
     }
 
-    /// A member has nothing to do any more. Returns what it was in the middle of, if it has not said how that ended.
+    /// A member's turn is over. Returns the work that it has not reported on.
     pub(in super::super) fn take_engagement(&mut self, runner: &Runner) -> Option<Engagement> {
         let work = self.crew.facts_of(runner)?.work.engagement.take()?;
         self.post.engage(&runner.member, None);
         Some(work)
     }
 
-    /// A member has dealt with all that it was told.
+    /// A member has finished its turn.
     pub(in super::super) fn rest(&mut self, runner: &Runner) {
         if let Some(facts) = self.crew.facts_of(runner) {
             facts.rest();
@@ -86,7 +86,7 @@ impl Office {
         self.hand_next_conversation(runner);
     }
 
-    /// A teammate could not do what it was told without a task: no task says so, so its state does, and the lead is told.
+    /// A teammate failed at something that is not a task: its state records that, and the lead is told.
     pub(in super::super) async fn fail_without_task(
         &mut self,
         member: &MemberName,
@@ -99,7 +99,7 @@ impl Office {
         }
     }
 
-    /// Notes that a teammate could not do what it was told, or has something else to do by now.
+    /// Records that a teammate failed, or clears that.
     pub(super) async fn set_failed(&mut self, member: &MemberName, reason: Option<String>) {
         let Some(pid) = self.crew.get(member).map(|it| it.body.process()) else { return };
         let cause = reason.is_some().then_some(StateCause::CouldNot);
@@ -107,7 +107,7 @@ impl Office {
     }
 }
 
-/// Words to others.
+/// Messages to others.
 impl Office {
     /// Gives a command in a member's name.
     async fn do_as(&mut self, runner: &Runner, command: Command) {
@@ -115,8 +115,8 @@ impl Office {
         self.do_for(runner, request).await;
     }
 
-    /// A member tells others something. Who says it is stamped here. A member that answers mail of troop itself speaks to
-    /// nobody, and must not be answered by such mail again.
+    /// Sends a message of a member. The sender is stamped here. An answer to troop itself goes nowhere: a refusal would only
+    /// provoke the next answer.
     pub(in super::super) async fn send_for(&mut self, runner: &Runner, message: MessageOut) {
         if message.to == SYSTEM && message.kind.answers().is_none() {
             let what = format!("what it says to `{SYSTEM}` reaches nobody: {}", message.content);
@@ -128,7 +128,7 @@ impl Office {
         self.do_as(runner, Command::Send(outgoing)).await;
     }
 
-    /// A member has spent something.
+    /// A member reports its usage.
     pub(in super::super) async fn count_usage(&mut self, runner: &Runner, report: &UsageReport) {
         let command = Command::ReportUsage {
             member: runner.member.clone(),
@@ -155,7 +155,7 @@ impl Office {
             self.do_as(runner, Command::Send(outgoing)).await;
         }
         if answer.goes_on {
-            // What came while it was to stop has waited.
+            // Work and mail waited while it was stopping.
             self.post.agenda.is_due = true;
             self.send_context(&runner.member);
             self.send_held_tasks(&runner.member);

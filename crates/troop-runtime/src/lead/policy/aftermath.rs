@@ -1,26 +1,26 @@
-//! What follows from the end of a member's run.
+//! The consequences of the end of a member's run.
 
 use crate::lead::crew::lifecycle::{Account, Boot, Lifecycle, StopOrder};
 
-/// What follows from the end of a run.
+/// The consequence of the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) enum Aftermath {
     /// The member was removed from the team: nothing.
     Nothing,
-    /// It stopped, as it was told.
+    /// It stopped as ordered.
     Stopped(StopOrder),
     /// It never became ready.
     NotReady {
-        /// Whether it joined only to be started now, so that it leaves the team again.
+        /// Whether it joined with this start, so that it leaves the team again.
         is_new: bool,
-        /// Whether a fault of the machine is to blame, which may pass.
+        /// Whether the cause is a fault of the machine, which may be temporary.
         may_retry: bool,
     },
-    /// It ended although nobody wanted it to.
+    /// It ended unexpectedly.
     Crashed,
 }
 
-/// What follows from the end of a run.
+/// The consequence of the end of a run.
 pub(in super::super) fn of(account: Account, is_fault_of_machine: bool) -> Aftermath {
     match account {
         Account { is_let_go: true, .. } => Aftermath::Nothing,
@@ -32,8 +32,7 @@ pub(in super::super) fn of(account: Account, is_fault_of_machine: bool) -> After
     }
 }
 
-/// Whether a run is over, so that its consequences can be drawn. What the member said to be done before its exit still counts
-/// and is waited for, unless it was killed.
+/// Whether a run is completely over. Reports made before the exit still count and are waited for, unless the member was killed.
 pub(in super::super) fn is_over(life: &Lifecycle, n_held: usize) -> bool {
     matches!(life, Lifecycle::Exited { is_killed, .. } if n_held == 0 || *is_killed)
 }

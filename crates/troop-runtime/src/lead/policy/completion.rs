@@ -1,4 +1,4 @@
-//! What somebody wants done passes stages on its way to the board; this says in which order, and what follows from each.
+//! The stages of a command on its way to the board: their order, and the consequences of each.
 
 use troop_model::{
     Actor, ActorKind, Command, DelegationOutcome, MemberName, State, Status, TaskCommand,
@@ -10,7 +10,7 @@ use crate::{Aim, CommandRequest};
 /// A stage on the way to the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum PassageStage {
-    /// The files that the holder of a task wrote for it are recorded as the task's.
+    /// Files that the holder wrote are attached to the task.
     Files,
     /// Hooks judge it.
     Hooks,
@@ -21,11 +21,11 @@ pub(in super::super) enum PassageStage {
 }
 
 /// The order of the stages. Files come first: they belong to the task only while its holder has it. Hooks come before proof,
-/// since a proof changes the team's branch and nobody takes that back.
+/// since a proof changes the team's branch, which cannot be undone.
 pub(in super::super) const ORDER: [PassageStage; 4] =
     [PassageStage::Files, PassageStage::Hooks, PassageStage::Proof, PassageStage::Board];
 
-/// The stages that are left after one that is over, or all of them.
+/// The stages after a finished one, or all of them.
 pub(in super::super) fn stages_after(
     over: Option<PassageStage>,
 ) -> impl Iterator<Item = PassageStage> {
@@ -34,27 +34,27 @@ pub(in super::super) fn stages_after(
     ORDER.into_iter().skip(n_over)
 }
 
-/// Something that is said to be done.
+/// A claim that a task is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct DoneClaim {
     pub(in super::super) task: TaskNumber,
-    /// Whose work it is.
+    /// The member whose work it is.
     pub(in super::super) member: MemberName,
-    /// The attempt that it holds; none if it does not hold the task, or works on it no more.
+    /// The current attempt; none if the task has no holder, or is not worked on any more.
     pub(in super::super) attempt: Option<u32>,
     pub(in super::super) way: DoneWay,
 }
 
-/// In which way something is said to be done.
+/// The kind of a done claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum DoneWay {
     /// By its holder.
     Finish(Aim),
-    /// By somebody who approves what was handed in.
+    /// By the approval of submitted work.
     Approve,
 }
 
-/// What a command says to be done, if it does. A person's word counts at once; what the holder made is merged right after.
+/// The done claim of a command, if it is one. A completion by a person needs no proof; the holder's work is merged right after.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other command says that something is done")]
 pub(in super::super) fn done_claim(state: &State, request: &CommandRequest) -> Option<DoneClaim> {
     let is_reviewed = state.team()?.settings.require_review;
@@ -101,11 +101,11 @@ pub(in super::super) fn done_claim(state: &State, request: &CommandRequest) -> O
 pub(in super::super) struct Departure {
     pub(in super::super) task: TaskNumber,
     pub(in super::super) owner: MemberName,
-    /// Where the task's files are.
+    /// The workspace folder of the task.
     pub(in super::super) folder: WorkspaceFolder,
 }
 
-/// Which task its holder lets go by a command, if it does.
+/// The task that its holder lets go by a command, if it does.
 pub(in super::super) fn departure(state: &State, request: &CommandRequest) -> Option<Departure> {
     let Command::Task(
         TaskCommand::Complete { task, .. }
@@ -123,52 +123,52 @@ pub(in super::super) fn departure(state: &State, request: &CommandRequest) -> Op
     is_its.then(|| Departure { task, owner, folder: state.folder_of(found) })
 }
 
-/// What is against something that was said to be done.
+/// The objection to a done claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Objection {
-    /// Nobody wants to know any more whether it is done.
+    /// The proof is no longer wanted.
     Unwanted,
-    /// Checks fail, or the work does not fit.
+    /// Checks fail, or the work conflicts.
     Work,
-    /// It could not be found out.
+    /// The proof could not be completed.
     Fault,
 }
 
-/// What becomes of something that was called done, after an objection.
+/// The consequence of an objection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Sentence {
-    /// The board gets it all the same, and says why not.
+    /// The board gets the command anyway, and says why it is refused.
     LetTheBoardSay,
-    /// The caller hears that it must call it done again.
+    /// The caller is told to complete it again.
     Again,
-    /// The board hears of it, and decides whether the holder repairs it or the attempt fails.
+    /// The refusal is recorded, and the board decides whether the holder repairs it or the attempt fails.
     Refuse,
-    /// A result that was handed in goes back to the member that made it.
+    /// A submitted result goes back to its member.
     SendBack,
 }
 
-/// What becomes of something that is not done after all.
+/// The consequence of an objection to a done claim.
 pub(in super::super) fn after_objection(
     way: DoneWay,
     objection: Objection,
     would_be_taken: bool,
 ) -> Sentence {
     match (objection, way) {
-        // If the board would take it again, it is another attempt, of which nothing was merged.
+        // If the board would accept it again, it is another attempt, of which nothing was merged.
         (Objection::Unwanted, _) if would_be_taken => Sentence::Again,
         (Objection::Unwanted, _) => Sentence::LetTheBoardSay,
-        // The member is not to blame for what was merged meanwhile.
+        // The member is not to blame for conflicts with work that was merged meanwhile.
         (Objection::Work, DoneWay::Approve) => Sentence::SendBack,
         (Objection::Work | Objection::Fault, _) => Sentence::Refuse,
     }
 }
 
-/// Which attempt at a task is the current one.
+/// The number of the current attempt at a task.
 pub(in super::super) fn attempt_at(state: &State, task: TaskNumber) -> u32 {
     state.tasks().get(task).map_or(0, |it| it.attempts)
 }
 
-/// Whether somebody speaks of an earlier attempt at a task: that ends nothing of this one.
+/// Whether a report is about an earlier attempt at a task: it does not end the current one.
 pub(in super::super) fn is_late(state: &State, task: &TaskRef, attempt: Option<u32>) -> bool {
     let Ok(task) = state.resolve(task) else { return false };
     attempt.is_some_and(|attempt| attempt != attempt_at(state, task))

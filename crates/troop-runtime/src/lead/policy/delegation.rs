@@ -1,8 +1,8 @@
-//! Delegations, as far as the rules cannot know: whether a member must be started for one.
+//! Whether a member must be started for a delegation, which the rules of the board cannot know.
 
 use troop_model::Member;
 
-/// Whether a member must be started to work on what was delegated to it.
+/// Whether a member must be started for a delegation.
 pub(in super::super) fn must_start(member: &Member, is_coming: bool) -> bool {
     !member.is_running() && !member.is_external() && !is_coming
 }

@@ -1,4 +1,4 @@
-//! When a team's work is over: nobody has anything left to do, or nothing is left to spend. And when it is stuck.
+//! When a team's work is over, because no member has anything left to do or the budget is spent; and when it is stuck.
 
 use troop_model::{
     Assignment, Member, MemberName, MemberState, Party, Role, State, StateCause, Status, Team,
@@ -7,21 +7,21 @@ use troop_model::{
 use super::restart::Restarts;
 use crate::lead::{LeadWork, Until, crew::facts::MemberFacts};
 
-/// All that says whether something goes on in a team.
+/// Everything that determines whether a team's work goes on.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Outlook<'a> {
     pub(in super::super) state: &'a State,
     /// The members that run.
     pub(in super::super) crew: &'a [(&'a MemberName, &'a MemberFacts)],
-    /// Who will be started again.
+    /// The members that will be restarted.
     pub(in super::super) restarts: &'a Restarts,
-    /// How the lead's agent stands with what it was told.
+    /// The progress of the lead's agent on its last request.
     pub(in super::super) lead_work: LeadWork,
-    /// Whether the team has spent what it may.
+    /// Whether the team's budget is spent.
     pub(in super::super) is_spent: bool,
-    /// How many things wait for files, hooks, proof or a late merge.
+    /// How many commands wait for files, hooks, proof or a late merge.
     pub(in super::super) n_under_way: usize,
-    /// Whether a member that troop does not run may still say its last words.
+    /// Whether an external member may still send its last messages.
     pub(in super::super) awaits_last_words: bool,
     pub(in super::super) until: Until,
 }
@@ -29,9 +29,9 @@ pub(in super::super) struct Outlook<'a> {
 /// Why a team's work is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum WorkEnd {
-    /// Nobody has anything left to do.
+    /// No member has anything left to do.
     Quiet,
-    /// Nothing is left to spend, and everybody has come to rest.
+    /// The budget is spent, and all members are idle.
     Spent,
 }
 
@@ -48,7 +48,7 @@ pub(in super::super) fn end_of_work(outlook: &Outlook<'_>) -> Option<WorkEnd> {
     }
 }
 
-/// Whether the lead waits for tasks that nobody can begin.
+/// Whether the lead waits for tasks that no member can begin.
 pub(in super::super) fn is_stuck(outlook: &Outlook<'_>) -> bool {
     let Some(lead) = outlook.state.lead() else { return false };
     let mut others = outlook.crew.iter().filter(|(name, _)| **name != lead.name);
@@ -59,7 +59,7 @@ pub(in super::super) fn is_stuck(outlook: &Outlook<'_>) -> bool {
         && nothing_moves(outlook)
 }
 
-/// Whether a member is in the middle of nothing.
+/// Whether a member is idle, by the log and by its wire.
 pub(in super::super) fn is_idle(state: &State, member: &MemberName, facts: &MemberFacts) -> bool {
     let is_idle = |it: &Member| matches!(it.state, MemberState::Idle | MemberState::Planning);
     facts.is_free(state.version())
@@ -67,12 +67,12 @@ pub(in super::super) fn is_idle(state: &State, member: &MemberName, facts: &Memb
         && state.member(member).is_some_and(is_idle)
 }
 
-/// Whether a member is in the middle of nothing and has no mail.
+/// Whether a member is idle and has no mail.
 fn is_at_rest(state: &State, member: &MemberName, facts: &MemberFacts) -> bool {
     is_idle(state, member, facts) && state.mailbox().n_unread(&Party::member(member)) == 0
 }
 
-/// Whether it is over when nobody has anything left to do.
+/// Whether the lead may end by itself.
 fn may_end(outlook: &Outlook<'_>) -> bool {
     match outlook.until {
         Until::Stopped => false,
@@ -81,9 +81,9 @@ fn may_end(outlook: &Outlook<'_>) -> bool {
     }
 }
 
-/// Whether nobody has anything left to do: nobody works, starts or waits to be started, all mail is read, no task can be
-/// begun or will be tried again, and members that run elsewhere had time for their last words. A lead that was interrupted
-/// waits for a word, and one that could spend no more for money.
+/// Whether nothing is left to do: no member works, starts or waits for its start, all mail is read, no task can be begun or
+/// will be retried, and external members had time for their last messages. A lead that was interrupted waits for a message, and
+/// one with an open request and no budget waits for budget.
 fn is_quiet(outlook: &Outlook<'_>) -> bool {
     let is_open = match outlook.lead_work {
         LeadWork::Done => false,
@@ -97,7 +97,7 @@ fn is_quiet(outlook: &Outlook<'_>) -> bool {
         && !outlook.awaits_last_words
 }
 
-/// Whether nothing is left to spend, and everybody has come to rest. Their mail waits.
+/// Whether the budget is spent and all members are idle. Their mail waits.
 fn ends_spent(outlook: &Outlook<'_>) -> bool {
     let mut crew = outlook.crew.iter();
     outlook.is_spent
@@ -106,7 +106,7 @@ fn ends_spent(outlook: &Outlook<'_>) -> bool {
         && crew.all(|(name, facts)| is_idle(outlook.state, name, facts))
 }
 
-/// Whether nobody comes, and no task is worked on, can be begun or will be tried again.
+/// Whether no member will start, and no task is worked on, can be begun or will be retried.
 fn nothing_moves(outlook: &Outlook<'_>) -> bool {
     let tasks = outlook.state.tasks();
     let will_run = |it: &Member| {
@@ -123,8 +123,8 @@ fn nothing_moves(outlook: &Outlook<'_>) -> bool {
         && !can_begin_something(outlook)
 }
 
-/// Whether a task is ready for a member that runs, here or elsewhere. Where nobody is given work, members that say when they
-/// have dealt with what they were told begin nothing after that; others may come and claim something at any moment.
+/// Whether a task is ready for a member that runs, here or elsewhere. Where members claim tasks, those that announce the end of
+/// their turns begin nothing after that; others may claim a task at any moment.
 fn can_begin_something(outlook: &Outlook<'_>) -> bool {
     let state = outlook.state;
     let is_given = |team: &Team| team.settings.assignment != Assignment::Claim;

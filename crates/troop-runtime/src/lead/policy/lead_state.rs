@@ -1,4 +1,4 @@
-//! What the log says about the lead itself: whether it works or rests, and whether something is left of what it was told.
+//! The lead's own state in the log: whether it works or rests, and whether a request is left open.
 
 use troop_model::{Member, MemberState, State, StateCause};
 
@@ -8,11 +8,11 @@ use crate::lead::crew::facts::MemberFacts;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct LeadMove {
     pub(in super::super) to: MemberState,
-    /// What is left of what it was told: whoever leads next must know.
+    /// Whether a request is left open, which the next lead must know.
     pub(in super::super) cause: Option<StateCause>,
 }
 
-/// The lead works, if it has been at something for a while: an agent that thinks, or waits for permission, is not idle.
+/// Moves a busy lead to working: an agent that thinks, or waits for permission, is not idle.
 pub(in super::super) fn to_work(
     state: &State,
     facts: &MemberFacts,
@@ -22,7 +22,7 @@ pub(in super::super) fn to_work(
     to_state(state, facts, to).filter(|_| !facts.work.is_at_rest)
 }
 
-/// The lead is idle, once it has dealt with what it was at.
+/// Moves a lead to idle, once it has finished.
 pub(in super::super) fn to_rest(
     state: &State,
     facts: &MemberFacts,
@@ -32,7 +32,7 @@ pub(in super::super) fn to_rest(
     to_state(state, facts, to).filter(|_| facts.work.is_at_rest)
 }
 
-/// Whether nothing is left of what the lead was told, although the log still says so.
+/// Whether the log still shows an open request that is closed by now.
 pub(in super::super) fn has_closed(state: &State, left_open: Option<StateCause>) -> bool {
     let cause = state.lead().and_then(|lead| lead.state_cause);
     cause == Some(StateCause::LeftOpen) && left_open.is_none()

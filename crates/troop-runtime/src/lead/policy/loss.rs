@@ -1,4 +1,4 @@
-//! Who loses a task by an event, and how.
+//! Which member loses a task by an event.
 
 use troop_model::{Event, Fact, MemberName, RejectMode, State, TaskNumber};
 
@@ -9,8 +9,7 @@ pub(in super::super) struct Loss {
     pub(in super::super) member: MemberName,
 }
 
-/// From whom somebody else is about to take a task: by taking it back, calling it off, or saying that it is over. The state
-/// is the one before the event.
+/// The loss that another actor's event causes: the task is released, cancelled or ended. The state is the one before the event.
 pub(in super::super) fn by_others(state: &State, event: &Event) -> Option<Loss> {
     let (Fact::TaskReleased { task, .. }
     | Fact::TaskFailed { task, .. }
@@ -27,8 +26,8 @@ pub(in super::super) fn by_others(state: &State, event: &Event) -> Option<Loss> 
     (!is_its_word).then_some(Loss { task: *task, member })
 }
 
-/// From whom a task is taken because it was silent for longer than its lease. A member that gives a task back itself is
-/// late, but not silent. The state is the one before the event.
+/// The member that loses a task because its lease expired. A member that releases a task itself is late, but not silent. The
+/// state is the one before the event.
 pub(in super::super) fn by_silence(state: &State, event: &Event) -> Option<MemberName> {
     let (Fact::TaskReleased { task, .. } | Fact::TaskFailed { task, .. }) = &event.fact else {
         return None;
@@ -40,7 +39,7 @@ pub(in super::super) fn by_silence(state: &State, event: &Event) -> Option<Membe
     (is_over && !is_its_word).then_some(owner)
 }
 
-/// Whether somebody's folder may not be needed any more for what it was needed for.
+/// Whether a member's folder may be free after this event.
 pub(in super::super) fn frees_folder(fact: &Fact) -> bool {
     matches!(
         fact,
@@ -55,7 +54,7 @@ pub(in super::super) fn frees_folder(fact: &Fact) -> bool {
     )
 }
 
-/// Whether TEAM.md says something else after this.
+/// Whether this event changes TEAM.md.
 pub(in super::super) fn changes_team(fact: &Fact) -> bool {
     matches!(
         fact,

@@ -1,4 +1,4 @@
-//! Whether and when a member is started again, or something else that failed is tried again.
+//! Whether and when members are restarted, and failed operations retried.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,34 +7,34 @@ use troop_model::{Member, MemberName, MemberState, Role, StateCause};
 
 use crate::lead::Timing;
 
-/// How long something that a fault of the machine prevents is tried in all ...
+/// How long we retry after a fault of the machine ...
 pub(in super::super) const PATIENCE: Duration = Duration::from_secs(600);
 /// ... and how long we wait at most between two tries.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// Whether a member ended although nobody wanted it to: it went with its lead, or crashed.
+/// Whether a member ended unexpectedly: it crashed, or died with its lead.
 #[must_use]
 pub fn was_cut_short(member: &Member) -> bool {
     member.role == Role::Member && member.state == MemberState::Crashed && !member.is_running()
 }
 
-/// Whether a member runs again with its team: nobody wanted it alone to stop. Members that have never run do, too.
+/// Whether a member is started with its team: it was not stopped alone. That includes members that have never run.
 #[must_use]
 pub fn is_to_start_again(member: &Member) -> bool {
     let is_down = member.role == Role::Member && !member.is_running();
     !member.is_external() && is_down && member.state_cause != Some(StateCause::Asked)
 }
 
-/// How often each member crashed since it last finished something.
+/// How often each member crashed since it last finished a task.
 #[derive(Debug, Default)]
 pub(in super::super) struct Restarts {
     n_crashes: BTreeMap<MemberName, u32>,
-    /// Who will be started again, and how long after the log says that it is down.
+    /// The members to restart, and how long after their crash is in the log.
     waiting: BTreeMap<MemberName, Duration>,
 }
 
 impl Restarts {
-    /// Counts a crash. Returns whether the member is started again; not if it crashed too often.
+    /// Counts a crash. Returns whether the member is restarted: not if it crashed too often.
     pub(in super::super) fn after_crash(&mut self, member: &MemberName, timing: &Timing) -> bool {
         let n_crashes = self.n_crashes.entry(member.clone()).or_default();
         *n_crashes += 1;
@@ -46,23 +46,22 @@ impl Restarts {
         is_worth_it
     }
 
-    /// How long to wait before a member that is down is started again, if it is.
+    /// The pause before the restart of a member, if it is to be restarted.
     pub(in super::super) fn pause(&self, member: &MemberName) -> Option<Duration> {
         self.waiting.get(member).copied()
     }
 
-    /// The pause is over. Returns whether the member is still to be started.
+    /// The pause is over. Returns whether the restart is still planned.
     pub(in super::super) fn begin(&mut self, member: &MemberName) -> bool {
         self.waiting.remove(member).is_some()
     }
 
-    /// Whether a member that is down will be started again.
+    /// Whether a member will be restarted.
     pub(in super::super) fn is_waiting(&self, member: &MemberName) -> bool {
         self.waiting.contains_key(member)
     }
 
-    /// Counts the crashes of a member anew that has got something done. If it is down meanwhile, it is started again all the
-    /// same.
+    /// Resets the crashes of a member that has finished a task. A planned restart stays.
     pub(in super::super) fn forgive(&mut self, member: &MemberName) {
         self.n_crashes.remove(member);
     }
@@ -74,7 +73,7 @@ impl Restarts {
     }
 }
 
-/// How often something was tried in vain, and since when.
+/// How often something failed, and since when.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Tries {
     n_tries: u32,
@@ -86,7 +85,7 @@ impl Tries {
         Self { n_tries: 0, since: now }
     }
 
-    /// How long to wait before the next try; none if it was tried for too long.
+    /// The pause before the next try; none if the time for retries is over.
     pub(in super::super) fn pause(&mut self, first: Duration, now: Instant) -> Option<Duration> {
         let doublings = self.n_tries.min(10);
         self.n_tries += 1;
@@ -94,28 +93,28 @@ impl Tries {
         is_worth_it.then(|| (first * (1 << doublings)).min(MAX_PAUSE))
     }
 
-    /// Whether this is the first try, of which people are told.
+    /// Whether this is the first failure, which people are told.
     pub(in super::super) fn is_first(self) -> bool {
         self.n_tries == 1
     }
 }
 
-/// What is tried again for members.
+/// Retries for members.
 #[derive(Debug, Default)]
 pub(in super::super) struct Failing(BTreeMap<MemberName, Tries>);
 
-/// When something is tried again, and who is told now.
+/// The next try, and who is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct NextTry {
     pub(in super::super) pause: Duration,
     /// Whether it is new for this member ...
     pub(in super::super) is_new: bool,
-    /// ... and whether it is for everybody.
+    /// ... and whether it is for the whole team.
     pub(in super::super) is_news: bool,
 }
 
 impl Failing {
-    /// When something that failed is tried again; none if it was tried for too long.
+    /// The next try after a failure; none if the time for retries is over.
     pub(in super::super) fn next_try(
         &mut self,
         member: &MemberName,
@@ -129,12 +128,12 @@ impl Failing {
         Some(NextTry { pause, is_new, is_news: is_new && !is_known })
     }
 
-    /// For whom something is tried again, and is not any more.
+    /// Ends all retries, and returns their members.
     pub(in super::super) fn take(&mut self) -> Vec<MemberName> {
         std::mem::take(&mut self.0).into_keys().collect()
     }
 
-    /// Nothing is to be tried for a member any more. Returns whether something was.
+    /// Ends the retries for a member. Returns whether there were any.
     pub(in super::super) fn forget(&mut self, member: &MemberName) -> bool {
         self.0.remove(member).is_some()
     }

@@ -1,4 +1,4 @@
-//! Signs of life: whose leases are renewed, who hangs, and whether the lead itself was asleep.
+//! Signs of life: which leases are renewed, which members hang, and whether the lead itself was asleep.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use troop_model::{MemberName, State};
 use super::work::at_work;
 use crate::lead::crew::facts::MemberFacts;
 
-/// Whose leases are renewed now: members that were heard of since the last time, and those that wait for the lead itself.
+/// The members whose leases are renewed now: those heard since the last renewal, and those that wait for the lead.
 pub(in super::super) fn renewals_due(
     state: &State,
     crew: &[(&MemberName, &MemberFacts)],
@@ -27,8 +27,8 @@ pub(in super::super) fn renewals_due(
     due.map(|(name, _)| (*name).clone()).collect()
 }
 
-/// Who has mail to deal with, or a turn to end, and gives no sign of life. A member that holds a task loses it by its lease
-/// instead, and nobody ends the lead.
+/// The members that have mail to handle, or a turn to end, and give no sign of life. A member that works on a task loses it by
+/// its lease instead, and the lead is never killed.
 pub(in super::super) fn hanging(
     state: &State,
     crew: &[(&MemberName, &MemberFacts)],
@@ -44,7 +44,7 @@ pub(in super::super) fn hanging(
     due.map(|(name, _)| (*name).clone()).collect()
 }
 
-/// Whether a member has something to deal with, is one that gives signs of life meanwhile, and has given none for so long.
+/// Whether a member that should give signs of life is busy and has given none for this time.
 fn hangs(facts: &MemberFacts, time: Duration, now: Instant) -> bool {
     let is_at_it = !facts.has_no_conversation() || facts.work.is_in_turn;
     let last_sign = facts.signs.heard_at.max(facts.signs.roused_at);

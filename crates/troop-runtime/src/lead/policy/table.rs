@@ -1,4 +1,4 @@
-//! A small team for tables of the policy: its state comes from the rules, and what is known of its crew is set by hand.
+//! A small team for table tests of the policy: its state comes from the rules, and the facts about its crew are set by hand.
 
 use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
@@ -36,9 +36,9 @@ pub(super) struct SmallTeam {
     pub(super) n_under_way: usize,
     pub(super) awaits_last_words: bool,
     pub(super) until: Until,
-    /// What time it is for the rules.
+    /// The time for the rules.
     pub(super) time: Time,
-    /// What time it is for those who wait.
+    /// The time for timers.
     pub(super) now: Instant,
     n_operations: u128,
 }
@@ -59,17 +59,17 @@ fn newcomer(text: &str, agent: &str) -> NewMember {
     NewMember::new(name(text), agent)
 }
 
-/// Somebody's order to stop.
+/// An order to stop.
 pub(super) fn stop_order(is_forced: bool) -> StopOrder {
     StopOrder { reason: "enough".to_owned(), request: None, is_forced }
 }
 
-/// What the end of a run that was ready is to be taken for.
+/// The account of a run that was ready.
 pub(super) fn account(stop: Option<StopOrder>) -> Account {
     Account { boot: Boot::Complete, stop, is_let_go: false }
 }
 
-/// What is known of a member that is ready and has nothing to do.
+/// The facts about a member that is ready and has nothing to do.
 pub(super) fn ready_facts(now: Instant) -> MemberFacts {
     let mut facts = MemberFacts::new(false, now);
     facts.life = Lifecycle::Ready;
@@ -123,7 +123,7 @@ impl SmallTeam {
         scene
     }
 
-    /// Gives a command that the rules must take.
+    /// Gives a command that the rules must accept.
     pub(super) fn give(&mut self, actor: Actor, command: impl Into<Command> + Debug) -> Vec<Event> {
         let command = command.into();
         let events = self.decide(actor, &command);
@@ -131,7 +131,7 @@ impl SmallTeam {
         events
     }
 
-    /// What the rules make of a command, which is not done.
+    /// The events of a command, which are not applied.
     pub(super) fn decide(&mut self, actor: Actor, command: &Command) -> Vec<Event> {
         self.n_operations += 1;
         let operation = OperationId(Uuid::from_u128((0x0190 << 112) | (self.n_operations << 64)));
@@ -158,7 +158,7 @@ impl SmallTeam {
         self.crew.insert(name(member), ready_facts(self.now));
     }
 
-    /// The log says that a member is in a state.
+    /// Sets the state of a member in the log.
     pub(super) fn sets(&mut self, member: &str, state: MemberState, cause: Option<StateCause>) {
         let is_running =
             !matches!(state, MemberState::Spawning | MemberState::Stopped | MemberState::Crashed);
@@ -168,7 +168,7 @@ impl SmallTeam {
         self.system(Command::SetMemberState { member, state, reason, cause, pid });
     }
 
-    /// A member joins that troop does not run.
+    /// An external member joins.
     pub(super) fn joins_from_elsewhere(&mut self, member: &str) {
         let member = newcomer(member, EXTERNAL);
         self.person(Command::SpawnMember(Spawn { member, prompt: None }));
@@ -201,7 +201,7 @@ impl SmallTeam {
         )
     }
 
-    /// A person tells a member something.
+    /// A person sends a member a message.
     pub(super) fn mails(&mut self, member: &str) {
         self.person(Command::Send(Outgoing::message(member, "hello")));
     }
@@ -215,7 +215,7 @@ impl SmallTeam {
         self.time = self.time + time;
     }
 
-    /// Time passes for those who wait.
+    /// Time passes for timers.
     pub(super) fn waits(&mut self, time: Duration) {
         self.now += time;
     }
@@ -248,7 +248,7 @@ pub(super) fn complete(number: u32) -> TaskCommand {
     }
 }
 
-/// A command as somebody gives it.
+/// A command of an actor.
 pub(super) fn request(actor: Actor, command: Command) -> CommandRequest {
     Signature::new(actor).on(command)
 }
@@ -261,7 +261,7 @@ pub(super) fn by_person(command: TaskCommand) -> CommandRequest {
     request(Actor::human("pat"), Command::Task(command))
 }
 
-/// Looks at every row of a table, and names the one that does not hold.
+/// Checks every row of a table, and names the one that fails.
 pub(super) fn check<Row, Outcome>(rows: Vec<(&str, Row, Outcome)>, decide: impl Fn(Row) -> Outcome)
 where
     Outcome: PartialEq + Debug,

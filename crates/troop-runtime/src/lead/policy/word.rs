@@ -1,4 +1,4 @@
-//! Who owes a word: a member that says it is idle although it holds a task.
+//! Missing reports: a member that says it is idle although it holds a task owes one.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use troop_model::{MemberName, Party, State, TaskNumber};
 use super::work::at_work;
 use crate::lead::crew::facts::MemberFacts;
 
-/// What is known of a word about a task.
+/// The status of a report on a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Word {
-    /// It was said, or nobody waits for it.
+    /// It was made, or is not needed.
     Given,
-    /// The member has something else to deal with first.
+    /// The member has something else to handle first.
     Coming,
     /// It is missing.
     Owed,
 }
 
-/// The tasks about which a member owes a word that says it is idle: it holds them and was told of them. What it says first
-/// may have been said before it heard of any task, and the lead may hold tasks while it has nothing to do.
+/// The tasks on which an idle member owes a report: it holds them and was sent them. Its first idle report may be older than
+/// its first task, and the lead may hold tasks while it is idle.
 pub(in super::super) fn expected(
     state: &State,
     member: &MemberName,
@@ -33,8 +33,8 @@ pub(in super::super) fn expected(
     at_work(state, member).filter(|task| facts.work.told.contains_key(task)).collect()
 }
 
-/// Whether a member that said it is idle still owes a word about a task that it holds. A member that says when it has dealt
-/// with what it was told is waited for until then; another may be at it as long as it says anything.
+/// Whether a member that said it is idle owes a report on a task. A member that announces the end of its turns has until then;
+/// another may be working as long as it says anything.
 pub(in super::super) fn about(
     state: &State,
     member: &MemberName,

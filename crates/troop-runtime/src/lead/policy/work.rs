@@ -1,4 +1,4 @@
-//! Who gets which work.
+//! Assigns tasks to members.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use troop_model::{
 
 use crate::lead::crew::facts::MemberFacts;
 
-/// A task for a member that has none.
+/// A task for a free member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Offer {
     pub(in super::super) member: MemberName,
     pub(in super::super) task: TaskNumber,
 }
 
-/// The next task for every member without work, as far as there are some and work is given out.
+/// The next task for every free member, if the team assigns work and has budget.
 pub(in super::super) fn offers(
     state: &State,
     crew: &[(&MemberName, &MemberFacts)],
@@ -37,7 +37,7 @@ pub(in super::super) fn offers(
     offers
 }
 
-/// Whether a member runs, is free and holds nothing but what others look at.
+/// Whether a member is free and holds only tasks in review.
 fn is_without_work(state: &State, member: &MemberName, facts: &MemberFacts) -> bool {
     let waits = |it: &Member| {
         let is_unbusy = matches!(it.state, MemberState::Idle | MemberState::Planning);
@@ -49,7 +49,7 @@ fn is_without_work(state: &State, member: &MemberName, facts: &MemberFacts) -> b
         && tasks.held_by(member).all(|it| tasks.status(it) == Some(Status::InReview))
 }
 
-/// Whether members are given work; else they claim it.
+/// Whether the team assigns work; otherwise members claim it.
 fn is_given_out(state: &State) -> bool {
     let is_given = |team: &Team| team.settings.assignment != Assignment::Claim;
     state.team().is_some_and(is_given)
@@ -61,7 +61,7 @@ pub(in super::super) fn has_or_gets_work(state: &State, member: &MemberName) -> 
         || is_given_out(state) && state.tasks().ready_for(member).next().is_some()
 }
 
-/// The tasks that a member works on. What it has handed in is not among them.
+/// The tasks that a member works on, without those it has submitted.
 pub(in super::super) fn at_work(
     state: &State,
     member: &MemberName,
@@ -81,7 +81,7 @@ pub(in super::super) fn others_at_work(
     at_work(state, member).filter(move |it| *it != task)
 }
 
-/// Whether a member is at a task right now, so that its folder changes.
+/// Whether a member has a task in progress, so that its folder changes.
 pub(in super::super) fn is_working(state: &State, member: &MemberName) -> bool {
     let tasks = state.tasks();
     tasks.held_by(member).any(|task| tasks.status(task) == Some(Status::InProgress))

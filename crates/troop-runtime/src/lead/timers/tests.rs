@@ -1,11 +1,11 @@
-//! Which moment comes next.
+//! Which timer fires next.
 
 use std::time::Duration;
 
 use super::{Due, Timers};
 
 #[tokio::test(start_paused = true)]
-async fn the_earliest_moment_comes_first_unless_it_is_forgotten() {
+async fn the_earliest_timer_fires_first_unless_it_is_forgotten() {
     let mut timers = Timers::default();
     timers.set(Duration::from_secs(3), Due::Tick);
     timers.set(Duration::from_secs(1), Due::Renew);

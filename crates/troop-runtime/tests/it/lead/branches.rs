@@ -1,4 +1,4 @@
-//! One task at a time in a member's folder: what is made for one does not come in with another.
+//! One task at a time in a member's folder: work on one is not merged with another.
 
 use tokio_util::task::TaskTracker;
 use troop_model::{
@@ -17,12 +17,12 @@ use super::{
     stage::{Stage, play},
 };
 
-/// What a person asks of the lead.
+/// Sends a person's command through the lead.
 pub(super) async fn person(stage: &Stage, command: TaskCommand) {
     ask(stage, command).await.unwrap();
 }
 
-/// The same, with what is said against it.
+/// Like `person`, but returns a refusal.
 async fn ask(stage: &Stage, command: TaskCommand) -> Result<(), ClientError> {
     let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
     let client = Client::connect(&socket, &TaskTracker::new()).await.unwrap();
@@ -44,7 +44,7 @@ fn in_review(task: u32) -> impl Fn(&State) -> Option<()> + Clone + Send + 'stati
 }
 
 #[tokio::test]
-async fn what_was_rejected_does_not_come_in_with_what_was_handed_in_after_it() {
+async fn rejected_work_is_not_merged_with_later_work() {
     let project = Project::new();
     let stage = project.stage(|settings| settings.require_review = true).await;
     stage.plays.add("writer", writer(|_, _, _| {}));
@@ -61,7 +61,7 @@ async fn what_was_rejected_does_not_come_in_with_what_was_handed_in_after_it() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_review_is_given_what_comes_meanwhile() {
+async fn a_member_that_waits_for_a_review_gets_the_next_task() {
     let project = Project::new();
     let stage = project.stage(|settings| settings.require_review = true).await;
     stage.plays.add("writer", writer(|_, _, _| {}));
@@ -75,7 +75,7 @@ async fn who_waits_for_a_review_is_given_what_comes_meanwhile() {
 }
 
 #[tokio::test]
-async fn what_is_sent_back_goes_on_on_its_own_branch() {
+async fn a_task_sent_back_continues_on_its_branch() {
     let project = Project::new();
     let stage = project.stage(|settings| settings.require_review = true).await;
     let careful = play(|mut part| async move {
@@ -107,7 +107,7 @@ async fn what_is_sent_back_goes_on_on_its_own_branch() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_when_it_is_approved_is_tried_anew_by_who_cannot_repair_it() {
+async fn approved_work_that_conflicts_is_retried_by_an_agent_that_cannot_repair() {
     let project = Project::new();
     let stage = project.stage(|settings| settings.require_review = true).await;
     let again = play(|mut part| async move {
@@ -122,7 +122,7 @@ async fn what_does_not_fit_when_it_is_approved_is_tried_anew_by_who_cannot_repai
     stage.task("write text one").await;
     stage.spawn("bob", "command").await;
     stage.until("task 1 is handed in", in_review(1)).await;
-    // What others did meanwhile.
+    // Conflicting work is merged meanwhile.
     stage.task("write text other").await;
     stage.until("task 2 is handed in", in_review(2)).await;
     person(&stage, approve(2)).await;
@@ -172,12 +172,12 @@ async fn of_two_delegations_at_once_the_one_that_fails_leaves_nothing_in_the_oth
     assert_eq!(stage.until("task 1", failed).await, Status::Failed);
     assert_eq!(project.files_of_team(), "good\ntext");
     let kept = git(&project.path(), &["show", "troop-work/crew/bob/task-1:bad"]);
-    assert_eq!(kept, "1", "what was made is kept on its own branch");
+    assert_eq!(kept, "1", "the work is kept on its branch");
     stage.stop().await;
 }
 
 #[tokio::test]
-async fn what_does_not_fit_when_it_is_approved_goes_back_to_who_made_it() {
+async fn approved_work_that_conflicts_goes_back_to_its_owner() {
     let project = Project::new();
     let stage = project.stage(|settings| settings.require_review = true).await;
     let careful = play(|mut part| async move {
@@ -221,7 +221,7 @@ async fn what_does_not_fit_when_it_is_approved_goes_back_to_who_made_it() {
 }
 
 #[tokio::test]
-async fn what_is_cancelled_while_it_is_checked_is_not_merged() {
+async fn a_task_cancelled_during_its_checks_is_not_merged() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     stage.plays.add("writer", writer(|_, _, _| {}));

@@ -1,4 +1,4 @@
-//! Tasks that are taken from who is in the middle of them.
+//! Tasks that are taken from a member that works on them.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::{
     stage::{Part, Play, Stage, play, quick, without_restarts},
 };
 
-/// Waits until it is told that a task is not its own any more.
+/// Waits until it hears that it lost a task.
 async fn lost(part: &mut Part) -> Option<WireId> {
     loop {
         if let FromLead::Interrupt { task_id: Some(task), .. } = part.hear().await? {
@@ -23,7 +23,8 @@ async fn lost(part: &mut Part) -> Option<WireId> {
     }
 }
 
-/// Begins its first task and says so, and when that is taken from it writes once more before it breaks off. Then it works.
+/// Begins its first task and says so. When it loses that task, it writes once more before it breaks off. Then it works
+/// normally.
 fn slow(begun: mpsc::UnboundedSender<()>) -> Play {
     play(move |mut part| {
         let begun = begun.clone();
@@ -52,12 +53,12 @@ fn slow(begun: mpsc::UnboundedSender<()>) -> Play {
     })
 }
 
-/// Nobody who breaks off is ended before it has, however slow the machine is.
+/// A grace period that is long enough to break off on a slow machine.
 fn patient() -> Timing {
     Timing { grace: Duration::from_secs(60), ..without_restarts() }
 }
 
-/// A team whose only member is in the middle of task 1.
+/// A team whose only member works on task 1.
 async fn at_work(project: &Project) -> Stage {
     let stage = project.stage_with(patient(), |_| {}).await;
     let (begun, mut has_begun) = mpsc::unbounded_channel();
@@ -78,7 +79,7 @@ fn complete(task: u32) -> TaskCommand {
 }
 
 #[tokio::test]
-async fn what_is_still_written_for_a_task_that_was_called_off_does_not_come_in_with_the_next() {
+async fn late_writes_for_a_cancelled_task_are_not_merged_with_the_next() {
     let project = Project::new();
     let stage = at_work(&project).await;
     person(&stage, cancel(1)).await;
@@ -89,7 +90,7 @@ async fn what_is_still_written_for_a_task_that_was_called_off_does_not_come_in_w
 }
 
 #[tokio::test]
-async fn what_a_person_says_to_be_done_is_merged_when_its_holder_has_broken_off() {
+async fn a_task_completed_by_a_person_is_merged_once_its_holder_has_stopped() {
     let project = Project::new();
     let stage = at_work(&project).await;
     person(&stage, complete(1)).await;
@@ -100,7 +101,7 @@ async fn what_a_person_says_to_be_done_is_merged_when_its_holder_has_broken_off(
 }
 
 #[tokio::test]
-async fn who_does_not_break_off_is_ended_and_started_again() {
+async fn a_member_that_ignores_an_interruption_is_restarted() {
     let project = Project::new();
     let (begun, mut has_begun) = mpsc::unbounded_channel();
     let stage = project.stage_with(quick(), |_| {}).await;
@@ -116,7 +117,7 @@ async fn who_does_not_break_off_is_ended_and_started_again() {
                 } else {
                     part.report(&task, ReportedStatus::InProgress, "").await;
                     begun.send(()).unwrap();
-                    // Goes on for ever, whatever it is told.
+                    // Ignores everything from now on.
                     std::future::pending::<()>().await;
                 }
             }

@@ -1,4 +1,4 @@
-//! What a team may spend, as its lead sees to it.
+//! How a lead enforces the team's budget.
 
 use tokio::sync::mpsc;
 use troop_model::{Actor, Budget, Command, Dollars, MemberState, Settings, Status, TaskNumber};
@@ -11,14 +11,14 @@ use super::{
 };
 use crate::support::{name, say};
 
-/// So many tokens may be used.
+/// A team with this budget of tokens.
 fn setting(tokens: u64, until: Until) -> Setting {
     let budget = Budget { tokens: Some(tokens), ..Budget::default() };
     let settings = Settings { budget, retry_backoff_seconds: 0, ..Settings::default() };
     Setting { settings, until, ..Setting::default() }
 }
 
-/// Spends 60 tokens on every task, and gives it back where that is too much; passes on what it hears.
+/// Spends 60 tokens on every task, and gives back the one called `too much`; passes on what it hears.
 fn spender(tell: mpsc::UnboundedSender<FromLead>) -> Play {
     play(move |mut part: Part| {
         let tell = tell.clone();
@@ -60,7 +60,7 @@ fn raise(tokens: u64) -> Command {
 }
 
 #[tokio::test]
-async fn what_members_say_that_they_used_is_on_the_board() {
+async fn reported_usage_is_counted_for_task_member_and_team() {
     let stage = Stage::new(setting(1_000, Until::Stopped)).await;
     stage.plays.add("spender", spender(mpsc::unbounded_channel().0));
     stage.spawn("bob", "spender").await;
@@ -76,7 +76,7 @@ async fn what_members_say_that_they_used_is_on_the_board() {
 }
 
 #[tokio::test]
-async fn who_spends_the_last_of_it_is_told_so_and_nothing_comes_until_there_is_more() {
+async fn a_spent_budget_is_announced_and_holds_work_and_mail_until_it_is_raised() {
     let stage = Stage::new(setting(100, Until::Stopped)).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add("spender", spender(tell));
@@ -116,13 +116,13 @@ async fn who_spends_the_last_of_it_is_told_so_and_nothing_comes_until_there_is_m
     while let Ok(said) = told.try_recv() {
         after.push(said);
     }
-    // Before that it may have been told once more that all is spent.
+    // A context from before the raise may still say that the budget is spent.
     let last = after.iter().rev().find(|it| matches!(it, FromLead::UpdateContext(_)));
     assert!(last.is_some_and(|said| !is_spent(said)), "it may go on: {after:?}");
 }
 
 #[tokio::test]
-async fn a_run_ends_when_all_is_spent_and_goes_on_where_it_was() {
+async fn a_run_ends_when_the_budget_is_spent_and_continues_when_it_is_raised() {
     let mut stage = Stage::new(setting(50, Until::Quiet)).await;
     stage.plays.add("spender", spender(mpsc::unbounded_channel().0));
     stage.spawn("bob", "spender").await;

@@ -1,4 +1,4 @@
-//! Delegations that are ended by name, tried again, and asked for by several users at once.
+//! Delegations that are ended by name, retried, and requested by several users at once.
 
 use std::sync::{
     Arc,
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::support::say;
 
-/// A member that ends what was delegated to it by name, until that is taken, and passes on what it was answered.
+/// A member that ends its delegation by name until that is accepted, and passes on the answers.
 fn finishing(tell: mpsc::UnboundedSender<Result<Value, String>>) -> Play {
     play(move |mut part: Part| {
         let tell = tell.clone();
@@ -110,7 +110,7 @@ async fn a_delegation_that_is_tried_again_is_announced_when_that_is_over() {
     stage.stop().await;
 }
 
-/// A lead's agent that reads all that it was handed when it is told to, and then ends its turn when it is told to.
+/// A lead's agent that reads its mail, creates tasks and ends its turn when it is ordered to.
 fn attentive(
     handed: mpsc::UnboundedSender<MessageIn>,
     mut orders: mpsc::UnboundedReceiver<Order>,
@@ -151,7 +151,7 @@ enum Order {
 }
 
 #[tokio::test]
-async fn what_two_users_want_is_handed_over_one_after_the_other() {
+async fn mail_of_two_users_reaches_the_lead_in_separate_turns() {
     let (handed, mut seen) = mpsc::unbounded_channel();
     let (order, orders) = mpsc::unbounded_channel();
     let act = std::sync::Mutex::new(Some(attentive(handed, orders)));
@@ -180,7 +180,7 @@ async fn what_two_users_want_is_handed_over_one_after_the_other() {
     let (done, is_done) = tokio::sync::oneshot::channel();
     order.send(Order::Create(done)).unwrap_or_default();
     is_done.await.unwrap();
-    // It has read all that it has, but still deals with it.
+    // It has read all its mail, but its turn is not over.
     assert!(seen.try_recv().is_err(), "nothing of another user comes into its turn");
     order.send(Order::EndTurn).unwrap_or_default();
     let second = seen.recv().await.unwrap();

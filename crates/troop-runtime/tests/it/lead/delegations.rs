@@ -1,4 +1,4 @@
-//! Delegations with a lead at work: what runs are told, how they end, and where what comes of them belongs.
+//! Delegations with a running lead: their context, their end, and the conversation of their results.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(super) fn delegate(task: u32, to: &str) -> Command {
     Command::Delegate { to: name(to), task, subject: None, trace_id: None }
 }
 
-/// All that is told to the lead about delegations.
+/// All announcements of delegations to the lead.
 pub(super) fn announcements(state: &State) -> Vec<String> {
     let lead = Party::member(&state.lead().unwrap().name);
     let told = state.mailbox().iter().filter(|it| it.to == lead && it.from == Party::system());
@@ -65,7 +65,7 @@ async fn only_delegation(stage: &Stage) -> Delegation {
     stage.until("a delegation", |state| state.delegations().next().cloned()).await
 }
 
-/// A member that passes on what it hears and does what it is told to about its tasks.
+/// A member that passes on what it hears and handles tasks with `work`.
 fn reporting<F>(
     tell: mpsc::UnboundedSender<FromLead>,
     work: impl Fn(Arc<Part>, WireTask) -> F + Clone + Send + Sync + 'static,
@@ -115,7 +115,7 @@ async fn task_said(told: &mut mpsc::UnboundedReceiver<FromLead>) -> WireTask {
 }
 
 #[tokio::test]
-async fn a_delegated_run_is_told_all_about_itself_and_what_came_of_it_is_announced() {
+async fn a_delegated_run_gets_its_whole_context_and_its_result_is_announced() {
     let stage = Stage::new(setting()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
@@ -155,7 +155,7 @@ async fn a_delegated_run_is_told_all_about_itself_and_what_came_of_it_is_announc
     assert!(text.contains("\nby fay\n"), "{text}");
     let delegation = only_delegation(&stage).await;
     assert_eq!((delegation.status, delegation.origin), (DelegationStatus::Completed, thread()));
-    // What it said then is kept under the name of its session.
+    // Its lines during the run carry the run's session.
     let entries = stage.transcript("fay");
     let said = entries.iter().find(|it| it.line.text == "on my way").unwrap();
     assert_eq!(said.session.as_deref(), Some(format!("delegate:{}", delegation.id).as_str()));
@@ -186,7 +186,7 @@ async fn work_that_was_not_delegated_belongs_to_the_members_own_session() {
 }
 
 #[tokio::test]
-async fn a_run_that_says_nothing_about_its_end_is_completed_with_what_it_said_last() {
+async fn a_run_that_ends_without_a_report_is_completed_with_its_last_log_line() {
     for (said, result) in [(Some("all is written"), "all is written"), (None, "done")] {
         for at_end in [FromTeammate::TurnEnd {}, FromTeammate::Idle(Default::default())] {
             let stage = Stage::new(setting()).await;
@@ -217,7 +217,7 @@ async fn a_run_that_says_nothing_about_its_end_is_completed_with_what_it_said_la
 }
 
 #[tokio::test]
-async fn who_is_idle_when_a_task_comes_has_not_done_it() {
+async fn an_idle_report_before_a_task_has_begun_does_not_complete_it() {
     let stage = Stage::new(setting()).await;
     let (tell, _told) = mpsc::unbounded_channel();
     let go_on = Arc::new(Notify::new());
@@ -227,7 +227,7 @@ async fn who_is_idle_when_a_task_comes_has_not_done_it() {
         reporting(tell, move |part, task| {
             let gate = Arc::clone(&gate);
             async move {
-                // It has not begun, so this is about what was before.
+                // It has not begun, so this is about earlier work.
                 part.idle().await;
                 part.say(FromTeammate::TurnEnd {}).await;
                 log(&part, "heard").await;
@@ -241,12 +241,12 @@ async fn who_is_idle_when_a_task_comes_has_not_done_it() {
     stage.until_state("fay", MemberState::Idle).await;
     stage.task("write").await;
     stage.lead_does(delegate(1, "fay")).await;
-    troop_testkit::wait_for("what it said is heard", async || {
+    troop_testkit::wait_for("its log line is heard", async || {
         let entries = stage.transcript("fay");
         entries.iter().any(|it| it.line.text == "heard").then_some(())
     })
     .await;
-    // Whatever was given to the board before this is decided.
+    // All commands given to the board before this one are decided.
     stage
         .lead_does(Command::Task(TaskCommand::Comment {
             task: TaskNumber(1).into(),
@@ -324,7 +324,7 @@ async fn a_crash_ends_a_delegation_and_is_announced_once() {
     assert_eq!(status, Some(Status::Failed), "it had no other attempt");
 }
 
-/// A lead whose agent does something about each message, and passes on what it was answered.
+/// A lead's agent that reads each message and handles it with `act`.
 pub(super) fn leading<F>(
     act: impl Fn(Arc<Part>, MessageIn) -> F + Clone + Send + Sync + 'static,
 ) -> Play
@@ -376,7 +376,7 @@ pub(super) async fn led_in(setting: Setting, lead: Play) -> Stage {
 }
 
 #[tokio::test]
-async fn what_the_leads_agent_does_belongs_to_the_conversation_that_it_deals_with() {
+async fn actions_of_the_leads_agent_belong_to_the_conversation_it_handles() {
     let (tell, mut told) = mpsc::unbounded_channel();
     let stage = led_by(leading(move |part, message| {
         let tell = tell.clone();
@@ -415,7 +415,7 @@ async fn what_the_leads_agent_does_belongs_to_the_conversation_that_it_deals_wit
         state.mailbox().iter().find(|it| it.content == "here it is").cloned()
     });
     assert_eq!(answer.await.origin, thread(), "the answer goes where the question came from");
-    // Whom the link does not let, the lead's agent cannot serve by it.
+    // The lead's agent cannot delegate for a user whom the link denies.
     let link =
         stage.until("the link", |state| state.links().find(|it| it.to == name("fay")).cloned());
     let link = Link { user_deny: vec!["u2".into()], ..link.await };
@@ -465,8 +465,8 @@ async fn a_delegated_run_acts_in_its_members_name_alone() {
 }
 
 #[tokio::test]
-async fn the_next_piece_of_work_comes_after_the_team_as_it_is_now() {
-    // Nothing but the work itself makes this lead speak.
+async fn a_fresh_team_context_precedes_each_piece_of_work() {
+    // No tick: only the work makes this lead send a context.
     let timing = troop_runtime::Timing { tick: std::time::Duration::from_secs(600), ..quick() };
     let stage = Stage::new(Setting { timing, ..setting() }).await;
     let (tell, mut told) = mpsc::unbounded_channel();
@@ -486,7 +486,7 @@ async fn the_next_piece_of_work_comes_after_the_team_as_it_is_now() {
     let second = context(told.recv().await.unwrap()).unwrap();
     assert!(second.contains("`bob` (member): waits to be asked"), "{second}");
     assert!(matches!(told.recv().await.unwrap(), FromLead::AssignTask { .. }));
-    // Mail likewise.
+    // The same holds for mail.
     stage.lead_does(Command::RemoveMember { member: name("bob"), reason: None }).await;
     stage.submit(Actor::human("zoe"), say("fay", "hello")).await.unwrap();
     let third = context(told.recv().await.unwrap()).unwrap();
@@ -495,7 +495,7 @@ async fn the_next_piece_of_work_comes_after_the_team_as_it_is_now() {
 }
 
 #[tokio::test]
-async fn anybody_can_ask_for_the_team_and_its_delegations() {
+async fn everyone_can_query_the_team_context_and_delegations() {
     let stage = Stage::new(setting()).await;
     stage.spawn("fay", "worker").await;
     stage.until_state("fay", MemberState::Idle).await;
@@ -519,7 +519,7 @@ async fn anybody_can_ask_for_the_team_and_its_delegations() {
 }
 
 #[tokio::test]
-async fn what_is_announced_is_in_the_log_once_however_often_the_lead_is_killed() {
+async fn a_delegation_is_announced_once_however_often_the_lead_changes() {
     let stage = Stage::new(setting()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
@@ -534,7 +534,7 @@ async fn what_is_announced_is_in_the_log_once_however_often_the_lead_is_killed()
     stage.task("write").await;
     stage.lead_does(delegate(1, "fay")).await;
     task_said(&mut told).await;
-    // Others take the lead, because the one before is known to be dead. What was delegated goes on each time.
+    // Other leads take over, each from one that is known to be dead. The delegation continues each time.
     let first = stage.lead.as_ref().map_or(0, troop_runtime::Lead::fence);
     for over in first..first + 3 {
         let take = Command::TakeLead {

@@ -1,4 +1,4 @@
-//! Files of the workspace by way of the lead: members on their wires, other processes on the socket.
+//! Files of the workspace through the lead: members on their wires, other processes on the socket.
 
 use std::{fs, sync::Arc};
 
@@ -40,7 +40,7 @@ fn list() -> FileCall {
     FileCall::List { chat: None, task: None }
 }
 
-/// A member that does these calls in its first task, and tells what came of each; then completes it.
+/// Lets a member make these calls in its first task and complete it. Returns the answers.
 async fn calls(stage: &Stage, calls: Vec<FileCall>) -> Vec<Result<Value, PeerError>> {
     let (tell, mut told) = mpsc::unbounded_channel();
     let calls = Arc::new(calls);
@@ -92,7 +92,7 @@ fn workspace(stage: &Stage, path: &str) -> std::path::PathBuf {
 }
 
 #[tokio::test]
-async fn what_a_member_writes_in_its_task_is_attached_to_it() {
+async fn files_written_during_a_task_are_attached_to_it() {
     let stage = Stage::new(Setting::default()).await;
     create(&stage, "c1").await;
     let answers = calls(
@@ -179,7 +179,7 @@ async fn limits_and_bad_names_are_refused_and_the_member_goes_on() {
 }
 
 #[tokio::test]
-async fn a_task_comes_with_where_it_belongs() {
+async fn an_assigned_task_names_its_workspace_and_chat() {
     for (scope, folder) in
         [(WorkspaceScope::Isolated, "chats/c1"), (WorkspaceScope::Shared, "shared")]
     {
@@ -210,7 +210,7 @@ async fn a_task_comes_with_where_it_belongs() {
 }
 
 #[tokio::test]
-async fn other_processes_use_files_by_way_of_the_socket() {
+async fn other_processes_use_files_through_the_socket() {
     let stage = Stage::new(Setting::default()).await;
     let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
     let client = Client::connect(&socket, &TaskTracker::new()).await.unwrap();
@@ -234,7 +234,7 @@ async fn other_processes_use_files_by_way_of_the_socket() {
 }
 
 #[tokio::test]
-async fn a_file_under_way_keeps_nobody_else_waiting() {
+async fn a_blocked_file_call_does_not_block_other_calls() {
     let stage = Stage::new(Setting::default()).await;
     let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
     let session = Asker::from(Actor::human("zoe"));
@@ -244,7 +244,7 @@ async fn a_file_under_way_keeps_nobody_else_waiting() {
         client
     };
     let (writer, other) = (connect().await, connect().await);
-    // Somebody else changes the workspace, for as long as this is held.
+    // As if another process were changing the workspace while this is held.
     fs::create_dir_all(workspace(&stage, "")).unwrap();
     let lock = fs::File::create(workspace(&stage, ".lock")).unwrap();
     lock.lock().unwrap();
@@ -252,7 +252,7 @@ async fn a_file_under_way_keeps_nobody_else_waiting() {
     let mut writing = std::pin::pin!(writer.file::<FileChanged>(&call));
     tokio::select! {
         biased;
-        done = &mut writing => panic!("nobody has let go yet: {done:?}"),
+        done = &mut writing => panic!("the lock is still held: {done:?}"),
         () = async {
             let shown: FileList = other.file(&list()).await.unwrap();
             assert!(shown.files.is_empty());
@@ -306,7 +306,7 @@ async fn the_lead_finds_the_files_of_the_conversation_that_it_is_in() {
 }
 
 #[tokio::test]
-async fn what_a_member_puts_there_by_its_own_tools_belongs_to_its_task() {
+async fn files_made_by_a_members_own_tools_are_attached_to_its_task() {
     let stage = Stage::new(Setting::default()).await;
     create(&stage, "c1").await;
     create(&stage, "c1").await;

@@ -21,12 +21,12 @@ use super::{
     starting::add,
 };
 
-/// Hooks that run in a folder, one for each event.
+/// Hooks that run in a folder, as pairs of event and command.
 pub(super) fn hooks(folder: &Path, all: &[(&str, &str)]) -> Hooks {
     heard_hooks(folder, all).0
 }
 
-/// The same, and what is wrong with them.
+/// Like `hooks`, with their complaints.
 fn heard_hooks(folder: &Path, hooks: &[(&str, &str)]) -> (Hooks, mpsc::Receiver<String>) {
     let hooks: Vec<_> =
         hooks.iter().map(|(event, command)| json!({"event": event, "command": command})).collect();
@@ -60,7 +60,7 @@ async fn each_event_fires_once_at_its_moment() {
     let hooks = hooks(folder.path(), &events.map(|event| (event, log)));
     let others = Some(programs());
     let stage = Stage::new(Setting { hooks, others, ..Setting::default() }).await;
-    // What fires at once may be written in any order.
+    // Hooks that fire together may write in any order.
     let until = async |moment: &str, mut expected: Vec<&str>| {
         let seen = wait_for(moment, async || {
             let seen = lines(folder.path(), "log");
@@ -74,7 +74,7 @@ async fn each_event_fires_once_at_its_moment() {
     };
     until("the team is there", vec!["team-created  "]).await;
     stage.spawn("bob", "plain").await;
-    until("somebody is there", vec!["teammate-spawned bob ", "teammate-idle bob "]).await;
+    until("bob is there", vec!["teammate-spawned bob ", "teammate-idle bob "]).await;
     stage.task("wait").await;
     let begun = vec!["task-created ann task-1", "task-assigned bob task-1"];
     until("there is something to do", begun).await;
@@ -90,7 +90,7 @@ async fn each_event_fires_once_at_its_moment() {
 }
 
 #[tokio::test]
-async fn each_event_carries_what_is_so_in_the_team() {
+async fn each_hook_gets_the_values_of_its_event() {
     let folder = tempfile::tempdir().unwrap();
     let values = [
         "teamName",
@@ -108,7 +108,7 @@ async fn each_event_carries_what_is_so_in_the_team() {
         ["team-created", "teammate-idle", "task-assigned", "task-completed", "team-shutdown"];
     let hooks = hooks(folder.path(), &events.map(|event| (event, log.as_str())));
     let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
-    // Three members, of whom one never runs, so that one of two tasks is done in the end.
+    // Three members, one of which never runs, so that one of two tasks is done in the end.
     add(&stage, "eve", "worker").await;
     stage.spawn("bob", "worker").await;
     wait_for("bob is said to be idle", async || lines(folder.path(), "teammate-idle").pop()).await;
@@ -125,7 +125,7 @@ async fn each_event_carries_what_is_so_in_the_team() {
 }
 
 #[tokio::test]
-async fn nobody_is_said_to_be_idle_who_gets_what_its_own_work_made_possible() {
+async fn a_teammate_that_gets_the_task_it_unblocked_is_not_reported_idle() {
     let folder = tempfile::tempdir().unwrap();
     let log = "echo \"$HOOK_event $HOOK_teamTaskId\" >> log";
     let hooks = hooks(folder.path(), &[("teammate-idle", log), ("task-completed", log)]);
@@ -149,7 +149,7 @@ async fn nobody_is_said_to_be_idle_who_gets_what_its_own_work_made_possible() {
 }
 
 #[tokio::test]
-async fn the_scripts_of_the_page_about_hooks_judge_what_is_in_the_folder_of_who_did_it() {
+async fn the_scripts_in_the_docs_of_hooks_check_the_worktree_of_the_member() {
     let page = include_str!("../../../../../docs/hooks.md");
     for (language, file, command) in [
         ("sh", ".troop/verify.sh", ".troop/verify.sh"),
@@ -199,7 +199,7 @@ async fn a_veto_keeps_a_task_open_and_the_feedback_reaches_its_holder() {
             async move {
                 part.ready(true).await;
                 part.idle().await;
-                // Whichever comes first, the task once more or why: it completes it when it has repaired it.
+                // The task and the reason may come in either order: it completes the task once it has repaired it.
                 let (mut is_first, mut again) = (true, None);
                 while let Some(said) = part.hear().await {
                     match said {
@@ -267,7 +267,7 @@ async fn a_veto_of_idleness_keeps_a_teammate_at_work() {
 }
 
 #[tokio::test]
-async fn a_vetoed_task_is_not_created_and_who_asked_hears_why() {
+async fn a_vetoed_task_is_not_created_and_its_creator_hears_why() {
     let folder = tempfile::tempdir().unwrap();
     let veto = r#"echo '{"continue": false, "reason": "too vague"}'"#;
     let hooks = hooks(folder.path(), &[("TaskCreated", veto)]);
@@ -302,7 +302,7 @@ async fn a_vetoed_task_is_not_created_and_who_asked_hears_why() {
         Some((*task, subject.clone()?, who.name.clone(), reason.clone()))
     });
     assert_eq!(refused, Some((None, "do it".into(), "bob".into(), "too vague".into())));
-    // One that somebody puts on the board directly is taken off it again.
+    // A task that is created without the lead is cancelled.
     stage.task("do it").await;
     stage
         .until("it is cancelled", |state| {
@@ -327,12 +327,12 @@ async fn a_hook_that_hangs_or_crashes_does_not_stop_the_team() {
     }
     stage.until("all are done", is_done(3)).await;
     stage.until_state("bob", MemberState::Idle).await;
-    // People hear of it.
+    // People are warned.
     while !complaints.recv().await.unwrap().contains(" on task-completed ") {}
 }
 
 #[tokio::test]
-async fn who_is_gone_before_what_it_did_is_agreed_to_is_started_again() {
+async fn a_member_that_exits_before_its_hook_has_agreed_is_restarted() {
     let folder = tempfile::tempdir().unwrap();
     let slow = "until test -e gone; do sleep 0.01; done; rm gone";
     let hooks = hooks(folder.path(), &[("TaskCompleted", slow)]);
@@ -360,7 +360,7 @@ async fn who_is_gone_before_what_it_did_is_agreed_to_is_started_again() {
 }
 
 #[tokio::test]
-async fn a_task_that_fails_needs_no_hook() {
+async fn a_failed_task_runs_no_completion_hook() {
     let folder = tempfile::tempdir().unwrap();
     let hooks = hooks(folder.path(), &[("TaskCompleted", "echo no >&2; exit 2")]);
     let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
@@ -385,7 +385,7 @@ async fn a_task_that_fails_needs_no_hook() {
         .await;
 }
 
-/// A team whose tasks are tried twice at most.
+/// Settings with at most two attempts per task.
 fn tried_twice(checks: &[&str]) -> Settings {
     Settings {
         max_attempts: 2,
@@ -395,7 +395,7 @@ fn tried_twice(checks: &[&str]) -> Settings {
     }
 }
 
-/// Waits until a task has failed for good.
+/// Waits until task 1 has failed for good.
 async fn failed(stage: &Stage) -> Task {
     let look = |state: &State| {
         let task = state.tasks().get(TaskNumber(1))?;
@@ -406,7 +406,7 @@ async fn failed(stage: &Stage) -> Task {
 }
 
 #[tokio::test]
-async fn who_cannot_do_better_fails_when_a_hook_always_says_no() {
+async fn an_agent_that_cannot_repair_fails_at_each_veto_of_a_hook() {
     let folder = tempfile::tempdir().unwrap();
     let veto = "echo seen >> seen; echo 'never good enough' >&2; exit 2";
     let hooks = hooks(folder.path(), &[("TaskCompleted", veto)]);
@@ -422,7 +422,7 @@ async fn who_cannot_do_better_fails_when_a_hook_always_says_no() {
 }
 
 #[tokio::test]
-async fn who_never_does_better_fails_after_five_refusals_in_one_attempt() {
+async fn an_attempt_fails_after_five_refusals() {
     let folder = tempfile::tempdir().unwrap();
     let veto = "echo seen >> seen; echo 'never good enough' >&2; exit 2";
     let hooks = hooks(folder.path(), &[("TaskCompleted", veto)]);
@@ -437,7 +437,7 @@ async fn who_never_does_better_fails_after_five_refusals_in_one_attempt() {
 }
 
 #[tokio::test]
-async fn who_cannot_do_better_fails_when_a_check_always_fails() {
+async fn an_agent_that_cannot_repair_fails_at_each_failed_check() {
     let setting = Setting { settings: tried_twice(&["echo no; exit 3"]), ..Setting::default() };
     let stage = Stage::new(setting).await;
     stage.plays.add("command", worker());
@@ -451,7 +451,7 @@ async fn who_cannot_do_better_fails_when_a_check_always_fails() {
 }
 
 #[tokio::test]
-async fn nobody_fails_the_task_of_another_by_saying_that_it_is_done() {
+async fn refused_completions_by_another_member_do_not_fail_a_task() {
     let folder = tempfile::tempdir().unwrap();
     let hooks = hooks(folder.path(), &[("TaskCompleted", "exit 2")]);
     let settings = Settings { max_attempts: 1, ..tried_twice(&[]) };

@@ -1,4 +1,4 @@
-//! Teammates in folders of their own: what they finish is checked and merged, and what is not good comes back to them.
+//! Teammates in worktrees: finished work is checked and merged, and refused work comes back to them.
 
 use std::{
     ffi::OsString,
@@ -51,7 +51,7 @@ impl Project {
         self.isolation_in(std::env::vars_os().collect()).await
     }
 
-    /// The same with another environment for git.
+    /// Like `isolation`, with another environment for git.
     async fn isolation_in(&self, environment: Vec<(OsString, OsString)>) -> Worktrees {
         let options = IsolationOptions {
             project: self.path(),
@@ -63,12 +63,12 @@ impl Project {
         Worktrees::open(options).await.unwrap().isolation.unwrap()
     }
 
-    /// A team on it, which does not wait before it tries again.
+    /// A team on this project that retries without a pause.
     pub(super) async fn stage(&self, change: impl FnOnce(&mut Settings)) -> Stage {
         self.stage_with(without_restarts(), change).await
     }
 
-    /// The same with other times.
+    /// Like `stage`, with other timing.
     pub(super) async fn stage_with(
         &self,
         timing: Timing,
@@ -84,18 +84,18 @@ impl Project {
         Stage::new(Setting { settings, isolation, timing, ..Setting::default() }).await
     }
 
-    /// A file as the team's branch has it.
+    /// A file on the team's branch.
     pub(super) fn in_team(&self, file: &str) -> String {
         git(&self.path(), &["show", &format!("troop/crew:{file}")])
     }
 
-    /// The names of the files that the team's branch has.
+    /// The names of the files on the team's branch.
     pub(super) fn files_of_team(&self) -> String {
         git(&self.path(), &["ls-tree", "--name-only", "troop/crew"])
     }
 }
 
-/// Says what its folder holds in `a` when it gets a task.
+/// Reports the contents of `a` in its folder when it gets a task.
 pub(super) fn reader() -> Play {
     play(|mut part| async move {
         part.ready(true).await;
@@ -107,7 +107,7 @@ pub(super) fn reader() -> Play {
     })
 }
 
-/// Does what the subject of a task says: `write FILE TEXT`. What it is told besides goes to the other function.
+/// Does what the subject of a task says: `write FILE TEXT`. Messages go to `told`.
 pub(super) fn writer(
     told: impl Fn(&Part, &WireTask, &str) + Clone + Send + Sync + 'static,
 ) -> Play {
@@ -159,7 +159,7 @@ pub(super) async fn add(stage: &Stage, new: NewTask) {
 }
 
 #[tokio::test]
-async fn what_is_finished_is_merged_before_what_waits_for_it_begins() {
+async fn a_finished_task_is_merged_before_its_dependents_begin() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     stage.plays.add("writer", writer(|_, _, _| {}));
@@ -184,7 +184,7 @@ async fn what_is_finished_is_merged_before_what_waits_for_it_begins() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_comes_back_to_its_owner_who_repairs_it() {
+async fn conflicting_work_goes_back_to_its_owner_for_repair() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     let (held, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -232,7 +232,7 @@ async fn what_does_not_fit_comes_back_to_its_owner_who_repairs_it() {
 }
 
 #[tokio::test]
-async fn who_lost_its_folder_has_nothing_merged_that_it_did_not_make() {
+async fn a_deleted_worktree_is_restored_before_anything_is_merged() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     let repository = project.path();
@@ -264,7 +264,7 @@ async fn who_lost_its_folder_has_nothing_merged_that_it_did_not_make() {
 }
 
 #[tokio::test]
-async fn a_check_that_fails_sends_the_task_back_with_what_it_printed() {
+async fn a_failed_check_sends_the_task_back_with_its_output() {
     let project = Project::new();
     let stage =
         project.stage(|settings| settings.checks = vec!["cat a; grep -q good a".into()]).await;
@@ -286,7 +286,7 @@ async fn a_check_that_fails_sends_the_task_back_with_what_it_printed() {
 }
 
 #[tokio::test]
-async fn who_cannot_repair_fails_and_the_next_attempt_begins_with_what_is_there() {
+async fn an_agent_that_cannot_repair_fails_and_the_next_attempt_begins_on_the_team_branch() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     let (held, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -331,7 +331,7 @@ async fn who_cannot_repair_fails_and_the_next_attempt_begins_with_what_is_there(
 }
 
 #[tokio::test]
-async fn what_a_crashed_member_left_is_kept_and_the_next_is_told_where() {
+async fn work_of_a_crashed_member_is_kept_and_the_next_holder_learns_the_branch() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     stage.plays.add(
@@ -365,7 +365,7 @@ async fn what_a_crashed_member_left_is_kept_and_the_next_is_told_where() {
 }
 
 #[tokio::test]
-async fn what_is_handed_in_is_merged_when_it_is_approved() {
+async fn submitted_work_is_merged_on_approval() {
     let project = Project::new();
     let stage = project.stage(|settings| {
         settings.require_review = true;
@@ -392,7 +392,7 @@ async fn what_is_handed_in_is_merged_when_it_is_approved() {
 }
 
 #[tokio::test]
-async fn two_who_are_at_the_same_lines_hear_of_it_while_they_work() {
+async fn members_that_edit_the_same_lines_are_warned_while_they_work() {
     let project = Project::new();
     let stage = project.stage(|settings| settings.isolation_watch_seconds = 1).await;
     stage.plays.add(
@@ -422,7 +422,7 @@ async fn two_who_are_at_the_same_lines_hear_of_it_while_they_work() {
 }
 
 #[tokio::test]
-async fn a_check_that_hangs_does_not_keep_a_team_from_stopping() {
+async fn a_hanging_check_does_not_keep_the_team_from_stopping() {
     let project = Project::new();
     let stage =
         project.stage(|settings| settings.checks = vec!["touch begun; sleep 600".into()]).await;
@@ -450,13 +450,12 @@ async fn without_isolation_checks_run_in_the_project() {
     stage.stop().await;
 }
 
-/// What people are told next.
+/// The next warning to people.
 pub(super) async fn told(warned: &mut mpsc::Receiver<String>) -> String {
     troop_testkit::wait_for("people are told", async || warned.try_recv().ok()).await
 }
 
-/// A git that can write nothing of more than 4 KiB while there is a file `full` beside it: a real fault, for which nobody needs
-/// a small disk.
+/// A git that cannot write files over 4 KiB while a file `full` exists beside it: a real fault without a small disk.
 fn cramped_git(folder: &Path) -> Vec<(OsString, OsString)> {
     let own = std::env::var_os("PATH").unwrap();
     let paths: Vec<_> = std::env::split_paths(&own).collect();
@@ -474,7 +473,7 @@ fn cramped_git(folder: &Path) -> Vec<(OsString, OsString)> {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_made_ready_now_is_waited_for_and_costs_no_attempt() {
+async fn a_worktree_that_cannot_be_prepared_is_retried_and_costs_no_attempt() {
     let (project, own) = (Project::new(), tempfile::tempdir().unwrap());
     let big: String = (1..=5_000).map(|nth| format!("{nth}\n")).collect();
     let isolation = Some(project.isolation_in(cramped_git(own.path())).await);
@@ -514,11 +513,11 @@ async fn a_folder_that_cannot_be_made_ready_now_is_waited_for_and_costs_no_attem
     assert!(task.result == Some(format!("saw {big}")), "all of the file was there");
     assert_eq!(task.attempts, 1);
     assert!(warned.try_recv().is_err(), "people are told once");
-    assert_eq!(project.in_team("a"), big.trim_end(), "nobody changed it");
+    assert_eq!(project.in_team("a"), big.trim_end(), "it is unchanged");
 }
 
 #[tokio::test]
-async fn what_a_full_disk_keeps_from_being_merged_is_tried_again_and_costs_no_attempt() {
+async fn a_merge_that_fails_on_a_full_disk_is_retried_and_costs_no_attempt() {
     let (project, own) = (Project::new(), tempfile::tempdir().unwrap());
     let big: String = (1..=5_000).map(|nth| format!("{nth}\n")).collect();
     let isolation = Some(project.isolation_in(cramped_git(own.path())).await);
@@ -527,7 +526,7 @@ async fn what_a_full_disk_keeps_from_being_merged_is_tried_again_and_costs_no_at
     let setting = Setting { isolation, settings, warnings: Some(warnings), ..Setting::default() };
     let stage = Stage::new(setting).await;
     let (text, full) = (big.clone(), own.path().join("full"));
-    // Who cannot repair anything: a refusal would cost it the attempt.
+    // An agent that cannot repair: a refusal would cost it the attempt.
     stage.plays.add(
         "command",
         play(move |mut part: Part| {
@@ -553,12 +552,12 @@ async fn what_a_full_disk_keeps_from_being_merged_is_tried_again_and_costs_no_at
     let task = stage.until("how", |state| task(state, 1)).await;
     assert_eq!((task.attempts, task.proof.merged.is_some()), (1, true));
     assert!(warned.try_recv().is_err(), "people are told once");
-    assert!(!stage.trace().await.contains(&"task.refused".to_owned()), "nobody is to blame");
+    assert!(!stage.trace().await.contains(&"task.refused".to_owned()), "the work is not refused");
     assert_eq!(project.in_team("a"), big.trim_end());
 }
 
 #[tokio::test]
-async fn who_finds_no_room_for_its_folder_is_started_when_there_is_some() {
+async fn a_member_without_disk_space_for_its_worktree_starts_when_there_is_space() {
     let (project, own) = (Project::new(), tempfile::tempdir().unwrap());
     let big: String = (1..=5_000).map(|nth| format!("{nth}\n")).collect();
     fs::write(project.path().join("big"), &big).unwrap();

@@ -1,4 +1,4 @@
-//! Work on tasks that were done while nobody could merge it.
+//! Work on tasks that were completed without a lead.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn merged(number: u32) -> impl Fn(&State) -> Option<Task> + Clone + Send + 'stat
     move |state| task(state, number).filter(|it| it.proof.merged.is_some())
 }
 
-/// Ends the lead, lets something happen, and lets another lead begin.
+/// Ends the lead, gives commands without one, and starts another.
 async fn meanwhile(stage: &mut Stage, project: &Project, commands: Vec<TaskCommand>) {
     let lead = stage.lead.take().unwrap();
     lead.stop("nobody leads for a while").await.unwrap();
@@ -43,13 +43,13 @@ async fn meanwhile(stage: &mut Stage, project: &Project, commands: Vec<TaskComma
         stage.submit(Actor::human("zoe"), Command::Task(command)).await.unwrap();
     }
     let left = left_behind(project).await;
-    assert!(!left.is_empty(), "what is not merged is listed");
+    assert!(!left.is_empty(), "unmerged work is listed");
     let (isolation, timing) = (Some(project.isolation().await), without_restarts());
     let setting = Setting { isolation, timing, ..Setting::default() };
     stage.lead = Some(stage.start(setting).await.unwrap());
 }
 
-/// The tasks whose work is listed as merged nowhere.
+/// The tasks whose work is listed as unmerged.
 async fn left_behind(project: &Project) -> Vec<u32> {
     let environment: Vec<_> = std::env::vars_os().collect();
     let found = leftovers(&project.0.path().join("team"), &environment).await.unwrap();
@@ -62,7 +62,7 @@ fn approve(number: u32) -> TaskCommand {
 }
 
 #[tokio::test]
-async fn what_was_approved_while_nobody_led_is_merged_before_what_waits_for_it_begins() {
+async fn work_approved_without_a_lead_is_merged_before_its_dependents_begin() {
     let project = Project::new();
     let mut stage = project.stage(|it| *it = settings()).await;
     stage.plays.add("writer", writer(|_, _, _| {}));
@@ -84,7 +84,7 @@ async fn what_was_approved_while_nobody_led_is_merged_before_what_waits_for_it_b
 }
 
 #[tokio::test]
-async fn late_work_is_merged_in_the_order_in_which_it_was_done_and_what_does_not_fit_is_told() {
+async fn late_work_is_merged_in_order_of_approval_and_conflicts_are_reported() {
     let project = Project::new();
     let checks = vec!["! grep -q BAD text".to_owned()];
     let mut stage = project.stage(|it| *it = Settings { checks, ..settings() }).await;
@@ -120,7 +120,7 @@ async fn late_work_is_merged_in_the_order_in_which_it_was_done_and_what_does_not
 }
 
 #[tokio::test]
-async fn what_a_person_completes_is_merged_at_once_with_all_that_its_holder_made() {
+async fn a_task_completed_by_a_person_is_merged_at_once_with_its_holders_work() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     let slow = play(|mut part| async move {
@@ -148,7 +148,7 @@ async fn what_a_person_completes_is_merged_at_once_with_all_that_its_holder_made
 }
 
 #[tokio::test]
-async fn what_is_done_after_a_task_is_done_is_no_part_of_it() {
+async fn commits_made_after_a_task_is_done_are_not_merged() {
     let project = Project::new();
     let mut stage =
         project.stage(|it| *it = Settings { require_review: false, ..settings() }).await;
@@ -158,7 +158,7 @@ async fn what_is_done_after_a_task_is_done_is_no_part_of_it() {
         let Some(task) = part.task().await else { return };
         part.complete(&task).await;
         while !matches!(part.hear().await, Some(FromLead::Message(_)) | None) {}
-        // Nobody asked for this.
+        // Unasked work.
         write(&part.spec.path, "write more 1");
         git(&part.spec.path, &["add", "--all"]);
         git(&part.spec.path, &["commit", "--quiet", "-m", "more"]);

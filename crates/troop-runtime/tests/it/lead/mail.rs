@@ -1,4 +1,4 @@
-//! Mail: who gets it, when, and how often.
+//! Delivery of mail: to whom, when, and how often.
 
 use std::{
     sync::{Arc, atomic::Ordering::SeqCst},
@@ -53,7 +53,7 @@ async fn mail_reaches_a_running_teammate_and_is_read_when_it_says_so() {
     };
     stage.until("it is delivered", move |state| receipt(state)?.delivered_at).await;
     let looked = stage.board.look(receipt).await.unwrap().unwrap();
-    assert_eq!(looked.read_at, None, "nobody has read it yet");
+    assert_eq!(looked.read_at, None, "it is not read yet");
     may_read.notify_one();
     stage.until("it is read", move |state| receipt(state)?.read_at).await;
 }
@@ -132,24 +132,24 @@ async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
     probe.hold_appends();
     speak.notify_one();
     let text = |it: troop_runtime::TranscriptEntry| it.line.text;
-    troop_testkit::wait_for("what it said besides is heard, and the store is asked", async || {
+    troop_testkit::wait_for("its log line is heard, and the store is asked", async || {
         let read = stage.transcript("cyd");
         let is_heard = read.into_iter().map(text).any(|it| it == "said it");
         (is_heard && probe.n_appends.load(SeqCst) > n_before).then_some(())
     })
     .await;
-    assert!(told.try_recv().is_err(), "what is not stored reaches nobody");
+    assert!(told.try_recv().is_err(), "mail is not delivered before it is stored");
     probe.let_append();
     assert_eq!(told.recv().await.unwrap(), ("cyd".to_owned(), "psst".to_owned()));
     stage
-        .until("what was written to one that does not acknowledge counts as read", |state| {
+        .until("mail to a teammate that does not acknowledge counts as read", |state| {
             state.mailbox().iter().find(|it| it.content == "psst")?.receipts.first()?.read_at
         })
         .await;
 }
 
 #[tokio::test]
-async fn a_line_that_makes_no_sense_is_told_and_noted_once() {
+async fn an_invalid_line_is_answered_and_logged_once() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
@@ -171,7 +171,7 @@ async fn a_line_that_makes_no_sense_is_told_and_noted_once() {
     );
     stage.spawn("bob", "writer").await;
     let why = told.recv().await.unwrap();
-    let lines = troop_testkit::wait_for("what it says then is noted", async || {
+    let lines = troop_testkit::wait_for("its answer is logged", async || {
         let read = stage.transcript("bob");
         let lines: Vec<_> = read.into_iter().map(|it| it.line.text).collect();
         lines.iter().any(|it| it == "so that").then_some(lines)
@@ -181,7 +181,7 @@ async fn a_line_that_makes_no_sense_is_told_and_noted_once() {
 }
 
 #[tokio::test]
-async fn who_writes_to_nobody_hears_of_it() {
+async fn the_sender_of_mail_to_an_unknown_member_hears_of_it() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
@@ -204,7 +204,7 @@ async fn who_writes_to_nobody_hears_of_it() {
     assert_eq!(told.recv().await.unwrap(), "there is no member `nobody`; the members are ann, bob");
 }
 
-/// A teammate that first writes to nobody, and then does something about each message.
+/// A teammate that first writes to an unknown member, and then answers each message to the recipient that `to` returns.
 fn writing(to: fn(&MessageIn) -> String, tell: mpsc::UnboundedSender<String>) -> Play {
     play(move |mut part: Part| {
         let tell = tell.clone();
@@ -229,7 +229,7 @@ fn writing(to: fn(&MessageIn) -> String, tell: mpsc::UnboundedSender<String>) ->
 }
 
 #[tokio::test]
-async fn what_answers_mail_belongs_to_the_conversation_of_that_mail() {
+async fn an_answer_belongs_to_the_conversation_of_the_mail_it_answers() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, _told) = mpsc::unbounded_channel();
     stage.plays.add("polite", writing(|message| message.from.clone(), tell));
@@ -252,7 +252,7 @@ async fn what_answers_mail_belongs_to_the_conversation_of_that_mail() {
 }
 
 #[tokio::test]
-async fn who_answers_troop_itself_is_not_answered_again() {
+async fn an_answer_to_troop_itself_gets_no_reply() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add("polite", writing(|message| message.from.clone(), tell));
@@ -270,7 +270,7 @@ async fn who_answers_troop_itself_is_not_answered_again() {
 }
 
 #[tokio::test]
-async fn who_answers_a_refusal_with_the_same_again_is_not_told_for_ever() {
+async fn repeated_refusals_are_sent_only_a_few_times() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add("stubborn", writing(|_| "nobody".to_owned(), tell));
@@ -282,7 +282,7 @@ async fn who_answers_a_refusal_with_the_same_again_is_not_told_for_ever() {
             (n_refused.count() == 9 * nth).then_some(())
         })
         .await;
-        // It comes behind all that was said before.
+        // This message comes after all refusals.
         stage.submit(Actor::human("zoe"), say("bob", "hi")).await.unwrap();
         let mut n_told = 0;
         while told.recv().await.unwrap() != "hi" {
@@ -293,7 +293,7 @@ async fn who_answers_a_refusal_with_the_same_again_is_not_told_for_ever() {
 }
 
 #[tokio::test]
-async fn who_gives_no_sign_of_life_over_its_mail_has_crashed() {
+async fn a_teammate_that_is_silent_over_unread_mail_counts_as_crashed() {
     let settings = Settings { lease_seconds: 1, ..Settings::default() };
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
     let (tell, mut told) = mpsc::unbounded_channel();
@@ -316,7 +316,7 @@ async fn who_gives_no_sign_of_life_over_its_mail_has_crashed() {
     stage.until_state("cyd", MemberState::Idle).await;
     stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
     for _ in 0..2 {
-        assert_eq!(told.recv().await.unwrap(), "hello", "what it has not read comes again");
+        assert_eq!(told.recv().await.unwrap(), "hello", "unread mail comes again");
     }
     let log = stage.log().await;
     let why = log.iter().find_map(|event| {
@@ -328,11 +328,15 @@ async fn who_gives_no_sign_of_life_over_its_mail_has_crashed() {
     });
     let (who, why) = why.unwrap();
     assert!(who == "bob" && why.contains("it was silent for longer than its lease"), "{why}");
-    assert_eq!(stage.n_times("cyd", MemberState::Spawning).await, 1, "who has no mail may rest");
+    assert_eq!(
+        stage.n_times("cyd", MemberState::Spawning).await,
+        1,
+        "a teammate without mail may be silent"
+    );
 }
 
 #[tokio::test]
-async fn what_a_teammate_thinks_reaches_the_lead_only_if_it_says_so() {
+async fn the_lead_sees_messages_of_a_teammate_but_not_its_log_lines() {
     let stage = Stage::new(Setting::default()).await;
     stage.plays.add(
         "thinker",
@@ -359,8 +363,8 @@ async fn what_a_teammate_thinks_reaches_the_lead_only_if_it_says_so() {
 }
 
 #[tokio::test]
-async fn what_a_person_told_the_lead_is_known_to_be_open_before_it_counts_as_read() {
-    // Nothing but the reading itself says so.
+async fn a_request_to_the_lead_is_marked_open_before_it_is_marked_read() {
+    // No tick records it; only the reading does.
     let timing = Timing { tick: Duration::from_secs(600), ..quick() };
     for (work, why) in
         [(LeadWork::Open, StateCause::LeftOpen), (LeadWork::Failed, StateCause::CouldNot)]

@@ -1,4 +1,4 @@
-//! Teammates that are real processes, written in another language.
+//! Teammates that are real processes, written in Python.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -36,7 +36,7 @@ pub(super) fn programs() -> Arc<dyn Launch> {
         (smol_str::SmolStr::new(agent), vec![program.into(), script.clone().into()])
     };
     Arc::new(Programs {
-        // Nobody else is run, and nothing outlives a test that ends well.
+        // No guard is needed: a test that passes leaves no process behind.
         troop: PathBuf::from("true"),
         own: AGENTS.iter().map(program).collect(),
         environment: vec![("GREETING".into(), "hello".into())],
@@ -58,7 +58,7 @@ fn marked(stage: &Stage) -> Mark {
 }
 
 #[tokio::test]
-async fn a_program_that_speaks_the_table_is_a_teammate() {
+async fn a_program_that_speaks_the_protocol_is_a_teammate() {
     let stage = stage().await;
     stage.spawn("bob", "plain").await;
     stage.task("write").await;
@@ -76,7 +76,7 @@ async fn a_program_that_speaks_the_table_is_a_teammate() {
 }
 
 #[tokio::test]
-async fn a_teammate_is_started_with_what_the_table_says() {
+async fn a_teammate_is_started_with_the_documented_arguments_and_environment() {
     let stage = stage().await;
     stage.spawn("bob", "tells-all").await;
     stage.until_state("bob", MemberState::Idle).await;
@@ -114,7 +114,7 @@ async fn a_teammate_is_started_with_what_the_table_says() {
 }
 
 #[tokio::test]
-async fn hooks_are_told_of_the_process() {
+async fn hooks_get_the_pid_of_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let log = "echo \"$HOOK_teamName $HOOK_teammateName $HOOK_teammateAgentName $HOOK_teammatePid\" >> log";
     let hooks = hooks(folder.path(), &[("teammate-spawned", log)]);
@@ -127,7 +127,7 @@ async fn hooks_are_told_of_the_process() {
 }
 
 #[tokio::test]
-async fn every_way_to_die_is_seen_with_its_reason_and_the_task_goes_on() {
+async fn every_crash_is_noticed_with_its_reason_and_another_teammate_does_the_task() {
     let stage = stage().await;
     let ways =
         [("exit 3", "exit code 3"), ("be killed", "killed by signal 9"), ("vanish", "exit code 0")];
@@ -143,7 +143,7 @@ async fn every_way_to_die_is_seen_with_its_reason_and_the_task_goes_on() {
             })
             .await;
         stage.spawn("cyd", "plain").await;
-        stage.until("somebody else does it", is_done(nth)).await;
+        stage.until("another teammate does it", is_done(nth)).await;
         let owner = move |state: &State| state.tasks().get(TaskNumber(nth)).unwrap().owner.clone();
         assert_eq!(stage.board.look(owner).await.unwrap(), Some(name("cyd")));
         for member in ["bob", "cyd"] {
@@ -154,7 +154,7 @@ async fn every_way_to_die_is_seen_with_its_reason_and_the_task_goes_on() {
 }
 
 #[tokio::test]
-async fn why_a_teammate_ended_is_said_before_its_last_words() {
+async fn the_reason_of_an_end_comes_before_the_last_output() {
     let settings = Settings { lease_seconds: 1, ..Settings::default() };
     let (others, timing) = (Some(programs()), without_restarts());
     let stage = Stage::new(Setting { others, timing, settings, ..Setting::default() }).await;
@@ -168,7 +168,7 @@ async fn why_a_teammate_ended_is_said_before_its_last_words() {
 }
 
 #[tokio::test]
-async fn who_does_not_start_is_gone_and_its_last_words_are_told() {
+async fn a_teammate_that_fails_to_start_is_removed_and_its_last_output_reported() {
     let stage = stage().await;
     for (agent, words) in [("refuses-to-start", "no licence"), ("no-such-program", "cannot be")] {
         stage.spawn("bob", agent).await;
@@ -185,7 +185,7 @@ async fn who_does_not_start_is_gone_and_its_last_words_are_told() {
 }
 
 #[tokio::test]
-async fn who_is_not_ready_in_time_is_given_up() {
+async fn a_teammate_that_is_not_ready_in_time_is_removed() {
     let mut timing = quick();
     timing.ready = Duration::from_millis(300);
     let setting = Setting { others: Some(programs()), timing, ..Setting::default() };
@@ -195,9 +195,9 @@ async fn who_is_not_ready_in_time_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_ignores_everything_is_told_by_a_signal_and_then_killed() {
+async fn a_teammate_that_ignores_shutdown_gets_sigterm_and_then_sigkill() {
     let stage = stage().await;
-    // The first ends when it is told to by TERM, the second only by KILL.
+    // The first exits on SIGTERM, the second only on SIGKILL.
     for (member, agent, signal) in [("bob", "ignores-shutdown", 15), ("cyd", "ignores-term", 9)] {
         stage.spawn(member, agent).await;
         stage.until_state(member, MemberState::Idle).await;
@@ -212,7 +212,7 @@ async fn who_ignores_everything_is_told_by_a_signal_and_then_killed() {
 }
 
 #[tokio::test]
-async fn who_needs_a_moment_to_stop_has_it() {
+async fn a_teammate_has_the_grace_period_to_finish_and_stop() {
     assert_eq!(Timing::default().grace, Duration::from_secs(3), "as seeds and design say");
     let timing = Timing { grace: Duration::from_secs(600), ..without_restarts() };
     let stage =
@@ -221,13 +221,13 @@ async fn who_needs_a_moment_to_stop_has_it() {
     stage.task("wait").await;
     stage.until_state("bob", MemberState::Working).await;
     stage.lead_does(stop("bob")).await;
-    // It hears of that when it has done what it is at.
+    // It reads the request when it has finished its task.
     std::fs::write(stage.folder.path().join("go"), "").unwrap();
     stage.until_state("bob", MemberState::Stopped).await;
     let entries = stage.transcript("bob");
     assert!(entries.iter().any(|it| it.line.text == "exit code 0"), "{entries:?}");
     let done = stage.board.look(is_done(1)).await.unwrap();
-    assert_eq!(done, Some(()), "what it was at is done");
+    assert_eq!(done, Some(()), "its task is done");
 }
 
 fn stop(member: &str) -> Command {
@@ -235,12 +235,12 @@ fn stop(member: &str) -> Command {
 }
 
 #[tokio::test]
-async fn nothing_that_a_teammate_started_outlives_it() {
+async fn no_child_process_outlives_its_teammate() {
     let stage = stage().await;
     stage.spawn("bob", "leaves-children").await;
     stage.until_state("bob", MemberState::Idle).await;
     let mark = marked(&stage);
-    // A process that is just becoming another program bears no mark for a moment.
+    // During `exec` a process has no mark for a moment.
     wait_for("it and its two children, one in its own session", async || {
         (mark.processes().len() == 3).then_some(())
     })
@@ -253,7 +253,7 @@ async fn nothing_that_a_teammate_started_outlives_it() {
 }
 
 #[tokio::test]
-async fn who_is_stopped_past_its_lease_loses_its_task_to_another() {
+async fn a_process_suspended_past_its_lease_loses_its_task_to_another() {
     let settings = Settings {
         lease_seconds: 3,
         max_attempts: 10,
@@ -269,17 +269,18 @@ async fn who_is_stopped_past_its_lease_loses_its_task_to_another() {
     stage.task("write").await;
     stage.until("it has the task", |state| state.tasks().held_by(&name("bob")).next()).await;
     stage.spawn("cyd", "plain").await;
-    stage.until("somebody else does it", is_done(1)).await;
-    let owner = stage.until("who", |state| state.tasks().get(TaskNumber(1))?.owner.clone()).await;
+    stage.until("another teammate does it", is_done(1)).await;
+    let owner =
+        stage.until("its owner", |state| state.tasks().get(TaskNumber(1))?.owner.clone()).await;
     assert_eq!(owner, name("cyd"));
 }
 
 #[tokio::test]
-async fn garbage_between_the_lines_changes_nothing() {
+async fn garbage_between_protocol_lines_is_skipped() {
     let stage = stage().await;
     stage.spawn("bob", "plain").await;
     stage.task("babble").await;
-    stage.until("it is done all the same", is_done(1)).await;
+    stage.until("it is done anyway", is_done(1)).await;
     let entries = stage.transcript("bob");
     let n_skipped = entries.iter().filter(|it| it.line.text.starts_with("skipped")).count();
     assert!(n_skipped >= 5, "each is logged: {entries:?}");

@@ -1,4 +1,4 @@
-//! What a lead makes of silence, sleep, and teammates that do not come back.
+//! Silence, sleep, and teammates that crash or cannot be started.
 
 use std::{ffi::OsString, io, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::support::name;
 
-/// A team with leases of a minute, and a clock that stands still.
+/// A team with leases of a minute, and a manual clock.
 async fn with_clock() -> (Stage, Clock) {
     let clock = Clock::manual(Time::from_micros(1_700_000_000_000_000));
     let settings = Settings { lease_seconds: 60, retry_backoff_seconds: 0, ..Settings::default() };
@@ -27,7 +27,7 @@ async fn with_clock() -> (Stage, Clock) {
     (stage, clock)
 }
 
-/// Whether the lead was told something.
+/// Whether the lead has mail that contains this text.
 fn is_told(what: &'static str) -> impl Fn(&State) -> Option<()> + Clone + Send + 'static {
     move |state| {
         let lead = troop_model::Party::member(&state.lead()?.name);
@@ -37,7 +37,7 @@ fn is_told(what: &'static str) -> impl Fn(&State) -> Option<()> + Clone + Send +
 }
 
 #[tokio::test]
-async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
+async fn a_teammate_that_is_silent_past_its_lease_is_restarted() {
     let (stage, clock) = with_clock().await;
     stage.plays.add(
         "sleeper",
@@ -45,7 +45,7 @@ async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
             part.ready(true).await;
             part.idle().await;
             drop(part.task().await);
-            // Hangs: it holds the task and says nothing more.
+            // It hangs: it holds the task and is silent.
             while part.hear().await.is_some() {}
         })),
     );
@@ -62,11 +62,11 @@ async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
     assert!(trace.contains(&"task.released".to_owned()), "{trace:?}");
     let attempts = |state: &State| state.tasks().get(TaskNumber(1)).unwrap().attempts;
     let attempts = stage.board.look(attempts).await.unwrap();
-    assert_eq!(attempts, 2, "who hangs is not given it again");
+    assert_eq!(attempts, 2, "the hanging teammate does not get it again");
 }
 
 #[tokio::test]
-async fn nobody_was_silent_while_the_lead_slept() {
+async fn time_while_the_machine_slept_does_not_count_as_silence() {
     let (stage, clock) = with_clock().await;
     let go_on = Arc::new(Notify::new());
     let waits = Arc::clone(&go_on);
@@ -87,7 +87,7 @@ async fn nobody_was_silent_while_the_lead_slept() {
     stage.spawn("bob", "patient").await;
     stage.task("wait").await;
     stage.until_state("bob", MemberState::Working).await;
-    // The machine sleeps for an hour, and so does everybody on it.
+    // The whole machine sleeps for an hour.
     let woken_at = clock.now() + Duration::from_secs(3_600);
     clock.set(woken_at);
     stage
@@ -103,7 +103,7 @@ async fn nobody_was_silent_while_the_lead_slept() {
 }
 
 #[tokio::test]
-async fn who_cannot_be_started_again_is_tried_and_then_given_up() {
+async fn a_restart_that_keeps_failing_is_given_up() {
     let stage = Stage::new(Setting::default()).await;
     let plays = stage.plays.clone();
     stage.plays.add(
@@ -112,7 +112,7 @@ async fn who_cannot_be_started_again_is_tried_and_then_given_up() {
             let plays = plays.clone();
             async move {
                 part.ready(true).await;
-                // Its program is gone when it is to be started again.
+                // Its program is gone at the restart.
                 plays.remove("last");
             }
         }),
@@ -126,7 +126,7 @@ async fn who_cannot_be_started_again_is_tried_and_then_given_up() {
 }
 
 #[tokio::test]
-async fn who_finds_its_place_taken_after_a_crash_is_not_forgotten_silently() {
+async fn the_lead_hears_of_a_crashed_teammate_whose_place_is_taken() {
     let stage = Stage::new(Setting::default()).await;
     stage.plays.add(
         "mortal",
@@ -145,8 +145,8 @@ async fn who_finds_its_place_taken_after_a_crash_is_not_forgotten_silently() {
 }
 
 #[tokio::test]
-async fn what_a_crashed_teammate_held_is_given_to_another_that_is_idle() {
-    // Nothing but the crash itself says that there is something to do.
+async fn a_task_of_a_crashed_teammate_is_assigned_to_an_idle_one() {
+    // No tick: only the crash triggers the assignment.
     let timing = Timing { tick: Duration::from_secs(600), ..without_restarts() };
     let stage = Stage::new(Setting { timing, ..Setting::default() }).await;
     let crash = Arc::new(Notify::new());
@@ -158,7 +158,7 @@ async fn what_a_crashed_teammate_held_is_given_to_another_that_is_idle() {
             async move {
                 part.ready(true).await;
                 part.idle().await;
-                // It takes a task with it.
+                // It crashes while it holds the task.
                 drop(part.task().await);
                 waits.notified().await;
             }
@@ -172,12 +172,12 @@ async fn what_a_crashed_teammate_held_is_given_to_another_that_is_idle() {
     stage.until_state("bob", MemberState::Idle).await;
     crash.notify_one();
     stage.until("it is done", is_done(1)).await;
-    let task = stage.until("who did it", |state| state.tasks().get(TaskNumber(1)).cloned()).await;
+    let task = stage.until("the task", |state| state.tasks().get(TaskNumber(1)).cloned()).await;
     assert_eq!((task.owner, task.attempts), (Some(name("bob")), 2));
 }
 
 #[tokio::test]
-async fn time_does_its_work_in_a_team_that_runs() {
+async fn reminders_and_stale_tasks_follow_the_clock_in_a_running_team() {
     let clock = Clock::manual(Time::from_micros(1_700_000_000_000_000));
     let settings = Settings {
         lease_seconds: 600_000,
@@ -225,7 +225,7 @@ async fn time_does_its_work_in_a_team_that_runs() {
 }
 
 #[tokio::test]
-async fn a_teammate_that_crashed_is_started_again_but_not_for_ever() {
+async fn a_crashing_teammate_is_restarted_a_limited_number_of_times() {
     let stage = Stage::new(Setting::default()).await;
     stage.plays.add("brief", play(|part| async move { part.ready(true).await }));
     stage.spawn("cyd", "brief").await;
@@ -244,7 +244,7 @@ async fn a_teammate_that_crashed_is_started_again_but_not_for_ever() {
     assert_eq!(n_starts, wanted, "the lead; spawning, idle, crashed, three times; {trace:?}");
 }
 
-/// A machine on which nothing more can be started, or on which what is started finds no room.
+/// A machine that can start no process, or whose disk is full for those that start.
 #[derive(Debug)]
 struct Exhausted(Option<Programs>);
 
@@ -261,14 +261,14 @@ impl Launch for Exhausted {
     }
 }
 
-/// A program that ends before it is ready.
+/// A program that exits before it is ready, because the disk is full.
 fn without_room() -> Programs {
     let own = ["sh", "-c", "echo 'here: No space left on device' >&2; exit 1"];
     let own = own.map(OsString::from).to_vec();
     Programs { troop: "troop".into(), own: [("late".into(), own)].into(), environment: Vec::new() }
 }
 
-/// A team on such a machine, and what people are told.
+/// A team on an exhausted machine, and the warnings to people.
 async fn exhausted(programs: Option<Programs>) -> (Stage, mpsc::Receiver<String>) {
     let (warnings, warned) = mpsc::channel(8);
     let settings = Settings { max_attempts: 1, retry_backoff_seconds: 0, ..Settings::default() };
@@ -278,7 +278,7 @@ async fn exhausted(programs: Option<Programs>) -> (Stage, mpsc::Receiver<String>
 }
 
 #[tokio::test]
-async fn who_cannot_be_started_on_a_full_machine_is_tried_again_and_costs_no_task_anything() {
+async fn a_start_on_an_exhausted_machine_is_retried_and_costs_no_attempt() {
     let none = "Resource temporarily unavailable";
     let no_room = "exit code 1: here: No space left on device";
     for (programs, why) in [(None, none), (Some(without_room()), no_room)] {
@@ -300,7 +300,7 @@ async fn who_cannot_be_started_on_a_full_machine_is_tried_again_and_costs_no_tas
 }
 
 #[tokio::test]
-async fn who_waits_to_be_started_on_a_full_machine_can_be_stopped_alone_and_with_its_team() {
+async fn a_teammate_waiting_to_start_can_be_stopped_alone_and_with_its_team() {
     let (stage, mut warned) = exhausted(None).await;
     stage.spawn("cyd", "late").await;
     told(&mut warned).await;
@@ -316,7 +316,7 @@ async fn who_waits_to_be_started_on_a_full_machine_can_be_stopped_alone_and_with
 }
 
 #[tokio::test]
-async fn who_cannot_be_started_is_not_left_behind() {
+async fn a_new_teammate_that_cannot_be_started_is_removed() {
     let stage = Stage::new(Setting::default()).await;
     stage.spawn("cyd", "nobody-plays-this").await;
     stage

@@ -1,4 +1,5 @@
-//! A lead whose team shares files: what comes from them passes its hooks, and who lives in them counts.
+//! A lead whose team shares files with external members: changes in the files pass its hooks, and the team waits for those
+//! members.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -26,7 +27,7 @@ use super::{
 };
 use crate::support::{name, say};
 
-/// Lets a program join that knows only files.
+/// Adds an external member, which works through files.
 async fn join(stage: &Stage, member: &str) {
     let (name, agent, expertise) = (name(member), EXTERNAL.into(), String::new());
     let member = NewMember { name, agent, expertise, model: None, permissions: None };
@@ -53,7 +54,7 @@ fn status(path: &Path) -> String {
 }
 
 #[tokio::test]
-async fn hooks_judge_what_comes_from_files() {
+async fn hooks_judge_changes_made_through_shared_files() {
     let folder = tempfile::tempdir().unwrap();
     let completed = "test -e fixed || { echo 'tests are missing' >&2; exit 2; }";
     let created =
@@ -102,11 +103,11 @@ async fn hooks_judge_what_comes_from_files() {
 }
 
 #[tokio::test]
-async fn a_hook_that_takes_its_time_holds_up_no_other_file_and_no_lock() {
+async fn a_slow_hook_blocks_no_other_file_and_holds_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     let gate = folder.path().join("gate");
     rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
-    // It goes on when somebody writes.
+    // The hook continues when the test writes into the gate.
     let hooks = hooks(folder.path(), &[("TaskCompleted", "echo >> asked; read word < gate")]);
     let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
     join(&stage, "pat").await;
@@ -143,7 +144,7 @@ async fn a_hook_that_takes_its_time_holds_up_no_other_file_and_no_lock() {
     })
     .await;
     flock(&lock, FlockOperation::Unlock).unwrap();
-    assert_eq!(status(&task(1)), "done", "what was written stays meanwhile");
+    assert_eq!(status(&task(1)), "done", "the file stays as written meanwhile");
     tokio::task::spawn_blocking(move || fs::write(gate, "go\n")).await.unwrap().unwrap();
     stage.until("it is done", is_done(1)).await;
     wait_for("the file says so", async || (status(&task(1)) == "completed").then_some(())).await;
@@ -153,7 +154,7 @@ async fn a_hook_that_takes_its_time_holds_up_no_other_file_and_no_lock() {
 }
 
 #[tokio::test]
-async fn who_leaves_stays_until_a_hook_has_judged_what_it_did() {
+async fn a_leaving_member_stays_until_the_hook_has_judged_its_task() {
     let folder = tempfile::tempdir().unwrap();
     let gate = folder.path().join("gate");
     rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
@@ -187,9 +188,9 @@ async fn who_leaves_stays_until_a_hook_has_judged_what_it_did() {
 }
 
 #[tokio::test]
-async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
+async fn a_team_waits_for_tasks_of_external_members() {
     let (tell, mut told) = mpsc::unbounded_channel();
-    // The lead has a second step in mind, for when the first is done.
+    // The lead plans a second task when the first is done.
     let mut stage = led_by(leading(move |part, message| {
         let tell = tell.clone();
         async move {
@@ -238,9 +239,9 @@ async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
 }
 
 #[tokio::test]
-async fn what_a_program_elsewhere_says_after_it_has_ended_its_task_is_heard() {
+async fn messages_of_an_external_member_after_its_task_are_delivered() {
     let (tell, mut told) = mpsc::unbounded_channel();
-    // It would wait for longer than a test lasts.
+    // Longer than a test lasts.
     let timing = Timing { last_words: Duration::from_secs(600), ..quick() };
     let lead = leading(move |_, message| {
         let tell = tell.clone();
@@ -262,7 +263,7 @@ async fn what_a_program_elsewhere_says_after_it_has_ended_its_task_is_heard() {
             stage.until("the lead has read it", is_read).await;
         };
         tokio::select! {
-            ended = &mut ended => panic!("nobody waited for `{wanted}`: {ended:?}"),
+            ended = &mut ended => panic!("the lead did not wait for `{wanted}`: {ended:?}"),
             () = read => {}
         }
     };
@@ -278,18 +279,18 @@ async fn what_a_program_elsewhere_says_after_it_has_ended_its_task_is_heard() {
     says(MessageKind::Message, "I found it in line 7").await;
     heard(&stage, "I found it in line 7").await;
     says(MessageKind::Idle, "available").await;
-    assert_eq!(ended.await, LeadEnd::Quiet, "who is idle has said all");
+    assert_eq!(ended.await, LeadEnd::Quiet, "an idle message ends the wait");
 }
 
 #[tokio::test]
-async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
+async fn an_external_member_reads_and_answers_a_shutdown_request_itself() {
     let stage = Stage::new(Setting::default()).await;
     join(&stage, "pat").await;
     let shared = tempfile::tempdir().unwrap();
     let mut mirror = mirror(&stage, shared.path()).await;
     let request = Outgoing::new("pat", MessageKind::ShutdownRequest, "all is done");
     stage.lead_does(Command::Send(request)).await;
-    // Whatever the lead does about it, it has done before this.
+    // Everything that the lead does about the request comes before this.
     stage.spawn("bob", "worker").await;
     stage.task_for("later", "bob").await;
     stage.until("it is done", is_done(1)).await;
@@ -307,21 +308,21 @@ async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
     stage.until_state("pat", MemberState::Stopped).await;
 }
 
-/// Lets somebody complete a task that it was given.
+/// Completes a task as a member.
 async fn completes(stage: &Stage, member: &str, task: u32) {
     let (task, summary, attempt) = (TaskNumber(task).into(), None, None);
     let complete = TaskCommand::Complete { task, result: "done".to_owned(), summary, attempt };
     stage.submit(Actor::agent(&name(member)), Command::Task(complete)).await.unwrap();
 }
 
-/// How often the lead was told what became of a task of a program elsewhere.
+/// How often the lead was told that `pat` completed a task.
 fn n_told(state: &State, task: u32) -> usize {
     let says = format!("pat has finished task-{task}; it is completed: done");
     state.mailbox().iter().filter(|it| it.content == says).count()
 }
 
 #[tokio::test]
-async fn what_a_program_elsewhere_does_while_nobody_leads_is_told_to_who_leads_next_and_once() {
+async fn work_of_an_external_member_without_a_lead_is_reported_once_to_the_next_lead() {
     let mut stage = Stage::new(Setting::default()).await;
     join(&stage, "pat").await;
     for _ in 1..=3 {
@@ -343,7 +344,7 @@ async fn what_a_program_elsewhere_does_while_nobody_leads_is_told_to_who_leads_n
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_lead_was_told_of_a_program_elsewhere_is_not_told_again() {
+async fn work_of_an_external_member_is_not_reported_again_after_the_lead_was_killed() {
     let mut stage = leaderless().await;
     join(&stage, "pat").await;
     for _ in 1..=2 {
@@ -356,7 +357,7 @@ async fn what_a_killed_lead_was_told_of_a_program_elsewhere_is_not_told_again() 
     stage.until("that is told", |it| (n_told(it, 1) == 1).then_some(())).await;
     mortal.shutdown_background();
     let folder = stage.folder.path().to_owned();
-    wait_for("nobody leads", async || find_lead(&folder).is_none().then_some(())).await;
+    wait_for("the lead is gone", async || find_lead(&folder).is_none().then_some(())).await;
     completes(&stage, "pat", 2).await;
     stage.lead = Some(stage.start(Setting::default()).await.unwrap());
     stage.until("that is told, too", |it| (n_told(it, 2) == 1).then_some(())).await;
@@ -366,7 +367,7 @@ async fn what_a_killed_lead_was_told_of_a_program_elsewhere_is_not_told_again() 
 }
 
 #[tokio::test]
-async fn who_works_elsewhere_has_no_folder_here_and_nothing_of_it_is_merged() {
+async fn an_external_member_has_no_worktree_and_nothing_is_merged() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     join(&stage, "pat").await;

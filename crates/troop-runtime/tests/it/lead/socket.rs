@@ -1,4 +1,4 @@
-//! Other processes at the lead's socket.
+//! Other processes on the lead's socket.
 
 use std::{fs::OpenOptions, io::Write as _};
 
@@ -33,7 +33,7 @@ fn create(subject: &str) -> Command {
 }
 
 #[tokio::test]
-async fn another_process_gives_commands_by_way_of_the_lead() {
+async fn another_process_sends_commands_through_the_lead() {
     let stage = Stage::new(Setting::default()).await;
     let client = connect(&stage).await;
     let opened = client.open(&person()).await.unwrap();
@@ -51,7 +51,7 @@ async fn another_process_gives_commands_by_way_of_the_lead() {
 }
 
 #[tokio::test]
-async fn rules_hold_at_the_socket_too() {
+async fn permissions_are_checked_at_the_socket_too() {
     let stage = Stage::new(Setting::default()).await;
     let client = connect(&stage).await;
     let eve: MemberName = "eve".parse().unwrap();
@@ -61,7 +61,7 @@ async fn rules_hold_at_the_socket_too() {
         failure
     };
     let first = client.call(create("x"), OperationId(Uuid::now_v7())).await.unwrap_err();
-    assert_eq!(failed(first).kind, FailureKind::Forbidden, "who speaks must be said first");
+    assert_eq!(failed(first).kind, FailureKind::Forbidden, "a session must be opened first");
     client.open(&session).await.unwrap();
     let refused = client.call(create("x"), OperationId(Uuid::now_v7())).await.unwrap_err();
     let refused = failed(refused);
@@ -127,7 +127,7 @@ async fn a_subscriber_gets_every_event_once_and_in_order_and_can_resume() {
 }
 
 #[tokio::test]
-async fn a_subscriber_that_does_not_read_holds_up_nobody_and_misses_nothing() {
+async fn a_slow_subscriber_blocks_no_one_and_misses_nothing() {
     let stage = Stage::new(Setting::default()).await;
     let client = connect(&stage).await;
     client.open(&person()).await.unwrap();
@@ -189,7 +189,7 @@ async fn a_subscription_can_be_cancelled_and_there_is_a_limit() {
 }
 
 #[tokio::test]
-async fn what_needs_a_person_is_one_list_at_the_socket() {
+async fn the_socket_lists_all_needs_of_people() {
     let stage = Stage::new(Setting::default()).await;
     let client = connect(&stage).await;
     client.open(&person()).await.unwrap();
@@ -217,7 +217,7 @@ async fn the_teams_of_the_store_are_listed_with_their_standing() {
     assert_eq!((team.name.as_str(), team.state), ("crew", TeamStanding::Running));
 }
 
-/// Adds an entry to a transcript, as a lead does.
+/// Appends an entry to a transcript, as a lead does.
 fn add_entry(stage: &Stage, member: &str, text: &str) {
     let folder = stage.folder.path().join("transcripts");
     std::fs::create_dir_all(&folder).unwrap();

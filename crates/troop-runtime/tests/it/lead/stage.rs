@@ -1,4 +1,4 @@
-//! A team on a stage: a real lead on a real board, and parts that tests write for its members.
+//! A test stage: a real lead on a real board, with members that the tests script.
 
 use std::{
     collections::BTreeMap,
@@ -26,10 +26,10 @@ use troop_testkit::{TestStore, wait_for};
 
 use crate::support::{name, new_team};
 
-/// What a member does, from its start to its end.
+/// The script of a member, from its start to its exit.
 pub(crate) type Play = Arc<dyn Fn(Part) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// A part in a play: one end of a member's wire.
+/// The member's end of a wire.
 pub(crate) struct Part {
     pub(crate) spec: LaunchSpec,
     pub(crate) peer: Peer,
@@ -46,7 +46,7 @@ impl Part {
         self.say(FromTeammate::Ready(Ready { name, acknowledges, version: None })).await;
     }
 
-    /// Ready like an agent that speaks this version of the protocol and acknowledges what it gets.
+    /// Ready like an agent of this protocol version, which acknowledges mail and announces the end of its turns.
     pub(crate) async fn ready_acknowledging(&self) {
         let (name, version) = (self.spec.member.to_string(), Some(PROTOCOL_VERSION));
         self.say(FromTeammate::Ready(Ready { name, acknowledges: true, version })).await;
@@ -56,7 +56,7 @@ impl Part {
         self.say(FromTeammate::Idle(Idle::default())).await;
     }
 
-    /// What the lead says next; none when the wire has ended.
+    /// The next message of the lead; none when the wire has ended.
     pub(crate) async fn hear(&mut self) -> Option<FromLead> {
         match self.heard.recv().await? {
             Incoming::Notification(said) => Some(FromLead::try_from(&said).unwrap()),
@@ -67,7 +67,7 @@ impl Part {
         }
     }
 
-    /// The next task that the lead gives; other things are passed over.
+    /// The next task from the lead; other messages are skipped.
     pub(crate) async fn task(&mut self) -> Option<WireTask> {
         loop {
             if let FromLead::AssignTask { task } = self.hear().await? {
@@ -88,7 +88,7 @@ impl Part {
     }
 }
 
-/// Writes a play.
+/// Makes a play of an async function.
 pub(crate) fn play<F>(act: impl Fn(Part) -> F + Send + Sync + 'static) -> Play
 where
     F: Future<Output = ()> + Send + 'static,
@@ -96,7 +96,7 @@ where
     Arc::new(move |part| Box::pin(act(part)))
 }
 
-/// Does every task that it is given, and stops when it is asked to.
+/// Completes every task it gets, and stops when asked to.
 pub(crate) fn worker() -> Play {
     play(|mut part| async move {
         part.ready(true).await;
@@ -114,7 +114,7 @@ pub(crate) fn worker() -> Play {
     })
 }
 
-/// All plays, by the name of the agent that plays them.
+/// All plays, by agent name.
 #[derive(Clone, Default)]
 pub(crate) struct Plays(Arc<Mutex<BTreeMap<String, Play>>>);
 
@@ -143,7 +143,7 @@ impl Plays {
     }
 }
 
-/// Starts nobody.
+/// A launcher that starts no one.
 #[derive(Debug)]
 struct Nobody;
 
@@ -157,7 +157,7 @@ impl Launch for Nobody {
     }
 }
 
-/// Times that do not keep a test waiting.
+/// Short times, so that tests do not wait.
 pub(crate) fn quick() -> Timing {
     Timing {
         ready: Duration::from_secs(20),
@@ -171,22 +171,22 @@ pub(crate) fn quick() -> Timing {
     }
 }
 
-/// The same, but who crashed stays down for longer than a test lasts.
+/// Like `quick`, but crashed members are not restarted while a test lasts.
 pub(crate) fn without_restarts() -> Timing {
     Timing { restart: Duration::from_secs(600), ..quick() }
 }
 
-/// A team with its lead at work.
+/// A team with a running lead.
 pub(crate) struct Stage {
     pub(crate) board: Board,
     pub(crate) plays: Plays,
     pub(crate) folder: TempDir,
     pub(crate) lead: Option<Lead>,
-    /// Keeps what the store is kept in.
+    /// Keeps the folder of the store alive.
     pub(crate) store: TestStore,
 }
 
-/// What a stage is set up with.
+/// The options of a stage.
 pub(crate) struct Setting {
     pub(crate) settings: Settings,
     pub(crate) timing: Timing,
@@ -194,11 +194,11 @@ pub(crate) struct Setting {
     pub(crate) isolation: Option<Worktrees>,
     pub(crate) until: Until,
     pub(crate) clock: Clock,
-    /// Who runs the members that have no play.
+    /// Launches the members that have no play.
     pub(crate) others: Option<Arc<dyn Launch>>,
-    /// Where people are warned.
+    /// Receives the warnings to people.
     pub(crate) warnings: Option<mpsc::Sender<String>>,
-    /// How the lead's agent stands with what it was told.
+    /// The progress of the lead's agent on its last request.
     pub(crate) work: LeadWork,
 }
 
@@ -219,13 +219,13 @@ impl Default for Setting {
 }
 
 impl Stage {
-    /// What the lead wrote down about a member.
+    /// The transcript of a member.
     pub(crate) fn transcript(&self, member: &str) -> Vec<TranscriptEntry> {
         let reader = TranscriptReader::new(self.folder.path(), &name(member));
         reader.page(TranscriptEdge::Beginning, None, usize::MAX).unwrap().entries
     }
 
-    /// A team of a lead without an agent, whose members are workers unless their agent has another play.
+    /// A team whose lead has no agent. The agent `worker` has a play already.
     pub(crate) async fn new(setting: Setting) -> Self {
         let store = troop_testkit::sqlite_store().await;
         let plays = Plays::default();
@@ -250,7 +250,7 @@ impl Stage {
         stage
     }
 
-    /// Another lead of the same team.
+    /// Starts another lead of the same team.
     pub(crate) async fn start(&self, setting: Setting) -> Result<Lead, troop_runtime::LeadError> {
         Lead::start(LeadOptions {
             board: self.board.clone(),
@@ -285,7 +285,7 @@ impl Stage {
         self.submit(Actor::agent(&troop_model::MemberName::lead()), command).await.unwrap();
     }
 
-    /// Lets a member join and run.
+    /// Adds a member and starts it.
     pub(crate) async fn spawn(&self, member: &str, agent: &str) {
         let member = NewMember::new(name(member), agent);
         self.lead_does(Command::SpawnMember(Spawn { member, prompt: None })).await;
@@ -302,7 +302,7 @@ impl Stage {
         self.lead_does(Command::Task(TaskCommand::Create(new))).await;
     }
 
-    /// Waits until the board is as it should be.
+    /// Waits until the board matches.
     pub(crate) async fn until<T: Send + 'static>(
         &self,
         what: &str,
@@ -319,7 +319,7 @@ impl Stage {
         .await;
     }
 
-    /// What the log holds.
+    /// All events of the log.
     pub(crate) async fn log(&self) -> Vec<Arc<troop_model::Event>> {
         let mut news = self.board.subscribe(troop_model::Version::ZERO);
         let mut log = Vec::new();
@@ -329,12 +329,12 @@ impl Stage {
         log
     }
 
-    /// The same, by kind.
+    /// The kinds of all events.
     pub(crate) async fn trace(&self) -> Vec<String> {
         self.log().await.iter().map(|event| event.fact.kind().to_owned()).collect()
     }
 
-    /// How often somebody has come to be in a state.
+    /// How often a member entered a state.
     pub(crate) async fn n_times(&self, member: &str, wanted: MemberState) -> usize {
         let mut news = self.board.subscribe(troop_model::Version::ZERO);
         let mut n_times = 0;
@@ -346,7 +346,7 @@ impl Stage {
         n_times
     }
 
-    /// Stops the lead and says how it ended.
+    /// Stops the lead and returns how it ended.
     pub(crate) async fn stop(mut self) -> LeadEnd {
         let lead = self.lead.take().unwrap();
         lead.stop("the test is over").await.unwrap();
@@ -354,7 +354,7 @@ impl Stage {
     }
 }
 
-/// A notification, for what a member should not say.
+/// A notification from raw JSON, which may be invalid for the protocol.
 pub(crate) fn raw(method: &str, params: &str) -> Notification {
     let line = format!(r#"{{"method":"{method}","params":{params}}}"#);
     serde_json::from_str::<serde_json::Value>(&line).unwrap();

@@ -21,7 +21,7 @@ pub(super) async fn add(stage: &Stage, member: &str, agent: &str) {
 }
 
 #[tokio::test]
-async fn who_does_not_run_is_started_for_what_is_delegated_to_it() {
+async fn a_delegation_starts_its_member_if_it_does_not_run() {
     let mut setting = setting();
     setting.settings.max_attempts = 1;
     let stage = Stage::new(setting).await;
@@ -30,7 +30,7 @@ async fn who_does_not_run_is_started_for_what_is_delegated_to_it() {
     stage.lead_does(delegate(1, "fay")).await;
     let [text] = stage.until("it is announced", announced(1)).await.try_into().unwrap();
     assert!(text.contains("## fay: task-1 (write) completed"), "{text}");
-    // Who cannot be started fails at it.
+    // A delegation fails if its member cannot be started.
     add(&stage, "bob", "nobody-plays-this").await;
     stage.task("read").await;
     stage.lead_does(delegate(2, "bob")).await;
@@ -39,7 +39,7 @@ async fn who_does_not_run_is_started_for_what_is_delegated_to_it() {
 }
 
 #[tokio::test]
-async fn one_teammate_too_many_fails_at_what_is_delegated_to_it() {
+async fn a_delegation_that_would_exceed_the_teammate_limit_fails() {
     let mut setting = setting();
     setting.settings.max_teammates = 1;
     setting.settings.max_attempts = 1;
@@ -57,7 +57,7 @@ async fn one_teammate_too_many_fails_at_what_is_delegated_to_it() {
 }
 
 #[tokio::test]
-async fn what_was_delegated_while_nobody_led_is_done_by_who_leads_next() {
+async fn a_delegation_made_without_a_lead_is_carried_out_by_the_next_lead() {
     let mut stage = Stage::new(setting()).await;
     let lead = stage.lead.take().unwrap();
     lead.stop("later").await.unwrap();
@@ -72,7 +72,7 @@ async fn what_was_delegated_while_nobody_led_is_done_by_who_leads_next() {
 }
 
 #[tokio::test]
-async fn two_things_at_once_start_one_who_does_not_run_once() {
+async fn two_delegations_at_once_start_their_member_once() {
     let stage = Stage::new(setting()).await;
     add(&stage, "fay", "worker").await;
     for nth in 1..=2 {

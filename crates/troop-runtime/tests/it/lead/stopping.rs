@@ -1,4 +1,4 @@
-//! How teammates and whole teams come to an end.
+//! How teammates and whole teams stop.
 
 use std::{sync::Arc, time::Duration};
 
@@ -48,12 +48,12 @@ async fn a_teammate_may_refuse_to_stop_and_goes_on() {
         .await;
     stage.task("more").await;
     stage.until("it goes on", is_done(1)).await;
-    // Who is stopped with its team is not asked for its opinion.
+    // A teammate that stops with its team cannot refuse.
     assert!(matches!(stage.stop().await, LeadEnd::Stopped { .. }));
 }
 
 #[tokio::test]
-async fn who_stops_with_its_team_may_not_refuse_what_it_is_asked_meanwhile() {
+async fn a_teammate_cannot_refuse_to_stop_while_its_team_stops() {
     let timing = Timing { grace: Duration::from_secs(1), ..quick() };
     let mut stage = Stage::new(Setting { timing, ..Setting::default() }).await;
     stage.plays.add(
@@ -102,7 +102,7 @@ async fn a_teammate_that_agrees_to_stop_is_stopped_and_the_lead_is_told() {
 }
 
 #[tokio::test]
-async fn whatever_words_stop_a_teammate_alone_it_does_not_come_back_with_its_team() {
+async fn a_teammate_stopped_alone_is_not_restarted_with_its_team_whatever_the_reason_says() {
     for words in ["its team stopped", "its team stopped early", "its team stopped: no"] {
         let stage = Stage::new(Setting::default()).await;
         stage.spawn("bob", "worker").await;
@@ -120,7 +120,7 @@ async fn whatever_words_stop_a_teammate_alone_it_does_not_come_back_with_its_tea
 }
 
 #[tokio::test]
-async fn who_is_stopped_with_its_team_comes_back_with_it() {
+async fn a_teammate_stopped_with_its_team_is_restarted_with_it() {
     let mut stage = Stage::new(Setting::default()).await;
     stage.spawn("bob", "worker").await;
     stage.until_state("bob", MemberState::Idle).await;
@@ -187,7 +187,7 @@ async fn a_quiet_team_ends_by_itself() {
 }
 
 #[tokio::test]
-async fn a_team_is_not_at_rest_while_somebody_thinks_about_its_mail() {
+async fn a_team_is_not_quiet_while_a_teammate_thinks_about_its_mail() {
     let mut stage = Stage::new(Setting::default()).await;
     let lead = stage.lead.take().unwrap();
     lead.stop("to begin again").await.unwrap();
@@ -234,7 +234,7 @@ async fn a_team_is_not_at_rest_while_somebody_thinks_about_its_mail() {
             state.mailbox().iter().find(|it| it.content == "think")?.receipts.first()?.read_at
         })
         .await;
-    // What the lead does next comes after all that it made of that.
+    // The interruption comes after everything that the lead did about the read mail.
     stage.lead_does(Command::InterruptMember { member: name("bob"), reason: None }).await;
     loop {
         match told.recv().await.unwrap() {
@@ -247,7 +247,7 @@ async fn a_team_is_not_at_rest_while_somebody_thinks_about_its_mail() {
 }
 
 #[tokio::test]
-async fn who_hurries_does_not_wait_for_the_grace() {
+async fn a_hurried_stop_does_not_wait_for_the_grace_period() {
     let mut stage = Stage::new(Setting {
         timing: Timing { grace: Duration::from_secs(3_600), ..quick() },
         ..Setting::default()
@@ -297,7 +297,7 @@ async fn a_removed_member_is_ended() {
 }
 
 #[tokio::test]
-async fn who_is_about_to_start_when_the_team_stops_does_not() {
+async fn a_teammate_is_not_started_once_the_team_is_stopping() {
     let timing = Timing { grace: Duration::from_secs(600), ..quick() };
     let mut stage = Stage::new(Setting { timing, ..Setting::default() }).await;
     let may_end = Arc::new(tokio::sync::Notify::new());
@@ -323,7 +323,7 @@ async fn who_is_about_to_start_when_the_team_stops_does_not() {
 }
 
 #[tokio::test]
-async fn to_stop_who_has_stopped_is_harmless_and_who_does_not_exist_is_an_error() {
+async fn stopping_a_stopped_teammate_is_harmless_and_an_unknown_one_is_an_error() {
     let stage = Stage::new(Setting::default()).await;
     let ask =
         |to: &str| Command::Send(Outgoing::new(to, MessageKind::ShutdownRequest, String::new()));
@@ -337,11 +337,11 @@ async fn to_stop_who_has_stopped_is_harmless_and_who_does_not_exist_is_an_error(
     assert!(refused.to_string().starts_with("there is no member `eve`"), "{refused}");
     stage.spawn("bob", "worker").await;
     stage.task("more").await;
-    stage.until("it works again, and is not stopped by what was asked before", is_done(1)).await;
+    stage.until("it works again, and the earlier request does not stop it", is_done(1)).await;
 }
 
 #[tokio::test]
-async fn a_name_can_be_used_again_while_its_former_bearer_still_ends() {
+async fn a_name_can_be_reused_while_its_former_holder_is_still_ending() {
     let stage = Stage::new(Setting::default()).await;
     for _ in 0..5 {
         stage.spawn("bob", "worker").await;
@@ -353,7 +353,7 @@ async fn a_name_can_be_used_again_while_its_former_bearer_still_ends() {
     stage.until("the new one works", is_done(1)).await;
 }
 
-/// Does its task, says so when it is told to stop, if it is to wait for that, and is gone as soon as it has said so.
+/// Does its task, reports on it (if `waits`, only when it is told to stop), and exits at once.
 fn brief(waits: bool) -> Play {
     play(move |mut part| async move {
         part.ready(true).await;
@@ -366,7 +366,7 @@ fn brief(waits: bool) -> Play {
 }
 
 #[tokio::test]
-async fn what_is_finished_within_the_grace_is_merged_and_done() {
+async fn a_task_finished_within_the_grace_period_is_merged_and_completed() {
     let project = Project::new();
     let timing = Timing { grace: Duration::from_mins(1), ..without_restarts() };
     let mut stage = project.stage_with(timing, |_| {}).await;
@@ -379,12 +379,12 @@ async fn what_is_finished_within_the_grace_is_merged_and_done() {
     lead.stop("enough").await.unwrap();
     lead.ended().await;
     let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
-    assert_eq!(n_done, 1, "it is done, and nobody does it again");
+    assert_eq!(n_done, 1, "it is done, and not repeated");
     assert_eq!(project.in_team("a"), "1");
 }
 
 #[tokio::test]
-async fn who_is_gone_right_after_it_was_done_has_done_it() {
+async fn a_task_stays_completed_when_its_holder_exits_right_after_reporting() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     stage.plays.add("brief", brief(false));
@@ -399,7 +399,7 @@ async fn who_is_gone_right_after_it_was_done_has_done_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_proved_within_the_grace_keeps_no_team_from_stopping() {
+async fn a_check_that_outlasts_the_grace_period_does_not_keep_the_team_from_stopping() {
     let project = Project::new();
     let check = |settings: &mut troop_model::Settings| {
         settings.checks = vec!["touch begun; sleep 600".into()];
@@ -414,5 +414,5 @@ async fn what_is_not_proved_within_the_grace_keeps_no_team_from_stopping() {
     lead.stop("enough").await.unwrap();
     assert!(matches!(lead.ended().await, LeadEnd::Stopped { .. }));
     let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
-    assert_eq!(n_done, 0, "nobody knows whether it is");
+    assert_eq!(n_done, 0, "the outcome is unknown");
 }

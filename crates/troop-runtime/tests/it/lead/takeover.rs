@@ -1,4 +1,4 @@
-//! Leads that die or fail at the wrong moment, and those that take over.
+//! Leads that die or fail at the wrong moment, and their successors.
 
 use std::{
     fs::{self, File},
@@ -21,7 +21,7 @@ pub(super) async fn leaderless() -> Stage {
     stage
 }
 
-/// Opens the team as another process would, by way of a store that can be held.
+/// Opens the team as another process would, through a store whose appends can be held.
 pub(super) async fn open_anew(stage: &mut Stage) -> Arc<Probe> {
     let probe = Probe::new(stage.store.store());
     let (store, team) = (Arc::clone(&probe) as _, stage.board.team());
@@ -29,7 +29,7 @@ pub(super) async fn open_anew(stage: &mut Stage) -> Arc<Probe> {
     probe
 }
 
-/// Takes the lead and dies when all is said and nothing done yet. What it began is done when the store is let go.
+/// Takes the lead and dies while its append is held. The append completes when the store is let go.
 async fn die_while_taking(stage: &Stage, probe: &Probe) {
     let n_before = probe.n_appends.load(SeqCst);
     probe.hold_appends();
@@ -38,7 +38,7 @@ async fn die_while_taking(stage: &Stage, probe: &Probe) {
         (probe.n_appends.load(SeqCst) > n_before).then_some(())
     });
     tokio::select! {
-        _ = taking => panic!("nobody can take the lead now"),
+        _ = taking => panic!("the lead cannot be taken now"),
         () = begun => {}
     }
 }
@@ -49,10 +49,10 @@ async fn lease(stage: &Stage) -> Option<LeadLease> {
 }
 
 #[tokio::test]
-async fn who_dies_while_it_takes_the_lead_is_known_to_be_dead() {
+async fn a_lead_that_dies_while_taking_the_lease_is_known_to_be_dead() {
     let mut stage = leaderless().await;
     let probe = open_anew(&mut stage).await;
-    // The second one dies while it takes over from the first, which died in the same way.
+    // The second lead dies while it takes over from the first, which died in the same way.
     for _ in 0..2 {
         die_while_taking(&stage, &probe).await;
         probe.let_append();
@@ -63,7 +63,7 @@ async fn who_dies_while_it_takes_the_lead_is_known_to_be_dead() {
 }
 
 #[tokio::test]
-async fn what_a_dead_lead_had_begun_does_not_keep_the_next_one_away() {
+async fn a_late_append_of_a_dead_lead_does_not_block_the_next_lead() {
     let mut stage = leaderless().await;
     let dead = open_anew(&mut stage).await;
     die_while_taking(&stage, &dead).await;
@@ -84,7 +84,7 @@ async fn what_a_dead_lead_had_begun_does_not_keep_the_next_one_away() {
     assert_eq!(lead.unwrap().fence(), 3);
 }
 
-/// What the store says, whatever the boards are busy with.
+/// The lease in the store, read through a new board.
 async fn lease_in_store(stage: &Stage) -> Option<LeadLease> {
     let (store, team) = (stage.store.store(), stage.board.team());
     let board = Board::open(store, Clock::system(), Following::WhenAsked, team).await.unwrap();
@@ -92,7 +92,7 @@ async fn lease_in_store(stage: &Stage) -> Option<LeadLease> {
 }
 
 #[tokio::test]
-async fn who_cannot_begin_after_all_gives_the_lead_back() {
+async fn a_lead_that_cannot_start_gives_its_lease_back() {
     let stage = leaderless().await;
     let in_the_way = stage.folder.path().join("lead.sock");
     fs::create_dir(&in_the_way).unwrap();
@@ -104,7 +104,7 @@ async fn who_cannot_begin_after_all_gives_the_lead_back() {
 }
 
 #[tokio::test]
-async fn who_only_looks_whether_somebody_leads_keeps_nobody_from_leading() {
+async fn looking_for_a_lead_does_not_keep_another_from_leading() {
     let stage = leaderless().await;
     let looking = File::open(stage.folder.path().join("lead.lock")).unwrap();
     looking.lock_shared().unwrap();
@@ -119,7 +119,7 @@ async fn who_only_looks_whether_somebody_leads_keeps_nobody_from_leading() {
 }
 
 #[tokio::test]
-async fn a_second_lead_is_refused_with_who_leads() {
+async fn a_second_lead_is_refused_with_the_holder_of_the_lease() {
     let stage = Stage::new(Setting::default()).await;
     let error = stage.start(Setting::default()).await.unwrap_err();
     assert!(matches!(error, LeadError::Board(BoardError::Refused(_))), "{error:?}");

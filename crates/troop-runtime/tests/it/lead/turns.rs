@@ -1,4 +1,4 @@
-//! Who completes its task in the middle of its turn, and goes on.
+//! Members that complete their task in the middle of a turn.
 
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::support::say;
 
-/// Completes its first task by a call, and goes on until it is told to end its turn. Tells what it heard till then.
+/// Completes its first task by a call, and ends its turn only after the next message. Passes on what it heard until then.
 fn goes_on(tell: mpsc::UnboundedSender<FromLead>) -> Play {
     play(move |mut part: Part| {
         let tell = tell.clone();
@@ -41,7 +41,7 @@ fn goes_on(tell: mpsc::UnboundedSender<FromLead>) -> Play {
     })
 }
 
-/// A team whose lead says nothing, and one member that goes on after its task.
+/// A team with a silent lead and one member whose turn goes on after its task.
 async fn on_stage() -> (Stage, mpsc::UnboundedReceiver<FromLead>) {
     let stage = Stage::new(Setting::default()).await;
     let (tell, told) = mpsc::unbounded_channel();
@@ -54,11 +54,11 @@ async fn on_stage() -> (Stage, mpsc::UnboundedReceiver<FromLead>) {
 }
 
 #[tokio::test]
-async fn a_team_is_not_at_rest_while_somebody_goes_on_after_its_task_and_its_lead_hears_of_it() {
+async fn a_team_is_not_quiet_before_a_turn_ends_and_its_lead_hears_of_the_end() {
     let (mut stage, mut told) = on_stage().await;
     let lead = stage.lead.take().unwrap();
     lead.handle().end(Until::Quiet).await;
-    // What is said next is heard after all that the lead made of that.
+    // This message comes after everything that the lead did about `Until::Quiet`.
     stage.submit(Actor::human("zoe"), say("bob", "enough")).await.unwrap();
     stage
         .until("the lead is told", |state| {
@@ -74,7 +74,7 @@ async fn a_team_is_not_at_rest_while_somebody_goes_on_after_its_task_and_its_lea
 }
 
 #[tokio::test]
-async fn who_goes_on_after_its_task_is_given_the_next_one_when_its_turn_is_over() {
+async fn the_next_task_comes_when_the_turn_of_the_last_one_is_over() {
     let (stage, mut told) = on_stage().await;
     stage.task("more").await;
     stage.submit(Actor::human("zoe"), say("bob", "enough")).await.unwrap();

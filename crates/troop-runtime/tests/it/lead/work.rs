@@ -1,4 +1,4 @@
-//! Work that a lead gives, what becomes of it, and what it makes of what teammates say.
+//! Assignments, their results, and the reports of teammates.
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,7 +31,7 @@ async fn a_teammate_that_is_idle_is_given_work_and_does_it() {
 }
 
 #[tokio::test]
-async fn a_late_word_about_an_earlier_attempt_gives_nobody_the_task_again() {
+async fn a_late_report_on_an_earlier_attempt_does_not_reassign_the_task() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     stage.plays.add(
@@ -62,7 +62,7 @@ async fn a_late_word_about_an_earlier_attempt_gives_nobody_the_task_again() {
 }
 
 #[tokio::test]
-async fn a_board_with_more_text_than_a_line_can_hold_keeps_nobody_from_work_and_mail() {
+async fn a_board_larger_than_a_wire_line_does_not_block_work_or_mail() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     stage.plays.add(
@@ -95,7 +95,7 @@ async fn a_board_with_more_text_than_a_line_can_hold_keeps_nobody_from_work_and_
             FromLead::Shutdown { .. } | FromLead::Interrupt { .. } => {}
         }
     }
-    assert_eq!(task.unwrap().description, text, "what it is given, it is given whole");
+    assert_eq!(task.unwrap().description, text, "the assignment has the full text");
     let shown = context.unwrap().tasks.pop().unwrap();
     assert!(shown.description.chars().count() < 1_000 && shown.description.ends_with('…'));
 }
@@ -126,8 +126,8 @@ async fn many_tasks_over_a_few_teammates_are_each_done_once() {
     }
 }
 
-/// A teammate that says it is idle as soon as it has a task, given or taken, and passes on what it is told. Whether it is asked
-/// how that stands, and loses it.
+/// Checks that a teammate that says it is idle as soon as it has a task, assigned or claimed, is asked for a report and then
+/// loses the task.
 async fn absent_is_asked(assignment: Assignment) {
     let settings = Settings { max_attempts: 1, assignment, ..Settings::default() };
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
@@ -171,7 +171,7 @@ async fn absent_is_asked(assignment: Assignment) {
     stage.until_state("bob", MemberState::Idle).await;
 }
 
-/// Says too much each time until it has been told so this often.
+/// Reports a result that is too long this many times.
 fn chatty(n_long: usize) -> super::stage::Play {
     play(move |mut part: Part| async move {
         part.ready(true).await;
@@ -189,7 +189,7 @@ fn chatty(n_long: usize) -> super::stage::Play {
 async fn a_result_that_the_board_does_not_take_gives_the_task_back_with_the_reason() {
     let (warnings, mut warned) = tokio::sync::mpsc::channel(8);
     let warnings = Some(warnings);
-    // Nobody is asked how it stands, and no lease ends.
+    // Long enough that no report becomes due and no lease expires.
     let timing = Timing { grace: Duration::from_secs(600), ..quick() };
     let stage = Stage::new(Setting { timing, warnings, ..Setting::default() }).await;
     stage.plays.add("chatty", chatty(2));
@@ -213,7 +213,7 @@ async fn a_result_that_the_board_does_not_take_gives_the_task_back_with_the_reas
 }
 
 #[tokio::test]
-async fn who_says_again_and_again_what_the_board_does_not_take_has_failed_with_that_reason() {
+async fn a_task_whose_result_is_refused_every_time_fails_with_that_reason() {
     let settings = Settings { max_attempts: 1, ..Settings::default() };
     let timing = Timing { grace: Duration::from_secs(600), ..quick() };
     let stage = Stage::new(Setting { settings, timing, ..Setting::default() }).await;
@@ -229,18 +229,18 @@ async fn who_says_again_and_again_what_the_board_does_not_take_has_failed_with_t
 }
 
 #[tokio::test]
-async fn who_says_that_it_is_idle_and_nothing_about_its_task_is_asked_and_loses_it() {
+async fn an_idle_teammate_that_does_not_report_on_its_assigned_task_loses_it() {
     absent_is_asked(Assignment::Auto).await;
 }
 
 #[tokio::test]
-async fn who_took_a_task_and_says_that_it_is_idle_is_asked_and_loses_it() {
+async fn an_idle_teammate_that_does_not_report_on_its_claimed_task_loses_it() {
     absent_is_asked(Assignment::Claim).await;
 }
 
 #[tokio::test]
-async fn dependents_start_when_what_they_wait_for_is_done() {
-    // No moment in between is needed for it.
+async fn dependents_start_when_their_blockers_are_done() {
+    // No tick is needed for it.
     let timing = Timing { tick: Duration::from_secs(600), ..quick() };
     let stage = Stage::new(Setting { timing, ..Setting::default() }).await;
     for member in ["bob", "cyd"] {
@@ -332,11 +332,11 @@ async fn garbage_on_a_wire_never_ends_it() {
     );
     stage.spawn("bob", "babbler").await;
     stage.task("work").await;
-    stage.until("it works all the same", is_done(1)).await;
+    stage.until("it works anyway", is_done(1)).await;
 }
 
 #[tokio::test]
-async fn teammates_are_told_how_the_board_stands() {
+async fn teammates_get_the_board_when_it_changes() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     stage.plays.add(
@@ -373,7 +373,7 @@ async fn a_plan_is_rejected_revised_and_approved_and_only_then_carried_out() {
                 let plan =
                     format!(r#"{{"to":"lead","kind":"plan_approval_request","content":"{plan}"}}"#);
                 drop(part.peer.notify(raw("team.message", &plan)).await);
-                // Too early: nobody has agreed yet.
+                // Too early: the plan is not approved yet.
                 part.report(&task, ReportedStatus::Completed, "done in a hurry").await;
                 let answer = loop {
                     let said = part.hear().await.unwrap();
@@ -419,7 +419,7 @@ async fn a_plan_is_rejected_revised_and_approved_and_only_then_carried_out() {
 }
 
 #[tokio::test]
-async fn a_transcript_shows_what_was_told() {
+async fn a_transcript_shows_delivered_mail() {
     let stage = Stage::new(Setting::default()).await;
     stage.spawn("bob", "worker").await;
     stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
@@ -433,7 +433,7 @@ async fn a_transcript_shows_what_was_told() {
 }
 
 #[tokio::test]
-async fn what_a_teammate_took_itself_is_not_given_to_it_again() {
+async fn a_task_that_a_teammate_claimed_is_not_assigned_to_it_again() {
     let settings = Settings { assignment: Assignment::Claim, ..Setting::default().settings };
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
@@ -491,7 +491,7 @@ async fn a_result_that_must_be_revised_comes_back_to_its_holder() {
 }
 
 #[tokio::test]
-async fn what_a_teammate_tells_while_it_works_is_kept_and_changes_no_task() {
+async fn log_lines_of_a_working_teammate_are_kept_and_change_no_task() {
     let stage = Stage::new(Setting::default()).await;
     let go_on = Arc::new(tokio::sync::Notify::new());
     let waits = Arc::clone(&go_on);

@@ -1,4 +1,4 @@
-//! What is known of a member stays consistent.
+//! The facts about a member stay consistent.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn chat(user: &str) -> Origin {
 }
 
 #[test]
-fn a_member_takes_work_and_mail_while_it_is_ready_and_its_wire_holds() {
+fn a_member_is_open_while_it_is_ready_and_its_wire_is_up() {
     let mut facts = MemberFacts::new(true, Instant::now());
     assert!(!facts.is_open(), "it starts");
     facts.life.become_ready();
@@ -38,7 +38,7 @@ fn a_member_takes_work_and_mail_while_it_is_ready_and_its_wire_holds() {
 }
 
 #[test]
-fn a_member_is_free_when_every_offer_is_settled_and_followed() {
+fn a_member_is_free_when_its_offers_are_settled_and_in_the_log() {
     let mut facts = ready();
     assert!(facts.is_free(Version(5)));
     facts.work.offers.begin();
@@ -46,7 +46,7 @@ fn a_member_is_free_when_every_offer_is_settled_and_followed() {
     facts.work.offers.settle(Some(Version(7)));
     assert!(!facts.is_free(Version(9)), "one offer is open");
     facts.work.offers.settle(None);
-    assert!(!facts.is_free(Version(6)), "what came of one is not followed yet");
+    assert!(!facts.is_free(Version(6)), "the effect of one is not followed yet");
     assert!(facts.is_free(Version(7)));
     facts.work.is_in_turn = true;
     assert!(!facts.is_free(Version(7)), "its turn is not over");
@@ -57,7 +57,7 @@ fn a_member_is_free_when_every_offer_is_settled_and_followed() {
 }
 
 #[test]
-fn only_members_that_tell_their_end_have_turns_and_are_waited_for() {
+fn only_members_that_announce_the_end_of_a_turn_have_turns() {
     let mut plain = ready();
     plain.wire.tells_end = false;
     plain.stir();
@@ -72,18 +72,18 @@ fn only_members_that_tell_their_end_have_turns_and_are_waited_for() {
     polite.mail.answers = Some(chat("eve"));
     polite.rest();
     assert!(polite.work.is_at_rest && !polite.work.is_in_turn);
-    assert_eq!(polite.mail.answers, None, "what it says next answers nobody");
+    assert_eq!(polite.mail.answers, None, "its next message answers no mail");
 }
 
 #[test]
-fn conversations_are_dealt_with_one_at_a_time() {
+fn conversations_are_handled_one_at_a_time() {
     let mut facts = ready();
     let now = Instant::now();
     assert!(facts.turn_to(&chat("eve")));
     facts.hand(Uuid::from_u128(1), now);
     assert!(facts.turn_to(&chat("eve")), "the same conversation goes on");
     assert!(!facts.turn_to(&chat("pat")), "another waits");
-    assert!(facts.turn_to(&Origin::default()), "what is of no conversation goes with any");
+    assert!(facts.turn_to(&Origin::default()), "internal mail goes with any");
     facts.stir();
     facts.mail.handed.clear();
     assert!(!facts.turn_to(&chat("pat")), "it has read, but not dealt with it");
@@ -93,7 +93,7 @@ fn conversations_are_dealt_with_one_at_a_time() {
 }
 
 #[test]
-fn mail_for_a_resting_member_begins_its_time_anew() {
+fn mail_for_a_member_at_rest_restarts_its_clock() {
     let start = Instant::now();
     let mut facts = MemberFacts::new(false, start);
     let later = start + Duration::from_secs(9);
@@ -104,7 +104,7 @@ fn mail_for_a_resting_member_begins_its_time_anew() {
 }
 
 #[test]
-fn a_member_that_repeats_what_has_no_effect_is_told_eight_times() {
+fn at_most_eight_refusals_are_sent_before_new_work_or_mail() {
     let mut facts = ready();
     let told = |facts: &mut MemberFacts| (0..20).filter(|_| facts.wire.count_refusal()).count();
     assert_eq!(told(&mut facts), MAX_REFUSED as usize);
@@ -116,7 +116,7 @@ fn a_member_that_repeats_what_has_no_effect_is_told_eight_times() {
 }
 
 #[test]
-fn idleness_waits_for_reports_and_for_the_log() {
+fn idleness_settles_after_pending_reports_and_the_log() {
     let mut facts = ready();
     assert!(facts.take_settled_idle(Version(9)).is_none(), "it did not say that it is idle");
     facts.idle.after = Some(IdleAfter { last_task: None, until: Version(5) });

@@ -1,4 +1,4 @@
-//! How far a run has come, whatever happens to it in whichever order.
+//! The lifecycle of a run, whatever the order of its events.
 
 use std::io;
 
@@ -22,7 +22,7 @@ fn account(boot: Boot, stop: Option<StopOrder>) -> Account {
 
 const NEW: Boot = Boot::Pending { is_new: true };
 
-/// One of each, with what ended it if something did.
+/// One lifecycle of each kind.
 fn all() -> Vec<(&'static str, Lifecycle)> {
     let exited =
         |is_killed, account| Lifecycle::Exited { exit: MemberExit::Task, is_killed, account };
@@ -38,13 +38,13 @@ fn all() -> Vec<(&'static str, Lifecycle)> {
     ]
 }
 
-/// What holds of each of them.
+/// The titles of those that match.
 fn holding(holds: impl Fn(&Lifecycle) -> bool) -> Vec<&'static str> {
     all().into_iter().filter(|(_, life)| holds(life)).map(|(title, _)| title).collect()
 }
 
 #[test]
-fn questions_have_one_answer_in_each_stage() {
+fn each_predicate_holds_in_its_stages_only() {
     assert_eq!(holding(Lifecycle::is_starting), ["starting"]);
     assert_eq!(holding(Lifecycle::is_ready), ["ready"]);
     assert_eq!(holding(Lifecycle::is_killed), ["ending", "ending unready", "killed and exited"]);
@@ -98,14 +98,14 @@ fn an_order_to_stop_is_remembered_until_the_end() {
 }
 
 #[test]
-fn a_member_that_stops_with_its_team_has_to_whoever_asks_meanwhile() {
+fn a_stop_with_the_team_stays_forced_whoever_else_asks() {
     let mut life = Lifecycle::Ready;
     life.take_stop(order("the team stops", true));
     life.take_stop(asked("lunch"));
     let stop = life.stop().unwrap();
     assert!(stop.is_forced);
     assert_eq!(stop.reason, "the team stops");
-    assert!(stop.request.is_some(), "whoever asked gets an answer");
+    assert!(stop.request.is_some(), "the request gets an answer");
     let mut life = Lifecycle::Ready;
     life.take_stop(asked("lunch"));
     life.take_stop(order("the team stops", true));
@@ -117,7 +117,7 @@ fn a_member_that_stops_with_its_team_has_to_whoever_asks_meanwhile() {
 #[test]
 fn a_member_may_decline_to_stop_alone() {
     let mut life = Lifecycle::Ready;
-    assert!(life.answer_stop(false).is_none(), "nobody asked");
+    assert!(life.answer_stop(false).is_none(), "there is no order");
     life.take_stop(asked("lunch"));
     let answer = life.answer_stop(false).unwrap();
     assert!(answer.goes_on);
@@ -154,7 +154,7 @@ fn an_answer_that_comes_after_the_exit_still_counts() {
 }
 
 #[test]
-fn killing_keeps_what_the_end_is_to_be_taken_for() {
+fn killing_keeps_the_account_of_the_run() {
     for (title, mut life) in all() {
         let before = life.account();
         life.kill();
@@ -175,7 +175,7 @@ fn a_run_that_exits_by_itself_was_not_killed() {
 }
 
 #[test]
-fn a_member_that_was_removed_is_killed_and_its_end_is_nobodys() {
+fn a_removed_member_is_killed_and_let_go() {
     for (title, mut life) in all() {
         life.let_go();
         assert!(life.is_killed(), "{title}");
@@ -184,7 +184,7 @@ fn a_member_that_was_removed_is_killed_and_its_end_is_nobodys() {
 }
 
 #[test]
-fn the_log_says_why_a_member_stops() {
+fn the_recorded_reason_says_whether_the_team_stopped() {
     let alone = order("lunch", false);
     assert_eq!((alone.recorded().as_str(), alone.cause()), ("lunch", StateCause::Asked));
     let with_team = order("over", true);
@@ -194,7 +194,7 @@ fn the_log_says_why_a_member_stops() {
 }
 
 #[test]
-fn an_exit_says_how_it_went() {
+fn an_exit_is_described_by_its_status() {
     use std::{os::unix::process::ExitStatusExt as _, process::ExitStatus};
     let status = |raw| MemberExit::Process(ExitStatus::from_raw(raw));
     for (exit, expected) in [

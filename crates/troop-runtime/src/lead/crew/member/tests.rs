@@ -1,9 +1,9 @@
-//! What explains the end of a member.
+//! The explanation of a member's end.
 
 use super::{MAX_WORDS, MemberExit, Obituary};
 
 #[test]
-fn an_end_is_explained_by_what_was_done_to_a_member_else_by_how_it_ended() {
+fn an_end_is_explained_by_its_first_cause_or_else_by_its_exit() {
     let mut obituary = Obituary::default();
     assert_eq!(obituary.explain(&MemberExit::Task), "ended");
     obituary.set_cause("it was not ready in time");

@@ -1,4 +1,4 @@
-//! What follows from the end of a member's run.
+//! The consequences of the end of a member's run.
 
 use super::{Aftermath, is_over, of};
 use crate::lead::{
@@ -11,19 +11,19 @@ fn unready(is_new: bool) -> Account {
 }
 
 #[test]
-fn the_end_of_a_run_is_taken_for_what_was_wanted_of_it() {
+fn the_aftermath_of_a_run_depends_on_its_boot_and_on_its_orders() {
     let let_go = |account: Account| Account { is_let_go: true, ..account };
     let told = |account: Account| Account { stop: Some(stop_order(false)), ..account };
     check(
         vec![
-            ("nobody wanted it to end", (account(None), false), Aftermath::Crashed),
+            ("it had no order to stop", (account(None), false), Aftermath::Crashed),
             (
                 "a full disk is no excuse once it was ready",
                 (account(None), true),
                 Aftermath::Crashed,
             ),
             (
-                "somebody asked it to stop",
+                "it was asked to stop",
                 (account(Some(stop_order(false))), false),
                 Aftermath::Stopped(stop_order(false)),
             ),
@@ -78,7 +78,7 @@ fn exited(is_killed: bool) -> Lifecycle {
 }
 
 #[test]
-fn what_a_member_said_before_its_exit_is_waited_for_unless_it_was_killed() {
+fn reports_made_before_an_exit_are_waited_for_unless_the_member_was_killed() {
     check(
         vec![
             ("it starts", (Lifecycle::Starting { is_new: true }, 0), false),
@@ -88,8 +88,8 @@ fn what_a_member_said_before_its_exit_is_waited_for_unless_it_was_killed() {
             ("it has exited", (exited(false), 0), true),
             ("one of its reports waits for hooks", (exited(false), 1), false),
             ("two of its reports wait for proof", (exited(false), 2), false),
-            ("it was killed, and nobody waits", (exited(true), 1), true),
-            ("it was killed, and nothing waits", (exited(true), 0), true),
+            ("it was killed, and its report is not waited for", (exited(true), 1), true),
+            ("it was killed, and has no report", (exited(true), 0), true),
         ],
         |(life, n_held)| is_over(&life, n_held),
     );

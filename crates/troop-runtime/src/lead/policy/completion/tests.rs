@@ -1,4 +1,4 @@
-//! What passes which stages, and what becomes of it.
+//! Which commands pass which stages, and the consequences of objections.
 
 use troop_model::{Actor, Command, DelegationOutcome, NewTask, TaskCommand};
 
@@ -21,7 +21,7 @@ fn at_work() -> SmallTeam {
     scene
 }
 
-/// A team in which `ann` has handed in task 1.
+/// A team in which `ann` has submitted task 1.
 fn handed_in() -> SmallTeam {
     let mut scene = at_work();
     scene.member("ann", review());
@@ -62,7 +62,7 @@ fn anns(way: DoneWay) -> Option<DoneClaim> {
 }
 
 #[test]
-fn a_holder_that_completes_or_hands_in_says_that_its_task_is_done() {
+fn completing_and_submitting_are_done_claims_of_the_holder() {
     let scene = at_work();
     let claim = |command| done_claim(&scene.state, &by_agent("ann", command));
     assert_eq!(claim(complete(1)), anns(DoneWay::Finish(Aim::Merge)));
@@ -74,7 +74,7 @@ fn a_holder_that_completes_or_hands_in_says_that_its_task_is_done() {
 }
 
 #[test]
-fn where_results_are_reviewed_a_completion_is_only_handed_in() {
+fn a_completion_is_only_submitted_where_results_are_reviewed() {
     let mut scene = SmallTeam::with(|settings| settings.require_review = true);
     scene.adds(|_| {});
     scene.claims("ann", 1);
@@ -83,7 +83,7 @@ fn where_results_are_reviewed_a_completion_is_only_handed_in() {
 }
 
 #[test]
-fn a_persons_word_counts_at_once_but_its_approval_is_proved() {
+fn a_completion_by_a_person_needs_no_proof_but_an_approval_does() {
     let scene = at_work();
     assert_eq!(done_claim(&scene.state, &by_person(complete(1))), None);
     assert_eq!(done_claim(&scene.state, &by_person(review())), None);
@@ -93,7 +93,7 @@ fn a_persons_word_counts_at_once_but_its_approval_is_proved() {
 }
 
 #[test]
-fn an_approval_of_what_nobody_handed_in_proves_nothing() {
+fn an_approval_of_work_that_was_not_submitted_is_no_done_claim() {
     let scene = at_work();
     assert_eq!(done_claim(&scene.state, &by_person(approve())), None);
     let mut scene = SmallTeam::new();
@@ -102,7 +102,7 @@ fn an_approval_of_what_nobody_handed_in_proves_nothing() {
 }
 
 #[test]
-fn work_belongs_to_the_holder_and_without_one_to_whoever_says_so() {
+fn work_belongs_to_the_holder_and_without_one_to_the_reporter() {
     let scene = at_work();
     let by_bob = done_claim(&scene.state, &by_agent("bob", complete(1)));
     assert_eq!(by_bob, anns(DoneWay::Finish(Aim::Merge)), "ann holds it");
@@ -114,7 +114,7 @@ fn work_belongs_to_the_holder_and_without_one_to_whoever_says_so() {
 }
 
 #[test]
-fn a_delegation_that_ends_well_says_that_its_task_is_done() {
+fn a_completed_delegation_is_a_done_claim() {
     let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     let command = Command::Delegate {
@@ -150,14 +150,14 @@ fn a_holder_that_lets_its_task_go_leaves_files() {
     assert_eq!(of("ann", complete(1)), left);
     assert_eq!(of("ann", review()), left);
     assert_eq!(of("ann", fail()), left);
-    assert_eq!(of("ann", release()), None, "whoever takes it next writes there, too");
+    assert_eq!(of("ann", release()), None, "the next holder writes there, too");
     assert_eq!(of("ann", approve()), None);
     assert_eq!(of("bob", complete(1)), None, "it is not bob's");
     assert_eq!(departure(&scene.state, &by_person(complete(1))), None, "nor a person's");
     assert_eq!(of("ann", complete(9)), None, "there is no such task");
 }
 
-/// How something is called done, the objection, and whether the board would take it.
+/// The kind of a done claim, the objection, and whether the board would accept it.
 type Case = (DoneWay, Objection, bool);
 
 fn check(rows: &[(&str, Case, Sentence)]) {
@@ -170,18 +170,18 @@ const FINISH: DoneWay = DoneWay::Finish(Aim::Merge);
 const HAND_IN: DoneWay = DoneWay::Finish(Aim::HandIn);
 
 #[test]
-fn the_board_hears_of_work_that_is_not_done() {
+fn an_objection_to_the_work_is_a_refusal() {
     use Objection::{Fault, Work};
     check(&[
         ("its checks fail", (FINISH, Work, true), Sentence::Refuse),
-        ("so do those of what it hands in", (HAND_IN, Work, true), Sentence::Refuse),
+        ("the checks of a submission fail", (HAND_IN, Work, true), Sentence::Refuse),
         ("git fails", (FINISH, Fault, true), Sentence::Refuse),
         ("git fails at an approval", (DoneWay::Approve, Fault, true), Sentence::Refuse),
     ]);
 }
 
 #[test]
-fn the_board_says_what_became_of_a_task_that_nobody_wants_any_more() {
+fn the_board_answers_for_a_task_that_is_no_longer_wanted() {
     use Objection::Unwanted;
     check(&[
         ("it was taken away", (FINISH, Unwanted, false), Sentence::LetTheBoardSay),
@@ -195,12 +195,12 @@ fn the_board_says_what_became_of_a_task_that_nobody_wants_any_more() {
 }
 
 #[test]
-fn an_approved_result_that_does_not_fit_goes_back_to_its_member() {
+fn an_approved_result_that_conflicts_goes_back_to_its_member() {
     check(&[("it conflicts", (DoneWay::Approve, Objection::Work, true), Sentence::SendBack)]);
 }
 
 #[test]
-fn a_word_about_an_earlier_attempt_is_late() {
+fn a_report_on_an_earlier_attempt_is_late() {
     let mut scene = at_work();
     let late = |scene: &SmallTeam, attempt| is_late(&scene.state, &task_ref(1), attempt);
     assert_eq!(attempt_at(&scene.state, task(1)), 1);

@@ -1,4 +1,4 @@
-//! The members that a delegation starts.
+//! Members that are started for a delegation.
 
 use troop_model::{MemberState, StateCause};
 

@@ -9,10 +9,10 @@ use crate::lead::{
     policy::table::{SmallTeam, account, name, stop_order, task, task_ref},
 };
 
-/// What was done to a team in which everybody is at rest.
+/// A change to a team at rest.
 type Change = fn(&mut SmallTeam);
 
-/// The end of work after something was done to a quiet team.
+/// The end of work after a change to a quiet team.
 fn end_after(change: Change) -> Option<WorkEnd> {
     let mut scene = SmallTeam::new();
     change(&mut scene);
@@ -27,7 +27,7 @@ fn check(rows: &[(&str, Change, Option<WorkEnd>)]) {
 }
 
 #[test]
-fn a_team_in_which_everybody_is_at_rest_is_quiet() {
+fn a_team_at_rest_is_quiet() {
     check(&[
         ("nothing was ever to do", |_| {}, Some(WorkEnd::Quiet)),
         (
@@ -46,7 +46,7 @@ fn a_team_in_which_everybody_is_at_rest_is_quiet() {
             },
             Some(WorkEnd::Quiet),
         ),
-        ("nobody runs any more", |it| it.crew.clear(), Some(WorkEnd::Quiet)),
+        ("no member runs", |it| it.crew.clear(), Some(WorkEnd::Quiet)),
         (
             "a task has failed for good",
             |it| {
@@ -70,18 +70,18 @@ fn a_team_in_which_everybody_is_at_rest_is_quiet() {
     ]);
 }
 
-/// A member has read all its mail.
+/// A member reads all its mail.
 fn read_all(scene: &mut SmallTeam, member: &troop_model::MemberName) {
     let command = troop_model::Command::MarkRead { reader: Some(member.clone()), messages: None };
     scene.give(troop_model::Actor::agent(member), command);
 }
 
 #[test]
-fn a_team_goes_on_while_a_member_is_at_something() {
+fn a_team_goes_on_while_a_member_is_busy() {
     check(&[
         ("it works", |it| it.sets("ann", MemberState::Working, None), None),
         ("it has mail", |it| it.mails("ann"), None),
-        ("it deals with what it was told", |it| it.facts("ann").work.is_at_rest = false, None),
+        ("it handles its mail", |it| it.facts("ann").work.is_at_rest = false, None),
         ("its turn is not over", |it| it.facts("ann").work.is_in_turn = true, None),
         ("it breaks off a task", |it| it.facts("ann").work.breaks_off = Some(task(1)), None),
         ("it may get a task", |it| it.facts("ann").work.offers.begin(), None),
@@ -94,7 +94,7 @@ fn a_team_goes_on_while_a_member_is_at_something() {
             None,
         ),
         (
-            "what came of its last offer is in the log",
+            "the effect of its last offer is in the log",
             |it| {
                 it.facts("ann").work.offers.begin();
                 it.facts("ann").work.offers.settle(Some(Version(1)));
@@ -105,7 +105,7 @@ fn a_team_goes_on_while_a_member_is_at_something() {
 }
 
 #[test]
-fn a_team_goes_on_while_a_member_comes_or_goes() {
+fn a_team_goes_on_while_a_member_starts_or_stops() {
     check(&[
         ("it starts", |it| it.facts("ann").life = Lifecycle::Starting { is_new: false }, None),
         ("it stops", |it| it.facts("ann").life = Lifecycle::Stopping(stop_order(false)), None),
@@ -181,7 +181,7 @@ fn a_team_goes_on_while_a_task_moves() {
 }
 
 #[test]
-fn members_elsewhere_can_begin_tasks_as_long_as_they_have_not_left() {
+fn external_members_can_begin_tasks_until_they_leave() {
     let reserved: Change = |it| {
         it.joins_from_elsewhere("eve");
         it.adds(|new| new.assignee = Some(name("eve")));
@@ -194,7 +194,7 @@ fn members_elsewhere_can_begin_tasks_as_long_as_they_have_not_left() {
 }
 
 #[test]
-fn where_members_claim_those_that_tell_their_end_begin_nothing_by_themselves() {
+fn members_that_announce_the_end_of_a_turn_do_not_claim_on_their_own() {
     let mut scene = SmallTeam::with(|settings| settings.assignment = Assignment::Claim);
     scene.adds(|_| {});
     assert_eq!(scene.look(end_of_work), Some(WorkEnd::Quiet));
@@ -214,7 +214,7 @@ fn the_lead_itself_takes_no_tasks() {
 }
 
 #[test]
-fn what_the_lead_was_told_keeps_the_team_only_if_a_word_or_money_can_help() {
+fn open_requests_keep_a_team_only_if_a_message_or_budget_can_help() {
     for (work, is_spent, is_quiet) in [
         (LeadWork::Done, false, true),
         (LeadWork::Open, false, true),
@@ -234,7 +234,7 @@ fn what_the_lead_was_told_keeps_the_team_only_if_a_word_or_money_can_help() {
 }
 
 #[test]
-fn a_lead_ends_only_when_it_was_told_that_it_may() {
+fn a_lead_ends_by_itself_only_if_its_options_allow_it() {
     let mut scene = SmallTeam::new();
     let version = scene.state.version();
     for (until, end) in [
@@ -249,7 +249,7 @@ fn a_lead_ends_only_when_it_was_told_that_it_may() {
 }
 
 #[test]
-fn a_spent_team_ends_when_everybody_is_idle_although_mail_and_tasks_wait() {
+fn a_team_without_budget_ends_when_all_are_idle_despite_mail_and_tasks() {
     let spent = |change: Change| {
         let mut scene = SmallTeam::new();
         scene.is_spent = true;
@@ -259,7 +259,7 @@ fn a_spent_team_ends_when_everybody_is_idle_although_mail_and_tasks_wait() {
         scene.look(end_of_work)
     };
     let rows: [(&str, Change, Option<WorkEnd>); 6] = [
-        ("everybody is idle", |_| {}, Some(WorkEnd::Spent)),
+        ("all are idle", |_| {}, Some(WorkEnd::Spent)),
         ("a member deals with something", |it| it.facts("bob").work.is_at_rest = false, None),
         ("a member works", |it| it.sets("bob", MemberState::Working, None), None),
         ("a proof is under way", |it| it.n_under_way = 1, None),
@@ -272,7 +272,7 @@ fn a_spent_team_ends_when_everybody_is_idle_although_mail_and_tasks_wait() {
 }
 
 #[test]
-fn the_lead_is_told_that_it_is_stuck_when_nobody_can_begin_what_is_left() {
+fn a_lead_is_stuck_when_no_member_can_begin_the_remaining_tasks() {
     let stuck = |change: Change| {
         let mut scene = SmallTeam::new();
         scene.crew.remove("bob");
@@ -289,7 +289,7 @@ fn the_lead_is_told_that_it_is_stuck_when_nobody_can_begin_what_is_left() {
         ("another member works", |it| it.sets("ann", MemberState::Working, None), false),
         ("another member has mail", |it| it.mails("ann"), false),
         ("something is under way", |it| it.n_under_way = 1, false),
-        ("somebody can begin another task", |it| it.adds(|_| {}), false),
+        ("a member can begin another task", |it| it.adds(|_| {}), false),
         ("the lead has no agent", |it| drop(it.crew.remove("lead")), false),
         ("it is not to end", |it| it.until = Until::Stopped, false),
     ];

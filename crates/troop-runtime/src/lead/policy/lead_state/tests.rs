@@ -1,4 +1,4 @@
-//! What the log is to say about the lead itself.
+//! The lead's own state in the log.
 
 use troop_model::{MemberState, StateCause};
 
@@ -8,7 +8,7 @@ use crate::lead::{
     policy::table::{SmallTeam, name, stop_order},
 };
 
-/// What was done to a team whose lead is idle.
+/// A change to a team whose lead is idle.
 type Change = fn(&mut SmallTeam);
 
 fn moves(change: Change, left_open: Option<StateCause>) -> (Option<LeadMove>, Option<LeadMove>) {
@@ -29,7 +29,7 @@ fn rests(cause: Option<StateCause>) -> Option<LeadMove> {
 const BUSY: Change = |it| it.facts("lead").work.is_at_rest = false;
 
 #[test]
-fn the_log_says_that_a_lead_works_while_it_deals_with_something() {
+fn the_log_shows_a_busy_lead_as_working() {
     assert_eq!(moves(BUSY, None), (works(None), None));
     let known: Change = |it| {
         BUSY(it);
@@ -39,31 +39,31 @@ fn the_log_says_that_a_lead_works_while_it_deals_with_something() {
     assert_eq!(
         moves(known, Some(StateCause::LeftOpen)),
         (works(Some(StateCause::LeftOpen)), None),
-        "something is left of what it was told"
+        "a request is left open"
     );
 }
 
 #[test]
-fn the_log_says_that_a_lead_rests_once_it_has_dealt_with_it() {
+fn the_log_shows_a_lead_as_idle_once_it_has_finished() {
     assert_eq!(moves(|_| {}, None), (None, None), "it says so already");
     let worked: Change = |it| it.sets("lead", MemberState::Working, None);
     assert_eq!(moves(worked, None), (None, rests(None)));
     let open = Some(StateCause::LeftOpen);
     assert_eq!(moves(worked, open), (None, rests(open)));
-    assert_eq!(moves(|_| {}, open), (None, rests(open)), "what is left is news");
+    assert_eq!(moves(|_| {}, open), (None, rests(open)), "the open request is news");
     let failed = Some(StateCause::CouldNot);
     assert_eq!(moves(|_| {}, failed), (None, rests(failed)));
 }
 
 #[test]
-fn other_causes_are_no_news_of_the_lead() {
+fn other_causes_do_not_move_the_lead() {
     let interrupted: Change =
         |it| it.sets("lead", MemberState::Idle, Some(StateCause::Interrupted));
     assert_eq!(moves(interrupted, None), (None, None));
 }
 
 #[test]
-fn a_lead_that_holds_a_task_or_does_not_run_is_left_as_it_is() {
+fn a_lead_that_holds_a_task_or_does_not_run_is_not_moved() {
     let rows: [(&str, Change); 5] = [
         ("it holds a task", |it| {
             it.adds(|_| {});
@@ -93,7 +93,7 @@ fn a_lead_that_holds_a_task_or_does_not_run_is_left_as_it_is() {
 }
 
 #[test]
-fn nothing_is_left_when_the_log_still_says_that_something_is() {
+fn a_request_is_closed_when_only_the_log_still_has_it_open() {
     let open = Some(StateCause::LeftOpen);
     for (title, cause, left_open, expected) in [
         ("nothing ever was", None, None, false),

@@ -1,4 +1,4 @@
-//! Who loses a task by an event.
+//! Which member loses a task by an event.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn cancel() -> TaskCommand {
     TaskCommand::Cancel { task: task_ref(1), reason: "no need".to_owned() }
 }
 
-/// What is lost by each event that comes of a command.
+/// The losses that the events of a command cause.
 fn losses(scene: &SmallTeam, events: &[Event]) -> Vec<Loss> {
     events.iter().filter_map(|event| by_others(&scene.state, event)).collect()
 }
@@ -33,7 +33,7 @@ fn anns_loss() -> Vec<Loss> {
 }
 
 #[test]
-fn a_holder_loses_what_somebody_else_takes_calls_off_or_ends() {
+fn a_holder_loses_a_task_that_another_takes_cancels_or_completes() {
     let rows =
         [("taken back", release()), ("called off", cancel()), ("ended by a person", complete(1))];
     for (title, command) in rows {
@@ -45,7 +45,7 @@ fn a_holder_loses_what_somebody_else_takes_calls_off_or_ends() {
 }
 
 #[test]
-fn a_holder_loses_nothing_by_its_own_word() {
+fn a_holder_loses_nothing_by_its_own_commands() {
     for (title, command) in [("given back", release()), ("done", complete(1))] {
         let mut scene = at_work();
         let ann = troop_model::Actor::agent(&name("ann"));
@@ -55,7 +55,7 @@ fn a_holder_loses_nothing_by_its_own_word() {
 }
 
 #[test]
-fn a_task_without_a_holder_is_nobodys_loss() {
+fn a_task_without_a_holder_causes_no_loss() {
     let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     let pat = troop_model::Actor::human("pat");
@@ -64,7 +64,7 @@ fn a_task_without_a_holder_is_nobodys_loss() {
 }
 
 #[test]
-fn a_result_that_is_sent_back_is_no_loss_and_one_that_is_dropped_is() {
+fn a_result_sent_back_is_no_loss_but_a_cancelled_one_is() {
     let reject = |mode| {
         let mut scene = at_work();
         scene.member("ann", TaskCommand::Review { task: task_ref(1), result: None });
@@ -79,7 +79,7 @@ fn a_result_that_is_sent_back_is_no_loss_and_one_that_is_dropped_is() {
 }
 
 #[test]
-fn a_member_that_lets_its_lease_end_is_silent() {
+fn a_member_whose_lease_expires_is_silent() {
     let mut scene = at_work();
     let lease = scene.state.team().unwrap().settings.lease();
     scene.passes(lease + Duration::from_secs(1));
@@ -99,7 +99,7 @@ fn a_member_that_gives_a_task_back_late_is_not_silent() {
 }
 
 #[test]
-fn a_task_that_is_taken_back_in_time_makes_nobody_silent() {
+fn a_task_taken_back_before_its_lease_ends_makes_no_member_silent() {
     let mut scene = at_work();
     let pat = troop_model::Actor::human("pat");
     let events = scene.decide(pat, &Command::Task(release()));
@@ -107,7 +107,7 @@ fn a_task_that_is_taken_back_in_time_makes_nobody_silent() {
 }
 
 #[test]
-fn a_folder_is_free_when_its_task_is_over_or_handed_in() {
+fn a_folder_is_free_when_its_task_is_over_or_submitted() {
     let frees = |who: &str, command: TaskCommand| {
         let mut scene = at_work();
         let actor = match who {
@@ -133,7 +133,7 @@ fn a_folder_is_free_when_its_task_is_over_or_handed_in() {
 }
 
 #[test]
-fn members_are_told_of_their_team_again_when_it_changes() {
+fn only_changes_of_the_team_renew_the_team_context() {
     let mut scene = at_work();
     let ann = troop_model::Actor::agent(&name("ann"));
     let done = scene.decide(ann, &Command::Task(complete(1)));

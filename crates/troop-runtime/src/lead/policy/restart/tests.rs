@@ -1,4 +1,4 @@
-//! When a member that crashed is started again, and how long something else is retried.
+//! Restarts of crashed members, and retries of other failures.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::lead::{
 };
 
 #[test]
-fn each_crash_waits_longer_until_there_are_too_many() {
+fn restart_pauses_double_until_the_limit_of_restarts() {
     let timing =
         Timing { restart: Duration::from_millis(100), max_restarts: 3, ..Timing::default() };
     let ann = name("ann");
@@ -40,7 +40,7 @@ fn pauses_stop_growing_after_ten_doublings() {
 }
 
 #[test]
-fn a_member_that_gets_something_done_has_a_clean_slate() {
+fn a_completed_task_resets_the_count_of_restarts() {
     let timing = Timing { max_restarts: 1, ..Timing::default() };
     let ann = name("ann");
     let mut restarts = Restarts::default();
@@ -58,7 +58,7 @@ fn a_member_that_gets_something_done_has_a_clean_slate() {
 fn a_restart_begins_once_and_only_if_it_was_planned() {
     let ann = name("ann");
     let mut restarts = Restarts::default();
-    assert!(!restarts.begin(&ann), "nobody planned it");
+    assert!(!restarts.begin(&ann), "it is not planned");
     restarts.after_crash(&ann, &Timing::default());
     assert!(restarts.is_waiting(&ann));
     assert!(!restarts.is_waiting(&name("bob")), "each member has its own");
@@ -68,7 +68,7 @@ fn a_restart_begins_once_and_only_if_it_was_planned() {
 }
 
 #[test]
-fn a_fault_of_the_machine_is_waited_out_longer_each_time_and_not_for_ever() {
+fn machine_faults_are_retried_with_growing_pauses_for_a_limited_time() {
     let start = Instant::now();
     let first = Duration::from_secs(1);
     let mut tries = Tries::new(start);
@@ -89,7 +89,7 @@ fn a_fault_of_the_machine_is_waited_out_longer_each_time_and_not_for_ever() {
 }
 
 #[test]
-fn people_are_told_once_however_many_members_wait_for_the_same_fault() {
+fn a_machine_fault_is_reported_once_for_all_members() {
     let now = Instant::now();
     let pause = Duration::from_secs(1);
     let mut failing = Failing::default();
@@ -101,13 +101,13 @@ fn people_are_told_once_however_many_members_wait_for_the_same_fault() {
     let again = NextTry { pause: pause * 2, is_new: false, is_news: false };
     assert_eq!(next("ann"), Some(again));
     assert!(failing.forget(&name("ann")));
-    assert!(!failing.forget(&name("ann")), "nothing is tried for ann any more");
+    assert!(!failing.forget(&name("ann")), "there are no more retries for ann");
     assert_eq!(failing.take(), [name("bob")]);
     assert_eq!(failing.next_try(&name("bob"), pause, now), Some(first), "a new fault is news");
 }
 
 #[test]
-fn a_member_runs_again_with_its_team_unless_somebody_wanted_it_alone_to_stop() {
+fn a_member_restarts_with_its_team_unless_it_was_stopped_alone() {
     let rows = [
         ("it crashed", MemberState::Crashed, None, true, true),
         (
@@ -117,7 +117,7 @@ fn a_member_runs_again_with_its_team_unless_somebody_wanted_it_alone_to_stop() {
             true,
             false,
         ),
-        ("somebody asked it to stop", MemberState::Stopped, Some(StateCause::Asked), false, false),
+        ("it was asked to stop", MemberState::Stopped, Some(StateCause::Asked), false, false),
         ("it runs", MemberState::Working, None, false, false),
     ];
     for (title, state, cause, starts_again, is_cut_short) in rows {
@@ -130,7 +130,7 @@ fn a_member_runs_again_with_its_team_unless_somebody_wanted_it_alone_to_stop() {
 }
 
 #[test]
-fn troop_starts_neither_the_lead_nor_members_elsewhere_again() {
+fn the_lead_and_external_members_are_never_restarted() {
     let mut scene = SmallTeam::new();
     scene.joins_from_elsewhere("eve");
     for member in ["lead", "eve"] {

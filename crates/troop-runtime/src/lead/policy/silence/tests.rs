@@ -8,7 +8,7 @@ use crate::lead::{
     policy::table::{SmallTeam, name, stop_order},
 };
 
-/// What was done to a team of which nobody was heard since it began.
+/// A change to a team whose members were all silent since it began.
 type Change = fn(&mut SmallTeam);
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ fn names(members: &[troop_model::MemberName]) -> Vec<String> {
     members.iter().map(ToString::to_string).collect()
 }
 
-/// Whose leases are renewed so long after the last renewal.
+/// The members whose leases are renewed this long after the last renewal.
 fn renewed(after: impl FnOnce(Duration) -> Duration, change: Change) -> Vec<String> {
     let mut scene = SmallTeam::new();
     let pause = after(lease(&scene));
@@ -31,21 +31,21 @@ fn renewed(after: impl FnOnce(Duration) -> Duration, change: Change) -> Vec<Stri
 }
 
 #[test]
-fn leases_are_renewed_every_third_of_their_time_for_members_that_were_heard() {
+fn leases_of_members_that_were_heard_are_renewed_after_a_third() {
     let heard: Change = |it| it.facts("ann").signs.heard_at = it.now;
     assert_eq!(renewed(|lease| lease / 3, heard), ["ann", "bob"]);
     assert_eq!(renewed(|lease| lease / 3 - SECOND, heard), Vec::<String>::new(), "too early");
 }
 
 #[test]
-fn leases_of_silent_members_are_not_renewed_unless_the_lead_keeps_them_waiting() {
+fn leases_of_silent_members_lapse_unless_they_wait_for_the_lead() {
     assert_eq!(renewed(|lease| lease, |_| {}), ["bob"], "bob's folder is being made ready");
     let held: Change = |it| it.facts("ann").work.n_held = 1;
     assert_eq!(renewed(|lease| lease, held), ["ann", "bob"], "ann waits for hooks");
 }
 
 #[test]
-fn a_word_before_the_last_renewal_renews_nothing() {
+fn a_sign_of_life_before_the_last_renewal_renews_nothing() {
     let old: Change = |it| {
         it.facts("ann").signs.heard_at = it.now - SECOND;
         it.facts("ann").signs.renewed_at = it.now - Duration::from_millis(500);
@@ -53,7 +53,7 @@ fn a_word_before_the_last_renewal_renews_nothing() {
     assert_eq!(renewed(|lease| lease, old), ["bob"]);
 }
 
-/// Who hangs after so long a silence.
+/// The members that hang after this long a silence.
 fn hangs(after: impl FnOnce(Duration) -> Duration, change: Change) -> Vec<String> {
     let mut scene = SmallTeam::new();
     change(&mut scene);
@@ -65,7 +65,7 @@ fn hangs(after: impl FnOnce(Duration) -> Duration, change: Change) -> Vec<String
 const BUSY: Change = |it| it.facts("ann").work.is_at_rest = false;
 
 #[test]
-fn a_member_hangs_that_has_something_to_deal_with_and_says_nothing_for_a_lease() {
+fn a_busy_member_that_is_silent_for_a_lease_hangs() {
     assert_eq!(hangs(|lease| lease, BUSY), ["ann"]);
     assert_eq!(hangs(|lease| lease - SECOND, BUSY), Vec::<String>::new(), "it has time");
     let in_turn: Change = |it| it.facts("ann").work.is_in_turn = true;
@@ -78,7 +78,7 @@ fn a_member_hangs_that_has_something_to_deal_with_and_says_nothing_for_a_lease()
 }
 
 #[test]
-fn members_that_need_not_say_anything_do_not_hang() {
+fn members_that_owe_no_sign_of_life_do_not_hang() {
     let rows: [(&str, Change); 6] = [
         ("it has nothing to do", |_| {}),
         ("it never says when it has dealt with something", |it| {
@@ -108,7 +108,7 @@ fn members_that_need_not_say_anything_do_not_hang() {
 }
 
 #[test]
-fn mail_gives_a_member_new_time_only_if_it_had_nothing_to_do() {
+fn mail_restarts_the_clock_only_of_a_member_at_rest() {
     let mut scene = SmallTeam::new();
     let lease = lease(&scene);
     scene.waits(lease);
@@ -123,7 +123,7 @@ fn mail_gives_a_member_new_time_only_if_it_had_nothing_to_do() {
 }
 
 #[test]
-fn a_lead_that_slept_does_not_blame_its_members() {
+fn a_long_gap_between_ticks_counts_as_sleep() {
     let scene = SmallTeam::new();
     let limit = 2 * SECOND + lease(&scene) / 3;
     for (since_tick, expected) in [

@@ -1,4 +1,4 @@
-//! Who owes a word about a task.
+//! When a member owes a report on a task.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::lead::{
     policy::table::{SmallTeam, name, stop_order, task, task_ref},
 };
 
-/// What was done to a team in which `ann` holds task 1, knows it, and says that it is idle.
+/// A change to a team in which `ann` holds task 1, knows it, and says that it is idle.
 type Change = fn(&mut SmallTeam);
 
 const GRACE: Duration = Duration::from_secs(3);
@@ -40,12 +40,12 @@ fn check(rows: &[(&str, Change, Word)]) {
 }
 
 #[test]
-fn a_member_that_is_idle_and_holds_a_task_owes_a_word() {
+fn an_idle_member_that_holds_a_task_owes_a_report() {
     assert_eq!(word_of(|_| {}), Word::Owed);
 }
 
 #[test]
-fn a_member_that_has_something_else_to_deal_with_is_waited_for() {
+fn a_report_of_a_busy_member_is_still_coming() {
     check(&[
         ("it has mail", |it| it.mails("ann"), Word::Coming),
         ("it deals with mail", |it| it.facts("ann").work.is_at_rest = false, Word::Coming),
@@ -54,7 +54,7 @@ fn a_member_that_has_something_else_to_deal_with_is_waited_for() {
 }
 
 #[test]
-fn nobody_owes_a_word_about_what_is_over_or_goes_on() {
+fn no_report_is_owed_on_a_task_that_is_over_waiting_or_in_progress() {
     check(&[
         ("it has completed the task", |it| drop(it.completes("ann", 1)), Word::Given),
         (
@@ -101,7 +101,7 @@ fn nobody_owes_a_word_about_what_is_over_or_goes_on() {
 }
 
 #[test]
-fn a_member_that_never_tells_its_end_may_be_at_it_as_long_as_it_speaks() {
+fn a_plain_member_owes_a_report_only_after_it_was_silent_for_the_grace() {
     let plain: Change = |it| it.facts("ann").wire.tells_end = false;
     assert_eq!(word_of(plain), Word::Owed, "it was silent for its grace");
     let speaks: Change = |it| {
@@ -121,7 +121,7 @@ fn expects(member: &str, change: Change) -> Vec<TaskNumber> {
 }
 
 #[test]
-fn a_word_is_expected_about_every_task_that_a_member_holds_and_knows() {
+fn a_report_is_expected_on_every_task_a_member_holds_and_was_given() {
     assert_eq!(expects("ann", |_| {}), [task(1)]);
     assert_eq!(expects("bob", |_| {}), [], "bob holds nothing");
     assert_eq!(
@@ -143,7 +143,7 @@ fn a_word_is_expected_about_every_task_that_a_member_holds_and_knows() {
 }
 
 #[test]
-fn the_first_idle_of_a_member_may_be_older_than_its_task() {
+fn no_report_is_expected_before_a_member_has_said_that_it_is_idle() {
     assert_eq!(expects("ann", |it| it.facts("ann").idle.has_said_so = false), []);
 }
 

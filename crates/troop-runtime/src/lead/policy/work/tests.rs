@@ -1,4 +1,4 @@
-//! Who gets which work.
+//! Which member gets which task.
 
 use troop_model::{Assignment, MemberState, StateCause, TaskCommand, Version};
 
@@ -8,7 +8,7 @@ use crate::lead::{
     policy::table::{SmallTeam, name, stop_order, task, task_ref},
 };
 
-/// What was done to a team with one task for everybody.
+/// A change to a team with one open task.
 type Change = fn(&mut SmallTeam);
 
 fn given(scene: &SmallTeam) -> Vec<(String, u32)> {
@@ -28,7 +28,7 @@ fn to(member: &str, number: u32) -> (String, u32) {
 }
 
 #[test]
-fn every_member_without_work_gets_a_task_of_its_own() {
+fn every_free_member_gets_one_task() {
     assert_eq!(given_after(|_| {}), [to("ann", 1)]);
     assert_eq!(given_after(|it| it.adds(|_| {})), [to("ann", 1), to("bob", 2)]);
     assert_eq!(
@@ -61,7 +61,7 @@ fn the_most_important_task_goes_first_and_a_reserved_one_to_its_assignee() {
 }
 
 #[test]
-fn a_task_that_waits_for_another_is_given_to_nobody() {
+fn a_blocked_task_is_not_offered() {
     let dependent: Change = |it| it.adds(|new| new.blocked_by = vec![task_ref(1)]);
     assert_eq!(given_after(dependent), [to("ann", 1)]);
 }
@@ -76,7 +76,7 @@ fn members_that_cannot_take_work_now_get_none() {
         ("it breaks off a task", |it| it.facts("ann").work.breaks_off = Some(task(9))),
         ("its turn is not over", |it| it.facts("ann").work.is_in_turn = true),
         ("it was offered a task", |it| it.facts("ann").work.offers.begin()),
-        ("the log does not show yet what it got", |it| {
+        ("the log does not show its offer yet", |it| {
             it.facts("ann").work.offers.begin();
             it.facts("ann").work.offers.settle(Some(Version(1_000)));
         }),
@@ -93,7 +93,7 @@ fn members_that_cannot_take_work_now_get_none() {
 }
 
 #[test]
-fn a_member_that_plans_or_whose_result_others_look_at_gets_work() {
+fn members_that_plan_or_wait_for_a_review_get_work() {
     assert_eq!(given_after(|it| it.sets("ann", MemberState::Planning, None)), [to("ann", 1)]);
     let handed_in: Change = |it| {
         it.claims("ann", 1);
@@ -121,7 +121,7 @@ fn the_lead_gets_no_work() {
 }
 
 #[test]
-fn nothing_is_given_out_once_the_budget_is_spent_or_where_members_claim() {
+fn no_work_is_offered_without_budget_or_where_members_claim() {
     assert_eq!(given_after(|it| it.is_spent = true), []);
     let mut scene = SmallTeam::with(|settings| settings.assignment = Assignment::Claim);
     scene.adds(|_| {});
@@ -140,13 +140,13 @@ fn a_member_gets_work_at_once_if_a_task_is_ready_for_it() {
     assert!(gets(&scene, "ann"), "it has work");
     let mut scene = SmallTeam::with(|settings| settings.assignment = Assignment::Claim);
     scene.adds(|_| {});
-    assert!(!gets(&scene, "ann"), "nobody gives it any");
+    assert!(!gets(&scene, "ann"), "the team does not assign work");
     scene.claims("ann", 1);
     assert!(gets(&scene, "ann"));
 }
 
 #[test]
-fn what_was_handed_in_is_not_worked_on() {
+fn a_submitted_task_does_not_count_as_work() {
     let mut scene = SmallTeam::new();
     let ann = name("ann");
     scene.adds(|_| {});
