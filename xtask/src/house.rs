@@ -126,7 +126,7 @@ const SURFACE_LIBRARIES: [&str; 11] = [
 ];
 
 /// Types with more than [`MAX_FIELDS`] fields, because they are flat in logs or on the wire.
-const MAY_BE_LARGE: [&str; 4] = ["Settings", "TaskRecord", "TaskView", "TeamTasks"];
+const MAY_BE_LARGE: [&str; 4] = ["SettingsRecord", "TaskRecord", "TaskView", "TeamTasks"];
 
 /// Names that swallow projects.
 const BANNED: [&str; 8] =

@@ -166,16 +166,14 @@ pub async fn start(
     when_quiet: WhenQuiet,
 ) -> Result<TeamStart> {
     let agents = Arc::new(RunnableAgents::new(&desk.surroundings, trust, troop, None)?);
+    let mut settings = Settings { checks: vec![TESTS.to_owned()], ..Settings::default() };
+    // Conflicts are found when work is merged, so that the story is the same every time.
+    settings.isolation.watch_seconds = 0;
     let new = NewTeamCommand {
         team: TeamId(Uuid::now_v7()),
         name: team_name("tally")?,
         description: GOAL.to_owned(),
-        // Conflicts are found when work is merged, so that the story is the same every time.
-        settings: Settings {
-            checks: vec![TESTS.to_owned()],
-            isolation_watch_seconds: 0,
-            ..Settings::default()
-        },
+        settings,
         lead: NewMember {
             name: MemberName::lead(),
             agent: "script:.demo/lead.script".into(),

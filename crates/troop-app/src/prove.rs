@@ -121,7 +121,8 @@ impl CompletionChecks {
 async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
     let hint = "repair it and try again, or skip the checks: `--without-checks REASON`";
     let board = desk.team(None).await?;
-    let look = |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation));
+    let look =
+        |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation.place));
     let isolated = board.look(look).await?.filter(|(_, it)| *it == Isolation::Worktree);
     let is_led = find_lead(&desk.folder(board.team())).is_some();
     Ok(match isolated.filter(|_| is_led) {

@@ -9,10 +9,18 @@ pub(crate) fn check_team(settings: &Settings, origin: &Origin) -> Result<(), Ref
     if origin.is_internal() {
         return Ok(());
     }
-    if !admits(&settings.allow_user_ids, &settings.deny_user_ids, origin.user_id.as_ref()) {
+    if !admits(
+        &settings.access.allow_user_ids,
+        &settings.access.deny_user_ids,
+        origin.user_id.as_ref(),
+    ) {
         return Err(Refusal::UserDenied { user: origin.user_id.clone().unwrap_or_default() });
     }
-    if !admits(&settings.allow_channels, &settings.deny_channels, origin.channel.as_ref()) {
+    if !admits(
+        &settings.access.allow_channels,
+        &settings.access.deny_channels,
+        origin.channel.as_ref(),
+    ) {
         return Err(Refusal::ChannelDenied { channel: origin.channel.clone().unwrap_or_default() });
     }
     Ok(())

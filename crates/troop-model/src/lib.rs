@@ -66,8 +66,9 @@ pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visi
 pub use refusal::{Refusal, RefusalKind};
 pub use roster::{EXTERNAL, Link, Member, MemberState, Permissions, Role, StateCause};
 pub use settings::{
-    Assignment, Condition, DelegationSettings, Dialect, Escalation, Isolation, Settings,
-    TaskCreation, WorkspaceScope,
+    AccessSettings, Assignment, Condition, DelegationSettings, Dialect, Escalation,
+    FollowupSettings, Isolation, IsolationSettings, Settings, TaskCreation, WorkspaceScope,
+    WorkspaceSettings,
 };
 pub use snapshot::{SNAPSHOT_FORMAT, SnapshotError};
 pub use state::{LeadLease, Request, Span, State, Team, TeamStatus};

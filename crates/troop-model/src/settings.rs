@@ -1,5 +1,7 @@
 //! The settings of a team.
 
+mod record;
+
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -7,11 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use smol_str::SmolStr;
 
+use self::record::SettingsRecord;
 use crate::{Budget, Dollars};
 
 /// A team's settings. Every field has a default, so a file or a command names only what differs.
+// They are grouped by subject here. In logs, on the wire and in files they are flat: see `record`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(from = "SettingsRecord", into = "SettingsRecord")]
 pub struct Settings {
     /// The version, which decides the team's actions: 1 is the basic board, 2 adds review, comments, progress and the rest.
     pub version: u8,
@@ -35,6 +39,29 @@ pub struct Settings {
     pub max_attempts: u32,
     /// How long a failed task waits before its retry; doubles with every attempt.
     pub retry_backoff_seconds: u32,
+    /// Who may set the team to work, and from where.
+    pub access: AccessSettings,
+    /// Questions to the user that stay unanswered, and tasks that are stale.
+    pub followup: FollowupSettings,
+    /// Rules of delegation.
+    pub delegation: DelegationSettings,
+    /// The files that the team shares.
+    pub workspace: WorkspaceSettings,
+    /// Whether progress is reported to the chat that the task came from.
+    pub progress_notifications: bool,
+    /// Where teammates work in a git repository.
+    pub isolation: IsolationSettings,
+    /// Commands that must pass before any task is done.
+    pub checks: Vec<String>,
+    /// How long one check may take.
+    pub check_timeout_seconds: u32,
+    /// The team's budget.
+    pub budget: Budget,
+}
+
+/// Who may set the team to work, and from where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessSettings {
     /// Only these users may give the team work; empty means everyone.
     pub allow_user_ids: Vec<SmolStr>,
     /// These users may not, even if they are allowed above.
@@ -43,32 +70,37 @@ pub struct Settings {
     pub allow_channels: Vec<SmolStr>,
     /// These channels may not, even if they are allowed above.
     pub deny_channels: Vec<SmolStr>,
+}
+
+/// Questions to the user that stay unanswered, and tasks that are stale.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FollowupSettings {
     /// How often a question to the user is repeated.
-    pub followup_interval_minutes: u32,
+    pub interval_minutes: u32,
     /// After how many reminders the question is escalated; 0 means never.
-    pub followup_max_reminders: u32,
+    pub max_reminders: u32,
     /// The escalation of tasks that are stale or whose question stays unanswered.
     pub escalation_mode: Escalation,
     /// All escalations to carry out; if not empty, they replace `escalation_mode`.
     pub escalation_actions: Vec<Escalation>,
-    /// Rules of delegation.
-    pub delegation: DelegationSettings,
+}
+
+/// The files that the team shares.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkspaceSettings {
     /// Whether each conversation has its own workspace.
-    pub workspace_scope: WorkspaceScope,
+    pub scope: WorkspaceScope,
     /// The largest size of the workspace; none means no limit.
-    pub workspace_quota_mb: Option<u32>,
-    /// Whether progress is reported to the chat that the task came from.
-    pub progress_notifications: bool,
+    pub quota_mb: Option<u32>,
+}
+
+/// Where teammates work in a git repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IsolationSettings {
     /// Where teammates work in a git repository.
-    pub isolation: Isolation,
+    pub place: Isolation,
     /// How often troop checks whether the work of teammates fits together; 0 means never.
-    pub isolation_watch_seconds: u32,
-    /// Commands that must pass before any task is done.
-    pub checks: Vec<String>,
-    /// How long one check may take.
-    pub check_timeout_seconds: u32,
-    /// The team's budget.
-    pub budget: Budget,
+    pub watch_seconds: u32,
 }
 
 /// Rules of delegation.
@@ -205,24 +237,33 @@ impl Default for Settings {
             max_teammates: 5,
             max_attempts: 3,
             retry_backoff_seconds: 10,
-            allow_user_ids: Vec::new(),
-            deny_user_ids: Vec::new(),
-            allow_channels: Vec::new(),
-            deny_channels: Vec::new(),
-            followup_interval_minutes: 30,
-            followup_max_reminders: 3,
-            escalation_mode: Escalation::default(),
-            escalation_actions: Vec::new(),
+            access: AccessSettings::default(),
+            followup: FollowupSettings::default(),
             delegation: DelegationSettings::default(),
-            workspace_scope: WorkspaceScope::default(),
-            workspace_quota_mb: None,
+            workspace: WorkspaceSettings::default(),
             progress_notifications: false,
-            isolation: Isolation::default(),
-            isolation_watch_seconds: 10,
+            isolation: IsolationSettings::default(),
             checks: Vec::new(),
             check_timeout_seconds: 600,
             budget: Budget::default(),
         }
+    }
+}
+
+impl Default for FollowupSettings {
+    fn default() -> Self {
+        Self {
+            interval_minutes: 30,
+            max_reminders: 3,
+            escalation_mode: Escalation::default(),
+            escalation_actions: Vec::new(),
+        }
+    }
+}
+
+impl Default for IsolationSettings {
+    fn default() -> Self {
+        Self { place: Isolation::default(), watch_seconds: 10 }
     }
 }
 
@@ -279,9 +320,9 @@ impl Settings {
         in_range("max_teammates", self.max_teammates, 1..=1_000)?;
         in_range("max_attempts", self.max_attempts, 1..=100)?;
         in_range("retry_backoff_seconds", self.retry_backoff_seconds, 0..=WEEK)?;
-        in_range("followup_interval_minutes", self.followup_interval_minutes, 1..=WEEK)?;
-        in_range("followup_max_reminders", self.followup_max_reminders, 0..=1_000)?;
-        in_range("isolation_watch_seconds", self.isolation_watch_seconds, 0..=WEEK)?;
+        in_range("followup_interval_minutes", self.followup.interval_minutes, 1..=WEEK)?;
+        in_range("followup_max_reminders", self.followup.max_reminders, 0..=1_000)?;
+        in_range("isolation_watch_seconds", self.isolation.watch_seconds, 0..=WEEK)?;
         in_range("check_timeout_seconds", self.check_timeout_seconds, 1..=WEEK)?;
         in_range("budget.warn_percent", self.budget.warn_percent, 1..=100)?;
         let is_nothing = [
@@ -310,10 +351,10 @@ impl Settings {
     }
 
     pub(crate) fn escalations(&self) -> Vec<Escalation> {
-        if self.escalation_actions.is_empty() {
-            vec![self.escalation_mode]
+        if self.followup.escalation_actions.is_empty() {
+            vec![self.followup.escalation_mode]
         } else {
-            self.escalation_actions.clone()
+            self.followup.escalation_actions.clone()
         }
     }
 }

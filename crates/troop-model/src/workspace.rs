@@ -125,7 +125,7 @@ impl State {
     /// The folder for a task's files.
     #[must_use]
     pub fn folder_of(&self, task: &Task) -> WorkspaceFolder {
-        match self.team().map(|team| team.settings.workspace_scope).unwrap_or_default() {
+        match self.team().map(|team| team.settings.workspace.scope).unwrap_or_default() {
             WorkspaceScope::Shared => WorkspaceFolder::shared(),
             WorkspaceScope::Isolated => {
                 WorkspaceFolder::of_chat(task.provenance.origin.chat_id.clone())
@@ -148,7 +148,7 @@ impl State {
         asker: &Asker,
         question: &FileQuestion,
     ) -> Result<(WorkspaceFolder, Option<TaskNumber>), Refusal> {
-        let scope = self.existing_team()?.settings.workspace_scope;
+        let scope = self.existing_team()?.settings.workspace.scope;
         let member = match asker.actor.kind {
             ActorKind::Agent => Some(
                 self.find_member(&asker.actor.name)

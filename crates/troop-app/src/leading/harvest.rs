@@ -32,7 +32,7 @@ pub(super) async fn open_worktrees(
     is_new: bool,
 ) -> Result<IsolationStart> {
     let look = |state: &State| {
-        let team = state.team().filter(|it| it.settings.isolation != Isolation::None)?;
+        let team = state.team().filter(|it| it.settings.isolation.place != Isolation::None)?;
         Some(team.name.clone())
     };
     let Some(team) = board.look(look).await? else {

@@ -197,7 +197,7 @@ pub(super) fn clear_ask_user(draft: &mut Draft<'_>, task: &TaskRef) -> Result<()
 
 /// The interval between reminders of a question.
 pub(super) fn interval(draft: &Draft<'_>) -> Result<Duration, Refusal> {
-    Ok(Duration::from_secs(60 * u64::from(draft.team()?.settings.followup_interval_minutes)))
+    Ok(Duration::from_secs(60 * u64::from(draft.team()?.settings.followup.interval_minutes)))
 }
 
 /// Refuses a new task if others were created in the same conversation after `seen`, which the creator has not looked at.

@@ -84,7 +84,7 @@ fn remind(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     else {
         return Ok(());
     };
-    let limit = draft.team()?.settings.followup_max_reminders;
+    let limit = draft.team()?.settings.followup.max_reminders;
     if limit > 0 && question.n_reminders >= limit {
         if !question.is_escalated {
             escalate(draft, task, Standstill::Unanswered { n_reminders: question.n_reminders })?;

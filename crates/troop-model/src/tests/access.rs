@@ -16,8 +16,8 @@ fn guarded(change: impl FnOnce(&mut Settings)) -> Bench {
 #[test]
 fn deny_beats_allow_for_users() {
     let mut team = guarded(|settings| {
-        settings.allow_user_ids = vec!["ann-u".into(), "eve".into()];
-        settings.deny_user_ids = vec!["eve".into()];
+        settings.access.allow_user_ids = vec!["ann-u".into(), "eve".into()];
+        settings.access.deny_user_ids = vec!["eve".into()];
     });
     for (who, is_admitted) in [("ann-u", true), ("eve", false), ("zoe", false), ("", false)] {
         let result = team.lead().from(user(who, "cli", "")).decide(&create("write").into());
@@ -32,8 +32,8 @@ fn deny_beats_allow_for_users() {
 #[test]
 fn deny_beats_allow_for_channels() {
     let mut team = guarded(|settings| {
-        settings.allow_channels = vec!["cli".into(), "web".into()];
-        settings.deny_channels = vec!["web".into()];
+        settings.access.allow_channels = vec!["cli".into(), "web".into()];
+        settings.access.deny_channels = vec!["web".into()];
     });
     for (channel, is_admitted) in [("cli", true), ("web", false), ("telegram", false)] {
         let result = team.lead().from(user("u1", channel, "")).decide(&create("write").into());
@@ -47,7 +47,7 @@ fn deny_beats_allow_for_channels() {
 
 #[test]
 fn deny_lists_alone_stop_only_the_named() {
-    let mut team = guarded(|settings| settings.deny_user_ids = vec!["eve".into()]);
+    let mut team = guarded(|settings| settings.access.deny_user_ids = vec!["eve".into()]);
     team.lead().from(user("zoe", "cli", "")).ok(create("write"));
     team.lead().from(user("", "cli", "")).ok(create("write"));
     assert!(team.lead().from(user("eve", "cli", "")).decide(&create("write").into()).is_err());
@@ -56,8 +56,8 @@ fn deny_lists_alone_stop_only_the_named() {
 #[test]
 fn troops_own_channels_always_pass() {
     let mut team = guarded(|settings| {
-        settings.allow_user_ids = vec!["nobody".into()];
-        settings.deny_channels = vec!["system".into(), "teammate".into()];
+        settings.access.allow_user_ids = vec!["nobody".into()];
+        settings.access.deny_channels = vec!["system".into(), "teammate".into()];
     });
     for channel in ["system", "teammate"] {
         team.lead().from(user("eve", channel, "")).ok(create("write"));
@@ -75,7 +75,7 @@ fn without_access_lists_everyone_is_admitted() {
 
 #[test]
 fn access_lists_stop_new_work_but_not_cancelling() {
-    let mut team = guarded(|settings| settings.deny_user_ids = vec!["eve".into()]);
+    let mut team = guarded(|settings| settings.access.deny_user_ids = vec!["eve".into()]);
     team.lead().ok(create("write"));
     let eve = || user("eve", "cli", "");
     assert!(team.lead().from(eve()).decide(&delegate(1, "ann")).is_err());

@@ -218,7 +218,7 @@ fn never_stale_means_never() {
 fn a_stale_task_fails_if_the_settings_say_so() {
     let mut team = held_with(|settings| {
         settings.stale_after_minutes = 5;
-        settings.escalation_mode = Escalation::FailTask;
+        settings.followup.escalation_mode = Escalation::FailTask;
     });
     team.lead().ok(create_after("then", &[1]));
     team.at(5).tick();
@@ -236,7 +236,7 @@ fn a_stale_task_fails_if_the_settings_say_so() {
 fn escalation_actions_replace_the_mode() {
     let mut team = held_with(|settings| {
         settings.stale_after_minutes = 5;
-        settings.escalation_actions = vec![Escalation::NotifyLead, Escalation::FailTask];
+        settings.followup.escalation_actions = vec![Escalation::NotifyLead, Escalation::FailTask];
     });
     let events = team.at(5).tick();
     assert_eq!(kinds(&events), ["task.stale", "task.escalated", "message.sent", "task.failed"]);
@@ -247,8 +247,8 @@ fn escalation_actions_replace_the_mode() {
 fn a_question_is_repeated_to_the_user_alone_and_then_escalated() {
     let mut team = held_with(|settings| {
         settings.lease_seconds = 600_000;
-        settings.followup_interval_minutes = 10;
-        settings.followup_max_reminders = 2;
+        settings.followup.interval_minutes = 10;
+        settings.followup.max_reminders = 2;
     });
     team.member("ann").ok(ask_user(1));
     assert!(team.at(9).tick().is_empty());
@@ -311,8 +311,8 @@ fn an_unanswered_question_is_escalated_however_stale_its_task_is() {
     let mut team = held_with(|settings| {
         settings.lease_seconds = 600_000;
         settings.stale_after_minutes = 10;
-        settings.followup_interval_minutes = 10;
-        settings.followup_max_reminders = 1;
+        settings.followup.interval_minutes = 10;
+        settings.followup.max_reminders = 1;
     });
     team.member("ann").ok(ask_user(1));
     assert_eq!(kinds(&team.at(10).tick()), ["task.stale", "task.escalated", "message.sent"]);
@@ -332,9 +332,9 @@ fn an_unanswered_question_is_escalated_however_stale_its_task_is() {
 fn an_unanswered_question_fails_the_task_if_the_settings_say_so() {
     let mut team = held_with(|settings| {
         settings.lease_seconds = 600_000;
-        settings.followup_interval_minutes = 10;
-        settings.followup_max_reminders = 1;
-        settings.escalation_mode = Escalation::FailTask;
+        settings.followup.interval_minutes = 10;
+        settings.followup.max_reminders = 1;
+        settings.followup.escalation_mode = Escalation::FailTask;
     });
     team.member("ann").ok(ask_user(1));
     team.at(10).tick();
@@ -346,8 +346,8 @@ fn an_unanswered_question_fails_the_task_if_the_settings_say_so() {
 fn without_a_limit_a_question_is_repeated_for_ever() {
     let mut team = held_with(|settings| {
         settings.lease_seconds = 600_000;
-        settings.followup_interval_minutes = 1;
-        settings.followup_max_reminders = 0;
+        settings.followup.interval_minutes = 1;
+        settings.followup.max_reminders = 0;
     });
     team.member("ann").ok(ask_user(1));
     for minutes in 1..=20 {

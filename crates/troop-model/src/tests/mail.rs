@@ -178,7 +178,7 @@ fn a_full_mailbox_takes_no_more() {
 
 #[test]
 fn troops_own_messages_do_not_fill_an_unread_mailbox() {
-    let mut team = Bench::with(|settings| settings.followup_max_reminders = 0);
+    let mut team = Bench::with(|settings| settings.followup.max_reminders = 0);
     team.lead().ok(create("write"));
     team.lead().ok(create("delegated"));
     team.member("ann").ok(claim(1));

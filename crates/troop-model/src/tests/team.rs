@@ -304,7 +304,7 @@ fn concurrent_changes_of_different_settings_both_apply() {
     let several = vec![quota(), ("require_review".to_owned(), true.into())];
     team.lead().ok(Command::UpdateTeam { description: Some("new".into()), settings: several });
     let settings = &team.state.team().unwrap().settings;
-    assert_eq!((settings.workspace_quota_mb, settings.require_review), (Some(5), true));
+    assert_eq!((settings.workspace.quota_mb, settings.require_review), (Some(5), true));
     assert_eq!(settings.lease_seconds, 60);
 }
 

@@ -277,7 +277,7 @@ impl Dispatcher {
     /// Compares the members' changes for conflicts, and sets the next time.
     async fn watch(&mut self) {
         let post = &mut self.office.post;
-        let seconds = post.state.team().map_or(0, |team| team.settings.isolation_watch_seconds);
+        let seconds = post.state.team().map_or(0, |team| team.settings.isolation.watch_seconds);
         let pause = if seconds == 0 { WATCH_OFF } else { Duration::from_secs(seconds.into()) };
         post.timers.set(pause, Due::Watch);
         self.office.watch();

@@ -396,7 +396,7 @@ impl Workplaces {
 impl Workplaces {
     /// Compares the changes of working members for conflicts.
     pub(super) fn watch(&mut self, post: &Post, members: Vec<MemberName>) {
-        let is_watched = |team: &Team| team.settings.isolation_watch_seconds > 0;
+        let is_watched = |team: &Team| team.settings.isolation.watch_seconds > 0;
         let isolation = self.isolation.clone();
         let isolation = isolation.filter(|_| post.state.team().is_some_and(is_watched));
         let Some(isolation) = isolation else { return };

@@ -129,7 +129,7 @@ impl WorkspaceFiles {
     async fn place(&self, request: FileRequest) -> Result<WorkspacePlace, WorkspaceError> {
         let look = move |state: &State| {
             let (folder, task) = state.workspace_of(&request.asker, &request.question)?;
-            let quota = state.team().and_then(|team| team.settings.workspace_quota_mb);
+            let quota = state.team().and_then(|team| team.settings.workspace.quota_mb);
             let quota = quota.map(|megabytes| u64::from(megabytes) * MB);
             Ok(WorkspacePlace { folder, task, quota })
         };

@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering::SeqCst};
 
-use troop_model::{
-    Actor, Command, MemberState, Party, Refusal, Role, Settings, TeamStatus, Version,
-};
+use troop_model::{Actor, Command, MemberState, Party, Refusal, Role, TeamStatus, Version};
 use troop_runtime::{BoardError, Clock, Following, Signature, StoreSession};
 use troop_store::{Store, StoreError};
 use troop_testkit::TestStore;
@@ -160,8 +158,8 @@ async fn a_purged_team_is_gone(store: TestStore) {
 async fn a_team_reads_back_as_it_was_created(store: TestStore) {
     let mut first = session(store.store());
     let mut new = new_team("crew");
-    new.settings =
-        Settings { lease_seconds: 77, deny_channels: vec!["irc".into()], ..new.settings };
+    new.settings.lease_seconds = 77;
+    new.settings.access.deny_channels = vec!["irc".into()];
     let made = state_of(first.create(&zoe(), new.clone()).await.unwrap()).await;
     first.close().await;
     let mut second = session(store.reopen().await);

@@ -37,12 +37,12 @@ impl World {
             stale_after_minutes: 25,
             max_attempts: 2,
             retry_backoff_seconds: 60,
-            followup_interval_minutes: 5,
-            followup_max_reminders: 1,
             require_review: is_set(0),
             approve_start: is_set(1) && is_set(6),
             ..Settings::default()
         };
+        settings.followup.interval_minutes = 5;
+        settings.followup.max_reminders = 1;
         settings.delegation.require_task = is_set(2);
         if is_set(3) {
             settings.task_creation = TaskCreation::Members;
@@ -51,7 +51,7 @@ impl World {
             settings.unblock = Condition::OnFinish;
         }
         if is_set(5) {
-            settings.escalation_mode = crate::Escalation::FailTask;
+            settings.followup.escalation_mode = crate::Escalation::FailTask;
         }
         let mut world = Self {
             bench: Bench::empty(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Asker, Command, NewTask, OperationId, Origin, Settings, TaskCommand, WorkspaceScope,
+    Actor, Asker, Command, NewTask, OperationId, Origin, TaskCommand, WorkspaceScope,
 };
 use troop_protocol::{
     Client, ClientError, FailureKind, FileCall, FileChanged, FileContent, FileList, FromLead,
@@ -124,7 +124,8 @@ async fn files_written_during_a_task_are_attached_to_it() {
 
 #[tokio::test]
 async fn limits_and_bad_names_are_refused_and_the_member_goes_on() {
-    let settings = Settings { workspace_quota_mb: Some(1), ..Setting::default().settings };
+    let mut settings = Setting::default().settings;
+    settings.workspace.quota_mb = Some(1);
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
     create(&stage, "c1").await;
     let big = FileCall::Write {
@@ -183,7 +184,8 @@ async fn an_assigned_task_names_its_workspace_and_chat() {
     for (scope, folder) in
         [(WorkspaceScope::Isolated, "chats/c1"), (WorkspaceScope::Shared, "shared")]
     {
-        let settings = Settings { workspace_scope: scope, ..Setting::default().settings };
+        let mut settings = Setting::default().settings;
+        settings.workspace.scope = scope;
         let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
         let (tell, mut told) = mpsc::unbounded_channel();
         let act = play(move |mut part| {

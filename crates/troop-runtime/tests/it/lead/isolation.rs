@@ -74,11 +74,8 @@ impl Project {
         timing: Timing,
         change: impl FnOnce(&mut Settings),
     ) -> Stage {
-        let mut settings = Settings {
-            retry_backoff_seconds: 0,
-            isolation_watch_seconds: 0,
-            ..Settings::default()
-        };
+        let mut settings = Settings { retry_backoff_seconds: 0, ..Settings::default() };
+        settings.isolation.watch_seconds = 0;
         change(&mut settings);
         let isolation = Some(self.isolation().await);
         Stage::new(Setting { settings, isolation, timing, ..Setting::default() }).await
@@ -394,7 +391,7 @@ async fn submitted_work_is_merged_on_approval() {
 #[tokio::test]
 async fn members_that_edit_the_same_lines_are_warned_while_they_work() {
     let project = Project::new();
-    let stage = project.stage(|settings| settings.isolation_watch_seconds = 1).await;
+    let stage = project.stage(|settings| settings.isolation.watch_seconds = 1).await;
     stage.plays.add(
         "slow",
         play(|mut part| async move {

@@ -18,12 +18,10 @@ use super::{
 use crate::support::say;
 
 fn settings() -> Settings {
-    Settings {
-        retry_backoff_seconds: 0,
-        isolation_watch_seconds: 0,
-        require_review: true,
-        ..Settings::default()
-    }
+    let mut settings =
+        Settings { retry_backoff_seconds: 0, require_review: true, ..Settings::default() };
+    settings.isolation.watch_seconds = 0;
+    settings
 }
 
 fn has(number: u32, status: Status) -> impl Fn(&State) -> Option<()> + Clone + Send + 'static {

@@ -179,13 +179,10 @@ async fn a_task_of_a_crashed_teammate_is_assigned_to_an_idle_one() {
 #[tokio::test]
 async fn reminders_and_stale_tasks_follow_the_clock_in_a_running_team() {
     let clock = Clock::manual(Time::from_micros(1_700_000_000_000_000));
-    let settings = Settings {
-        lease_seconds: 600_000,
-        stale_after_minutes: 30,
-        followup_interval_minutes: 10,
-        followup_max_reminders: 1,
-        ..Settings::default()
-    };
+    let mut settings =
+        Settings { lease_seconds: 600_000, stale_after_minutes: 30, ..Settings::default() };
+    settings.followup.interval_minutes = 10;
+    settings.followup.max_reminders = 1;
     let stage = Stage::new(Setting { clock: clock.clone(), settings, ..Setting::default() }).await;
     stage.plays.add(
         "asker",
