@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test         install what is missing, then format, lints and all tests
        cargo xtask campaign     real teams under random faults; [--minutes N] [--seed S] [--store sqlite|files|postgres]
+       cargo xtask simulate     simulated teams; [--histories N] [--minutes M] [--seed S] [--scenario NAME] [--history SEED] [--replay FILE]
        cargo xtask fuzz         random bytes for everything that reads foreign input; [TARGET] [--seconds N] [--seed S]
        cargo xtask map          every source file with its purpose, as a tree; [CRATE]
        cargo xtask measure      the numbers that the house rules limit; [--places] [PART-OF-A-PATH]";
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let result = match argument.as_deref() {
         Some("test") => test(),
         Some("campaign") => campaign(),
+        Some("simulate") => simulate(),
         Some("fuzz") => fuzz::run(),
         Some("map") => map::run(),
         Some("measure") => measure::run(),
@@ -45,6 +47,14 @@ fn campaign() -> anyhow::Result<()> {
     let own: Vec<_> = std::env::args().skip(2).collect();
     let own = own.iter().map(String::as_str);
     let arguments: Vec<_> = campaign.into_iter().chain(["--troop", &troop]).chain(own).collect();
+    run::cargo(&arguments)
+}
+
+/// Simulates teams. Needs nothing but the compiler.
+fn simulate() -> anyhow::Result<()> {
+    let simulate = ["run", "--release", "--locked", "--package", "troop-simulator", "--"];
+    let own: Vec<_> = std::env::args().skip(2).collect();
+    let arguments: Vec<_> = simulate.into_iter().chain(own.iter().map(String::as_str)).collect();
     run::cargo(&arguments)
 }
 

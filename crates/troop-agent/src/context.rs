@@ -57,10 +57,12 @@ impl ContextSources {
                 fs::read_to_string(real_inside(folder, path)?).ok()
             });
         }
-        // The agent cannot read skills above its folder, or untracked ones.
-        let above =
-            above.iter().filter(|it| **it != folder).chain(other.iter().filter(|_| here.is_none()));
-        let far: Vec<_> = above.filter_map(|folder| skills::told(folder)).collect();
+        // The agent cannot read skills above its folder, or those that git does not track, which only the project has.
+        let none = BTreeSet::new();
+        let readable = skills::files(folder);
+        let above = above.iter().filter(|it| **it != folder).map(|it| skills::told(it, &none));
+        let other = other.iter().map(|it| skills::told(it, &readable));
+        let far: Vec<_> = above.chain(other).flatten().collect();
         far.iter().chain(&here).for_each(|skills| told.push(skills));
         of_others(&told.text)
     }

@@ -1,8 +1,8 @@
 //! The words that a member's model reads: who it is, its task, its mail, its team. No text from others can pass for any of
 //! these.
 
-use troop_model::{BOARD_ACTIONS, NO_TEAM, Role, WITHOUT_TASK};
-use troop_protocol::{MessageIn, WireTask, without_marks};
+use troop_model::{Dialect, NO_TEAM, Role};
+use troop_protocol::{MessageIn, TeamContext, WireTask, without_marks};
 
 use crate::{Work, Workplace, context::ContextSources, permit::Veil};
 
@@ -13,12 +13,17 @@ const LEAD: &str = "
 You are the lead of the team. The user gives you a goal, and you are responsible for reaching it.
 - Plan first. List the tasks that exist, then create tasks that can each be done and checked on their own. Write everything that the \
 owner needs to know into the task. Set dependencies where one task needs another.
-- Start teammates if there are too few. To delegate a task, set its `owner` with TaskUpdate; choose the teammate that is best at it. \
-Idle teammates take tasks without an owner by themselves. Do not do your teammates' work.
-- A message tells you when a task is done or has failed, when a teammate asks something, and when a plan needs your answer. Do not \
+{GIVE}
+- A message tells you when work is done or has failed, when a teammate asks something, and when a plan needs your answer. Do not \
 wait in between: end your turn with one sentence that says what you are waiting for.
 - When everything is done, check it against the goal, then tell the user the result.
 ";
+const GIVE_BY_OWNER: &str = "\
+- Start teammates if there are too few. To assign a task, set its `owner` with TaskUpdate; choose the teammate that is best at it. \
+Do not do your teammates' work.";
+const GIVE_BY_SPAWN: &str = "\
+- Create each task with `team_tasks` for the teammate that is best at it, then delegate it with `spawn`. The teammates are those of \
+your team; you cannot add others. Do not do your teammates' work.";
 const TEAMMATE: &str = "
 You are a teammate. Your lead gives you tasks, and other members may write to you. They see nothing of what you say except the \
 messages that you send and the result of your task. Write to others if they need to know something, not to say thanks.
@@ -30,6 +35,8 @@ messages that you send and the result of your task. Write to others if they need
 pub(crate) struct Instructions<'a> {
     /// None if the agent is in no team.
     pub(crate) role: Option<Role>,
+    /// The names of its team tools.
+    pub(crate) dialect: Dialect,
     /// How the agent ends its work, which depends on the tools that it has.
     pub(crate) ending: &'a str,
     /// The text of its definition.
@@ -58,7 +65,13 @@ impl Instructions<'_> {
     fn introduction(&self, place: &Workplace) -> String {
         let Workplace { name, team, path, .. } = place;
         let part = match self.role {
-            Some(Role::Lead) => LEAD.to_owned(),
+            Some(Role::Lead) => LEAD.replace(
+                "{GIVE}",
+                match self.dialect {
+                    Dialect::Claude => GIVE_BY_OWNER,
+                    Dialect::Board => GIVE_BY_SPAWN,
+                },
+            ),
             Some(Role::Member) => TEAMMATE.to_owned(),
             None => format!("\n{NO_TEAM}"),
         };
@@ -110,6 +123,9 @@ fn task(task: &WireTask) -> String {
     if !task.description.trim().is_empty() {
         text.push_str(&format!("\n{}\n", task.description));
     }
+    if let Some(note) = task.run.as_ref().and_then(|run| run.note.as_ref()) {
+        text.push_str(&format!("\nYour lead adds: {note}\n"));
+    }
     if let Some(result) = task.result.as_ref().filter(|result| !result.trim().is_empty()) {
         text.push_str(&format!("\nResult so far: {result}\n"));
     }
@@ -144,21 +160,29 @@ pub(crate) fn of_others(text: &str) -> String {
     without_marks(text, &["message", "team", "task"])
 }
 
-/// The team as TEAM.md describes it, without the parts about tools of another dialect.
+/// The team as TEAM.md describes it.
 pub(crate) fn team(team_md: &str) -> String {
-    let mut is_shown = true;
-    let mut text = String::new();
-    for line in team_md.lines() {
-        is_shown = match line {
-            _ if line.starts_with("## ") => line != BOARD_ACTIONS,
-            _ => is_shown || line.starts_with("</"),
-        };
-        if is_shown && !line.starts_with(WITHOUT_TASK) {
-            text.push_str(line);
-            text.push('\n');
-        }
+    format!("<team>\n{}</team>", of_others(team_md))
+}
+
+/// The team of an agent whose lead sends no TEAM.md: what it was started with, and the board as the lead sent it.
+pub(crate) fn team_on_table(place: &Workplace, context: &TeamContext) -> String {
+    let Workplace { name, team, .. } = place;
+    let mut text = format!(
+        "# Team {team}\n\nYou are `{name}`, a member of this team. Your lead is `lead`. Write to it, or to other members, with \
+         SendMessage.\n"
+    );
+    if !context.tasks.is_empty() {
+        text.push_str("\n## The board\n\n");
     }
-    format!("<team>\n{}</team>", of_others(&text))
+    for task in &context.tasks {
+        let status = task.status.map(|it| it.to_string());
+        let notes: Vec<_> = status.into_iter().chain(task.owner.clone()).collect();
+        let notes =
+            if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+        text.push_str(&format!("- {}: {}{notes}\n", task.id, task.subject));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -169,7 +193,7 @@ mod tests {
 
     use serde_json::json;
     use tempfile::TempDir;
-    use troop_model::Role;
+    use troop_model::{Dialect, Role};
     use troop_protocol::{MessageIn, WireTask};
 
     use super::{Instructions, mail, task, team};
@@ -185,6 +209,7 @@ mod tests {
         };
         let instructions = Instructions {
             role,
+            dialect: Dialect::Claude,
             ending: "- Say when you are done.",
             about: "You review code.",
             profile: "Rust, 12 crates",

@@ -196,6 +196,13 @@ impl Turn {
         self.wire.team_md()
     }
 
+    /// Whether the lead answers board calls. A lead that knows only the protocol's notifications never would, so nothing is asked
+    /// of it.
+    #[must_use]
+    pub fn has_board(&self) -> bool {
+        self.wire.knows_board()
+    }
+
     /// The latest context of the board from the lead.
     #[must_use]
     pub fn context(&self) -> TeamContext {

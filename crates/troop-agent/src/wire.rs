@@ -43,6 +43,8 @@ struct WireState {
     mode: Permissions,
     last_sent: Instant,
     has_asked: bool,
+    /// Whether the lead has sent something that only a lead with a board sends.
+    knows_board: bool,
 }
 
 impl MemberWire {
@@ -54,6 +56,7 @@ impl MemberWire {
             mode: Permissions::Default,
             last_sent: Instant::now(),
             has_asked: false,
+            knows_board: false,
         };
         Self { peer, place, state: Mutex::new(state), news: Notify::new() }
     }
@@ -132,6 +135,7 @@ impl MemberWire {
 
     pub(crate) fn update(&self, mut context: TeamContext) {
         let mut state = self.lock();
+        state.knows_board |= context.goes_beyond_table();
         if let Some(text) = context.team_md.take() {
             state.team_md = Some(text);
         }
@@ -147,6 +151,11 @@ impl MemberWire {
 
     pub(crate) fn team_md(&self) -> Option<String> {
         self.lock().team_md.clone()
+    }
+
+    /// Whether the lead answers board calls. A lead that knows only the table of notifications never would.
+    pub(crate) fn knows_board(&self) -> bool {
+        self.lock().knows_board
     }
 
     pub(crate) fn spent(&self) -> Option<String> {

@@ -7,7 +7,7 @@ pub mod thinking;
 use smol_str::SmolStr;
 use troop_agent::Definition;
 use troop_model::{
-    AgentKind, AgentStart, MemberName, NewMember, Refusal, did_you_mean, nearest, quoted,
+    AgentKind, AgentStart, Hint, MemberName, NewMember, Refusal, did_you_mean, nearest, quoted,
 };
 use uuid::Uuid;
 
@@ -91,10 +91,19 @@ impl Agents {
 
     /// Parses a lead. A script gives no name: a lead that follows one is called `lead`.
     pub fn lead(&self, text: &str) -> Result<NewMember> {
-        match AgentKind::script_file(text).is_some() {
+        let lead = match AgentKind::script_file(text).is_some() {
             true => self.member(&format!("{LEAD}={text}")),
             false => self.member(text),
-        }
+        }?;
+        check_leads(&lead.agent, &self.that_lead())?;
+        Ok(lead)
+    }
+
+    /// The agents that can lead, as people write them.
+    fn that_lead(&self) -> Hint {
+        let keys = self.0.iter().filter(|it| it.start != AgentStart::Later && can_lead(&it.key));
+        let keys: Vec<_> = keys.map(|it| it.key.as_str()).collect();
+        Hint::from(format!("these can lead: {}", keys.join(", ")))
     }
 
     /// Parses members. Each must have its own name.
@@ -159,6 +168,19 @@ impl Agents {
         }
         list
     }
+}
+
+/// Refuses a lead that can only run commands.
+pub(crate) fn check_leads(agent: &str, hint: &Hint) -> Result<()> {
+    if can_lead(agent) {
+        return Ok(());
+    }
+    let message = format!("`{agent}` cannot lead: it only runs the commands of tasks");
+    Err(Error::misuse(message, hint.clone()))
+}
+
+fn can_lead(agent: &str) -> bool {
+    AgentKind::of(agent).is_none_or(|kind| kind.traits().can_lead)
 }
 
 impl KnownAgent {

@@ -18,7 +18,7 @@ use crate::{
     leading::{Beginning, LeadTerms, Leading, WhenQuiet},
     start::TeamStart,
     surroundings::Surroundings,
-    team::{TeamDesk, team_name},
+    team::{TeamDesk, check_no_teammate, team_name},
     text::one_line,
     trust::ProjectTrust,
 };
@@ -67,6 +67,7 @@ pub struct DemoTests {
 impl DemoFolder {
     /// Writes the sample into a new folder, and commits it if there is git.
     pub async fn make(surroundings: &Surroundings) -> Result<Self> {
+        check_no_teammate(surroundings.choices.acting.as_deref(), &surroundings.environment)?;
         if surroundings.environment.find_program("python3").is_none() {
             let install = HintCommand::other("apt-get").words(["install", "python3"]);
             let hint = Hint::to("install it", install).then_to("", HintCommand::troop("demo"));
@@ -170,6 +171,7 @@ pub async fn start(
     // Conflicts are found when work is merged, so that the story is the same every time.
     settings.isolation.watch_seconds = 0;
     let new = NewTeamCommand {
+        goal: String::new(),
         team: TeamId(Uuid::now_v7()),
         name: team_name("tally")?,
         description: GOAL.to_owned(),
@@ -183,9 +185,8 @@ pub async fn start(
         },
         members: Vec::new(),
     };
-    let signature = desk.signature()?;
     let leading = Leading {
-        board: desk.session.create(&signature, new).await?.clone(),
+        board: desk.create_team(new).await?,
         is_new: true,
         agents,
         substitute: None,

@@ -7,9 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use troop_model::{Hint, Refusal};
-use troop_protocol::{ClientError, Failure};
-use troop_runtime::{BoardError, ExportError, GitError, LeadError};
+use troop_model::{Hint, Refusal, with_causes};
+use troop_protocol::{ClientError, Failure, FailureKind};
+use troop_runtime::{BoardError, ExportError, GitError, LeadError, RouteError};
 use troop_store::StoreError;
 
 pub use diagnosis::{Diagnosis, ErrorClass};
@@ -120,6 +120,36 @@ impl From<LeadError> for Error {
             LeadError::Board(error) => Self::Board(error),
             other @ (LeadError::Folder { .. } | _) => Self::Leading(other),
         }
+    }
+}
+
+impl From<RouteError> for Error {
+    fn from(error: RouteError) -> Self {
+        match error {
+            RouteError::Board(error) => Self::Board(error),
+            RouteError::Lead(failure) => Self::Lead(failure),
+            RouteError::Connection(error) => Self::Connection(error),
+        }
+    }
+}
+
+/// An error as callers over a wire hear it.
+impl From<Error> for Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are diagnosed")]
+    fn from(error: Error) -> Self {
+        let error = match error {
+            Error::Lead(failure) => return failure,
+            Error::Board(error) => return error.into(),
+            other => other,
+        };
+        let Diagnosis { class, hint } = diagnosis::of_error(&error);
+        let kind = match class {
+            ErrorClass::Call(kind) => kind,
+            ErrorClass::Usage => FailureKind::Invalid,
+            ErrorClass::Refused => FailureKind::Conflict,
+            ErrorClass::Failed => FailureKind::Unavailable,
+        };
+        Self { hint, ..Self::new(kind, &with_causes(&error)) }
     }
 }
 

@@ -86,6 +86,8 @@ pub struct PreparedLead {
     options: LeadOptions,
     site: RunSite,
     ears: RunEars,
+    /// Whether the team was made just now.
+    is_new: bool,
 }
 
 /// What a run needs to know about its team.
@@ -145,7 +147,17 @@ pub enum RunEvent {
 
 impl Leading {
     /// Gets everything ready that the lead needs. Waits for a former lead that is still bringing the team's work home.
-    pub async fn prepare(self, desk: &TeamDesk, trust: &ProjectTrust) -> Result<PreparedLead> {
+    pub async fn prepare(self, desk: &mut TeamDesk, trust: &ProjectTrust) -> Result<PreparedLead> {
+        let is_new = self.is_new;
+        let prepared = self.ready(desk, trust).await;
+        if prepared.is_err() {
+            give_up(desk, is_new).await;
+        }
+        prepared
+    }
+
+    async fn ready(self, desk: &TeamDesk, trust: &ProjectTrust) -> Result<PreparedLead> {
+        let is_new = self.is_new;
         let Self { board, agents, substitute, thinks, terms, .. } = self;
         let surroundings = &desk.surroundings;
         let environment = surroundings.environment.variables();
@@ -206,15 +218,22 @@ impl Leading {
             folders,
             notices,
         };
-        Ok(PreparedLead { options, site, ears })
+        Ok(PreparedLead { options, site, ears, is_new })
     }
 }
 
 impl PreparedLead {
-    /// Takes the lead. Refused while somebody else has it.
-    pub async fn begin(self) -> Result<TeamRun> {
-        let Self { options, site, ears } = self;
-        let lead = Box::pin(Lead::start(options)).await?;
+    /// Takes the lead. Refused while somebody else has it. A new team whose lead cannot be taken is erased.
+    pub async fn begin(self, desk: &mut TeamDesk) -> Result<TeamRun> {
+        let Self { options, site, ears, is_new } = self;
+        let lead = match Box::pin(Lead::start(options)).await {
+            Ok(lead) => lead,
+            Err(error) => {
+                drop(site);
+                give_up(desk, is_new).await;
+                return Err(error.into());
+            }
+        };
         Ok(TeamRun {
             site,
             ears,
@@ -397,6 +416,14 @@ impl fmt::Debug for TeamRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { site, ears, end, .. } = self;
         f.debug_struct("TeamRun").field("site", site).field("ears", ears).field("end", end).finish()
+    }
+}
+
+/// Erases a new team whose lead could not be taken: nobody has used it, and the next try would find its name taken.
+async fn give_up(desk: &mut TeamDesk, is_new: bool) {
+    if is_new {
+        // If it cannot be erased, the reason why it could not be led matters more.
+        drop(desk.erase_new_team().await);
     }
 }
 

@@ -4,10 +4,13 @@
 
 mod keeper;
 mod pieces;
+mod sessions;
 mod story;
 
 pub use keeper::Keeper;
 pub use pieces::{
-    PieceReceiver, PieceSender, ReadPosition, StreamPiece, follow_file, read_file, read_stream,
+    PieceReceiver, PieceSender, ReadPosition, StreamPiece, follow_file, follow_sessions, read_file,
+    read_stream,
 };
+pub use sessions::SessionFolder;
 pub use story::ObservedStory;

@@ -7,6 +7,7 @@ use troop_model::{
     Status, TaskCommand, TaskRef, decide,
 };
 use troop_process::Mark;
+use troop_protocol::Answer;
 use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, complaint, find_lead};
 use uuid::Uuid;
 
@@ -17,9 +18,52 @@ use crate::{
     trust::{self, Consent, ProjectTrust},
 };
 
+/// What a person should see before a task is changed.
+#[derive(Clone, Copy, Debug)]
+pub enum ProofNotice<'a> {
+    /// The project has checks that do not run because nobody trusts it.
+    Warning(&'a Hint),
+    /// These checks run now.
+    Running(&'a [String]),
+}
+
+/// How an order about a task ended.
+#[derive(Clone, Debug)]
+pub enum OrderEnd<T> {
+    Done(Answer),
+    /// The caller stopped the checks, for this reason. Nothing has changed.
+    Stopped(T),
+}
+
+impl TeamDesk {
+    /// Changes a task. What a person completes or approves must first be shown to be true by the task's checks, which run here;
+    /// `without` is the person's reason to go without them. If `stop` ends while checks run, so does everything that they
+    /// started.
+    pub async fn change_task<T>(
+        &mut self,
+        order: TaskCommand,
+        without: Option<&str>,
+        stop: impl Future<Output = T>,
+        tell: impl Fn(ProofNotice<'_>),
+    ) -> Result<OrderEnd<T>> {
+        match prepare(self, &order, without).await? {
+            CompletionProof::Complete { warning } => {
+                warning.iter().for_each(|warning| tell(ProofNotice::Warning(warning)));
+            }
+            CompletionProof::Checks(checks) => {
+                tell(ProofNotice::Running(&checks.commands));
+                if let Err(reason) = checks.run(self, stop).await? {
+                    return Ok(OrderEnd::Stopped(reason));
+                }
+            }
+        }
+        Ok(OrderEnd::Done(self.submit(Command::Task(order)).await?))
+    }
+}
+
 /// What must happen before a person can complete or approve a task.
 #[derive(Debug)]
-pub enum CompletionProof {
+enum CompletionProof {
     /// Nothing more. The warning says which checks the project has that nobody trusts.
     Complete { warning: Option<Hint> },
     /// These checks must pass.
@@ -28,24 +72,16 @@ pub enum CompletionProof {
 
 /// The checks of a task that a person wants to complete or approve.
 #[derive(Debug)]
-pub struct CompletionChecks {
+struct CompletionChecks {
     task: TaskRef,
     commands: Vec<String>,
     /// How many seconds each may take.
     seconds: u32,
 }
 
-/// How a run of checks ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChecksEnd<T> {
-    Passed,
-    /// The caller stopped them, for this reason. Nothing has changed.
-    Stopped(T),
-}
-
 /// Finds out what is needed to show that a person's word is true. A reason to go without checks is recorded at once. An order
 /// that the board would refuse anyway runs nothing and records nothing. The lead checks the work of its members itself.
-pub async fn prepare(
+async fn prepare(
     desk: &mut TeamDesk,
     order: &TaskCommand,
     without: Option<&str>,
@@ -90,28 +126,23 @@ pub async fn prepare(
 }
 
 impl CompletionChecks {
-    #[must_use]
-    pub fn commands(&self) -> &[String] {
-        &self.commands
-    }
-
     /// Runs the checks in the project and records what they said. A failed check refuses the order. If `stop` ends first, so
-    /// does everything that the checks started.
-    pub async fn run<T>(
+    /// does everything that the checks started, and its output is the inner error.
+    async fn run<T>(
         self,
         desk: &mut TeamDesk,
         stop: impl Future<Output = T>,
-    ) -> Result<ChecksEnd<T>> {
+    ) -> Result<Result<(), T>> {
         let Self { task, commands, seconds } = self;
         let evidence = match run(desk, commands, seconds, stop).await {
             Ok(evidence) => evidence,
-            Err(reason) => return Ok(ChecksEnd::Stopped(reason)),
+            Err(reason) => return Ok(Err(reason)),
         };
         let failed = complaint(&evidence);
         let proof = Proof { task, evidence, merge: None, waived: None };
         desk.submit(Command::Task(TaskCommand::Prove(proof))).await?;
         match failed {
-            None => Ok(ChecksEnd::Passed),
+            None => Ok(Ok(())),
             Some(message) => Err(Error::refused(message, way_on(desk).await?)),
         }
     }

@@ -12,7 +12,7 @@ use troop_runtime::{
 
 use crate::{
     Error, FileAct, Result,
-    agents::{AgentFault, Agents, RunnableAgents, Thinker, Thinkers, UnfinishedLead},
+    agents::{AgentFault, Agents, RunnableAgents, Thinker, Thinkers, UnfinishedLead, check_leads},
     hint::{follow_events, raise_budget, resume as resume_command},
     leading::{Beginning, LeadTerms, Leading, WhenQuiet},
     start,
@@ -78,6 +78,7 @@ pub struct ResumeReport {
 
 /// Opens the team to be resumed. Refused in another folder than where the team worked before, as long as that one exists.
 pub async fn open(desk: &mut TeamDesk, name: Option<&str>) -> Result<Board> {
+    desk.check_may_lead()?;
     let board = desk.team_for(Purpose::Resume, name).await?;
     let project = &desk.surroundings.project;
     let unusable = |source| Error::File { path: project.clone(), act: FileAct::Used, source };
@@ -215,6 +216,7 @@ fn substitute(
 fn check_lead(agents: &RunnableAgents, thinker: &Thinker, name: &str) -> Result<()> {
     let resume = resume_command(name).word("--agent").blank("AGENT");
     let other = Hint::to("choose another agent to lead", resume);
+    check_leads(&thinker.agent, &other)?;
     agents.check(&thinker.agent, thinker.model.as_deref()).map_err(|fault| match fault {
         AgentFault::NotAvailable { .. } => {
             let hint = other.and("; ").and_hint(agents.how_to_lead().clone());
@@ -249,7 +251,9 @@ fn has_told_lead(state: &State) -> bool {
 /// What a lead is told that remembers nothing: its goal, if that is not reached, and what is on the board.
 fn open_goal(state: &State) -> Option<String> {
     let team = state.team()?;
-    let goal = team.description.trim();
+    // Older logs have the goal as the description.
+    let goal = if team.goal.trim().is_empty() { &team.description } else { &team.goal };
+    let goal = goal.trim();
     if team.status != TeamStatus::Active || team.n_leads == 0 || goal.is_empty() {
         return None;
     }

@@ -3,8 +3,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use troop_model::{
-    AgentKind, Dollars, Hint, HintCommand, MAX_TEXT, NewMember, NewTeamCommand, Permissions,
-    Refusal, Settings, Spawn, TeamId, TeamName, check_start, quoted,
+    ActorKind, AgentKind, Dollars, Hint, HintCommand, MAX_TEXT, NewMember, NewTeamCommand,
+    Permissions, Refusal, Settings, Spawn, TeamId, TeamName, check_start, quoted,
 };
 use troop_protocol::TeamStanding;
 use troop_runtime::{Board, LeadThinks, TeamEntry};
@@ -81,6 +81,12 @@ pub async fn start(
     options: StartOptions,
 ) -> Result<TeamStart> {
     let StartOptions { goal: Goal(goal), agent, members, permissions, settings, terms } = options;
+    desk.check_may_lead()?;
+    if desk.actor()?.kind == ActorKind::Agent {
+        let message = "only a person starts a team with a goal";
+        let create = HintCommand::troop("team create").blank("NAME");
+        return Err(Error::forbidden(message, Hint::to("make a team that you lead", create)));
+    }
     let known = Agents::read(&desk.surroundings);
     let agents = Arc::new(RunnableAgents::of_desk(desk, trust, troop)?);
     let agent = agent.or_else(|| trust::lead_agent(&desk.surroundings, trust));
@@ -98,9 +104,11 @@ pub async fn start(
     agents.check_price(&Thinkers { dollars: settings.budget.dollars, members: thinkers })?;
     check_start(&settings, members.len())?;
     let new = NewTeamCommand {
+        // The goal is the lead's: members see the description of their team.
+        goal: goal.clone(),
         team: TeamId(Uuid::now_v7()),
         name: name_for(desk).await?,
-        description: goal.clone(),
+        description: String::new(),
         settings,
         lead,
         members: external,
@@ -124,8 +132,7 @@ impl SettingOptions {
         let mut settings = Settings {
             max_teammates: self.max_teammates.unwrap_or(defaults.max_teammates),
             checks: self.checks,
-            budget: defaults.budget,
-            ..Settings::default()
+            ..defaults.settings(None)
         };
         settings.budget.dollars = self.budget.or(settings.budget.dollars);
         settings.delegation.delegate_mode = self.delegate_mode;
@@ -152,10 +159,6 @@ pub(crate) fn lead(
         let message = "there is no agent to lead the team: none was given with `--agent`, and none is set as `agent` in config.json";
         return Err(Error::refused(message, runnable.how_to_lead().clone()));
     };
-    if AgentKind::of(&agent).is_some_and(|kind| !kind.traits().can_lead) {
-        let message = format!("`{agent}` cannot lead: it only runs the commands of tasks");
-        return Err(Error::misuse(message, runnable.how_to_lead().clone()));
-    }
     known.member(&format!("lead={agent}"))
 }
 
@@ -170,19 +173,17 @@ fn check_names(lead: &NewMember, members: &[NewMember]) -> Result<()> {
 
 /// Makes the team. Its name changes if somebody takes it meanwhile and nobody chose it.
 async fn make_team(desk: &mut TeamDesk, mut new: NewTeamCommand) -> Result<Board> {
-    let board = loop {
-        let signature = desk.signature()?;
-        let Err(error) = desk.session.create(&signature, new.clone()).await else {
-            break desk.session.team()?.clone();
+    loop {
+        let error = match desk.create_team(new.clone()).await {
+            Ok(board) => return Ok(board),
+            Err(error) => error,
         };
         let name = name_for(desk).await?;
         if name == new.name {
-            return Err(error.into());
+            return Err(error);
         }
         new = NewTeamCommand { team: TeamId(Uuid::now_v7()), name, ..new };
-    };
-    desk.catch_up(&board).await?;
-    Ok(board)
+    }
 }
 
 /// The name that was chosen, if no team has it; else a free one after the project's folder.

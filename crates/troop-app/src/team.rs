@@ -1,7 +1,7 @@
 //! One handle on one team, for every surface.
 //!
-//! A change goes through the lead where one runs on this machine: it waits in the lead's queue and passes its hooks. Otherwise
-//! the board takes it. That policy is here and nowhere else, see [`TeamHandle`].
+//! Looks are answered here; a change takes the route of the runtime: through the lead if one runs on this machine, else to the
+//! board.
 
 mod choice;
 mod delegate;
@@ -11,6 +11,7 @@ mod erase;
 mod files;
 mod hold;
 mod mail;
+mod making;
 mod member;
 mod name;
 mod news;
@@ -18,33 +19,30 @@ mod place;
 mod question;
 mod spawning;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Mutex,
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
-use serde_json::value::RawValue;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::Instant;
-use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Asker, Command, Context, Member, OperationId, Refusal, State, TaskCommand, TeamId,
-    Version, decide, lock,
+    Actor, Asker, Command, Context, OperationId, Origin, Refusal, State, TaskCommand, TeamId,
+    Version, decide,
 };
-use troop_protocol::{Call, Client, ClientError, Failure, FailureKind, TeamStanding};
+use troop_protocol::{Answer, Call, Failure, FailureKind, Query};
 use troop_runtime::{
-    Answers, Board, BoardError, BoardResult, Clock, CommandEffect, CommandRequest, LeadClient,
-    LeadPresence, Signature, Subscription,
+    Answers, Board, BoardError, BoardResult, Clock, CommandRequest, RouteError, Signature,
+    Subscription, TeamRoute,
 };
 use uuid::Uuid;
 
 use crate::{Error, Result};
 pub use choice::Purpose;
 pub use delegate::DelegateOrder;
-pub use delegations::{DelegationProgress, DelegationStage, oldest_first};
-pub use desk::{DeskNotice, DeskOptions, NoticeSink, StoppedLead, TeamDesk};
+pub use delegations::{DelegationProgress, DelegationStage};
+pub use desk::{DeskNotice, DeskOptions, NoticeSink, StoppedLead, TeamDesk, WhenOff};
 pub use erase::Deletion;
 pub use mail::{Mailbag, RunningCall};
+pub(crate) use making::check_no_teammate;
 pub use member::MemberCaller;
 pub use name::{first_free, free_name, name_of, team_name};
 pub use news::{TeamNews, concerning};
@@ -58,15 +56,11 @@ const TICK: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct TeamHandle {
     board: Board,
-    /// The team's own folder on this machine.
-    folder: PathBuf,
     clock: Clock,
     /// Who asks.
     session: Asker,
     answers: Answers,
-    /// The connection to the lead, while there is one.
-    lead: Mutex<Option<LeadClient>>,
-    tracker: TaskTracker,
+    route: TeamRoute,
 }
 
 impl TeamHandle {
@@ -74,12 +68,10 @@ impl TeamHandle {
     pub fn new(board: Board, folder: &Path, clock: Clock, session: Asker) -> Self {
         Self {
             answers: Answers::new(board.clone(), folder),
+            route: TeamRoute::new(board.clone(), folder, session.clone()),
             board,
-            folder: folder.to_owned(),
             clock,
             session,
-            lead: Mutex::new(None),
-            tracker: TaskTracker::new(),
         }
     }
 
@@ -107,76 +99,89 @@ impl TeamHandle {
         self.board.subscribe(since)
     }
 
-    /// What this machine knows about the team's lead and the log does not.
+    /// Answers queries, as the lead's socket does: the team, its members, its standing.
     #[must_use]
-    pub fn presence(&self) -> LeadPresence {
-        LeadPresence::read(&self.folder)
-    }
-
-    /// The members as they are now, also if the lead was killed.
-    pub async fn members(&self) -> BoardResult<Vec<Member>> {
-        let presence = self.presence();
-        self.board.look(move |state| presence.members(state)).await
-    }
-
-    /// What the team is, in one word.
-    pub async fn standing(&self) -> BoardResult<TeamStanding> {
-        let presence = self.presence();
-        let now = self.clock.now();
-        self.board.look(move |state| presence.standing(state, now)).await
+    pub fn answers(&self) -> &Answers {
+        &self.answers
     }
 
     /// Gives a command, signed by the caller.
-    pub async fn submit(&self, command: Command) -> Result<CommandEffect> {
-        let operation = OperationId(Uuid::now_v7());
-        self.submit_request(Signature { operation, asker: self.session.clone() }.on(command)).await
-    }
-
-    /// Gives a request that the caller has signed already.
-    pub async fn submit_request(&self, request: CommandRequest) -> Result<CommandEffect> {
-        let command = request.command.clone();
-        let operation = request.operation;
-        let by_lead = self.by_lead(async |client| client.call(command, operation).await).await;
-        match by_lead {
-            Ok(Some(answer)) => {
-                Ok(CommandEffect { version: answer.version, events: answer.events.into() })
-            }
-            Ok(None) => Ok(self.board.submit(request).await?),
-            Err(RelayFault::Client(ClientError::Failed(failure))) => {
-                Err(self.explain(failure, &request).await?)
-            }
-            Err(RelayFault::Client(error)) => Err(error.into()),
-            Err(RelayFault::Board(error)) => Err(error.into()),
+    pub async fn submit(&self, command: Command) -> Result<Answer> {
+        self.prepare(&command).await?;
+        let request = self.signature(None).on(command);
+        match self.route.submit(request.clone()).await {
+            Ok(done) => Ok(done),
+            Err(error) => Err(self.explain(error, &request).await?),
         }
     }
 
-    /// Answers a call. Looks are answered from the board here, changes and files by the lead where one runs.
-    pub async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
-        if matches!(call, Call::Change(_) | Call::File(_)) {
-            match self.by_lead(async |client| client.ask_any(&call).await).await {
-                Ok(Some(answer)) => return Ok(answer),
-                Ok(None) => {}
-                Err(RelayFault::Client(error)) => return Err(error.into()),
-                Err(RelayFault::Board(error)) => return Err(board_failure(&error)),
+    /// Makes a query and reads the answer.
+    pub async fn query<T: DeserializeOwned>(&self, query: Query) -> Result<T, Failure> {
+        self.query_as(self.session.clone(), query).await
+    }
+
+    /// The same for somebody else's view of the team.
+    pub async fn query_as<T: DeserializeOwned>(
+        &self,
+        asker: Asker,
+        query: Query,
+    ) -> Result<T, Failure> {
+        let answer = self.answers.answer(asker, Call::Query(query)).await?;
+        serde_json::from_str(answer.get()).map_err(|error| Failure::new(FailureKind::Bug, &error))
+    }
+
+    /// Answers a call. Queries are answered from the board here, changes and files by the lead if one runs.
+    pub async fn call(&self, mut call: Call) -> Result<Box<RawValue>, Failure> {
+        if let Call::Change(change) = &mut call {
+            // If the lead goes away in the middle, the board gets the same operation.
+            let operation = *change.operation.get_or_insert_with(|| OperationId(Uuid::now_v7()));
+            if change.command == Command::DeleteTeam {
+                let done = self.delete(Some(operation)).await?;
+                return to_raw_value(&done).map_err(|error| Failure::new(FailureKind::Bug, &error));
             }
+            self.prepare(&change.command).await?;
+        }
+        if let Call::File(call) = &mut call {
+            call.name_operation(|| OperationId(Uuid::now_v7()));
+        }
+        if matches!(call, Call::Change(_) | Call::File(_)) {
+            let by_lead = self.route.ask_lead(async |client| client.ask_any(&call).await).await?;
+            if let Some(answer) = by_lead {
+                return Ok(answer);
+            }
+            return self.answers.answer(self.route.asker(), call).await;
         }
         self.answers.answer(self.session.clone(), call).await
     }
 
-    /// Lets the time that passed have its effect: leases that ran out, retries that are due. If no lead supervises the team,
-    /// whoever looks for work does this.
-    pub async fn tick(&self) -> BoardResult<()> {
+    /// From now on, changes and files belong to this conversation. Looks are not bound by it.
+    pub(crate) fn act_in(&self, origin: &Origin) {
+        self.route.act_in(origin);
+    }
+
+    /// What must have happened before a command is judged: whoever looks for work sees the leases and retries as they are now.
+    async fn prepare(&self, command: &Command) -> BoardResult<()> {
+        if matches!(command, Command::Task(TaskCommand::Claim { .. })) {
+            self.tick().await?;
+        }
+        Ok(())
+    }
+
+    /// Lets the time that passed have its effect: leases that ran out, retries that are due. A lead does this by itself.
+    async fn tick(&self) -> BoardResult<()> {
+        if self.route.is_led().await {
+            return Ok(());
+        }
         let tick = CommandRequest::new(Actor::system(), Command::Tick);
         self.board.submit(tick).await.map(drop)
     }
 
     /// Claims the next task as soon as there is one. The claim goes the same way as any other change: by way of the lead where
     /// one runs, so that it passes the lead's hooks and waits for the member's worktree.
-    pub async fn claim_next(&self, patience: Duration) -> Result<CommandEffect> {
+    pub async fn claim_next(&self, patience: Duration) -> Result<Answer> {
         let mut news = self.subscribe(self.look(State::version).await?);
         let deadline = Instant::now() + patience;
         loop {
-            self.tick().await?;
             match self.submit(Command::Task(TaskCommand::Claim { task: None })).await {
                 Err(error) if is_without_work(&error) && Instant::now() < deadline => {}
                 other => return other,
@@ -189,49 +194,18 @@ impl TeamHandle {
         }
     }
 
-    /// Drops the connection to the lead; the next change makes another.
-    pub fn disconnect(&self) {
-        self.keep(None);
+    fn signature(&self, operation: Option<OperationId>) -> Signature {
+        let operation = operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
+        Signature { operation, asker: self.route.asker() }
     }
 
-    /// Asks the lead. None if nobody leads the team on this machine, or the lead went away: then the board takes the change,
-    /// and if the lead did it after all, the same operation has one effect.
-    async fn by_lead<T>(
-        &self,
-        ask: impl AsyncFnOnce(&Client) -> Result<T, ClientError>,
-    ) -> Result<Option<T>, RelayFault> {
-        let Some(lead) = self.lead().await else { return Ok(None) };
-        match lead.ask(ask).await {
-            Ok(answer) => {
-                // The next look must show it.
-                self.board.catch_up().await.map_err(RelayFault::Board)?;
-                Ok(Some(answer))
-            }
-            Err(ClientError::NoLead { .. } | ClientError::Gone) => {
-                self.disconnect();
-                Ok(None)
-            }
-            Err(error) => Err(RelayFault::Client(error)),
-        }
-    }
-
-    /// The lead that runs the team on this machine, if one does.
-    async fn lead(&self) -> Option<LeadClient> {
-        let known = lock(&self.lead).clone();
-        if known.is_some() {
-            return known;
-        }
-        let lead = LeadClient::connect(&self.folder, &self.session, &self.tracker).await?;
-        self.keep(Some(lead.clone()));
-        Some(lead)
-    }
-
-    fn keep(&self, lead: Option<LeadClient>) {
-        *lock(&self.lead) = lead;
-    }
-
-    /// The rule behind a failure that the lead reported, if the rules refuse the same here: a refusal carries its hint.
-    async fn explain(&self, failure: Failure, request: &CommandRequest) -> Result<Error> {
+    /// Why a change was not made. If the lead refused it and the rules refuse the same here, the refusal carries its hint.
+    async fn explain(&self, error: RouteError, request: &CommandRequest) -> Result<Error> {
+        let failure = match error {
+            RouteError::Board(error) => return Ok(error.into()),
+            RouteError::Connection(error) => return Ok(error.into()),
+            RouteError::Lead(failure) => failure,
+        };
         let context = Context {
             now: self.clock.now(),
             asker: request.asker.clone(),
@@ -243,22 +217,6 @@ impl TeamHandle {
         let same = refused.filter(|it| failure.refusal.as_deref() == Some(it.name()));
         Ok(same.map_or_else(|| failure.into(), |refusal| BoardError::from(refusal).into()))
     }
-}
-
-/// A board's error as a failure of a call.
-fn board_failure(error: &BoardError) -> Failure {
-    if let BoardError::Refused(refusal) = error {
-        refusal.into()
-    } else {
-        Failure::new(FailureKind::Unavailable, error)
-    }
-}
-
-/// Why the lead did not answer as asked.
-#[derive(Debug)]
-enum RelayFault {
-    Client(ClientError),
-    Board(BoardError),
 }
 
 /// Whether a claim was refused because there is nothing to do now.

@@ -25,6 +25,7 @@ impl TestTeam {
     pub(crate) fn new(members: &[&str]) -> Self {
         let mut team = Self { state: State::default() };
         let create = Command::CreateTeam(NewTeamCommand {
+            goal: String::new(),
             team: TeamId(Uuid::nil()),
             name: "crew".parse().unwrap(),
             description: "Ship it".to_owned(),

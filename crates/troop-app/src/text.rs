@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use troop_model::{is_unprintable, with_causes};
+use troop_model::{in_plain_words, is_unprintable, with_causes};
 
 /// Text that cannot act on a terminal: characters that move the cursor or change the reading direction are escaped.
 #[must_use]
@@ -29,26 +29,6 @@ pub fn one_line(text: &str) -> String {
 #[must_use]
 pub fn every_line(text: &str) -> String {
     clean(text.trim()).replace('\n', " ⏎ ")
-}
-
-/// A parser's message about a value, without the names of Rust types.
-#[must_use]
-pub fn in_plain_words(text: &str) -> String {
-    let Some((before, expected)) = text.rsplit_once(", expected ") else { return text.to_owned() };
-    let plain = match expected {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
-        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
-        "f32" | "f64" => "a number",
-        "a boolean" => "true or false",
-        "a sequence" => "a list",
-        "a map" => "an object",
-        other if other.starts_with("struct ") => "an object",
-        other => other,
-    };
-    format!(
-        "{}, expected {plain}",
-        before.replace(": sequence", ": a list").replace(": map", ": an object")
-    )
 }
 
 /// How long something took or how old it is, in one word.

@@ -17,13 +17,13 @@ use troop_agent::{
     Definition,
     builtin::{CommandConsent, McpServer},
 };
-use troop_model::{AgentKind, Hint, Time};
+use troop_model::{AgentKind, Hint, HintCommand, Time, USER};
 use troop_runtime::HooksConfig;
 
 use crate::{
     Error, FileAct, Result,
     hint::review_trust,
-    surroundings::{Environment, Surroundings},
+    surroundings::{Environment, Starter, Surroundings},
     whole_file::{self, FileAccess},
 };
 pub use agreed::{AgreedAgents, agreement};
@@ -141,6 +141,7 @@ impl ProjectTrust {
 
     /// Records that a person agreed to what this project would run.
     pub fn agree(&mut self, by: &str, at: Time) -> Result<()> {
+        check_person()?;
         let fingerprint = fingerprint(&self.runs);
         let recorded = RecordedConsent { fingerprint, by: by.to_owned(), at };
         ConsentFile::change(&self.home, |file| {
@@ -152,6 +153,7 @@ impl ProjectTrust {
 
     /// Forgets the consent to this project. Returns whether there was one.
     pub fn revoke(&mut self) -> Result<bool> {
+        check_person()?;
         let mut was_there = false;
         ConsentFile::change(&self.home, |file| {
             was_there = file.projects.remove(&self.project).is_some();
@@ -190,6 +192,14 @@ impl ProjectTrust {
         let message = format!("this project {why}: {things} in its files will not run{so}; ");
         Some(Hint::from(message).and_hint(review_trust()))
     }
+}
+
+/// Refuses to change a consent for a process that a member of a team started.
+pub fn check_person() -> Result<()> {
+    let Some(starter) = Starter::find(std::process::id())? else { return Ok(()) };
+    let message = format!("`{}` runs this, but only a person can trust a project", starter.member);
+    let ask = HintCommand::troop("message send").word(USER).text("…");
+    Err(Error::forbidden(message, Hint::to("ask the user", ask)))
 }
 
 /// The hooks that may run: a person's own, and those of a trusted project.

@@ -61,6 +61,7 @@ async fn team(folder: &Path, n_tasks: u32) -> Result<Board> {
     let store = troop_store::open(&url, Missing::Make).await?;
     let member = |name: &str| -> Result<NewMember> { Ok(NewMember::new(name.parse()?, EXTERNAL)) };
     let new = NewTeamCommand {
+        goal: String::new(),
         team: TeamId(Uuid::now_v7()),
         name: "bench".parse()?,
         description: String::new(),

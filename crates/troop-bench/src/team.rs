@@ -37,6 +37,7 @@ pub(crate) async fn create_to_lead(
 
 fn new_team(name: &str, n_members: usize, settings: Settings) -> Result<NewTeamCommand> {
     Ok(NewTeamCommand {
+        goal: String::new(),
         team: TeamId(Uuid::now_v7()),
         name: name.parse()?,
         description: String::new(),

@@ -325,6 +325,7 @@ async fn make_team(store: Arc<dyn Store>) -> Result<Board> {
         ..Settings::default()
     };
     let new = NewTeamCommand {
+        goal: String::new(),
         team: TeamId(Uuid::now_v7()),
         name: "crew".parse()?,
         description: String::new(),

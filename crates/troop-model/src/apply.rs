@@ -90,11 +90,14 @@ impl State {
     }
 
     fn apply_team_created(&mut self, event: &Event) {
-        let Fact::TeamCreated { team, name, description, settings } = &event.fact else { return };
+        let Fact::TeamCreated { team, name, description, goal, settings } = &event.fact else {
+            return;
+        };
         self.head.team = Some(Arc::new(Team {
             id: *team,
             name: name.clone(),
             description: description.clone(),
+            goal: goal.clone(),
             status: TeamStatus::Active,
             lead: None,
             settings: settings.as_ref().clone(),
@@ -144,6 +147,7 @@ impl State {
         self.roster.note_state(event);
         if matches!(state, MemberState::Stopped | MemberState::Crashed) {
             self.requests.withdraw_all(&Party::member(member));
+            self.untold.forget_all_of(member);
         }
     }
 
@@ -160,6 +164,7 @@ impl State {
     fn apply_member_removed(&mut self, member: &MemberName) {
         let party = Party::member(member);
         self.roster.remove(member);
+        self.untold.forget_all_of(member);
         self.mailbox.get_mut().drop_reader(&party);
         self.forget_settled();
         self.links.disable(member);
@@ -185,6 +190,10 @@ impl State {
         else {
             return;
         };
+        let tells_result = *notice == Some(Notice::Result) || *message_kind == MessageKind::Idle;
+        if let Some(task) = task.filter(|_| tells_result) {
+            self.untold.forget(task);
+        }
         if let (Some(Notice::ReportDue), Some(task)) = (notice, task) {
             self.tasks.update(*task, event.version, self.limits.finished, |task| {
                 task.hold.n_report_requests += 1;
@@ -204,6 +213,7 @@ impl State {
             sent_at: event.at,
             request_id: *request_id,
             approve: *approve,
+            notice: *notice,
             task: *task,
             origin: origin.clone(),
             receipts,

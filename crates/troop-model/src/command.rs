@@ -8,15 +8,16 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Condition, Link, MemberName, MemberState, MessageKind, Metadata, Notice, Permissions, Proof,
-    RefusalRecord, RejectMode, Settings, StateCause, TaskRef, TeamId, TeamName, Usage, Version,
-    WorkspaceFolder, event::nullable,
+    Condition, LinkChange, MemberName, MemberState, MessageKind, Metadata, Notice, Permissions,
+    Proof, RefusalRecord, RejectMode, Settings, StateCause, TaskRef, TeamId, TeamName, Usage,
+    Version, WorkspaceFolder, event::nullable,
 };
 pub use action::TaskAction;
 
 /// A request to change a team.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::large_enum_variant, reason = "the largest is given once in the life of a team")]
 pub enum Command {
     /// Create the team: the first command of every log.
     #[serde(rename = "team/create")]
@@ -96,7 +97,7 @@ pub enum Command {
     },
     /// Create or change a link.
     #[serde(rename = "link/set")]
-    SetLink(Link),
+    SetLink(LinkChange),
     /// Purge a link.
     #[serde(rename = "link/purge")]
     PurgeLink {
@@ -158,6 +159,9 @@ pub enum Command {
         task: Option<TaskRef>,
         /// The subject of a new task, if the team's settings allow a delegation to create one.
         subject: Option<String>,
+        /// What the member should know besides the task's description.
+        #[serde(default)]
+        note: Option<String>,
         /// The caller's trace, which becomes the parent of the delegation's trace.
         trace_id: Option<Uuid>,
     },
@@ -233,6 +237,9 @@ pub struct NewTeamCommand {
     /// Its purpose.
     #[serde(default)]
     pub description: String,
+    /// What a person tells the lead to do. Other members do not see it.
+    #[serde(default)]
+    pub goal: String,
     /// Its settings.
     #[serde(default)]
     pub settings: Settings,

@@ -6,6 +6,7 @@ mod lead;
 mod mail;
 mod proof;
 mod reserved;
+mod results;
 mod review;
 mod supervision;
 mod task;
@@ -44,6 +45,7 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
     delegation::settle(&mut draft);
     external::tell(&mut draft);
     reserved::tell(&mut draft);
+    results::tell(&mut draft);
     Ok(draft.into_events())
 }
 
@@ -90,8 +92,14 @@ fn carry_out(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal> {
         Command::MarkRead { reader, messages } => {
             mail::read(draft, reader.as_ref(), messages.as_deref())
         }
-        Command::Delegate { to, task, subject, trace_id } => {
-            delegation::start(draft, to, task.as_ref(), subject.as_deref(), *trace_id)
+        Command::Delegate { to, task, subject, note, trace_id } => {
+            let order = delegation::DelegationOrder {
+                task: task.as_ref(),
+                subject: subject.as_deref(),
+                note: note.as_deref(),
+                trace_id: *trace_id,
+            };
+            delegation::start(draft, to, &order)
         }
         Command::FinishDelegation { delegation, outcome } => {
             delegation::finish(draft, *delegation, outcome)

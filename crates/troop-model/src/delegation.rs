@@ -52,6 +52,10 @@ pub struct Delegation {
     pub parent_trace_id: Option<Uuid>,
     /// The conversation that it began in, where its result goes.
     pub origin: Origin,
+    /// What the member should know besides the task's description.
+    pub note: Option<String>,
+    /// Whether its member was at work on the task already: then it goes on in the session in which it began.
+    pub is_adopted: bool,
 }
 
 /// The session in which a member works. A session is the memory of an agent; sessions share nothing, not even with a person's
@@ -82,7 +86,10 @@ impl Delegation {
     /// The session that it runs in.
     #[must_use]
     pub fn session(&self) -> SessionKey {
-        SessionKey::Delegate(self.id)
+        match self.is_adopted {
+            true => SessionKey::Teammate(self.to.clone()),
+            false => SessionKey::Delegate(self.id),
+        }
     }
 
     /// Whether the two are announced together, when the last sibling has ended.

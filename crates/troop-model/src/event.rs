@@ -38,6 +38,9 @@ pub enum Fact {
         /// Its purpose.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         description: String,
+        /// What a person told the lead to do. Older logs have it as the description.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        goal: String,
         /// Its settings.
         settings: Box<Settings>,
     },
@@ -485,6 +488,9 @@ pub enum Fact {
         /// The conversation that it began in.
         #[serde(default, skip_serializing_if = "is_default")]
         origin: Origin,
+        /// What the member should know besides the task's description.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
     },
     /// A delegation ended with a result.
     #[serde(rename = "delegation.completed")]

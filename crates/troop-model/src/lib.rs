@@ -14,6 +14,7 @@ mod state;
 mod access;
 mod actor;
 mod agent_kind;
+mod conversation;
 mod delegation;
 mod hint;
 mod ids;
@@ -51,6 +52,7 @@ pub use command::{
     Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,
     TaskCommand, TaskUpdate,
 };
+pub use conversation::{Conversation, MailMark, of_one_conversation};
 pub use decide::{check_start, decide, named_checks};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
@@ -64,7 +66,7 @@ pub use needs::{Need, NeedAnswer, NeedKind};
 pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof, RefusalRecord, RefusedBy};
 pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};
 pub use refusal::{Refusal, RefusalKind};
-pub use roster::{EXTERNAL, Link, Member, MemberState, Permissions, Role, StateCause};
+pub use roster::{EXTERNAL, Link, LinkChange, Member, MemberState, Permissions, Role, StateCause};
 pub use settings::{
     AccessSettings, Assignment, Condition, DelegationSettings, Dialect, Escalation,
     FollowupSettings, Isolation, IsolationSettings, Settings, TaskCreation, WorkspaceScope,
@@ -76,10 +78,10 @@ pub use task::{
     Attachment, Comment, Dependency, Metadata, Progress, Provenance, Question, Start, StartGate,
     Status, Talk, Task, TaskEnd, TaskHold, TaskProof, TaskRef, TaskTable, TrailEntry, TrailKind,
 };
-pub use team_md::{BOARD_ACTIONS, NO_TEAM, WITHOUT_TASK, team_md};
+pub use team_md::{NO_TEAM, no_team_md, team_md};
 pub use text::{
-    MAX_LINE, MAX_TEXT, causes, is_unprintable, panic_text, preview, quoted, quoted_path,
-    with_causes,
+    MAX_LINE, MAX_TEXT, causes, in_plain_words, is_unprintable, panic_text, preview, quoted,
+    quoted_path, with_causes,
 };
 pub use time::Time;
 pub use usage::{Budget, Dollars, Spending, Usage};

@@ -8,7 +8,8 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    JournaledMap, MemberName, Origin, TaskNumber, Time, Version, name, roster::shown_as_word,
+    JournaledMap, MailMark, MemberName, Origin, TaskNumber, Time, Version, name,
+    roster::shown_as_word,
 };
 
 /// The kind of a message.
@@ -97,6 +98,8 @@ pub enum Notice {
     NotDone,
     /// The member is idle but holds a task, and must report on it.
     ReportDue,
+    /// A member has ended a task, and another event says so, too. The lead is told.
+    Result,
 }
 
 /// A sender or recipient: a member, the person, or troop itself.
@@ -169,12 +172,29 @@ pub struct Message {
     pub request_id: Option<Uuid>,
     /// The answer to that request.
     pub approve: Option<bool>,
+    /// The subject of a notice from troop.
+    pub notice: Option<Notice>,
     /// The task that it is about.
     pub task: Option<TaskNumber>,
     /// The conversation that it belongs to, where answers go.
     pub origin: Origin,
     /// One receipt for each reader.
     pub receipts: Vec<Receipt>,
+}
+
+impl Message {
+    /// What it says about the conversation that it belongs to.
+    #[must_use]
+    pub fn mark(&self) -> MailMark<'_> {
+        MailMark { id: self.id, from: &self.from, kind: self.kind, origin: &self.origin }
+    }
+
+    /// Whether it is in the inbox of a person: it belongs to a conversation of that user, or to none of any user.
+    #[must_use]
+    pub fn is_in_inbox_of(&self, viewer: &Origin) -> bool {
+        let user = self.origin.user_id.as_ref();
+        viewer.is_internal() || user.is_none_or(|user| viewer.user_id.as_ref() == Some(user))
+    }
 }
 
 /// The receipt of a message for one reader. Its existence means that the message is stored.

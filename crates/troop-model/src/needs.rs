@@ -73,7 +73,9 @@ impl NeedKind {
                 &[NeedAnswer::Approve, NeedAnswer::Reject]
             }
             Self::Review => &[NeedAnswer::Approve, NeedAnswer::Revise, NeedAnswer::Reject],
-            Self::Question | Self::Conflict => &[NeedAnswer::Reply],
+            Self::Question => &[NeedAnswer::Reply],
+            // A person merges the work, or drops it, with git.
+            Self::Conflict => &[],
         }
     }
 
@@ -106,13 +108,10 @@ impl Need {
                 let clear = self.task.map(|task| TaskCommand::ClearAskUser { task: task.into() });
                 [reply].into_iter().chain(clear.map(Command::Task)).collect()
             }
-            // The conflict remains until the work is merged.
-            NeedKind::Conflict => {
-                vec![Command::Send(Outgoing::message(self.from.as_str(), text))]
-            }
             NeedKind::Review | NeedKind::Start => {
                 vec![Command::Task(judgement(self.task?, answer, text))]
             }
+            NeedKind::Conflict => return None,
         })
     }
 
@@ -211,8 +210,7 @@ fn of_task(state: &State, task: &Task) -> Option<Need> {
     })
 }
 
-/// Why the work on a task cannot be merged, while a member works on it or after it was completed.
+/// Why the work on a completed task could not be merged. While a task is open, its member repairs a conflict.
 fn conflict_of(task: &Task) -> Option<&String> {
-    let matters = matches!(task.status, Status::InProgress | Status::Stale | Status::Completed);
-    task.proof.conflict.as_ref().filter(|_| matters)
+    task.proof.conflict.as_ref().filter(|_| task.status == Status::Completed)
 }

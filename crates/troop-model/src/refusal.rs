@@ -82,6 +82,8 @@ pub enum Refusal {
     NobodyLeads,
     #[error("there is no link from `{from}` to `{to}`")]
     NoLink { from: MemberName, to: MemberName },
+    #[error("`{member}` cannot delegate to itself")]
+    SelfLink { member: MemberName },
     #[error("the link from `{from}` to `{to}` is disabled")]
     LinkDisabled { from: MemberName, to: MemberName },
 
@@ -108,6 +110,8 @@ pub enum Refusal {
 
     #[error("{task} is not available: {owner} has held it since {}; claim another or ask {owner}", since.clock())]
     TaskHeld { task: TaskNumber, owner: MemberName, since: Time },
+    #[error("{task} cannot be given to `{to}`: {owner} has held it since {}; take it back first", since.clock())]
+    TaskTaken { task: TaskNumber, to: MemberName, owner: MemberName, since: Time },
     #[error(
         "{task} is not available: it is blocked by {}; finish {} first or claim another",
         list(by),
@@ -262,6 +266,7 @@ impl Refusal {
             | Self::DuplicateTask { .. }
             | Self::BoardChanged { .. }
             | Self::TaskHeld { .. }
+            | Self::TaskTaken { .. }
             | Self::TaskBlocked { .. }
             | Self::DependencyEnded { .. }
             | Self::TaskReserved { .. }
@@ -297,6 +302,7 @@ impl Refusal {
             | Self::NotATaskName { .. }
             | Self::Cycle { .. }
             | Self::ToYourself
+            | Self::SelfLink { .. }
             | Self::WrongRecipient { .. }
             | Self::IncompleteResponse
             | Self::Empty { .. }
@@ -389,5 +395,6 @@ fn participle(action: TaskAction) -> &'static str {
         TaskAction::Retry => "retried",
         TaskAction::Fail => "failed",
         TaskAction::Delete => "deleted",
+        TaskAction::Release => "given back",
     }
 }

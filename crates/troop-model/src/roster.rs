@@ -127,6 +127,41 @@ pub struct Link {
     pub user_deny: Vec<SmolStr>,
 }
 
+/// A change to a link, or a new one. What it leaves out stays as it is, so that concurrent changes of different fields both
+/// apply; a new link is enabled, and as wide as the team's settings say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkChange {
+    /// The member that delegates.
+    pub from: MemberName,
+    pub to: MemberName,
+    /// Whether it may be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// How many delegations may run over it at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_concurrent: Option<u32>,
+    /// Only these users may cause delegations over it; empty means everyone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_allow: Option<Vec<SmolStr>>,
+    /// These users may not, even if they are allowed above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_deny: Option<Vec<SmolStr>>,
+}
+
+impl LinkChange {
+    /// A change of nothing yet.
+    #[must_use]
+    pub fn new(from: MemberName, to: MemberName) -> Self {
+        Self { from, to, enabled: None, max_concurrent: None, user_allow: None, user_deny: None }
+    }
+
+    /// Whether anything is to change.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::new(self.from.clone(), self.to.clone())
+    }
+}
+
 impl Member {
     /// Whether another program runs it, not troop.
     #[must_use]

@@ -19,6 +19,8 @@ use crate::{Budget, Dollars};
 pub struct Settings {
     /// The version, which decides the team's actions: 1 is the basic board, 2 adds review, comments, progress and the rest.
     pub version: u8,
+    /// The names of the tools that members have. None: what each program offers if nobody chooses.
+    pub dialect: Option<Dialect>,
     /// Who may create tasks.
     pub task_creation: TaskCreation,
     /// How work reaches members.
@@ -47,8 +49,6 @@ pub struct Settings {
     pub delegation: DelegationSettings,
     /// The files that the team shares.
     pub workspace: WorkspaceSettings,
-    /// Whether progress is reported to the chat that the task came from.
-    pub progress_notifications: bool,
     /// Where teammates work in a git repository.
     pub isolation: IsolationSettings,
     /// Commands that must pass before any task is done.
@@ -72,9 +72,11 @@ pub struct AccessSettings {
     pub deny_channels: Vec<SmolStr>,
 }
 
-/// Questions to the user that stay unanswered, and tasks that are stale.
+/// What users hear of without asking: questions that stay unanswered, tasks that are stale, progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FollowupSettings {
+    /// Whether progress is reported to the chat that the task came from.
+    pub progress_notifications: bool,
     /// How often a question to the user is repeated.
     pub interval_minutes: u32,
     /// After how many reminders the question is escalated; 0 means never.
@@ -227,6 +229,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             version: 2,
+            dialect: None,
             task_creation: TaskCreation::default(),
             assignment: Assignment::default(),
             unblock: Condition::default(),
@@ -241,7 +244,6 @@ impl Default for Settings {
             followup: FollowupSettings::default(),
             delegation: DelegationSettings::default(),
             workspace: WorkspaceSettings::default(),
-            progress_notifications: false,
             isolation: IsolationSettings::default(),
             checks: Vec::new(),
             check_timeout_seconds: 600,
@@ -253,6 +255,7 @@ impl Default for Settings {
 impl Default for FollowupSettings {
     fn default() -> Self {
         Self {
+            progress_notifications: false,
             interval_minutes: 30,
             max_reminders: 3,
             escalation_mode: Escalation::default(),
@@ -277,9 +280,13 @@ impl Settings {
     /// The default settings of a new team with this dialect.
     #[must_use]
     pub fn for_dialect(dialect: Dialect) -> Self {
+        let own = Self { dialect: Some(dialect), ..Self::default() };
         match dialect {
-            Dialect::Board => Self { unblock: Condition::OnFinish, ..Self::default() },
-            Dialect::Claude => Self { task_creation: TaskCreation::Members, ..Self::default() },
+            // Its lead creates first and delegates then; work that goes to idle members by itself would be begun in between.
+            Dialect::Board => {
+                Self { unblock: Condition::OnFinish, assignment: Assignment::Claim, ..own }
+            }
+            Dialect::Claude => Self { task_creation: TaskCreation::Members, ..own },
         }
     }
 

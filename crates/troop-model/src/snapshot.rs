@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The version of the layout. Changes whenever the shape of anything in a snapshot changes.
-pub const SNAPSHOT_FORMAT: u32 = 13;
+pub const SNAPSHOT_FORMAT: u32 = 14;
 
 /// Why bytes are not a snapshot that this program can use.
 #[derive(Debug, Error)]
@@ -34,6 +34,7 @@ struct SnapshotFront {
     requests: BTreeMap<Uuid, Request>,
     origins: BTreeMap<Origin, ()>,
     delegated: BTreeMap<TaskNumber, Uuid>,
+    untold: BTreeMap<TaskNumber, MemberName>,
     tasks: PackedTable,
     n_mailbox: usize,
     n_delegations: usize,
@@ -54,6 +55,7 @@ impl State {
             requests: self.requests.entries().clone(),
             origins: self.origins.entries().clone(),
             delegated: self.delegated.entries().clone(),
+            untold: self.untold.entries().clone(),
             tasks,
             n_mailbox: self.mailbox.pack(&mut parts),
             n_delegations: self.delegations.pack(&mut parts),
@@ -91,6 +93,7 @@ impl State {
             requests: front.requests.into(),
             origins: front.origins.into(),
             delegated: front.delegated.into(),
+            untold: front.untold.into(),
             tasks: TaskTable::unpack(front.tasks, &mut parts)?,
             mailbox: parts.next(front.n_mailbox)?,
             delegations: parts.next(front.n_delegations)?,

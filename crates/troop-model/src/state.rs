@@ -5,6 +5,7 @@ mod links;
 mod operations;
 mod requests;
 mod roster;
+mod untold;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ pub(crate) use links::Links;
 pub(crate) use operations::Operations;
 pub(crate) use requests::Requests;
 pub(crate) use roster::Roster;
+pub(crate) use untold::{UntoldResults, note_result};
 
 use crate::{
     Actor, Delegation, JournaledMap, Limits, Link, Mailbox, Member, MemberName, OperationId,
@@ -47,6 +49,8 @@ pub struct Team {
     pub name: TeamName,
     /// Its purpose.
     pub description: String,
+    /// What a person told the lead to do. Other members do not see it.
+    pub goal: String,
     pub status: TeamStatus,
     /// Its lead, which never changes.
     pub lead: Option<MemberName>,
@@ -100,6 +104,7 @@ pub struct State {
     pub(crate) origins: JournaledMap<Origin, ()>,
     /// The tasks that are delegated now, with their delegations.
     pub(crate) delegated: JournaledMap<TaskNumber, Uuid>,
+    pub(crate) untold: UntoldResults,
     pub(crate) tasks: TaskTable,
     pub(crate) mailbox: PackedPart<Mailbox>,
     pub(crate) delegations: PackedPart<Delegations>,
@@ -296,6 +301,7 @@ impl State {
         self.requests.begin();
         self.origins.begin();
         self.delegated.begin();
+        self.untold.begin();
         self.tasks.begin();
         if let Some(mailbox) = self.mailbox.get_mut_if_used() {
             mailbox.begin();
@@ -319,6 +325,7 @@ impl State {
         self.requests.rollback();
         self.origins.rollback();
         self.delegated.rollback();
+        self.untold.rollback();
         self.tasks.rollback();
         if let Some(mailbox) = self.mailbox.get_mut_if_used() {
             mailbox.rollback();
@@ -362,6 +369,7 @@ impl PartialEq for State {
             && self.requests == other.requests
             && self.origins == other.origins
             && self.delegated == other.delegated
+            && self.untold == other.untold
             && self.tasks == other.tasks
             && self.mailbox == other.mailbox
             && self.delegations == other.delegations

@@ -89,3 +89,22 @@ fn sized(field: &'static str, text: &str, limit: usize) -> Result<String, Refusa
     }
     Ok(text.to_owned())
 }
+
+/// A parser's message about a value, without the names of Rust types.
+#[must_use]
+pub fn in_plain_words(text: &str) -> String {
+    let Some((found, expected)) = text.rsplit_once("expected ") else { return text.to_owned() };
+    let plain = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" => "text",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    };
+    let found = found.replace("sequence, ", "a list, ").replace("map, ", "an object, ");
+    format!("{found}expected {plain}")
+}

@@ -6,10 +6,10 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Attachment, Comment, Delegation, DelegationStatus, Evidence, LeadLease, Link, Member,
-    MemberName, Merged, Message, MessageKind, Metadata, Origin, Party, Progress, Question, Receipt,
-    Settings, Spending, State, Status, Task, TaskNumber, Team, TeamId, TeamName, TeamStatus, Time,
-    TrailEntry, Usage, Version, WorkspaceFolder, query::MAX_SHOWN_RESULT, text,
+    Actor, Attachment, Comment, Delegation, DelegationStatus, Evidence, LeadLease, Link, MailMark,
+    Member, MemberName, Merged, Message, MessageKind, Metadata, Origin, Party, Progress, Question,
+    Receipt, Settings, Spending, State, Status, Task, TaskNumber, Team, TeamId, TeamName,
+    TeamStatus, Time, TrailEntry, Usage, Version, WorkspaceFolder, query::MAX_SHOWN_RESULT, text,
 };
 
 /// A task as programs see it.
@@ -208,6 +208,14 @@ impl MessageView {
     }
 }
 
+impl MessageView {
+    /// What it says about the conversation that it belongs to.
+    #[must_use]
+    pub fn mark(&self) -> MailMark<'_> {
+        MailMark { id: self.id, from: &self.from, kind: self.kind, origin: &self.origin }
+    }
+}
+
 /// A delegation as programs see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DelegationView {
@@ -259,6 +267,9 @@ pub struct TeamView {
     pub id: TeamId,
     pub name: TeamName,
     pub description: String,
+    /// What a person told the lead to do; only for the lead and people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
     pub status: TeamStatus,
     pub lead: Option<MemberName>,
     pub version: Version,
@@ -281,6 +292,7 @@ impl TeamView {
             id: team.id,
             name: team.name.clone(),
             description: team.description.clone(),
+            goal: Some(team.goal.clone()).filter(|it| !it.is_empty()),
             status: team.status,
             lead: team.lead.clone(),
             version: state.version(),

@@ -133,12 +133,12 @@ impl State {
         }
     }
 
-    /// The only task that was in progress for a folder when a file was written there; none if there were several.
+    /// The tasks that a file may have been written for: all that were in progress for its folder at some moment that its
+    /// timestamp may mean. If there are several, nothing tells whose it is.
     #[must_use]
-    pub fn only_task_then(&self, folder: &WorkspaceFolder, at: Time) -> Option<TaskNumber> {
+    pub fn tasks_then(&self, folder: &WorkspaceFolder, at: Time) -> Vec<TaskNumber> {
         let is_then = |task: &&Task| was_worked_on(task, at) && self.folder_of(task) == *folder;
-        let mut then = self.tasks.iter().filter(is_then);
-        then.next().filter(|_| then.next().is_none()).map(|task| task.number)
+        self.tasks.iter().filter(is_then).map(|task| task.number).collect()
     }
 
     /// The folder that a caller means, and the task that its files belong to. Refuses callers outside the team, and members
@@ -205,7 +205,8 @@ impl State {
     }
 }
 
-/// Whether a task was in progress at the time of a disk's timestamp.
+/// Whether a task may have been in progress when a file got its timestamp. The file was written at that time or up to `DISK_LAG`
+/// later.
 fn was_worked_on(task: &Task, at: Time) -> bool {
     use TrailKind::{
         Assigned, Cancelled, Claimed, Completed, Failed, Rejected, Released, Submitted,
@@ -217,7 +218,7 @@ fn was_worked_on(task: &Task, at: Time) -> bool {
         match since {
             None if is_begin => since = Some(entry.at),
             Some(begin) if is_end => {
-                if begin <= at + DISK_LAG && at + DISK_LAG < entry.at {
+                if begin <= at + DISK_LAG && at <= entry.at {
                     return true;
                 }
                 since = None;

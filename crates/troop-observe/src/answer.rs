@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    raw::{self, Raw, elements, filled, object, text, truth},
+    event::MailDelivery,
+    raw::{self, Part, Raw, elements, filled, object, text, truth},
     recognise::ObservedResult,
     team::{ObservedTaskId, TaskStatus},
 };
@@ -33,6 +34,9 @@ pub(crate) struct AnswerFields {
     pub(crate) sender: Option<String>,
     status: Option<String>,
     updated: Vec<String>,
+    /// The id of the background agent that got a message.
+    pub(crate) receiver: Option<String>,
+    pub(crate) delivery: Option<MailDelivery>,
 }
 
 #[derive(Default, Deserialize)]
@@ -58,6 +62,26 @@ struct AnswerJson<'a> {
     status: Raw<'a>,
     #[serde(rename = "updatedFields")]
     updated_fields: Raw<'a>,
+}
+
+/// Fields of results about background agents.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct BackgroundAnswer<'a> {
+    #[serde(borrow)]
+    agent_id: Raw<'a>,
+    resolved_model: Raw<'a>,
+    resumed_agent_id: Raw<'a>,
+    message: Raw<'a>,
+    pin: Part<ReceiverPin<'a>>,
+}
+
+/// Which agent a message went to.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ReceiverPin<'a> {
+    #[serde(borrow)]
+    id: Raw<'a>,
 }
 
 impl ToolAnswer {
@@ -105,6 +129,13 @@ impl ToolAnswer {
         says_so && self.team().is_some()
     }
 
+    /// Whether the result says that an agent was started in the background.
+    pub(crate) fn has_launched(&self) -> bool {
+        let says_so = self.said.trim_start().starts_with("Async agent launched")
+            || self.fields.status.as_deref() == Some("async_launched");
+        says_so && self.fields.agent_id.is_some()
+    }
+
     pub(crate) fn team(&self) -> Option<&str> {
         let agent_id = self.fields.agent_id.as_deref();
         let of_agent = || agent_id?.rsplit_once('@').map(|(_, team)| team);
@@ -139,7 +170,22 @@ impl AnswerFields {
         keep(&mut self.status, filled(it.status));
         self.updated
             .extend(elements(it.updated_fields).into_iter().filter_map(|it| text(Some(it))));
+        self.add_background(&object(raw).unwrap_or_default());
         truth(it.success) == Some(false)
+    }
+
+    fn add_background(&mut self, it: &BackgroundAnswer<'_>) {
+        let resumed = filled(it.resumed_agent_id);
+        let is_queued = text(it.message).is_some_and(|it| it.starts_with("Message queued"));
+        let delivery = match resumed {
+            Some(_) => Some(MailDelivery::Delivered),
+            None => is_queued.then_some(MailDelivery::Queued),
+        };
+        self.delivery = self.delivery.or(delivery);
+        let pinned = it.pin.0.as_ref().and_then(|it| filled(it.id));
+        self.receiver = self.receiver.take().or(pinned).or(resumed);
+        self.agent_id = self.agent_id.take().or_else(|| filled(it.agent_id));
+        self.model = self.model.take().or_else(|| filled(it.resolved_model));
     }
 
     /// Fills fields that are still empty from lines like `agent_id: alice@my-team`.
@@ -149,6 +195,12 @@ impl AnswerFields {
                 "agent_id" => &mut self.agent_id,
                 "name" => &mut self.name,
                 "team_name" => &mut self.team,
+                // A remark follows the id: `agentId: a8c04d9a (internal ID - …)`.
+                "agentId" => {
+                    let id = value.split_whitespace().next();
+                    self.agent_id = self.agent_id.take().or_else(|| id.map(str::to_owned));
+                    continue;
+                }
                 _ => continue,
             };
             let value = value.trim();

@@ -34,12 +34,15 @@ pub(crate) struct PendingUse {
     /// The agent that used the tool, if it was not the session itself.
     pub(crate) actor: Option<String>,
     pub(crate) received_at: Time,
+    /// The stream's time when it was asked; of a line without a time, that of the next line that has one.
+    #[serde(default)]
+    pub(crate) stamped_at: Option<Time>,
     /// Whether a supplement was published for it.
     pub(crate) is_announced: bool,
 }
 
 impl PendingUse {
-    fn n_bytes(&self) -> usize {
+    pub(crate) fn n_bytes(&self) -> usize {
         let actor = self.actor.as_ref().map_or(0, String::len);
         self.id.len() + self.tool.len() + actor + self.operation.n_bytes()
     }
@@ -114,13 +117,26 @@ impl Correlator {
         self.settled.add(id)
     }
 
-    /// Expires uses that have waited longer than this; returns how many.
-    pub(crate) fn flush(&mut self, now: Time, max_age: Duration) -> usize {
+    /// Expires uses that have waited longer than this, by our clock or by that of the stream; returns how many.
+    pub(crate) fn flush(&mut self, now: Time, stamp: Option<Time>, max_age: Duration) -> usize {
+        for it in &mut self.waiting {
+            it.stamped_at = it.stamped_at.or(stamp);
+        }
+        let is_too_old = |it: &PendingUse| {
+            let by_stream = stamp.zip(it.stamped_at).map(|(stamp, asked)| stamp.since(asked));
+            by_stream.max(Some(now.since(it.received_at))) > Some(max_age)
+        };
         let n_waiting = self.waiting.len();
-        while self.waiting.front().is_some_and(|it| now.since(it.received_at) > max_age) {
+        while self.waiting.front().is_some_and(is_too_old) {
             self.give_up_oldest();
         }
         n_waiting - self.waiting.len()
+    }
+
+    /// Whether a use waits for the id of the task that it creates.
+    pub(crate) fn awaits_a_task(&self) -> bool {
+        let mut all = self.waiting.iter().chain(&self.late);
+        all.any(|it| matches!(it.operation, Operation::CreateTask { .. }))
     }
 
     pub(crate) fn n_waiting(&self) -> usize {

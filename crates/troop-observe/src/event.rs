@@ -20,6 +20,16 @@ pub struct TeamEvent {
     pub fact: ObservedFact,
 }
 
+/// How far a message to or from a background agent has come when it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MailDelivery {
+    /// The receiver works, and gets it at its next tool round or turn.
+    Queued,
+    /// The receiver had ended its work, and was resumed with it.
+    Delivered,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ObservedFact {
@@ -63,6 +73,9 @@ pub enum ObservedFact {
         content: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
+        /// How far it has come, if the client said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delivery: Option<MailDelivery>,
     },
     /// A member reported that it is idle, or we inferred it.
     Idle {

@@ -23,11 +23,12 @@ mod reduce;
 mod team;
 
 mod follower;
+mod held;
 mod observer;
 mod saved;
 mod supplement;
 
-pub use event::{ObservedFact, TeamEvent};
+pub use event::{MailDelivery, ObservedFact, TeamEvent};
 pub use follower::TeamFollower;
 pub use lines::{LineSplitter, MAX_LINE};
 pub use observer::{Observer, ObserverCounts, ObserverOutput};

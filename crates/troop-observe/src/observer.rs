@@ -12,14 +12,22 @@ use crate::{
     event::{ObservedFact, TeamEvent},
     filter::{LineFilter, LineVerdict},
     follower::{FollowerQueues, TeamFollower},
+    held::HeldUpdates,
     lines::bare,
+    raw::Raw,
     recognise::{
-        BackgroundEnd, LineSignal, ObservedResult, Recognised, Speaker, ToolUse, recognise,
+        BackgroundNews, BackgroundState, LineSignal, ObservedResult, Recognised, Speaker, ToolUse,
+        recognise, stamp,
     },
-    reduce::{Shelf, find_team, imagine, reduce, reduce_mail, set_status},
+    reduce::{
+        Shelf, find_background, find_team, follow_background, imagine, infer_status, reduce,
+        reduce_mail,
+    },
     source::StreamSource,
     supplement::Supplement,
-    team::{MemberStatus, ObservedSession, ObservedTaskId, ObservedTeam, TaskStatus, TeamRole},
+    team::{
+        LEAD, MemberStatus, ObservedSession, ObservedTaskId, ObservedTeam, TaskStatus, TeamRole,
+    },
     vocabulary::{Meaning, ObservedUpdate, Operation},
 };
 
@@ -47,6 +55,8 @@ pub(crate) struct ObserverMemory {
     #[serde(default)]
     shelf: Shelf,
     correlator: Correlator,
+    #[serde(default)]
+    held: HeldUpdates,
     /// Members that completed a task and have not started another since.
     completed: BTreeMap<String, ObservedTaskId>,
     /// The message whose lines are arriving now.
@@ -122,7 +132,10 @@ impl Observer {
             LineVerdict::Early(ids) => self.memory.correlator.keep_early(ids, line),
             LineVerdict::Skip => {}
         }
-        self.has_changed |= self.memory.correlator.flush(now, MAX_AGE) > 0;
+        let correlator = &mut self.memory.correlator;
+        if correlator.n_waiting() > 0 {
+            self.has_changed |= correlator.flush(now, stamp(line), MAX_AGE) > 0;
+        }
         self.out.drain(..)
     }
 
@@ -198,9 +211,8 @@ impl Observer {
         }
         let has_mail = signals.iter().any(|it| matches!(it, LineSignal::Mail(_)));
         // A copy of a line says nothing new; tool uses are compared by their own ids.
-        let is_new = !has_mail
-            || self.memory.session.team.is_none()
-            || uuid.is_none_or(|uuid| self.memory.correlator.settle(&uuid));
+        let is_new =
+            !has_mail || self.memory.session.team.is_none() || self.settle(uuid.as_deref());
         for signal in signals {
             match signal {
                 LineSignal::Use(it) => self.ask(it, &scene, now),
@@ -212,7 +224,9 @@ impl Observer {
                 }
                 LineSignal::Mail(_) => {}
                 LineSignal::Init(it) => self.begin_session(*it),
-                LineSignal::Ended(it) => self.member_ended(&it, &scene),
+                LineSignal::Background(it) => {
+                    self.follow_background(&it, uuid.as_deref(), &scene);
+                }
             }
         }
         if let Some(team) = team {
@@ -258,7 +272,7 @@ impl Observer {
 
     /// Every line of a transcript names the session's team and its name in that team.
     fn note_team(&mut self, name: &str, agent: Option<String>, scene: &Scene) {
-        let is_teammate = agent.as_ref().is_some_and(|it| it != crate::team::LEAD);
+        let is_teammate = agent.as_ref().is_some_and(|it| it != LEAD);
         // A lead deletes its team with a tool; its transcript may still name the team afterwards.
         if !is_teammate {
             return;
@@ -303,6 +317,7 @@ impl Observer {
             operation,
             actor: scene.actor.clone(),
             received_at: now,
+            stamped_at: None,
             is_announced,
         });
         self.has_changed = true;
@@ -327,33 +342,86 @@ impl Observer {
         let Some(asked) = self.memory.correlator.take(&result.id) else { return };
         self.has_changed = true;
         let answer = ToolAnswer::new(result);
+        if self.is_too_early(&asked, &answer) {
+            if asked.is_announced {
+                self.supplement_answer(&asked, result.content, answer.is_error);
+            }
+            return self.hold(asked, &answer);
+        }
         let had_team = self.memory.session.team.is_some();
+        let session_id = scene.session_id.as_deref();
         let ObserverMemory { session, shelf, .. } = &mut self.memory;
-        let changes = reduce(&mut session.team, shelf, &asked, &answer);
+        let changes = reduce(&mut session.team, shelf, &asked, &answer, session_id);
         if let (false, ObservedSession { version: Some(_), team: Some(team), .. }) =
             (had_team, &mut self.memory.session)
         {
             team.note_seen_from_beginning();
         }
         if asked.is_announced || !changes.is_empty() {
-            let category = asked.operation.category();
-            let added = Supplement::asked(category, &asked.tool, &asked.id, None)
-                .answered(result.content, answer.is_error);
-            self.out.push(ObserverOutput::Supplement(Box::new(added)));
+            self.supplement_answer(&asked, result.content, answer.is_error);
         }
         if let (Operation::UpdateTask(update), false) = (&asked.operation, answer.is_error) {
             self.note_work(update);
         }
         self.tell(changes, Some(&asked.id), scene);
+        if !answer.is_error {
+            self.release_held(&asked.operation, &answer, scene);
+        }
+    }
+
+    fn supplement_answer(&mut self, asked: &PendingUse, content: Raw<'_>, is_error: bool) {
+        let category = asked.operation.category();
+        let added = Supplement::asked(category, &asked.tool, &asked.id, None);
+        let added = added.answered(content, is_error);
+        self.out.push(ObserverOutput::Supplement(Box::new(added)));
+    }
+
+    /// Whether this updates a task whose creation may still be confirmed.
+    fn is_too_early(&self, asked: &PendingUse, answer: &ToolAnswer) -> bool {
+        let Operation::UpdateTask(update) = &asked.operation else { return false };
+        let ObserverMemory { session, shelf, correlator, .. } = &self.memory;
+        let knows_task = match &session.team {
+            Some(team) => team.knows(&update.task),
+            None => shelf.knows(&update.task),
+        };
+        !answer.is_error && !knows_task && correlator.awaits_a_task()
+    }
+
+    /// Keeps an update until its task is known.
+    fn hold(&mut self, mut asked: PendingUse, answer: &ToolAnswer) {
+        if let Operation::UpdateTask(update) = &mut asked.operation
+            && update.owner.is_none()
+            && answer.has_updated("owner")
+        {
+            let own_name = self.memory.session.team.as_ref().map_or(LEAD, ObservedTeam::own_name);
+            update.owner = Some(asked.actor.as_deref().unwrap_or(own_name).to_owned());
+        }
+        self.memory.held.keep(asked);
+    }
+
+    /// Applies the updates that came before the creation of their task.
+    fn release_held(&mut self, operation: &Operation, answer: &ToolAnswer, scene: &Scene) {
+        if matches!(operation, Operation::CreateTeam { .. } | Operation::DeleteTeam) {
+            return self.memory.held.clear();
+        }
+        let created = matches!(operation, Operation::CreateTask { .. });
+        let Some(task) = answer.created().filter(|_| created) else { return };
+        for held in self.memory.held.take(&task) {
+            let ObserverMemory { session, shelf, .. } = &mut self.memory;
+            let changes = reduce(&mut session.team, shelf, &held, &ToolAnswer::default(), None);
+            if let Operation::UpdateTask(update) = &held.operation {
+                self.note_work(update);
+            }
+            self.tell(changes, Some(&held.id), scene);
+        }
     }
 
     /// Remembers members that completed a task until they start another.
     fn note_work(&mut self, update: &ObservedUpdate) {
         let Some(team) = &self.memory.session.team else { return };
         let Some(task) = team.tasks.get(&update.task) else { return };
-        let Some(owner) = task.owner.as_ref().filter(|it| team.member(it).is_some()) else {
-            return;
-        };
+        let is_followed = |name: &str| team.member(name).is_some_and(|it| !it.background);
+        let Some(owner) = task.owner.as_ref().filter(|it| is_followed(it)) else { return };
         match update.status {
             Some(TaskStatus::Completed) => {
                 self.memory.completed.insert(owner.clone(), task.id.clone());
@@ -391,23 +459,34 @@ impl Observer {
                     from: from.clone(),
                     completed_task_id,
                 }));
-                changes.extend(set_status(team, &from, MemberStatus::Idle));
+                changes.extend(infer_status(team, &from, MemberStatus::Idle));
             }
         }
         self.tell(changes, None, scene);
     }
 
-    fn member_ended(&mut self, ended: &BackgroundEnd, scene: &Scene) {
+    fn follow_background(&mut self, news: &BackgroundNews, uuid: Option<&str>, scene: &Scene) {
+        let team = self.memory.session.team.as_ref();
+        let name = team.and_then(|it| find_background(it, news)).map(|it| it.name.clone());
+        // The beginning is remembered of every agent: it comes before the result that makes the agent a member.
+        let is_worth_it = name.is_some() || news.state == Some(BackgroundState::Works);
+        let is_new = news.state.is_none() || !is_worth_it || self.settle(uuid);
+        let Some(name) = name else { return };
         let Some(team) = &mut self.memory.session.team else { return };
-        let is_meant = |tool_use_id: Option<&str>, agent_id: &str| {
-            (ended.tool_use_id.is_some() && ended.tool_use_id.as_deref() == tool_use_id)
-                || ended.agent_id.as_deref() == Some(agent_id)
-        };
-        let mut members = team.members.iter();
-        let found = members.find(|it| is_meant(it.tool_use_id.as_deref(), &it.agent_id));
-        let Some(name) = found.map(|it| it.name.clone()) else { return };
-        let change = set_status(team, &name, MemberStatus::Shutdown);
+        if let Some(member) = team.member_mut(&name)
+            && news.tokens > member.tokens
+        {
+            member.tokens = news.tokens;
+            self.has_changed = true;
+        }
+        let state = news.state.filter(|_| is_new);
+        let change = state.and_then(|it| follow_background(team, &name, it));
         self.tell(change.into_iter().collect(), None, scene);
+    }
+
+    /// Remembers a line by its id; returns whether it is new. A line without an id always is.
+    fn settle(&mut self, uuid: Option<&str>) -> bool {
+        uuid.is_none_or(|uuid| self.memory.correlator.settle(uuid))
     }
 
     fn count_unknown(&mut self, tool: &str) {

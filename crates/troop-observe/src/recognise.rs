@@ -1,5 +1,6 @@
 //! Parses a line: tool uses, tool results, and messages of teammates.
 
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use troop_model::Time;
@@ -50,8 +51,8 @@ pub(crate) enum LineSignal<'a> {
     Mail(TeammateMail),
     /// The session starts or continues.
     Init(Box<ObservedSession>),
-    /// Background work of a tool use has ended.
-    Ended(BackgroundEnd),
+    /// Background work began, goes on, or ended.
+    Background(BackgroundNews),
 }
 
 #[derive(Debug)]
@@ -72,11 +73,37 @@ pub(crate) struct ObservedResult<'a> {
     pub(crate) is_error: bool,
 }
 
-/// A teammate that ended on its own.
+/// What the client says about background work, which may be that of a member.
 #[derive(Debug)]
-pub(crate) struct BackgroundEnd {
+pub(crate) struct BackgroundNews {
+    /// The id of the work. A background agent has the same one each time it works.
+    pub(crate) task_id: Option<String>,
     pub(crate) tool_use_id: Option<String>,
+    /// A teammate's id, in the versions that end teammates this way.
     pub(crate) agent_id: Option<String>,
+    /// `None` if it goes on.
+    pub(crate) state: Option<BackgroundState>,
+    pub(crate) tokens: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BackgroundState {
+    /// It begins to work.
+    Works,
+    /// It has done what it was asked for.
+    Finished,
+    /// It failed or was stopped.
+    Ended,
+}
+
+impl BackgroundState {
+    fn parse(status: &str) -> Option<Self> {
+        Some(match status {
+            "completed" => Self::Finished,
+            "failed" | "killed" | "stopped" => Self::Ended,
+            _ => return None,
+        })
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -110,12 +137,40 @@ struct SystemLine<'a> {
     #[serde(borrow)]
     subtype: Raw<'a>,
     session_id: Raw<'a>,
+    task_id: Raw<'a>,
+    task_type: Raw<'a>,
     tool_use_id: Raw<'a>,
     status: Raw<'a>,
+    patch: Part<TaskPatch<'a>>,
+    usage: Part<TaskUsage<'a>>,
     summary: Raw<'a>,
     model: Raw<'a>,
     cwd: Raw<'a>,
     claude_code_version: Raw<'a>,
+}
+
+/// What changed of background work.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct TaskPatch<'a> {
+    #[serde(borrow)]
+    status: Raw<'a>,
+}
+
+/// What background work has used.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct TaskUsage<'a> {
+    #[serde(borrow)]
+    total_tokens: Raw<'a>,
+}
+
+/// The time of a line.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct LineStamp<'a> {
+    #[serde(borrow)]
+    timestamp: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -190,6 +245,13 @@ pub(crate) fn recognise(line: &[u8]) -> Result<Option<Recognised<'_>>, NotAnObje
         agent: text(line.agent_name).filter(|it| !it.is_empty()),
         signals,
     }))
+}
+
+/// The line's own time, if it has one.
+pub(crate) fn stamp(line: &[u8]) -> Option<Time> {
+    memmem::find(line, b"\"timestamp\"")?;
+    let line: LineStamp<'_> = serde_json::from_slice(line).ok()?;
+    said(line.timestamp)?.parse().ok()
 }
 
 /// The line is not JSON, or not an object.
@@ -284,7 +346,7 @@ fn queued(attachment: Raw<'_>) -> Vec<LineSignal<'_>> {
 
 fn news(written: &str) -> Result<Vec<LineSignal<'_>>, NotAnObject> {
     let line: SystemLine<'_> = serde_json::from_str(written).map_err(|_| NotAnObject)?;
-    Ok(match text(line.subtype).as_deref() {
+    Ok(match said(line.subtype).as_deref() {
         Some("init") => {
             let session = ObservedSession {
                 session_id: text(line.session_id),
@@ -295,15 +357,30 @@ fn news(written: &str) -> Result<Vec<LineSignal<'_>>, NotAnObject> {
             };
             vec![LineSignal::Init(Box::new(session))]
         }
-        Some("task_notification") => {
-            let is_over = matches!(
-                text(line.status).as_deref(),
-                Some("completed" | "failed" | "killed" | "stopped")
-            );
-            let ended =
-                BackgroundEnd { tool_use_id: id(line.tool_use_id), agent_id: text(line.summary) };
-            if is_over { vec![LineSignal::Ended(ended)] } else { Vec::new() }
+        Some("task_started") if is(line.task_type, "local_agent") => {
+            vec![LineSignal::Background(background(&line, Some(BackgroundState::Works)))]
         }
+        Some("task_progress") => vec![LineSignal::Background(background(&line, None))],
+        Some("task_updated" | "task_notification") => {
+            let status = line.patch.0.as_ref().and_then(|it| it.status).or(line.status);
+            let state = said(status).and_then(|it| BackgroundState::parse(&it));
+            state
+                .map(|it| LineSignal::Background(background(&line, Some(it))))
+                .into_iter()
+                .collect()
+        }
+        // `background_tasks_changed` repeats what the others say.
         _ => Vec::new(),
     })
+}
+
+fn background(line: &SystemLine<'_>, state: Option<BackgroundState>) -> BackgroundNews {
+    let tokens = line.usage.0.as_ref().and_then(|it| id(it.total_tokens));
+    BackgroundNews {
+        task_id: id(line.task_id),
+        tool_use_id: id(line.tool_use_id),
+        agent_id: text(line.summary),
+        state,
+        tokens: tokens.and_then(|it| it.parse().ok()),
+    }
 }

@@ -1,9 +1,11 @@
 //! Applies tool uses and their results to a team. Applying the same one twice changes nothing.
 
+mod background;
 mod mail;
 mod shelf;
 mod tentative;
 
+pub(crate) use background::{find_background, follow_background};
 pub(crate) use mail::reduce_mail;
 pub(crate) use shelf::Shelf;
 pub(crate) use tentative::imagine;
@@ -15,7 +17,7 @@ use crate::{
     event::ObservedFact,
     team::{
         MemberStatus, ObservedMember, ObservedTask, ObservedTaskId, ObservedTeam, TaskStatus,
-        TeamRole,
+        TeamRole, name_of_session,
     },
     vocabulary::{LetterKind, ObservedSpawn, ObservedUpdate, Operation, SentLetter},
 };
@@ -29,6 +31,7 @@ pub(crate) fn reduce(
     shelf: &mut Shelf,
     asked: &PendingUse,
     answer: &ToolAnswer,
+    session_id: Option<&str>,
 ) -> Vec<ObservedChange> {
     if answer.is_error {
         return Vec::new();
@@ -44,7 +47,7 @@ pub(crate) fn reduce(
             team.take().map(|team| ObservedChange::TeamGone(Box::new(team))).into_iter().collect()
         }
         (Operation::Spawn(it), team) => {
-            let mut changes = find_team_of(team, shelf, answer);
+            let mut changes = find_team_of(team, shelf, answer, session_id);
             changes.extend(spawn(team.as_mut(), it, &asked.id, answer));
             changes
         }
@@ -111,15 +114,20 @@ pub(crate) fn find_team(
     Some(ObservedChange::TeamMade(role))
 }
 
-/// The team whose name we learn from its first teammate. The session that spawned it leads, and the session's tasks
-/// become the team's.
+/// The team whose name we learn from its first teammate; a session with a named background agent is a team itself. The
+/// session that spawned it leads, and the session's tasks become the team's.
 fn find_team_of(
     team: &mut Option<ObservedTeam>,
     shelf: &mut Shelf,
     answer: &ToolAnswer,
+    session_id: Option<&str>,
 ) -> Vec<ObservedChange> {
-    let name = answer.team().filter(|_| answer.has_spawned());
-    let made = name.and_then(|name| find_team(team, name, TeamRole::Lead));
+    let name = if answer.has_launched() {
+        Some(name_of_session(session_id))
+    } else {
+        answer.team().filter(|_| answer.has_spawned()).map(str::to_owned)
+    };
+    let made = name.and_then(|name| find_team(team, &name, TeamRole::Lead));
     let given = team.as_mut().filter(|_| made.is_some()).map(|team| shelf.give_to(team));
     made.into_iter().chain(given.into_iter().flatten()).collect()
 }
@@ -130,13 +138,15 @@ fn spawn(
     id: &str,
     answer: &ToolAnswer,
 ) -> Option<ObservedChange> {
-    if !answer.has_spawned() && spawn.team.is_none() {
+    let team = team?;
+    let background = answer.has_launched();
+    if !(answer.has_spawned() || spawn.team.is_some() || (background && team.is_implicit())) {
         return None;
     }
-    let team = team?;
-    // A name that is taken gets a suffix.
+    // Teammates hear from the client which name they got, if theirs was taken.
     let fields = &answer.fields;
     let name = fields.name.as_ref().unwrap_or(&spawn.name);
+    let name = &if background { free_name(team, name, id) } else { name.clone() };
     let known = team.member(name);
     if known.is_some_and(|it| {
         it.status != MemberStatus::Shutdown || it.tool_use_id.as_deref() == Some(id)
@@ -153,9 +163,23 @@ fn spawn(
         model: fields.model.clone().or_else(|| spawn.model.clone()),
         color: fields.color.clone(),
         tool_use_id: Some(id.to_owned()),
+        background,
+        tokens: None,
         tentative: false,
     };
     Some(put_member(team, before, after))
+}
+
+/// A name for a background agent. The client lets several have the same one, and we do not.
+fn free_name(team: &ObservedTeam, name: &str, id: &str) -> String {
+    let is_free = |name: &str| {
+        team.member(name).is_none_or(|it| {
+            it.status == MemberStatus::Shutdown || it.tool_use_id.as_deref() == Some(id)
+        })
+    };
+    let others = (2..).map(|nth: usize| format!("{name}-{nth}"));
+    let mut names = std::iter::once(name.to_owned()).chain(others);
+    names.find(|it| is_free(it)).unwrap_or_default()
 }
 
 fn put_member(
@@ -168,6 +192,16 @@ fn put_member(
         None => team.members.push(after.clone()),
     }
     ObservedChange::Member { before, after }
+}
+
+/// Changes a member's status by what its tasks say. Of a background agent, the stream itself says when it works.
+pub(crate) fn infer_status(
+    team: &mut ObservedTeam,
+    name: &str,
+    status: MemberStatus,
+) -> Option<ObservedChange> {
+    team.member(name).filter(|it| !it.background)?;
+    set_status(team, name, status)
 }
 
 /// Changes a member's status. A member that has shut down stays so.
@@ -228,7 +262,7 @@ fn update_task(
         vec![ObservedChange::Task { before: Some(before), after: Box::new(after.clone()) }];
     changes.extend(neighbours);
     if let (Some(TaskStatus::InProgress), Some(owner)) = (update.status, &after.owner) {
-        changes.extend(set_status(team, owner, MemberStatus::Active));
+        changes.extend(infer_status(team, owner, MemberStatus::Active));
     }
     changes
 }
@@ -338,7 +372,7 @@ fn send(
         team.own_name = Some(sender.clone());
     }
     let from = actor.unwrap_or(team.own_name()).to_owned();
-    let to = letter.to.clone().unwrap_or_default();
+    let to = receiver(team, letter, answer).unwrap_or_default();
     let request_id = letter.request_id.clone().or_else(|| answer.fields.request_id.clone());
     let content = letter.content.clone();
     let said = Some(content.clone()).filter(|it| !it.is_empty());
@@ -347,9 +381,10 @@ fn send(
     let what = match letter.kind {
         LetterKind::Message | LetterKind::Broadcast => ObservedFact::Message {
             from,
-            to: letter.to.clone(),
+            to: receiver(team, letter, answer),
             content,
             summary: letter.summary.clone(),
+            delivery: answer.fields.delivery,
         },
         LetterKind::ShutdownRequest => {
             ObservedFact::ShutdownRequest { from, to, request_id, reason: said }
@@ -370,6 +405,14 @@ fn send(
     };
     changes.insert(0, ObservedChange::Said(what));
     changes
+}
+
+/// The receiver's name. A background agent can be named by its id; if several have a name, the result says which it was.
+fn receiver(team: &ObservedTeam, letter: &SentLetter, answer: &ToolAnswer) -> Option<String> {
+    let named = [answer.fields.receiver.as_deref(), letter.to.as_deref()];
+    let mut members = named.into_iter().flatten().map(|it| team.member_with_agent_id(it));
+    let member = members.find_map(|it| it).map(|it| it.name.clone());
+    member.or_else(|| letter.to.clone())
 }
 
 /// The member that answers a shutdown request: the speaker if it is a member, else the one in the request's id:

@@ -13,6 +13,10 @@ use crate::cycle;
 const MAX_ID: usize = 256;
 /// The name of a team's lead in Claude Code.
 pub(crate) const LEAD: &str = "team-lead";
+/// The name of a session's team, before the beginning of the session's id.
+const SESSION: &str = "session";
+/// How much of a session's id is in the name of its team.
+const SHORT_ID: usize = 8;
 
 /// The observed part of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,6 +140,12 @@ pub struct ObservedMember {
     /// The tool use that spawned it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
+    /// Whether it is a named background agent of the session. The stream says when such a member works and when it ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+    /// The most tokens that the client has reported for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
     /// Whether its spawn has no result yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tentative: bool,
@@ -221,6 +231,18 @@ struct TeamJson {
     deleted: BTreeSet<ObservedTaskId>,
 }
 
+/// The name of the team that a session is, as interactive sessions name theirs.
+pub(crate) fn name_of_session(session_id: Option<&str>) -> String {
+    match session_id.and_then(|it| it.get(..SHORT_ID)).filter(|it| is_short_id(it)) {
+        Some(id) => format!("{SESSION}-{id}"),
+        None => SESSION.to_owned(),
+    }
+}
+
+fn is_short_id(text: &str) -> bool {
+    text.len() == SHORT_ID && text.bytes().all(|it| it.is_ascii_hexdigit())
+}
+
 impl ObservedTeam {
     pub(crate) fn new(name: String, role: TeamRole) -> Self {
         Self {
@@ -253,10 +275,14 @@ impl ObservedTeam {
         self.is_partial
     }
 
-    /// Whether Claude Code created the team implicitly for the session.
-    fn is_implicit(&self) -> bool {
-        let number = self.name.strip_prefix("session-");
-        number.is_some_and(|it| it.len() == 8 && it.bytes().all(|it| it.is_ascii_hexdigit()))
+    /// Whether Claude Code created the team implicitly for the session, or the session itself is the team.
+    pub(crate) fn is_implicit(&self) -> bool {
+        self.name == SESSION
+            || self
+                .name
+                .strip_prefix(SESSION)
+                .and_then(|it| it.strip_prefix('-'))
+                .is_some_and(is_short_id)
     }
 
     /// Whether tasks and members may exist that we have not seen: the team began before the stream, or we know it only
@@ -295,6 +321,15 @@ impl ObservedTeam {
     #[must_use]
     pub fn task(&self, id: &str) -> Option<&ObservedTask> {
         self.tasks.get(&ObservedTaskId::new(id)?)
+    }
+
+    /// Whether the task is or was on the board.
+    pub(crate) fn knows(&self, task: &ObservedTaskId) -> bool {
+        self.tasks.contains_key(task) || self.deleted.contains(task)
+    }
+
+    pub(crate) fn member_with_agent_id(&self, id: &str) -> Option<&ObservedMember> {
+        self.members.iter().find(|it| it.agent_id == id)
     }
 
     pub(crate) fn member_mut(&mut self, name: &str) -> Option<&mut ObservedMember> {

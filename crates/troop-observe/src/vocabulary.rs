@@ -2,12 +2,13 @@
 //!
 //! 2.1.47 spawns with `Task` and writes `SendMessage{type, recipient, content}`; 2.1.177 spawns with `Agent` and writes
 //! `SendMessage{to, message}`; since 2.1.178 there is neither `TeamCreate` nor `TeamDelete`, and a spawn names no team.
+//! Headless sessions of that generation have named background agents instead of teammates.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    raw::{self, Raw, filled, object, text, truth},
-    team::{ObservedTaskId, TaskStatus},
+    raw::{self, Raw, filled, is, object, text, truth},
+    team::{LEAD, ObservedTaskId, TaskStatus},
 };
 
 /// The subject of a supplement.
@@ -207,6 +208,8 @@ struct MessageToolInput<'a> {
     #[serde(borrow)]
     r#type: Raw<'a>,
     recipient: Raw<'a>,
+    /// `main` if the receiver is the session itself.
+    recipient_kind: Raw<'a>,
     to: Raw<'a>,
     content: Raw<'a>,
     message: Raw<'a>,
@@ -282,6 +285,8 @@ fn update_task(input: &TaskToolInput<'_>) -> Option<Operation> {
 fn send(input: &MessageToolInput<'_>) -> Option<Operation> {
     let to = filled(input.to).or_else(|| filled(input.recipient));
     let to = to.map(|to| to.trim_start_matches('@').to_owned());
+    let is_for_session = is(input.recipient_kind, "main");
+    let to = if is_for_session { Some(LEAD.to_owned()) } else { to };
     let structured = object::<MessageToolInput<'_>>(input.message);
     let fields = structured.as_ref().unwrap_or(input);
     let said = text(input.message);

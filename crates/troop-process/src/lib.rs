@@ -2,14 +2,17 @@
 //! Nothing else starts processes, except benchmarks and tests.
 //!
 //! Read in this order: `group.rs` starts processes that end together, `mark.rs` and `tree.rs` find those that left their
-//! group, `orphans.rs` adopts those that lost their parent, `output.rs` reads what they print.
+//! group, `orphans.rs` adopts those that lost their parent, `output.rs` reads what they print, `at_work.rs` asks whether a
+//! program works somewhere.
 
+mod at_work;
 mod group;
 mod mark;
 mod orphans;
 mod output;
 mod tree;
 
+pub use at_work::is_at_work;
 pub use group::{Group, Signal, command, is_stopped, kill_group};
 pub use mark::{Mark, RUN};
 pub use orphans::{adopt_orphans, end_orphans};

@@ -64,6 +64,8 @@ pub struct ProcessStat {
     pub above: u32,
     pub group: u32,
     pub session: u32,
+    /// When it started, in clock ticks since the machine did: with it, a process cannot be mistaken for a later one with its id.
+    pub started: u64,
 }
 
 impl ProcessStat {
@@ -75,6 +77,11 @@ impl ProcessStat {
         let mut words = rest.split_whitespace();
         let is_dead = words.next()? == "Z";
         let mut number = || words.next()?.parse().ok();
-        Some(Self { is_dead, above: number()?, group: number()?, session: number()? })
+        let above = number()?;
+        let group = number()?;
+        let session = number()?;
+        // Sixteen words follow that nobody here needs: the start is the 22nd of all.
+        let started = words.nth(15)?.parse().ok()?;
+        Some(Self { is_dead, above, group, session, started })
     }
 }

@@ -5,7 +5,7 @@ mod next;
 use serde::Deserialize;
 use serde_json::json;
 use thiserror::Error;
-use troop_model::{Hint, Refusal, RefusalKind};
+use troop_model::{Hint, HintCommand, Refusal, RefusalKind};
 
 use crate::{envelope::ErrorObject, method::MethodError};
 
@@ -74,6 +74,20 @@ impl FailureKind {
     #[must_use]
     pub fn meaning(self) -> &'static str {
         self.row().2
+    }
+
+    /// Whether somebody decided to refuse it: it did not happen, and the same again would be refused again.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFound
+                | Self::Conflict
+                | Self::Forbidden
+                | Self::Invalid
+                | Self::Limit
+                | Self::NoWork
+        )
     }
 
     fn row(self) -> (i64, &'static str, &'static str) {
@@ -202,6 +216,14 @@ impl From<ErrorObject> for Failure {
         let hint = next.or_else(|| hint.map(Hint::from));
         Self { kind: kind.unwrap_or(FailureKind::Bug), message: error.message, refusal, hint }
     }
+}
+
+/// The error for a request that ended with the program, or the part of it, that handled it.
+pub(crate) fn unanswered() -> ErrorObject {
+    let look =
+        Hint::to("before you repeat it, look whether it happened", HintCommand::troop("events"));
+    let message = "it may have been carried out: it was dropped before it was answered";
+    Failure::new(FailureKind::Unavailable, message).with_hint(look).into()
 }
 
 pub(crate) fn internal(message: &str) -> ErrorObject {

@@ -238,7 +238,7 @@ impl Drop for PeerHandle {
     }
 }
 
-/// Owes a response. If it is dropped without one, it responds with an internal error.
+/// Owes a response. If it is dropped without one, it responds that the request may have been carried out.
 #[derive(Debug)]
 pub struct Responder {
     /// None once the response is sent.
@@ -276,7 +276,7 @@ impl Responder {
 impl Drop for Responder {
     fn drop(&mut self) {
         if let Some((peer, id)) = self.open.take() {
-            let outcome = Err(code::internal("nobody answered"));
+            let outcome = Err(code::unanswered());
             let line = Envelope::Response { id, outcome }.to_line();
             // If the other side has gone, nobody waits for it.
             drop(peer.handle.core.outbox.send_at_once(&line));

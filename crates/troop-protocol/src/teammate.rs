@@ -338,6 +338,19 @@ pub struct TeamContext {
     pub spent: Option<String>,
 }
 
+impl TeamContext {
+    /// Whether it holds more than the tasks. Then the lead is one that also answers board calls.
+    #[must_use]
+    pub fn goes_beyond_table(&self) -> bool {
+        let Self { tasks: _, mode, team_md, stuck_at, lease_seconds, spent } = self;
+        mode.is_some()
+            || team_md.is_some()
+            || stuck_at.is_some()
+            || lease_seconds.is_some()
+            || spent.is_some()
+    }
+}
+
 method::methods_both_ways!(FromTeammate, FromLead);
 
 impl TaskReport {

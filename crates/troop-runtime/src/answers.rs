@@ -17,11 +17,13 @@ use troop_store::StoreError;
 use uuid::Uuid;
 
 use crate::{
-    Board, BoardError, CommandEffect, CommandRequest, Signature, workspace::WorkspaceFiles,
+    Board, BoardError, BoardResult, CommandEffect, CommandRequest, Signature,
+    workspace::WorkspaceFiles,
 };
 
 pub use presence::LeadPresence;
 pub(crate) use subscriptions::Subscriptions;
+pub use teams::list_teams;
 pub use transcripts::{TranscriptFeed, TranscriptReader};
 
 /// Answers the calls of one team. Cheap to clone.
@@ -69,10 +71,15 @@ impl Answers {
         drop(responder.respond(answer.map_err(Into::into)));
     }
 
-    async fn change(&self, session: Asker, change: Change) -> Result<Box<RawValue>, Failure> {
-        let request = CommandRequest { fence: self.fence, ..signed(session, change) };
+    /// Gives a command to the board, and answers with the task as the command left it.
+    async fn carry_out(&self, request: CommandRequest) -> BoardResult<Answer> {
+        let request = CommandRequest { fence: request.fence.or(self.fence), ..request };
         let given = self.board.give_and_look(request, |state, done| changed(state, &done)).await;
-        to_json(&given?.done().await?)
+        given?.done().await
+    }
+
+    async fn change(&self, session: Asker, change: Change) -> Result<Box<RawValue>, Failure> {
+        to_json(&self.carry_out(signed(session, change)).await?)
     }
 }
 
@@ -102,7 +109,9 @@ impl From<&BoardError> for Failure {
             BoardError::NoSuchTeam { .. } | BoardError::NoActiveTeam => {
                 Self::new(FailureKind::NotFound, error)
             }
-            BoardError::AlreadyActive { .. } => Self::new(FailureKind::Conflict, error),
+            BoardError::AlreadyActive { .. } | BoardError::FileInUse { .. } => {
+                Self::new(FailureKind::Conflict, error)
+            }
             BoardError::Broken { .. } => Self::new(FailureKind::Bug, error),
         }
     }

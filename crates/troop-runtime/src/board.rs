@@ -5,8 +5,10 @@
 //! changes are visible: looking at the state waits in the same queue as changing it.
 
 mod archive;
+mod door;
 mod next;
 mod open;
+pub(crate) mod rules;
 mod snapshots;
 mod subscription;
 mod writer;
@@ -19,6 +21,7 @@ use std::{
     thread,
 };
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 use troop_model::{
@@ -28,9 +31,11 @@ use troop_model::{
 use troop_store::Store;
 use uuid::Uuid;
 
-use crate::{BoardError, BoardResult, Clock};
+use self::door::BoardDoor;
+use crate::{BoardError, BoardResult, Clock, mirror};
 
 pub use archive::TaskPage;
+pub(crate) use door::{DoorAnswer, DoorJob};
 pub(crate) use open::{event, replay};
 pub use subscription::Subscription;
 
@@ -49,7 +54,7 @@ pub enum Following {
 }
 
 /// A command and its sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommandRequest {
     /// Names the attempt: the same request again has one effect.
     pub operation: OperationId,
@@ -119,6 +124,8 @@ pub struct Board {
     tracker: TaskTracker,
     /// The writer's panic message.
     fault: Arc<OnceLock<String>>,
+    /// Shared by all handles.
+    door: Arc<BoardDoor>,
 }
 
 /// A command that was given and is not answered yet.
@@ -141,12 +148,43 @@ impl<T> PendingCommand<T> {
 /// News for subscribers: an event, or none if the store has something that the board could not read.
 type BoardNews = Option<Arc<Event>>;
 
-/// Takes the answer to a command, and the state after it.
-type BoardReply = Box<dyn FnOnce(BoardResult<CommandEffect>, &State) + Send>;
+/// Takes the answer to a command.
+pub(crate) trait BoardReply: Send {
+    /// Looks at the state right after the command, before any other is decided. If the command is decided again, so is this.
+    fn look(&mut self, state: &State, done: CommandEffect);
+    /// Answers with what was seen, now that it is durable.
+    fn tell(self: Box<Self>);
+    fn refuse(self: Box<Self>, error: BoardError);
+}
+
+/// The reply to a caller that wants to see something.
+struct LookingReply<T, L> {
+    look: L,
+    seen: Option<thread::Result<T>>,
+    answer: oneshot::Sender<thread::Result<BoardResult<T>>>,
+}
+
+impl<T: Send, L: Fn(&State, CommandEffect) -> T + Send> BoardReply for LookingReply<T, L> {
+    fn look(&mut self, state: &State, done: CommandEffect) {
+        // If the look panics, its caller gets the panic, and the board goes on.
+        self.seen = Some(catch_unwind(AssertUnwindSafe(|| (self.look)(state, done))));
+    }
+
+    fn tell(self: Box<Self>) {
+        if let Some(seen) = self.seen {
+            // The caller may be gone.
+            drop(self.answer.send(seen.map(Ok)));
+        }
+    }
+
+    fn refuse(self: Box<Self>, error: BoardError) {
+        drop(self.answer.send(Ok(Err(error))));
+    }
+}
 
 /// One thing that waits in a board's queue.
 enum BoardJob {
-    Submit(Box<CommandRequest>, BoardReply),
+    Submit(Box<CommandRequest>, Box<dyn BoardReply>),
     Look(Box<dyn FnOnce(&State) + Send>),
     /// Takes in what others wrote, then answers.
     CatchUp(oneshot::Sender<BoardResult<Version>>),
@@ -190,6 +228,7 @@ impl Board {
             events: events.downgrade(),
             tracker: tracker.clone(),
             fault: Arc::default(),
+            door: Arc::default(),
         };
         let writer = writer::BoardWriter::new(team, store, clock, opened, events, tracker.clone());
         tracker.spawn(keep_fault(writer.run(queue, watch), Arc::clone(&board.fault)));
@@ -229,15 +268,20 @@ impl Board {
     pub async fn give_and_look<T: Send + 'static>(
         &self,
         request: CommandRequest,
-        look: impl FnOnce(&State, CommandEffect) -> T + Send + 'static,
+        look: impl Fn(&State, CommandEffect) -> T + Send + 'static,
     ) -> BoardResult<PendingCommand<T>> {
-        let (reply, answer) = oneshot::channel();
-        let reply = move |done: BoardResult<CommandEffect>, state: &State| {
-            let look = || done.map(|done| look(state, done));
-            drop(reply.send(catch_unwind(AssertUnwindSafe(look))));
-        };
-        self.enqueue(BoardJob::Submit(Box::new(request), Box::new(reply))).await?;
-        Ok(PendingCommand { answer, board: self.clone() })
+        let (answer, pending) = oneshot::channel();
+        let reply = LookingReply { look, seen: None, answer };
+        let mut job = DoorJob { request: Box::new(request), reply: Box::new(reply) };
+        if self.door.is_guarded() && mirror::needs_lock(&job.request) {
+            match self.door.pass(job) {
+                Ok(()) => return Ok(PendingCommand { answer: pending, board: self.clone() }),
+                Err(unsent) => job = unsent,
+            }
+        }
+        let DoorJob { request, reply } = job;
+        self.enqueue(BoardJob::Submit(request, reply)).await?;
+        Ok(PendingCommand { answer: pending, board: self.clone() })
     }
 
     /// Looks at the state between two changes. Everything in it is durable.

@@ -21,11 +21,11 @@ const LONGEST: usize = 240;
 
 /// Changes whenever a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Stamp {
-    pub(crate) at: Time,
+pub struct Stamp {
+    pub at: Time,
     nanos: i64,
     inode: u64,
-    pub(crate) size: u64,
+    pub size: u64,
 }
 
 impl Stamp {
@@ -38,13 +38,15 @@ impl Stamp {
         }
     }
 
-    #[cfg(test)]
-    pub(crate) fn made(at: Time, inode: u64) -> Self {
+    /// The stamp of a file that lies on no disk.
+    #[must_use]
+    pub fn made(at: Time, inode: u64) -> Self {
         Self { at, nanos: 0, inode, size: 0 }
     }
 
     /// Whether it was written before the other.
-    pub(crate) fn is_before(self, other: Self) -> bool {
+    #[must_use]
+    pub fn is_before(self, other: Self) -> bool {
         (self.at, self.nanos) < (other.at, other.nanos)
     }
 
@@ -62,10 +64,10 @@ impl Stamp {
 
 /// A file that was read.
 #[derive(Clone, Debug)]
-pub(crate) struct DiskFile {
-    pub(crate) stamp: Stamp,
+pub struct DiskFile {
+    pub stamp: Stamp,
     /// None if it is too large to be read.
-    pub(crate) bytes: Option<Vec<u8>>,
+    pub bytes: Option<Vec<u8>>,
 }
 
 /// Reads a file; none if there is none. Pipes do not block, and links are not followed: they may lead anywhere.

@@ -1,6 +1,6 @@
 //! Errors of a board.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use thiserror::Error;
 use troop_model::{CodecError, Refusal, TaskNumber, TeamName, Version};
@@ -56,6 +56,14 @@ pub enum BoardError {
     /// This session has no team.
     #[error("there is no active team")]
     NoActiveTeam,
+    /// Another program has the file of a task, so that nobody may change the task now.
+    #[error("the file of {task} is in use: another program has had its lock `{}` for {seconds} s", lock.display())]
+    FileInUse {
+        task: TaskNumber,
+        lock: PathBuf,
+        /// How long the caller waited.
+        seconds: u64,
+    },
     /// The board hit a bug in troop and has stopped. Acknowledged changes are durable.
     #[error("the board met a fault: {what}")]
     Broken { what: String },

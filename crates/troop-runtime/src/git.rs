@@ -3,23 +3,48 @@
 use std::{
     ffi::{OsStr, OsString},
     io,
+    os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
     process::{Output, Stdio},
+    sync::Arc,
     time::Duration,
 };
 
 use thiserror::Error;
 use tokio::time::{sleep, timeout};
-use troop_model::with_causes;
+use troop_model::{quoted_path, with_causes};
 use troop_process::{Group, command};
 
 use crate::{
     fault::{is_of_machine, is_said_of_machine},
     isolation::FolderFault,
+    locks::{CommandNotes, LONGEST as PATIENCE},
 };
 
-/// How long git may take. A command that takes longer waits for something that will not come.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// How long a git that takes too long has to remove its locks.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Commands that only read, and take no locks.
+const READERS: [&str; 18] = [
+    "cat-file",
+    "commit-tree",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "for-each-ref",
+    "hash-object",
+    "log",
+    "ls-files",
+    "merge-base",
+    "merge-tree",
+    "reflog",
+    "rev-list",
+    "rev-parse",
+    "show",
+    "status",
+    "var",
+    "version",
+];
 
 /// How long, and how often, we wait for another git command in the same place.
 const BETWEEN: Duration = Duration::from_millis(100);
@@ -76,6 +101,22 @@ pub enum GitError {
         /// Its message.
         says: String,
     },
+    /// Another git command holds a lock that it needs, or left it when it was killed.
+    #[error("`git {what}` in `{}` needs `{}`, which another git command has, or left when it was killed; if no git runs there: `rm {}`", folder.display(), lock.display(), quoted_path(lock))]
+    Locked {
+        /// Its arguments.
+        what: String,
+        folder: PathBuf,
+        lock: PathBuf,
+    },
+    /// It was killed.
+    #[error("`git {what}` in `{}` was killed by signal {signal}", folder.display())]
+    Killed {
+        /// Its arguments.
+        what: String,
+        folder: PathBuf,
+        signal: i32,
+    },
     /// It printed something unexpected.
     #[error("`git {what}` in `{}` gave an answer that cannot be understood", folder.display())]
     Nonsense {
@@ -121,9 +162,36 @@ impl GitError {
         matches!(self, Self::NotStarted { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
+    /// The lock that another git command has, or left, if that is the reason.
+    pub(crate) fn lock(&self) -> Option<PathBuf> {
+        match self {
+            Self::Locked { lock, .. } => Some(lock.clone()),
+            Self::Failed { says, folder, .. } => {
+                let path = named_lock(says)?;
+                // Git names the file of settings, and not its lock.
+                let lock = if path.ends_with(".lock") { path } else { format!("{path}.lock") };
+                Some(folder.join(lock))
+            }
+            Self::NotStarted { .. }
+            | Self::Hangs { .. }
+            | Self::Killed { .. }
+            | Self::Nonsense { .. }
+            | Self::Torn { .. }
+            | Self::InTheWay { .. }
+            | Self::Filter { .. }
+            | Self::File { .. } => None,
+        }
+    }
+
+    /// Whether git failed because another process is making a worktree: git reads all worktrees of the repository before it does
+    /// anything about one.
+    fn met_half_a_worktree(&self) -> bool {
+        matches!(self, Self::Failed { says, .. } if says.contains("failed to read") && says.contains("/commondir"))
+    }
+
     /// Whether another git command has, or left, a lock in the same place.
     pub(crate) fn is_locked(&self) -> bool {
-        matches!(self, Self::Failed { says, .. } if says.contains(".lock': File exists"))
+        matches!(self, Self::Locked { .. })
     }
 
     /// Whether it may pass by itself: a full disk, a folder that cannot be written to, too many processes. Faults of a folder or
@@ -133,6 +201,8 @@ impl GitError {
             Self::NotStarted { .. }
             | Self::Hangs { .. }
             | Self::Failed { .. }
+            | Self::Locked { .. }
+            | Self::Killed { .. }
             | Self::File { .. } => true,
             Self::Nonsense { .. }
             | Self::Torn { .. }
@@ -145,12 +215,13 @@ impl GitError {
     pub(crate) fn is_of_machine(&self) -> bool {
         match self {
             Self::NotStarted { .. } => !self.is_missing(),
-            Self::Hangs { .. } => true,
+            Self::Hangs { .. } | Self::Killed { .. } => true,
             Self::Failed { says, .. } => {
                 is_said_of_machine(says) || NOT_WRITTEN.iter().any(|it| says.contains(it))
             }
             Self::File { source, .. } => is_of_machine(source),
-            Self::Nonsense { .. }
+            Self::Locked { .. }
+            | Self::Nonsense { .. }
             | Self::Torn { .. }
             | Self::InTheWay { .. }
             | Self::Filter { .. } => false,
@@ -170,6 +241,8 @@ pub(crate) struct Git {
     folder: PathBuf,
     environment: Vec<(OsString, OsString)>,
     has_identity: bool,
+    /// Where commands that may leave locks are noted.
+    notes: Option<Arc<CommandNotes>>,
 }
 
 impl Git {
@@ -184,7 +257,12 @@ impl Git {
         ];
         let own = own.map(|(name, value)| (name.into(), value.into()));
         let environment = kept.chain(own).collect();
-        Self { folder: folder.to_owned(), environment, has_identity: true }
+        Self { folder: folder.to_owned(), environment, has_identity: true, notes: None }
+    }
+
+    /// The same, with notes about commands that may leave locks.
+    pub(crate) fn noted(self, notes: &Arc<CommandNotes>) -> Self {
+        Self { notes: Some(Arc::clone(notes)), ..self }
     }
 
     /// The same in another folder.
@@ -260,8 +338,17 @@ impl Git {
             }
             let error = self.no(arguments, &output);
             n_tries += 1;
-            if !error.is_locked() || n_tries > N_TRIES {
-                return Err(error);
+            if error.met_half_a_worktree() && n_tries <= N_TRIES {
+                sleep(BETWEEN).await;
+                continue;
+            }
+            let Some(lock) = error.lock() else { return Err(error) };
+            if n_tries > N_TRIES {
+                let what = arguments.join(" ");
+                return Err(GitError::Locked { what, folder: self.folder.clone(), lock });
+            }
+            if let Some(notes) = &self.notes {
+                notes.clear_now();
             }
             sleep(BETWEEN).await;
         }
@@ -292,18 +379,32 @@ impl Git {
         git.args(arguments).current_dir(&self.folder).env_clear();
         git.envs(self.environment.iter().map(|(name, value)| (name, value)));
         git.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A git that is killed leaves its locks; one that is asked to end removes them.
+        git.kill_on_drop(false);
+        let is_reader = arguments.first().is_some_and(|it| READERS.contains(it));
+        let notes = self.notes.as_ref().filter(|_| !is_reader);
+        let mut note = notes.and_then(|notes| notes.begin(&arguments.join(" ")));
         let not_started = |source| GitError::NotStarted { folder: self.folder.clone(), source };
         let child = git.spawn().map_err(not_started)?;
-        let group = Group::led_by(&child);
-        match timeout(PATIENCE, child.wait_with_output()).await {
-            Ok(output) => {
-                group.release();
-                output.map_err(not_started)
-            }
-            Err(_) => {
-                Err(GitError::Hangs { what: arguments.join(" "), folder: self.folder.clone() })
-            }
+        if let Some(note) = &mut note {
+            note.started(child.id());
         }
+        let mut group = GitGroup(Some(Group::led_by(&child)));
+        let Ok(output) = timeout(PATIENCE, child.wait_with_output()).await else {
+            group.end().await;
+            let what = arguments.join(" ");
+            return Err(GitError::Hangs { what, folder: self.folder.clone() });
+        };
+        group.release();
+        let output = output.map_err(not_started)?;
+        if let Some(signal) = output.status.signal() {
+            let what = arguments.join(" ");
+            return Err(GitError::Killed { what, folder: self.folder.clone(), signal });
+        }
+        if let Some(note) = note {
+            note.ended();
+        }
+        Ok(output)
     }
 
     pub(crate) fn no(&self, arguments: &[&str], output: &Output) -> GitError {
@@ -324,6 +425,47 @@ impl Git {
     pub(crate) fn nonsense(&self, arguments: &[&str]) -> GitError {
         GitError::Nonsense { what: arguments.join(" "), folder: self.folder.clone() }
     }
+}
+
+/// The group of a git command. If nobody waits for it any more, it is asked to end, and removes its locks.
+struct GitGroup(Option<Group>);
+
+impl GitGroup {
+    fn release(&mut self) {
+        if let Some(group) = self.0.take() {
+            group.release();
+        }
+    }
+
+    /// Asks it to end, and kills what is left after a while.
+    async fn end(&mut self) {
+        if let Some(group) = self.0.take() {
+            group.terminate();
+            sleep(LAST_WORDS).await;
+        }
+    }
+}
+
+impl Drop for GitGroup {
+    fn drop(&mut self) {
+        if let Some(group) = self.0.take() {
+            group.terminate();
+            group.release();
+        }
+    }
+}
+
+/// The lock that git could not make, by its message.
+fn named_lock(says: &str) -> Option<String> {
+    let of_file = || {
+        let (_, rest) = says.split_once("Unable to create '")?;
+        rest.split_once("': File exists").map(|(path, _)| path)
+    };
+    let of_settings = || {
+        let (_, rest) = says.split_once("could not lock config file ")?;
+        rest.split_once(": File exists").map(|(path, _)| path)
+    };
+    of_file().or_else(of_settings).map(str::to_owned)
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -8,7 +8,7 @@
 //! `site` (where everything is), `team_branch`, `folder` (of one member), `merge` (of finished work), `land` (the end of a team),
 //! `leftovers` (of teams that ended badly). [`Worktrees`] is the way in, and keeps two changes from happening at once.
 
-mod effect;
+pub(crate) mod effect;
 mod elsewhere;
 mod facts;
 mod folder;
@@ -18,24 +18,28 @@ mod late;
 mod leftovers;
 mod listed;
 mod merge;
-mod names;
+pub(crate) mod names;
 mod put_back;
 mod record;
 mod refusal;
+mod remnants;
 mod repository;
-mod rules;
+pub(crate) mod rules;
 mod site;
 mod submodules;
 mod team_branch;
 mod tie;
+mod turn;
 mod unfinished;
+mod unheard;
 mod watch;
 
 use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
+    slice::from_ref,
     sync::{Arc, Mutex},
 };
 
@@ -47,23 +51,29 @@ pub use folder::TaskFolder;
 pub use ignored::IgnoredFiles;
 pub use land::{KeptFolder, Landing, LandingReport};
 pub use late::LateCompletion;
-pub use leftovers::{Leftover, LeftoverState, Rescue, leftovers, orphans, rescue};
+pub use leftovers::{Leftover, LeftoverState, Rescue, git_locks, leftovers, orphans, rescue};
 pub use merge::{Aim, Merge, MergeOutcome, WorkReport};
 pub use refusal::{Conflict, MergeRefusal};
+pub use rules::AttemptName;
 pub use tie::FolderFault;
+pub use unheard::UnheardMerge;
 pub use watch::{Clash, WatchReport, Watcher};
 
 use folder::MemberFolder;
 use land::TeamLanding;
 use late::LateWork;
 use merge::WorkMerge;
+use put_back::LandingNote;
 use record::BranchRecord;
+use repository::Repository;
 use site::WorktreeSite;
 use team_branch::TeamBranch;
+use turn::RepositoryTurn;
 
 use crate::{
-    Checks,
+    Checks, CommandRequest,
     git::{Git, GitError},
+    locks::CommandNotes,
 };
 
 /// What isolation needs to begin.
@@ -100,6 +110,7 @@ struct Inner {
     site: WorktreeSite,
     team: TeamBranch,
     record: BranchRecord,
+    notes: Arc<CommandNotes>,
     /// One merge at a time, in the order in which they were asked for.
     turn: Semaphore,
     /// One change at a time to the folder of a member. A merge waits for its turn first.
@@ -107,13 +118,15 @@ struct Inner {
 }
 
 /// One attempt of a member at a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TaskAttempt {
     pub member: MemberName,
     pub task: TaskNumber,
     pub attempt: u32,
     /// The subject of the task.
     pub subject: String,
+    /// The command that waits for the merge, if one does. If a lead dies after the merge, the next one gives it.
+    pub report: Option<Arc<CommandRequest>>,
 }
 
 impl Worktrees {
@@ -136,14 +149,18 @@ impl Worktrees {
         fs::create_dir_all(&folder).map_err(GitError::file(&folder))?;
         let folder = folder.canonicalize().map_err(GitError::file(&folder))?;
         let mut notices = repository.notices(&git).await?;
+        let notes = CommandNotes::open(&folder, &repository.shared, from_ref(&repository.top));
+        let notes = Arc::new(notes);
+        git = git.noted(&notes);
+        let worktrees = folder.join("worktrees");
+        Box::pin(clear(&git, &notes, &repository, &folder)).await?;
         let (record, moved) = BranchRecord::find(&git, &repository, &folder, &team).await?;
         notices.extend(moved);
-        let worktrees = folder.join("worktrees");
         let team = TeamBranch::hold(&git, &record.branch, &worktrees).await?;
         let site = WorktreeSite { git, repository, worktrees, aside };
         let turn = Semaphore::new(1);
         let folders = Mutex::default();
-        let inner = Arc::new(Inner { site, team, record, turn, folders });
+        let inner = Arc::new(Inner { site, team, record, notes, turn, folders });
         Ok(IsolationStart { isolation: Some(Self { inner }), notices })
     }
 
@@ -161,9 +178,10 @@ impl Worktrees {
 
     /// The folder in which a member works, made if it is not there. Nothing may run for the member meanwhile.
     pub async fn place(&self, member: &MemberName) -> Result<PathBuf, GitError> {
+        let _folder = self.hold(member).await;
         let folder = self.folder(member);
         folder.make().await?;
-        folder.unlock().await?;
+        folder.unlock()?;
         Ok(folder.place())
     }
 
@@ -252,8 +270,10 @@ impl Worktrees {
     /// Brings the team's work into the project, if the project is still on its branch and git has no objection. Then removes
     /// the folders and branches whose work is merged. Nothing may run for members any more.
     pub async fn land(&self) -> Result<LandingReport, GitError> {
-        let Inner { site, team, record, .. } = &*self.inner;
-        TeamLanding { site, team, record }.land().await
+        let Inner { site, team, record, notes, .. } = &*self.inner;
+        let report = TeamLanding { site, team, record }.land().await;
+        notes.clear(&own_places(&site.repository, team.name(), &site.worktrees)).await;
+        report
     }
 
     /// Waits until nothing else changes the folder of a member.
@@ -272,6 +292,39 @@ impl Worktrees {
     fn merge<'a>(&'a self, work: &'a TaskAttempt, checks: &'a Checks) -> WorkMerge<'a> {
         WorkMerge { site: &self.inner.site, team: &self.inner.team, work, checks }
     }
+}
+
+/// Finishes or removes what a killed lead left half made: locks, worktrees, a landing.
+async fn clear(
+    git: &Git,
+    notes: &CommandNotes,
+    repository: &Repository,
+    folder: &Path,
+) -> Result<(), GitError> {
+    let worktrees = folder.join("worktrees");
+    let record = BranchRecord::read(folder)?;
+    let own = record.map(|it| own_places(repository, &it.branch, &worktrees));
+    notes.clear(&own.unwrap_or_default()).await;
+    remnants::clear(&repository.shared, &worktrees);
+    let Some(landing) = LandingNote::read(folder) else { return Ok(()) };
+    match RepositoryTurn::take(&repository.shared).await? {
+        Ok(_turn) => landing.undo(git).await?,
+        // Its files may only be put back when nobody else lands. The next lead does it.
+        Err(_) => return Ok(()),
+    }
+    LandingNote::remove(folder);
+    Ok(())
+}
+
+/// The places in a repository in which only this team's git commands make locks.
+fn own_places(repository: &Repository, team_branch: &str, worktrees: &Path) -> Vec<PathBuf> {
+    let shared = &repository.shared;
+    let work = names::work_branches(team_branch);
+    let mut own = tie::places_below(shared, worktrees);
+    own.push(shared.join(format!("refs/heads/{team_branch}.lock")));
+    own.push(shared.join(format!("refs/heads/{work}")));
+    own.push(shared.join(format!("refs/{work}")));
+    own
 }
 
 #[cfg(test)]

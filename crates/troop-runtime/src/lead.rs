@@ -6,7 +6,7 @@
 
 mod calls;
 mod completion;
-mod crew;
+pub(crate) mod crew;
 mod dispatcher;
 mod external;
 mod follow;
@@ -22,11 +22,12 @@ mod leases;
 mod office;
 mod patience;
 mod places;
-mod policy;
+pub(crate) mod policy;
 mod post;
 mod socket;
 mod timers;
 mod transcript;
+mod unheard;
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
@@ -36,7 +37,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Agreement, Answers, Board, BoardError, Clock, CommandRequest, Hooks, Worktrees};
+use crate::{
+    Agreement, Answers, Board, BoardError, Clock, CommandRequest, GitError, Hooks, Worktrees,
+};
 
 pub use launch::{InProcess, Launch, LaunchSpec, LaunchedAgent, Life, Programs, silent_lead};
 pub(crate) use lease::dead_sessions;
@@ -176,6 +179,9 @@ pub enum LeadError {
     /// The board refuses it, for example because there is another lead.
     #[error(transparent)]
     Board(#[from] BoardError),
+    /// Nobody can tell what a former lead has merged, so that its work might be done twice.
+    #[error("what the former lead of this team has merged cannot be read")]
+    Merges(#[source] GitError),
     /// The team's folder cannot be used.
     #[error("`{}` cannot be used", path.display())]
     Folder {

@@ -1,7 +1,8 @@
 //! Runs teams: the board, which is the only writer of a team's log in a process, and the lead, which runs its members.
 //!
 //! Read in this order: the [`Board`] of a team, the [`StoreSession`] that opens it, and [`relay`] through a lead; then the [`Lead`]
-//! itself with what it runs, the git work behind [`Worktrees`], the [`Mirror`] of a team in files; then the rest.
+//! itself with what it runs, the git work behind [`Worktrees`], the [`Mirror`] of a team in files; then the rest. [`deciding`]
+//! opens the pure halves of these to the simulator.
 
 mod answers;
 mod board;
@@ -18,6 +19,7 @@ mod workspace;
 
 mod git;
 mod isolation;
+mod locks;
 
 mod mirror;
 
@@ -27,8 +29,10 @@ mod profile;
 mod disk;
 mod fault;
 
+pub mod deciding;
+
 pub use agreement::Agreement;
-pub use answers::{Answers, LeadPresence, TranscriptFeed, TranscriptReader};
+pub use answers::{Answers, LeadPresence, TranscriptFeed, TranscriptReader, list_teams};
 pub use board::{
     Board, CommandEffect, CommandRequest, Following, PendingCommand, Signature, Subscription,
     TaskPage,
@@ -43,10 +47,10 @@ pub use hooks::{
     Mistake, MistakeKind, Occasion, Verdict,
 };
 pub use isolation::{
-    Aim, Clash, Conflict, FolderFault, IgnoredFiles, IsolationOptions, IsolationStart, KeptFolder,
-    Landing, LandingReport, LateCompletion, Leftover, LeftoverState, Merge, MergeOutcome,
-    MergeRefusal, Rescue, StrayWork, TaskAttempt, TaskFolder, WatchReport, Watcher, WorkReport,
-    Worktrees, elsewhere, leftovers, orphans, rescue,
+    Aim, AttemptName, Clash, Conflict, FolderFault, IgnoredFiles, IsolationOptions, IsolationStart,
+    KeptFolder, Landing, LandingReport, LateCompletion, Leftover, LeftoverState, Merge,
+    MergeOutcome, MergeRefusal, Rescue, StrayWork, TaskAttempt, TaskFolder, UnheardMerge,
+    WatchReport, Watcher, WorkReport, Worktrees, elsewhere, git_locks, leftovers, orphans, rescue,
 };
 pub use lead::{
     InProcess, Launch, LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadEntry, LeadError, LeadHandle,
@@ -54,9 +58,11 @@ pub use lead::{
     TranscriptSource, Until, find_lead, is_to_start_again, last_project, lead_has_died,
     silent_lead, was_cut_short,
 };
-pub use mirror::{Layout, Mirror, MirrorError, MirrorNotice, MirrorOptions, UnknownLayout};
+pub use mirror::{
+    FileDoor, Layout, Mirror, MirrorError, MirrorNotice, MirrorOptions, UnknownLayout,
+};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
-pub use relay::{LeadClient, relay};
+pub use relay::{RouteError, TeamRoute};
 pub use session::StoreSession;
 pub use troop_store::{BoxFuture, TeamEntry};
 pub use workspace::{

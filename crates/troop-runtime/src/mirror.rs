@@ -9,28 +9,29 @@
 
 mod ages;
 mod awaited;
-mod difference;
+pub(crate) mod difference;
+mod door;
 mod ear;
 mod folders;
 mod gate;
-mod ids;
-mod layout;
+pub(crate) mod ids;
+pub(crate) mod layout;
 mod lock;
 mod mail;
 mod marks;
 mod memory;
-mod operation;
+pub(crate) mod operation;
 mod roster;
-mod rules;
+pub(crate) mod rules;
 mod step;
 mod tasks;
 mod tell;
 mod worklist;
-mod written;
+pub(crate) mod written;
 
 use std::{
     collections::BTreeSet,
-    io,
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -63,6 +64,8 @@ use crate::{
     disk::{self, Stamp},
 };
 
+pub use door::FileDoor;
+pub(crate) use door::needs_lock;
 pub use layout::{Layout, UnknownLayout};
 
 /// How often the mirror polls its files even if the system reports no change.
@@ -148,7 +151,7 @@ pub enum MirrorNotice {
 
 /// Something that is kept in files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Item {
+pub enum Item {
     Config,
     Inbox(String),
     Task(FileId),
@@ -158,7 +161,7 @@ enum Item {
 
 /// The result of a visit to an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Settlement {
+pub enum Settlement {
     Done,
     /// Somebody is writing it; visit it again soon.
     Later,
@@ -198,23 +201,31 @@ pub struct Mirror {
 impl Mirror {
     /// Prepares to mirror a team, and makes the folders that its files need.
     pub async fn open(options: MirrorOptions) -> Result<Self, MirrorError> {
+        let mut mirror = Self::for_commands(options).await?;
+        mirror.recall_step().await?;
+        Ok(mirror)
+    }
+
+    /// Prepares to visit only the files of tasks that commands are about.
+    async fn for_commands(options: MirrorOptions) -> Result<Self, MirrorError> {
         let MirrorOptions { board, clock, folder, layout, lead } = options;
         let look = move |state: &State| {
             let name = state.team().map(|team| team.name.clone()).ok_or(Refusal::NoTeam)?;
             let members: BTreeSet<_> = state.members().map(|it| it.id).collect();
-            Ok::<_, Refusal>((name, Ids::new(layout, state), members))
+            let memory = MirrorMemory::new(Ids::new(layout, state), state.tasks().last());
+            Ok::<_, Refusal>((name, memory, members))
         };
-        let (team, ids, members) = board.look(look).await?.map_err(BoardError::from)?;
+        let (team, memory, members) = board.look(look).await?.map_err(BoardError::from)?;
         // The file system's notices have absolute paths.
         let folder = std::path::absolute(&folder).map_err(unusable(&folder))?;
         let places = MirrorPlaces::new(layout, &folder, team);
         folders::check(&places, &members)?;
-        let mut mirror = Self {
+        let mirror = Self {
             gate: CommandGate::new(board.clone(), lead),
             board,
             clock,
             places,
-            memory: MirrorMemory::new(ids),
+            memory,
             work: Worklist::default(),
             patience: LOCKED,
             ages: Ages::default(),
@@ -224,7 +235,6 @@ impl Mirror {
             has_failed: false,
         };
         mirror.make_folders()?;
-        mirror.recall_step().await?;
         Ok(mirror)
     }
 
@@ -390,6 +400,33 @@ impl Mirror {
             let now = self.clock.now();
             let taken = FileLock::take(self.places.layout, path, &mut self.ages, now);
             match taken.map_err(unusable(path))? {
+                None if Instant::now() < deadline => sleep(TRIED).await,
+                taken => return Ok(taken),
+            }
+        }
+    }
+
+    /// Takes the lock of an inbox; none if somebody else has it. Where other programs have none for it, mirrors still need one:
+    /// they must not take what another one puts there or takes away for the doing of its owner.
+    async fn lock_inbox(
+        &mut self,
+        owner: &str,
+        inbox: &Path,
+    ) -> Result<Option<FileLock>, MirrorError> {
+        if self.places.layout == Layout::Claude {
+            return self.lock(inbox).await;
+        }
+        let folder = self.places.all_noted();
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(unusable(&folder)(error));
+            }
+            _ => {}
+        }
+        let path = self.places.inbox_lock(owner);
+        let deadline = Instant::now() + self.patience;
+        loop {
+            match FileLock::take_own(&path).map_err(unusable(&path))? {
                 None if Instant::now() < deadline => sleep(TRIED).await,
                 taken => return Ok(taken),
             }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use troop_model::{
-    Asker, Command, Context, Event, Fact, MemberState, NewTeamCommand, OperationId, Refusal, Role,
-    State, StateCause, TeamId, TeamName, TeamStatus, Time, Version, decide, encode,
+    Asker, Command, Context, Event, Fact, MemberState, NewTeamCommand, OperationId, Role, State,
+    StateCause, TeamId, TeamName, TeamStatus, Time, Version, decide, encode,
 };
 use troop_store::{Batch, NewTeam, Store, TeamEntry};
 use uuid::Uuid;
@@ -81,20 +81,6 @@ impl StoreSession {
     /// The active team.
     pub fn team(&self) -> BoardResult<&Board> {
         self.active.as_ref().ok_or(BoardError::NoActiveTeam)
-    }
-
-    /// Deletes the active team and frees its name. Its log stays readable by its id until it is purged.
-    pub async fn delete(&mut self, signature: Signature) -> BoardResult<()> {
-        let board = self.team()?;
-        let team = board.team();
-        match board.submit(signature.on(Command::DeleteTeam)).await {
-            // Another process deleted it and may have died before it freed the name.
-            Ok(_) | Err(BoardError::Refused(Refusal::TeamDeleted)) => {}
-            Err(error) => return Err(error),
-        }
-        self.store.retire(team).await?;
-        self.close().await;
-        Ok(())
     }
 
     /// Erases a team with its log.

@@ -10,7 +10,7 @@ mod mcp;
 mod member;
 mod message;
 mod mirror;
-mod observe;
+pub(crate) mod observe;
 mod profile;
 mod proof;
 mod resume;
@@ -24,10 +24,7 @@ mod workspace;
 use std::io::Read as _;
 
 use anyhow::{Context as _, Result};
-use troop_app::{
-    checkup::Care,
-    surroundings::{Starter, Surroundings},
-};
+use troop_app::{checkup::Care, surroundings::Surroundings, team::WhenOff};
 use troop_runtime::Following;
 use troop_store::Missing;
 
@@ -35,7 +32,7 @@ use crate::{
     cli::{Cli, CliCommand, MemberCommand, TaskSubcommand, TeamCommand},
     desk,
     output::Printer,
-    report::{Error, Hint, HintCommand},
+    report::Error,
 };
 
 /// Carries out a command.
@@ -47,37 +44,18 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     if let CliCommand::Profile(args) = &cli.command {
         return Box::pin(profile::run(args, surroundings, printer)).await;
     }
-    if let CliCommand::Observe(args) = &cli.command {
-        return observe::run(args, printer).await;
-    }
     if let CliCommand::Trust(args) = &cli.command {
-        if let Some(starter) = Starter::find(std::process::id())? {
-            let message =
-                format!("`{}` runs this, but only a person can trust a project", starter.member);
-            let ask = HintCommand::troop("message send").word(troop_model::USER).text("…");
-            return Err(Error::forbidden(message, Hint::to("ask the user", ask)).into());
-        }
         return trust::run(args, &surroundings, printer);
-    }
-    // MCP clients are served anyway, but get no tools.
-    let is_served = matches!(cli.command, CliCommand::Mcp(_));
-    if let Some(off) = surroundings.teams.off.as_ref().filter(|_| !is_served) {
-        let hint = Hint::from("switch them on: ").and_hint(off.fix.clone());
-        return Err(Error::refused(format!("teams are switched off by {}", off.by), hint).into());
-    }
-    let makes_a_team = missing(&cli.command) == Missing::Make;
-    let leads = makes_a_team || matches!(cli.command, CliCommand::Resume(_) | CliCommand::Demo(_));
-    if leads && surroundings.environment.is_teammate() {
-        let ask = HintCommand::troop("message send").word("lead").text("…");
-        let hint = Hint::to("ask the lead", ask);
-        return Err(Error::refused("a teammate can neither create nor lead a team", hint).into());
     }
     if let CliCommand::Demo(args) = &cli.command {
         return Box::pin(demo::run(args, surroundings, printer)).await;
     }
     let following = following(&cli.command);
     let missing = missing(&cli.command);
-    let mut desk = desk::open(surroundings, following, missing, printer).await?;
+    // MCP clients are served anyway, but get no tools.
+    let is_served = matches!(cli.command, CliCommand::Mcp(_));
+    let when_off = if is_served { WhenOff::Open } else { WhenOff::Refuse };
+    let mut desk = desk::open(surroundings, following, missing, when_off, printer).await?;
     let result = match cli.command {
         CliCommand::Team(command) => team::run(command, &mut desk, printer).await,
         CliCommand::Member(command) => member::run(command, &mut desk, printer).await,

@@ -3,7 +3,7 @@
 use troop_app::{
     Result,
     surroundings::Surroundings,
-    team::{DeskNotice, DeskOptions, NoticeSink, TeamDesk},
+    team::{DeskNotice, DeskOptions, NoticeSink, TeamDesk, WhenOff},
 };
 use troop_runtime::Following;
 use troop_store::Missing;
@@ -21,11 +21,12 @@ pub(crate) async fn open(
     surroundings: Surroundings,
     following: Following,
     missing: Missing,
+    when_off: WhenOff,
     printer: &Printer,
 ) -> Result<TeamDesk> {
     let is_json = printer.json;
     let notices = NoticeSink::new(move |notice| show(notice, is_json));
-    let options = DeskOptions { channel: CHANNEL, following, missing, notices };
+    let options = DeskOptions { channel: CHANNEL, following, missing, when_off, notices };
     TeamDesk::open(surroundings, options).await
 }
 

@@ -29,12 +29,12 @@ pub(crate) struct ShownRun {
 /// Takes the lead of a team. From then on signals stop the team instead of this process.
 pub(crate) async fn begin(
     leading: Leading,
-    desk: &TeamDesk,
+    desk: &mut TeamDesk,
     trust: &ProjectTrust,
 ) -> Result<ShownRun> {
     let prepared = leading.prepare(desk, trust).await?;
     let signals = Signals::listen()?;
-    Ok(ShownRun { run: prepared.begin().await?, signals, is_stopping: false })
+    Ok(ShownRun { run: prepared.begin(desk).await?, signals, is_stopping: false })
 }
 
 impl ShownRun {

@@ -50,6 +50,14 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
     if let CliCommand::Bench { arguments } = &cli.command {
         return commands::bench::run(arguments, cli.global.json);
     }
+    // One thread is enough for one command, and starts faster than many.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if let CliCommand::Observe(args) = &cli.command {
+        // It needs no configuration. So it reads none, and a broken one does not stop it.
+        let done = runtime.block_on(commands::observe::run(args, printer));
+        runtime.shutdown_background();
+        return done;
+    }
     let surroundings = if let CliCommand::Doctor { .. } = cli.command {
         Surroundings::read_what_is_there(environment::read(), cli.global.choices())?
     } else {
@@ -57,8 +65,6 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         surroundings.warnings.iter().for_each(|warning| printer.warn(warning));
         surroundings
     };
-    // One thread is enough for one command, and starts faster than many.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(commands::run(cli, surroundings, printer));
     // A thread that still waits for a slow file must not keep the process alive.
     runtime.shutdown_background();

@@ -170,19 +170,19 @@ fn error_line(text: &str) {
 /// Writes and flushes. A reader that has seen enough, as `head` does, is not an error.
 fn write_all(out: &mut impl Write, text: impl AsRef<[u8]>) -> Result<()> {
     match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(ClosedOutput.into()),
         other => Ok(other?),
     }
 }
 
 /// The reader of our output went away. The program ends quietly.
 #[derive(Debug)]
-pub(crate) struct Closed;
+pub(crate) struct ClosedOutput;
 
-impl std::fmt::Display for Closed {
+impl std::fmt::Display for ClosedOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the output was closed")
     }
 }
 
-impl std::error::Error for Closed {}
+impl std::error::Error for ClosedOutput {}

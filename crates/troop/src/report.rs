@@ -20,7 +20,7 @@ use troop_protocol::FailureKind;
 use troop_store::StoreError;
 
 use crate::{
-    output::{Closed, Printer},
+    output::{ClosedOutput, Printer},
     render,
     signals::StopSignal,
 };
@@ -35,7 +35,7 @@ const BUG: u8 = 70;
 /// A signal ended it.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped by {}; nothing has changed", .0.name)]
-pub(crate) struct Stopped(pub(crate) StopSignal);
+pub(crate) struct SignalExit(pub(crate) StopSignal);
 
 /// An error as it is reported.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn new(error: &anyhow::Error) -> Self {
-        if let Some(Stopped(signal)) = error.downcast_ref::<Stopped>() {
+        if let Some(SignalExit(signal)) = error.downcast_ref::<SignalExit>() {
             let message = error.to_string();
             return Self {
                 kind: "stopped",
@@ -61,7 +61,7 @@ impl Report {
         }
         let found = error.chain().find_map(Diagnosis::of);
         let mut report = Self::of(error.as_ref(), found);
-        report.is_quiet = error.is::<Closed>();
+        report.is_quiet = error.is::<ClosedOutput>();
         report
     }
 

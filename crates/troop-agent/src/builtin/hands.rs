@@ -15,7 +15,7 @@ use super::{
     options::ToolRights,
     servers::McpServers,
     team::TeamTools,
-    tools::{OwnTool, Shell, ToolOutcome},
+    tools::{OwnTool, Shell, ToolOutcome, shared},
 };
 use crate::{
     Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanDecision, Turn, TurnOutcome,
@@ -82,9 +82,16 @@ impl Hands<'_> {
     /// The agent's own tools in this turn. A lead that only coordinates has none that change anything.
     fn own(&self) -> impl Iterator<Item = OwnTool> {
         let is_planning = self.turn.mode() == Permissions::Plan;
+        let sends_itself = self.is_on_table();
         let tools = OwnTool::shown(self.task.is_some())
-            .filter(move |it| is_planning || *it != OwnTool::Plan);
+            .filter(move |it| is_planning || *it != OwnTool::Plan)
+            .filter(move |it| sends_itself || *it != OwnTool::Message);
         tools.filter(|tool| self.may_have(tool.name(), tool.category()))
+    }
+
+    /// Whether it works in a team whose lead knows only the protocol's notifications.
+    pub(crate) fn is_on_table(&self) -> bool {
+        self.team.is_none() && *self.gate == Gate::Open && !self.turn.has_board()
     }
 
     /// Whether the model has already given the result of its task, so that it need not say anything more.
@@ -152,6 +159,10 @@ impl Hands<'_> {
                 Some(_) | None => ToolOutcome::Bad(self.unknown(&call.name)),
             };
         };
+        if let Some(path) = shared::path_of(tool, input, self.task).filter(|_| self.team.is_some())
+        {
+            return self.use_shared(tool, input, path).await;
+        }
         let RulePath { given, real } = tool.rule_path(input, self.files).await;
         self.show(&call.name, &given).await;
         let action = self.action(&call.name, tool.category(), &given, &real);
@@ -159,6 +170,21 @@ impl Hands<'_> {
             return ToolOutcome::Bad(why);
         }
         self.run(tool, input).await
+    }
+
+    /// Uses a file tool in the team's workspace, which belongs to all of the team. Rules about the tool hold there, too.
+    async fn use_shared(
+        &self,
+        tool: OwnTool,
+        input: &Map<String, Value>,
+        path: String,
+    ) -> ToolOutcome {
+        self.show(tool.name(), &path).await;
+        let action = self.action(tool.name(), Category::Coordination, &path, &path);
+        if let Err(why) = self.check_permission(&action, input).await {
+            return ToolOutcome::Bad(why);
+        }
+        self.unless_interrupted(shared::run(tool, input, path, self.task, self.turn)).await
     }
 
     fn action<'d>(

@@ -1,9 +1,9 @@
 //! The agent itself: turns each piece of work into words for a model, and the model's words into an outcome.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
-use troop_model::{LEAD_ALIASES, MessageKind, Role, USER};
-use troop_protocol::{Level, MessageIn, WireTask};
+use troop_model::{Dialect, LEAD_ALIASES, MessageKind, Role, USER};
+use troop_protocol::{Gate, Level, MessageIn, WireTask};
 
 use super::{
     BuiltinOptions,
@@ -15,7 +15,7 @@ use super::{
     prompt as words,
     servers::{McpHost, McpServers},
     team::TeamTools,
-    think::{Mind, Thought},
+    think::{Mind, ResultText, Thought, result_text},
     tools::OwnTool,
 };
 use crate::{
@@ -35,8 +35,6 @@ pub struct BuiltinAgent {
     is_lead: bool,
     /// Whether its lead does not tell who is in the team.
     is_alone: bool,
-    /// The members that have said for the first time that they are idle.
-    started: BTreeSet<String>,
     /// Whether a limit was reached and reported, so that mail waits for new work.
     lets_mail_wait: bool,
 }
@@ -61,7 +59,6 @@ impl BuiltinAgent {
             servers: None,
             is_lead: false,
             is_alone: false,
-            started: BTreeSet::new(),
             lets_mail_wait: false,
         }
     }
@@ -82,9 +79,6 @@ impl BuiltinAgent {
     async fn read(&mut self, mut mail: Vec<MessageIn>, turn: &Turn) -> Thought {
         // An agent waits for the answer to its question, so this one is for a predecessor of it.
         mail.retain(|message| message.kind != MessageKind::PermissionResponse);
-        // Every member reports first that it is idle. That it was started is not worth a question to a model.
-        let is_start = |it: &MessageIn| it.kind == MessageKind::Idle && it.task_id.is_none();
-        mail.retain(|it| !is_start(it) || !self.started.insert(it.from.clone()));
         if mail.is_empty() {
             return Thought::Over(TurnOutcome::Done);
         }
@@ -124,7 +118,10 @@ impl BuiltinAgent {
             Some(mail) => (Begin::Again, Work::Resume { task: task.clone(), mail }),
             None => (Begin::Anew, Work::Task(task.clone())),
         };
-        let text = work.prompt().unwrap_or_default();
+        let mut text = work.prompt().unwrap_or_default();
+        if let Some(folder) = task.run.as_ref().and_then(|run| run.workspace.as_deref()) {
+            text.push_str(&words::workspace(folder));
+        }
         let work = WorkPrompt { text, begin, of_people: None, mail: Vec::new() };
         let thought = self.think(work, Some(&task), turn).await;
         // The cost of a task does not count for the mail after it.
@@ -134,9 +131,7 @@ impl BuiltinAgent {
             Ok(result) => result,
             Err(outcome) => return outcome,
         };
-        let result = long::kept(&result, Some(&task), turn).await;
-        let first = result.lines().next().unwrap_or_default();
-        let summary = (first.len() < result.len()).then(|| troop_model::preview(first, 120));
+        let ResultText { result, summary } = result_text(&result, &task, turn).await;
         TurnOutcome::Completed { result, summary }
     }
 
@@ -168,21 +163,28 @@ impl BuiltinAgent {
             Ok(team) => team,
             Err(why) => return Thought::Failed(why),
         };
+        let is_on_table = team.is_none() && options.gate == Gate::Open && !turn.has_board();
         // A lead that did not know its team once is not asked again.
-        self.is_alone = team.is_none();
+        self.is_alone = team.is_none() && !is_on_table;
         self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
+        // Whoever leads it, an agent with a lead is in a team.
+        let role = team.as_ref().map(TeamTools::role).or(is_on_table.then_some(Role::Member));
+        let dialect = team.as_ref().map_or(Dialect::Claude, TeamTools::dialect);
         let servers: &McpServers = match &mut self.servers {
             Some(servers) => servers,
             none => none.insert(options.start_servers(turn).await),
         };
         let mind = match &mut self.mind {
             Some(mind) => mind,
-            none => match options.mind(turn, team.as_ref().map(TeamTools::role)).await {
+            none => match options.mind(turn, role, dialect).await {
                 Ok(mind) => none.insert(mind),
                 Err(reason) => return Thought::Failed(reason),
             },
         };
-        mind.hear_of_team(turn.team_md());
+        match is_on_table {
+            true => mind.hear_of_team(Some(prompt::team_on_table(turn.place(), &turn.context()))),
+            false => tell_of_team(mind, team.as_ref(), turn).await,
+        }
         if work.mail.is_empty() || gives_work(&work.mail, team.as_ref()) {
             mind.meter = None;
             self.lets_mail_wait = false;
@@ -210,6 +212,17 @@ impl BuiltinAgent {
         let thought = Box::pin(mind.think(&hands, &options)).await;
         turn.log(Level::Info, &options.cost(&before, &mind.usage)).await;
         thought
+    }
+}
+
+/// Tells the model about its team as it is for its own tools, if the lead has sent another TEAM.md.
+async fn tell_of_team(mind: &mut Mind, team: Option<&TeamTools<'_>>, turn: &Turn) {
+    match team {
+        Some(team) if mind.take_team_news(turn.team_md()) => {
+            mind.hear_of_team(team.description().await.or_else(|| turn.team_md()));
+        }
+        Some(_) => {}
+        None => mind.hear_of_team(turn.team_md()),
     }
 }
 
@@ -241,7 +254,12 @@ impl BuiltinOptions {
         McpServers::start(&self.servers, host, self.server_timeouts, turn).await
     }
 
-    async fn mind(&self, turn: &Turn, role: Option<Role>) -> Result<Mind, String> {
+    async fn mind(
+        &self,
+        turn: &Turn,
+        role: Option<Role>,
+        dialect: Dialect,
+    ) -> Result<Mind, String> {
         let mut endpoint = self.endpoint.clone();
         if let (None, Some(command)) = (&endpoint.key, &self.key.command) {
             endpoint.key = Some(key::printed_by(command, turn).await?);
@@ -249,6 +267,7 @@ impl BuiltinOptions {
         let model = Model::new(endpoint, self.requests).map_err(|error| self.told(&error))?;
         let instructions = Instructions {
             role,
+            dialect,
             ending: words::ending(role),
             about: &self.about,
             profile: &self.profile,

@@ -24,6 +24,14 @@ pub(crate) fn ending(role: Option<Role>) -> &'static str {
     }
 }
 
+/// Where the files are that the team shares.
+pub(crate) fn workspace(folder: &str) -> String {
+    format!(
+        "\nThe team shares files outside the repository in `{folder}`: notes, drafts, results. Read, Write, Edit and LS work there, \
+         too; a file that you write there belongs to this task.\n"
+    )
+}
+
 /// The approved plan, which the model must not forget.
 pub(crate) fn approved_plan(plan: &str) -> String {
     format!("Your approved plan:\n{plan}")

@@ -11,9 +11,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 use troop_model::{
-    Dialect, Member, MemberName, Permissions, Role, Settings, Status, TaskView, TeamStatus, lock,
+    Command, Dialect, Member, MemberName, Permissions, Role, Settings, Status, TaskCommand,
+    TaskView, TeamStatus, lock,
 };
-use troop_protocol::{Category, ContextText, Gate, Query, Seat, ToolDenial, Toolbox, WireTask};
+use troop_protocol::{
+    Category, ContextText, Failure, Gate, Query, Seat, ToolDenial, Toolbox, WireTask,
+};
 
 use super::{
     chat::ToolSpec,
@@ -26,7 +29,7 @@ use ending::DeferredCompletion;
 const KEPT: &str = "The task is completed when your turn ends. If you have not given its result yet, give it now: your last words become \
                     the result. After that you get your next task.";
 
-/// How long a lead may take to describe its team. One that does not know board calls never answers.
+/// How long a lead may take to describe its team.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A member's seat in its team, and the tools that it has there.
@@ -50,6 +53,17 @@ struct SeatState {
     has_changed: bool,
 }
 
+/// Why a task has not ended.
+#[derive(Debug)]
+pub(crate) enum NotEnded {
+    /// It is not done, for this reason.
+    Refused(String),
+    /// The member does not hold it any more.
+    Gone,
+    /// The lead did not answer.
+    Unheard,
+}
+
 #[derive(Debug, Deserialize)]
 struct TeamOverview {
     status: TeamStatus,
@@ -62,7 +76,7 @@ impl<'a> TeamTools<'a> {
     /// knows them does not answer, that is an error: without its team, a lead that should only coordinate would have
     /// tools for work.
     pub(crate) async fn find(turn: &'a Turn, gate: &Gate) -> Result<Option<Self>, String> {
-        if matches!(gate, Gate::Closed { .. }) {
+        if matches!(gate, Gate::Closed { .. }) || !turn.has_board() {
             return Ok(None);
         }
         let why = match asked(turn).await {
@@ -98,8 +112,18 @@ impl<'a> TeamTools<'a> {
         if !std::mem::take(&mut self.now().has_changed) {
             return None;
         }
-        let asked = self.turn.query::<ContextText>(&Query::Context {});
+        self.description().await
+    }
+
+    /// TEAM.md for a reader with these tools.
+    pub(crate) async fn description(&self) -> Option<String> {
+        let query = Query::Context { dialect: Some(self.dialect()) };
+        let asked = self.turn.query::<ContextText>(&query);
         Some(timeout(PATIENCE, asked).await.ok()?.ok()?.team_md)
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.now().seat.dialect
     }
 
     pub(crate) fn is_led_by(&self, name: &str) -> bool {
@@ -163,8 +187,30 @@ impl<'a> TeamTools<'a> {
 
     /// Ends the turn with these words, which completes the task that the model reported done. The error says why that
     /// is refused.
-    pub(crate) async fn end(&self, words: &str) -> Result<(), String> {
-        self.toolbox.calls().settle(words).await.map_err(|failure| failure.for_model())
+    pub(crate) async fn end(&self, words: &str) -> Result<(), NotEnded> {
+        let ended = self.toolbox.calls().settle(words).await;
+        ended.map_err(|failure| NotEnded::Refused(failure.for_model()))
+    }
+
+    /// Completes the member's task now, with this result.
+    pub(crate) async fn complete(
+        &self,
+        task: &WireTask,
+        result: String,
+        summary: Option<String>,
+    ) -> Result<(), NotEnded> {
+        let Ok(number) = task.id.task() else { return Err(NotEnded::Unheard) };
+        let attempt = task.attempt;
+        let command = TaskCommand::Complete { task: number, result, summary, attempt };
+        let Err(failure) = self.turn.call(Command::Task(command)).await else { return Ok(()) };
+        let failure = Failure::from(failure);
+        if !failure.kind.is_refusal() {
+            return Err(NotEnded::Unheard);
+        }
+        match self.is_open(task).await {
+            true => Err(NotEnded::Refused(failure.for_model())),
+            false => Err(NotEnded::Gone),
+        }
     }
 
     /// Whether a task will be completed at the end of the turn.
@@ -179,9 +225,15 @@ impl<'a> TeamTools<'a> {
 
     /// Whether the end of a task is still to be reported. The model may have told the board itself.
     pub(crate) async fn is_open(&self, task: &WireTask) -> bool {
+        let attempt = task.attempt;
         let Ok(task) = task.id.task() else { return true };
         let seen = self.turn.query::<TaskView>(&Query::Task { task }).await;
-        seen.is_ok_and(|task| task.status == Status::InProgress)
+        let own = self.turn.place().name.as_str();
+        seen.is_ok_and(|it| {
+            let is_held = matches!(it.status, Status::InProgress | Status::Stale);
+            let is_same = attempt.is_none_or(|attempt| attempt == it.attempts);
+            is_held && is_same && it.owner.as_ref().is_some_and(|owner| owner.as_str() == own)
+        })
     }
 
     fn seat(&self) -> Seat {
@@ -208,7 +260,7 @@ impl SeatState {
         let seat = Seat {
             member,
             role,
-            dialect: Dialect::Claude,
+            dialect: settings.dialect.unwrap_or(Dialect::Claude),
             settings,
             status: seen.status,
             permissions,

@@ -2,7 +2,7 @@
 
 mod screen;
 
-use troop_protocol::{MessageIn, UsageReport};
+use troop_protocol::{MessageIn, UsageReport, WireTask};
 
 use super::{
     BuiltinOptions,
@@ -12,11 +12,13 @@ use super::{
     history::History,
     key,
     limits::Meter,
+    long,
     model::{Model, ModelError},
     prompt as words,
+    team::NotEnded,
     tools::shortened,
 };
-use crate::{NoAnswer, PlanDecision, TurnOutcome, prompt};
+use crate::{NoAnswer, PlanDecision, Turn, TurnOutcome, prompt};
 use screen::{Cost, ReplyScreen};
 
 /// How often in a row a reply may be empty or cut off.
@@ -32,6 +34,8 @@ pub(crate) struct Mind {
     pub(crate) history: History,
     /// TEAM.md as the model saw it last.
     team_md: Option<String>,
+    /// TEAM.md as the lead sent it last. The model sees it as it is for the model's own tools.
+    sent_md: Option<String>,
     /// All tokens so far, and how many of them the lead knows of.
     pub(crate) usage: TokenUsage,
     reported: TokenUsage,
@@ -53,6 +57,21 @@ pub(crate) enum Thought {
     Spent(String),
     Failed(String),
     Hopeless(String),
+}
+
+/// The result of a task, as the board takes it.
+pub(crate) struct ResultText {
+    pub(crate) result: String,
+    /// Its first line, if that is not all of it.
+    pub(crate) summary: Option<String>,
+}
+
+/// Last words as the result of a task.
+pub(crate) async fn result_text(words: &str, task: &WireTask, turn: &Turn) -> ResultText {
+    let result = long::kept(words, Some(task), turn).await;
+    let first = result.lines().next().unwrap_or_default();
+    let summary = (first.len() < result.len()).then(|| troop_model::preview(first, 120));
+    ResultText { result, summary }
 }
 
 impl Thought {
@@ -77,11 +96,19 @@ impl Mind {
             system,
             history: History::default(),
             team_md: None,
+            sent_md: None,
             usage: TokenUsage::default(),
             reported: TokenUsage::default(),
             cost: Cost::default(),
             meter: None,
         }
+    }
+
+    /// Takes note of the TEAM.md that the lead sent last. Returns whether it is another one than before.
+    pub(crate) fn take_team_news(&mut self, sent_md: Option<String>) -> bool {
+        let is_new = sent_md.is_some() && self.sent_md != sent_md;
+        self.sent_md = sent_md.or_else(|| self.sent_md.take());
+        is_new
     }
 
     /// Tells the model about its team, if TEAM.md has changed since the last time.
@@ -207,11 +234,11 @@ impl Mind {
                     if !text.trim().is_empty() || hands.has_said_all() =>
                 {
                     begun.push_str(&text);
-                    if self.hear(hands) || !self.settle(hands, begun.trim()).await {
-                        begun.clear();
-                        continue;
+                    if let Some(thought) = self.settle(hands, begun.trim()).await {
+                        return thought;
                     }
-                    return Thought::Said(begun.trim().to_owned());
+                    begun.clear();
+                    continue;
                 }
                 StopReason::Done | StopReason::Calls | StopReason::Other(_) => Stumble::Empty,
             };
@@ -313,18 +340,34 @@ impl Mind {
         self.take_in(&hands.turn.mail())
     }
 
-    /// Completes the task that the model reported done, with these words. False if that is refused; the model learns why.
-    async fn settle(&mut self, hands: &Hands<'_>, last_words: &str) -> bool {
-        let Some(team) = &hands.team else { return true };
+    /// Ends the task of this turn with the model's last words, or the one that the model reported done. If that is refused, the
+    /// model learns why and goes on: its answer to the refusal is then the result, and all of it is one piece of work.
+    /// None if they were not its end.
+    async fn settle(&mut self, hands: &Hands<'_>, last_words: &str) -> Option<Thought> {
+        if self.hear(hands) {
+            return None;
+        }
+        let untold = || Some(Thought::Said(last_words.to_owned()));
+        let Some(team) = &hands.team else { return untold() };
         if !last_words.is_empty() && hands.ends_with_plan() {
             // These words are its plan. The task ends once it may do the work.
-            return true;
+            return untold();
         }
-        match team.end(last_words).await {
-            Ok(()) => true,
-            Err(why) => {
+        let ended = match hands.task {
+            _ if team.ends_something() => team.end(last_words).await,
+            Some(task) => {
+                let ResultText { result, summary } =
+                    result_text(last_words, task, hands.turn).await;
+                team.complete(task, result, summary).await
+            }
+            None => return untold(),
+        };
+        match (ended, hands.task) {
+            (Ok(()), None) | (Err(NotEnded::Unheard), _) => untold(),
+            (Ok(()), Some(_)) | (Err(NotEnded::Gone), _) => Some(Thought::Over(TurnOutcome::Done)),
+            (Err(NotEnded::Refused(why)), _) => {
                 self.history.tell(words::not_done(&why));
-                false
+                None
             }
         }
     }

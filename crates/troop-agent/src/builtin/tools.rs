@@ -3,9 +3,12 @@
 mod edit;
 mod end;
 mod find;
+mod message;
 mod read;
 mod search;
+pub(crate) mod shared;
 mod shell;
+mod todo;
 
 use std::{io, path::Path, sync::atomic::AtomicBool};
 
@@ -25,6 +28,9 @@ use find::in_background;
 
 /// How much of a result a model gets.
 const MAX_RESULT: usize = 30_000;
+/// How many lines of a file a model gets at once, and how much of each.
+const LINES: usize = 2_000;
+const MAX_LINE: usize = 2_000;
 
 /// The agent's own tools, with the names and inputs that models know from other agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +45,9 @@ pub(crate) enum OwnTool {
     Plan,
     Fail,
     GiveBack,
+    Todo,
+    /// Only for a lead without a board: the team's own tools have one of this name.
+    Message,
 }
 
 /// The result of a tool call.
@@ -52,7 +61,7 @@ pub(crate) enum ToolOutcome {
     Approved(String),
 }
 
-const ALL: [OwnTool; 10] = [
+const ALL: [OwnTool; 12] = [
     OwnTool::Read,
     OwnTool::List,
     OwnTool::Glob,
@@ -63,6 +72,8 @@ const ALL: [OwnTool; 10] = [
     OwnTool::Plan,
     OwnTool::Fail,
     OwnTool::GiveBack,
+    OwnTool::Todo,
+    OwnTool::Message,
 ];
 
 impl OwnTool {
@@ -87,6 +98,8 @@ impl OwnTool {
             Self::Plan => "ExitPlanMode",
             Self::Fail => "FailTask",
             Self::GiveBack => "GiveBackTask",
+            Self::Todo => "TodoWrite",
+            Self::Message => "SendMessage",
         }
     }
 
@@ -95,7 +108,9 @@ impl OwnTool {
             Self::Read | Self::List | Self::Glob | Self::Grep => Category::Read,
             Self::Write | Self::Edit => Category::Files,
             Self::Shell => Category::Shell,
-            Self::Plan | Self::Fail | Self::GiveBack => Category::Coordination,
+            Self::Plan | Self::Fail | Self::GiveBack | Self::Todo | Self::Message => {
+                Category::Coordination
+            }
         }
     }
 
@@ -111,6 +126,8 @@ impl OwnTool {
             Self::Plan => end::about_plan(),
             Self::Fail => end::about_fail(),
             Self::GiveBack => end::about_give_back(),
+            Self::Todo => todo::about(),
+            Self::Message => message::about(),
         };
         ToolSpec { name: self.name().to_owned(), description: description.to_owned(), input }
     }
@@ -129,7 +146,9 @@ impl OwnTool {
                 let given = text("command").to_owned();
                 return RulePath { real: given.clone(), given };
             }
-            Self::Plan | Self::Fail | Self::GiveBack => return RulePath::default(),
+            Self::Plan | Self::Fail | Self::GiveBack | Self::Todo | Self::Message => {
+                return RulePath::default();
+            }
         };
         let files = files.clone();
         in_background(move |_| Ok(files.rule_path(&path))).await.unwrap_or_default()
@@ -151,6 +170,11 @@ impl OwnTool {
             Self::Plan => Err("there is nobody to approve plans".to_owned()),
             Self::Fail | Self::GiveBack => match parse(self, input) {
                 Ok(it) => return ToolOutcome::Over(end::end(self, it)),
+                Err(wrong) => Err(wrong),
+            },
+            Self::Todo => parse(self, input).and_then(|it| todo::told(&it)),
+            Self::Message => match parse(self, input) {
+                Ok(it) => message::send(it, shell.turn).await,
                 Err(wrong) => Err(wrong),
             },
             Self::Read | Self::List | Self::Glob | Self::Grep | Self::Write | Self::Edit => {
@@ -178,7 +202,7 @@ impl OwnTool {
             Self::Grep => search::grep(&parse(self, input)?, files, veil, over),
             Self::Write => edit::write(&parse(self, input)?, files),
             Self::Edit => edit::edit(&parse(self, input)?, files),
-            Self::Shell | Self::Plan | Self::Fail | Self::GiveBack => {
+            Self::Shell | Self::Plan | Self::Fail | Self::GiveBack | Self::Todo | Self::Message => {
                 Err("it is not about files".to_owned())
             }
         }

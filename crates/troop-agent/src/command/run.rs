@@ -136,12 +136,13 @@ async fn over(limit: Option<Duration>) -> Duration {
 }
 
 /// Environment variables that tell the command about its task, as far as the lead sent them.
-fn context_of(task: Option<&WireTask>) -> [(&'static str, Option<String>); 6] {
+fn context_of(task: Option<&WireTask>) -> [(&'static str, Option<String>); 7] {
     let run = task.and_then(|task| task.run.as_deref()).cloned().unwrap_or_default();
     [
         ("TROOP_TASK", task.map(|task| task.id.to_string())),
         ("TROOP_TEAM_ID", run.team_id.map(|id| id.to_string())),
         ("TROOP_SESSION", run.session),
+        ("TROOP_NOTE", run.note),
         ("TROOP_WORKSPACE", run.workspace),
         ("TROOP_CHANNEL", run.channel),
         ("TROOP_CHAT", run.chat_id),

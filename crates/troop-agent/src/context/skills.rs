@@ -1,7 +1,7 @@
 //! Skills: instructions of a project for certain kinds of work. Agents get a list, and read a skill when they need
 //! it.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use super::read_inside;
 use crate::definition::FrontMatter;
@@ -17,10 +17,17 @@ pub(super) fn listed(folder: &Path) -> Option<String> {
     (!skills.is_empty()).then(|| format!("{head}{skills}"))
 }
 
-/// The skills in full, for an agent that cannot read their files. None if there are none.
-pub(super) fn told(folder: &Path) -> Option<String> {
+/// The files of the skills that an agent in this folder can read.
+pub(super) fn files(folder: &Path) -> BTreeSet<String> {
+    all(folder).into_iter().flatten().map(|skill| skill.file).collect()
+}
+
+/// The skills in full, for an agent that cannot read their files, except those that it can read where it works. None if there are
+/// none.
+pub(super) fn told(folder: &Path, readable: &BTreeSet<String>) -> Option<String> {
     let text = |skill: Skill| format!("## {}\n\n{}\n\n", skill.title, skill.text.trim());
-    let skills: String = all(folder)?.into_iter().map(text).collect();
+    let far = all(folder)?.into_iter().filter(|skill| !readable.contains(&skill.file));
+    let skills: String = far.map(text).collect();
     let head = "\n# Skills of this project\n\nInstructions for certain kinds of work.\n\n";
     (!skills.is_empty()).then(|| format!("{head}{skills}"))
 }

@@ -146,6 +146,19 @@ fn long_context_is_cut() {
 }
 
 #[test]
+fn a_skill_that_git_ignores_reaches_teammates_beside_a_committed_one() {
+    let brew = (".claude/skills/brew/SKILL.md", "---\nname: brew\n---\nBoil water first.\n");
+    let own = (".claude/skills/own/SKILL.md", "---\nname: own\n---\nAsk Pat first.\n");
+    let project = folder(&[brew, own]);
+    let worktree = folder(&[brew]);
+    let sources =
+        ContextSources { project: Some(project.path().to_owned()), ..ContextSources::default() };
+    let text = sources.read(worktree.path(), &Rules::default().veil_over_denied("Read"));
+    assert!(text.contains("Ask Pat first."), "{text}");
+    assert!(text.contains("- brew:") && !text.contains("Boil water first."), "{text}");
+}
+
+#[test]
 fn skills_outside_the_working_folder_are_included_in_full() {
     let skill = "---\nname: brew\ndescription: how tea is made\n---\nBoil water first.\n";
     let project = folder(&[(".claude/skills/brew/SKILL.md", skill)]);

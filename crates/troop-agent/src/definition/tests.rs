@@ -35,6 +35,17 @@ fn a_program_is_a_list_or_words() {
         ("[\"./my mate\"]", vec!["./my mate"]),
         ("\n  - python3\n  - mate.py", vec!["python3", "mate.py"]),
         ("[]", vec![]),
+        (r#"[sh, -c, "A=1,2; sleep 100"]"#, vec!["sh", "-c", "A=1,2; sleep 100"]),
+        (
+            r#"[python3, -c, "import sys,os; print('a')"]"#,
+            vec!["python3", "-c", "import sys,os; print('a')"],
+        ),
+        (r#"[sh, -c, "echo \"a, b\" # c"] # runs it"#, vec!["sh", "-c", "echo \"a, b\" # c"]),
+        ("[sh, -c, 'it''s, fine']", vec!["sh", "-c", "it's, fine"]),
+        (r#"["a\\b", "\u00e4", "[x]"]"#, vec![r"a\b", "ä", "[x]"]),
+        (r#"sh -c "a, b c""#, vec!["sh", "-c", "a, b c"]),
+        ("\n  - sh\n  - -c\n  - \"a # b, c\" # d", vec!["sh", "-c", "a # b, c"]),
+        ("[echo, don't, 5\"]", vec!["echo", "don't", "5\""]),
     ] {
         assert_eq!(read(&format!("---\nprogram: {text}\n---\n")).program, words, "{text}");
     }
@@ -100,6 +111,8 @@ fn a_description_can_span_lines() {
         ("|-\n  one\n  two", "one\ntwo"),
         ("Looks at\n  code: all of it", "Looks at code: all of it"),
         ("\"quoted # text\"", "quoted # text"),
+        (r#""says \"hi\"" # always"#, "says \"hi\""),
+        ("Bob's \"own\" # words", "Bob's \"own\""),
     ] {
         assert_eq!(
             read(&format!("---\ndescription: {text}\nmodel: x\n---\n")).description,

@@ -18,6 +18,9 @@ use crate::permit::{Permit, Rules, ToolAction};
 /// How much of a tool's input a question shows. Only whole files are longer.
 const MAX_INPUT: usize = 100_000;
 
+/// Why a question is not even asked.
+const MUTE_LEAD: &str = "the lead of this team takes no questions; allow the tool in `permissions.allow` of config.json";
+
 /// A tool call that may need permission.
 #[derive(Clone, Copy)]
 pub struct PermissionRequest<'a> {
@@ -197,6 +200,11 @@ impl Turn {
         let message = Outgoing::new(to, kind, content);
         let not_asked =
             |error: &dyn std::fmt::Display| NoAnswer::NotAsked { why: error.to_string() };
+        if !self.has_board() {
+            self.log(Level::Warn, &format!("cannot ask {to}, so the answer is no: {MUTE_LEAD}"))
+                .await;
+            return Err(not_asked(&MUTE_LEAD));
+        }
         let sent = self.call(Command::Send(message)).await.map_err(|error| not_asked(&error))?;
         self.log(Level::Info, &format!("waits for an answer from {to}")).await;
         let id = sent.events.iter().find_map(|event| {

@@ -27,7 +27,10 @@ async fn asker(authority: Authority) -> Lead {
             TurnOutcome::Completed { result, summary: None }
         })
     });
-    Lead::of(agent, Path::new("/")).await
+    let mut lead = Lead::of(agent, Path::new("/")).await;
+    // Only a lead that answers questions has modes.
+    lead.say("team.updateContext", json!({"tasks": [], "mode": "default"})).await;
+    lead
 }
 
 async fn ask(

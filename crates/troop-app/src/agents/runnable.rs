@@ -19,7 +19,7 @@ use troop_runtime::{InProcess, Launch, LaunchSpec, LaunchedAgent, Profile, Progr
 use uuid::Uuid;
 
 use super::{
-    available,
+    available, check_leads,
     lead_watch::{LeadWatch, serve},
     runs_later,
     thinking::{self, ThinkingPlace},
@@ -233,6 +233,7 @@ impl RunnableAgents {
 
     /// Checks whether an agent can lead.
     pub fn check_lead(&self, key: &str, model: Option<&str>) -> Result<()> {
+        check_leads(key, &self.how_to_lead)?;
         self.check(key, model).map_err(|fault| fault.into_error(|| self.how_to_lead.clone()))
     }
 

@@ -8,8 +8,8 @@ use std::{
 
 use troop_model::{Hint, HintCommand, MemberName, TaskNumber, TeamId};
 use troop_runtime::{
-    Clock, GitError, Leftover, LeftoverState, Rescue, StrayWork, elsewhere, find_lead, leftovers,
-    orphans, rescue,
+    Clock, GitError, Leftover, LeftoverState, Rescue, StrayWork, elsewhere, find_lead, git_locks,
+    leftovers, orphans, rescue,
 };
 
 use super::{Care, Checkup, DoneTasks, Health};
@@ -63,8 +63,18 @@ pub(super) async fn check(
     for orphan in &orphans {
         found.push(one(orphan, None, care, surroundings).await);
     }
+    let locks = git_locks(&surroundings.project, &teams, &environment).await.unwrap_or_default();
+    found.extend(locks.iter().map(|lock| left_lock(lock)));
     found.extend(aside(surroundings));
     found
+}
+
+/// A lock blocks all git commands that need it, of troop and of people.
+fn left_lock(lock: &Path) -> Checkup {
+    let path = lock.display();
+    let says = format!("the lock `{path}`, which a git command has, or left when it was killed");
+    let remove = HintCommand::other("rm").word(&path);
+    Checkup::bad(LEFT_BEHIND, says).with_fix(Hint::to("if no git runs there, remove it", remove))
 }
 
 /// What one team left behind.

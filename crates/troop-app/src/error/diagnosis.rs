@@ -84,7 +84,7 @@ impl Diagnosis {
     }
 }
 
-fn of_error(error: &Error) -> Diagnosis {
+pub(super) fn of_error(error: &Error) -> Diagnosis {
     match error {
         Error::Misuse { hint, .. } => {
             Diagnosis { class: ErrorClass::Usage, hint: Some(hint.clone()) }
@@ -132,6 +132,12 @@ fn of_board(error: &BoardError) -> Diagnosis {
         BoardError::AlreadyActive { name } => {
             let delete = HintCommand::troop("team delete").team(name);
             Diagnosis::call(FailureKind::Conflict, Some(Hint::to("delete it first", delete)))
+        }
+        BoardError::FileInUse { lock, .. } => {
+            let who = HintCommand::other("fuser").word("-v").word(lock.display());
+            let hint = Hint::from("try again when that program has let go of it")
+                .or_to("see which it is", who);
+            Diagnosis::call(FailureKind::Conflict, Some(hint))
         }
         BoardError::NoActiveTeam => {
             Diagnosis::call(FailureKind::NotFound, Some(Hint::create_team()))

@@ -2,7 +2,7 @@
 
 use troop_model::{
     AgentKind, Assignment, Hint, HintCommand, MemberName, MemberState, Party, Role, Spending,
-    State, Status, TaskNumber, TeamName,
+    State, Status, TaskNumber, Team, TeamName, TeamStatus,
 };
 use troop_runtime::{LeadEnd, LeadWork};
 
@@ -37,6 +37,9 @@ impl Finished {
     pub fn check(&self) -> Result<()> {
         let state = self.story.state();
         let Some(team) = state.team() else { return Ok(()) };
+        if team.status == TeamStatus::Deleted {
+            return check_deleted(state, team);
+        }
         let name = &team.name;
         let on = Hint::to("continue", resume(name));
         match &self.ended {
@@ -117,6 +120,17 @@ impl Finished {
         };
         self.work != LeadWork::Done || lead.is_some_and(|lead| has_mail(&lead))
     }
+}
+
+/// Refuses a team that was deleted before its tasks were done. It cannot continue, and its name may be another's by now.
+fn check_deleted(state: &State, team: &Team) -> Result<()> {
+    let left = LeftTasks::of(state);
+    if left.n_open == 0 {
+        return Ok(());
+    }
+    let events = HintCommand::troop("events").in_team(team.id);
+    let message = format!("the team was deleted, and {}", left.says());
+    Err(Error::refused(message, Hint::to("see what happened", events)))
 }
 
 /// The tasks that are not done.

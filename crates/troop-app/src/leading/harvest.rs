@@ -67,6 +67,8 @@ fn no_worktrees(error: &GitError, team: &TeamName, is_new: bool) -> Error {
         GitError::NotStarted { .. }
         | GitError::Hangs { .. }
         | GitError::Failed { .. }
+        | GitError::Locked { .. }
+        | GitError::Killed { .. }
         | GitError::Nonsense { .. }
         | GitError::Torn { .. }
         | GitError::File { .. }

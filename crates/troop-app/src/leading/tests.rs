@@ -2,22 +2,22 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
 
-use troop_model::Permissions;
+use troop_model::{Fact, Permissions};
 use troop_runtime::{Following, LeadEnd};
 use troop_store::Missing;
 
-use super::{Finished, LeadTerms, RunEvent, WhenQuiet};
+use super::{Finished, LeadTerms, RunEvent, TeamRun, WhenQuiet};
 use crate::{
     start::{Goal, SettingOptions, StartOptions, TeamStart, start},
     surroundings::{Environment, Surroundings},
-    team::{DeskOptions, NoticeSink, TeamDesk},
+    team::{DeskOptions, NoticeSink, TeamDesk, WhenOff},
     trust::ProjectTrust,
 };
 
 const SCRIPT: &str = "when mail * from user\n    message user {mail} is done\n";
 
-/// Leads a team whose lead answers the user, and stops it at the line that contains `stop`. Returns all lines.
-async fn led(folder: &Path, when_quiet: WhenQuiet, stop: &str) -> (Vec<String>, Finished) {
+/// Begins a team in `folder` whose lead answers the user.
+async fn begun(folder: &Path, when_quiet: WhenQuiet) -> (TeamDesk, TeamRun) {
     fs::write(folder.join("lead.script"), SCRIPT).unwrap();
     // A lead starts troop as its guard, which waits for the end of its input.
     let troop = folder.join("troop");
@@ -31,6 +31,7 @@ async fn led(folder: &Path, when_quiet: WhenQuiet, stop: &str) -> (Vec<String>, 
         channel: "test",
         following: Following::Always,
         missing: Missing::Make,
+        when_off: WhenOff::Refuse,
         notices: NoticeSink::new(|_| {}),
     };
     let mut desk = TeamDesk::open(surroundings, options).await.unwrap();
@@ -44,8 +45,14 @@ async fn led(folder: &Path, when_quiet: WhenQuiet, stop: &str) -> (Vec<String>, 
         terms: LeadTerms { grace: Duration::from_secs(3), when_quiet },
     };
     let TeamStart { leading, beginning } = start(&mut desk, &trust, troop, options).await.unwrap();
-    let mut run = leading.prepare(&desk, &trust).await.unwrap().begin().await.unwrap();
+    let mut run = leading.prepare(&mut desk, &trust).await.unwrap().begin(&mut desk).await.unwrap();
     run.set_to_work(beginning).await.unwrap();
+    (desk, run)
+}
+
+/// Leads a team, and stops it at the line that contains `stop`. Returns all lines.
+async fn led(folder: &Path, when_quiet: WhenQuiet, stop: &str) -> (Vec<String>, Finished) {
+    let (desk, mut run) = begun(folder, when_quiet).await;
     let mut lines = Vec::new();
     while let Some(event) = movable(run.next_event()).await {
         let RunEvent::Happened { line: Some(line), .. } = event else { continue };
@@ -83,4 +90,23 @@ async fn a_screen_stops_a_team_that_waits_for_more() {
     assert!(lines.iter().any(|line| line == asked), "{lines:#?}");
     assert_eq!(finished.ended, LeadEnd::Stopped { reason: "that is enough".to_owned() });
     finished.check().unwrap();
+}
+
+/// The board refuses to stop a team that nobody leads any more, but hooks may still run: they must not be waited for.
+#[tokio::test]
+async fn a_stop_that_comes_when_the_lead_has_just_gone_ends_the_run_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (desk, mut run) = Box::pin(begun(folder.path(), WhenQuiet::End)).await;
+    while let Some(event) = run.next_event().await {
+        let RunEvent::Happened { event, .. } = event else { continue };
+        if matches!(event.fact, Fact::LeadReleased {}) {
+            run.stop("that is enough").await;
+            assert!(run.deadline.is_some(), "hooks would be waited for");
+        }
+    }
+    assert!(run.deadline.is_some(), "the lead was not released");
+    let finished = run.finish().await;
+    assert_eq!(finished.ended, LeadEnd::Quiet);
+    finished.check().unwrap();
+    desk.close().await;
 }

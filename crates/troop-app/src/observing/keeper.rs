@@ -87,6 +87,19 @@ impl Keeper {
         Ok((Self { path, place, position, last_save: None }, observer))
     }
 
+    /// Restores what was kept of this session. What was kept of another one is dropped.
+    pub fn open_session(path: Option<&Path>, file: &Path) -> Result<(Self, Observer)> {
+        let (keeper, observer) = Self::open(path, Some(file))?;
+        let is_same = keeper.position != ReadPosition::default();
+        Ok((keeper, if is_same { observer } else { Observer::default() }))
+    }
+
+    /// Notes that another file is read now, from its beginning.
+    pub fn switch(&mut self, file: &Path) {
+        self.place = ReadPlace::beginning(file);
+        self.position = ReadPosition::default();
+    }
+
     /// How far the file was read.
     #[must_use]
     pub fn position(&self) -> &ReadPosition {

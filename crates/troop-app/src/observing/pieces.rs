@@ -16,6 +16,7 @@ use notify::Watcher as _;
 use tokio::sync::mpsc;
 use troop_model::{Hint, HintCommand};
 
+use super::SessionFolder;
 use crate::{Error, FileAct, Result};
 
 /// How much we read at once: as much as a pipe holds.
@@ -64,6 +65,8 @@ pub enum StreamPiece {
     Bytes(Vec<u8>),
     /// The file was replaced or rewritten, and is read from its beginning. The number is its inode.
     Restarted(u64),
+    /// A newer session has begun, and is read from its beginning.
+    Switched(PathBuf),
 }
 
 pub type PieceReceiver = mpsc::Receiver<io::Result<StreamPiece>>;
@@ -82,8 +85,28 @@ pub fn read_file(path: &Path, position: &ReadPosition, pieces: PieceSender) -> R
 
 /// Reads a file from a position, and goes on as it grows.
 pub fn follow_file(path: &Path, position: ReadPosition, pieces: PieceSender) -> Result<()> {
+    follow(path, position, None, pieces)
+}
+
+/// Reads a session from a position, and goes on as it grows. When a newer session begins in its folder, reads that.
+pub fn follow_sessions(
+    path: &Path,
+    position: ReadPosition,
+    sessions: SessionFolder,
+    pieces: PieceSender,
+) -> Result<()> {
+    follow(path, position, Some(sessions), pieces)
+}
+
+fn follow(
+    path: &Path,
+    position: ReadPosition,
+    sessions: Option<SessionFolder>,
+    pieces: PieceSender,
+) -> Result<()> {
     let file = open(path, &position)?;
     let mut follower = FileFollower::new(path, file, position)?;
+    follower.sessions = sessions;
     thread::spawn(move || {
         if let Some(Err(error)) = follower.run(&pieces) {
             // There may be no receiver left.
@@ -97,7 +120,8 @@ fn open(path: &Path, position: &ReadPosition) -> Result<File> {
     if path.is_dir() {
         let file = path.join("SESSION.jsonl");
         let observe = HintCommand::troop("observe").word(file.display());
-        let hint = Hint::to("name one of its files", observe);
+        let newest = HintCommand::troop("observe").word("--follow").word(path.display());
+        let hint = Hint::to("name one of its files", observe).or_to("follow the newest", newest);
         return Err(Error::misuse(format!("`{}` is a folder", path.display()), hint));
     }
     let open = || {
@@ -133,6 +157,8 @@ struct FileFollower {
     path: PathBuf,
     file: File,
     position: ReadPosition,
+    /// The sessions beside it, if newer ones are to be read.
+    sessions: Option<SessionFolder>,
     changes: Receiver<()>,
     /// Reports changes until it is dropped.
     _watcher: notify::RecommendedWatcher,
@@ -158,7 +184,7 @@ impl FileFollower {
         let watcher = watch()
             .map_err(|error: notify::Error| io::Error::other(error))
             .map_err(Error::file(folder, FileAct::Watched))?;
-        Ok(Self { path, file, position, changes, _watcher: watcher })
+        Ok(Self { path, file, position, sessions: None, changes, _watcher: watcher })
     }
 
     /// Reads until there is no receiver (none) or an error.
@@ -167,6 +193,11 @@ impl FileFollower {
             match self.look(pieces)? {
                 Ok(true) => {}
                 Ok(false) => {
+                    match self.go_to_newer(pieces)? {
+                        Ok(true) => continue,
+                        Ok(false) => {}
+                        Err(error) => return Some(Err(error)),
+                    }
                     if self.changes.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) {
                         return None;
                     }
@@ -202,6 +233,26 @@ impl FileFollower {
             }
             Some(Err(error)) => Some(Err(error)),
         }
+    }
+
+    /// Goes to a newer session, if one has begun. Returns whether it did; none if there is no receiver.
+    fn go_to_newer(&mut self, pieces: &PieceSender) -> Option<io::Result<bool>> {
+        let newer = self.sessions.as_mut().and_then(SessionFolder::take_newer);
+        let Some(path) = newer else { return Some(Ok(false)) };
+        let opened = File::open(&path).and_then(|file| Ok((file, fs::canonicalize(&path)?)));
+        let (file, full) = match opened {
+            Ok(opened) => opened,
+            // It is gone again.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Ok(false)),
+            Err(error) => return Some(Err(error)),
+        };
+        // The former session may have grown since we looked.
+        pump(&mut self.file, pieces, &mut self.position)?;
+        pieces.blocking_send(Ok(StreamPiece::Switched(path))).ok()?;
+        self.file = file;
+        self.path = full;
+        self.position = ReadPosition::default();
+        Some(Ok(true))
     }
 
     /// Goes back to the beginning if the bytes that we read are no longer there; returns the inode then.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use troop_observe::{
-    ObservedFact, ObservedTask, ObservedTaskId, ObservedTeam, TaskStatus, TeamEvent, TeamRole,
+    MailDelivery, ObservedFact, ObservedTask, ObservedTaskId, ObservedTeam, TaskStatus, TeamEvent,
+    TeamRole,
 };
 
 use crate::text::one_line;
@@ -96,10 +97,15 @@ fn line(event: &TeamEvent) -> String {
         ObservedFact::TaskCompleted { task } => format!("done {}", of_task(task)),
         ObservedFact::TaskUpdated { task } => format!("changed {}", of_task(task)),
         ObservedFact::TaskDeleted { task } => format!("deleted {}", of_task(task)),
-        ObservedFact::Message { from, to, content, summary } => {
+        ObservedFact::Message { from, to, content, summary, delivery } => {
             let to = to.as_deref().map_or("all".to_owned(), one_line);
             let said = summary.as_deref().filter(|it| !it.is_empty()).unwrap_or(content);
-            format!("{} → {to}: {}", one_line(from), one_line(said))
+            let delivery = match delivery {
+                Some(MailDelivery::Queued) => " (queued)",
+                Some(MailDelivery::Delivered) => " (delivered)",
+                None => "",
+            };
+            format!("{} → {to}: {}{delivery}", one_line(from), one_line(said))
         }
         ObservedFact::Idle { from, completed_task_id: Some(task) } => {
             format!("{} has completed task {}", one_line(from), one_line(task.as_str()))

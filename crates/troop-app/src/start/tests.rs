@@ -68,7 +68,7 @@ fn a_team_needs_an_agent_that_can_lead() {
     let known = Agents::read(&surroundings);
     let chosen = |agent: &str| lead(Some(agent.to_owned()), &surroundings, &runnable, &known);
     assert_eq!(chosen("script:x").unwrap().agent, "script:x");
-    let error = chosen("command").unwrap_err().to_string();
+    let error = runnable.check_lead("command", None).unwrap_err().to_string();
     assert_eq!(error, "`command` cannot lead: it only runs the commands of tasks");
     let none = lead(None, &surroundings, &runnable, &known).unwrap_err().to_string();
     assert!(none.starts_with("there is no agent to lead the team"), "{none}");

@@ -20,6 +20,7 @@ fn agent(name: &str) -> Actor {
 fn story() -> Story {
     let mut story = Story::new(State::default(), Time::from_micros(1_700_000_000_000_000));
     let team = NewTeamCommand {
+        goal: String::new(),
         team: TeamId(Uuid::nil()),
         name: "crew".parse().unwrap(),
         description: String::new(),

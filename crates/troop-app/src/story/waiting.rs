@@ -20,17 +20,21 @@ pub struct OpenDecision {
 /// Everything that waits, even if the lead may decide it too. Members that are gone wait for nothing.
 #[must_use]
 pub fn waiting(state: &State, members: &[Member]) -> Vec<OpenDecision> {
-    state.needs(members).iter().filter_map(of_need).collect()
+    let needs = state.needs(members);
+    let asks_once = |need: &Need| needs.iter().filter(|it| it.from == need.from).count() == 1;
+    needs.iter().filter_map(|need| of_need(need, asks_once(need))).collect()
 }
 
-fn of_need(need: &Need) -> Option<OpenDecision> {
+/// `asks_once`: nothing else waits that the same member asks.
+fn of_need(need: &Need, asks_once: bool) -> Option<OpenDecision> {
     let from = need.from.as_str();
     let subject = one_line(&need.text);
     let asks =
         || Hint::from(format!("{from} for {}: ", need.to)).and_hint(shown_question(&need.text));
     Some(match need.kind {
         NeedKind::Permission => OpenDecision { what: asks(), answer: permit("", from, need.id) },
-        NeedKind::Plan => OpenDecision { what: asks(), answer: answer("", from) },
+        NeedKind::Plan if asks_once => OpenDecision { what: asks(), answer: answer("", from) },
+        NeedKind::Plan => OpenDecision { what: asks(), answer: permit("", from, need.id) },
         NeedKind::Question => {
             let task = need.task?;
             OpenDecision { what: asks().and(format!(" ({task})")), answer: reply("", from, task) }
@@ -47,8 +51,8 @@ fn of_need(need: &Need) -> Option<OpenDecision> {
         }
         NeedKind::Conflict => {
             let task = need.task?;
-            let what = format!("{task} of {from} cannot be merged: {subject}").into();
-            OpenDecision { what, answer: send("", from) }
+            let what = format!("{task} of {from} is done and not merged: {subject}").into();
+            OpenDecision { what, answer: Hint::to("", HintCommand::troop("doctor")) }
         }
     })
 }
@@ -70,7 +74,7 @@ pub fn rest_of_question(n_chars: usize) -> Hint {
     Hint::from(format!("… ({n_chars} ")).and_to("", "more characters", read).and(")")
 }
 
-/// How to give a member the permission that it asks for, and no other that it may ask for by then.
+/// How to say yes to this request of a member, and to no other that it may make by then.
 pub(super) fn permit(say: &str, from: &str, request: Uuid) -> Hint {
     // The first 13 characters hold the time of the request to the millisecond.
     let request: String = request.to_string().chars().take(13).collect();

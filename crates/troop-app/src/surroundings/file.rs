@@ -3,14 +3,10 @@
 use std::{fs, io, path::Path};
 
 use serde_json::Value;
-use troop_model::{nearest, quoted_path};
+use troop_model::{in_plain_words, nearest, quoted_path};
 
 use super::{ConfigFile, hooks::suggestion, teams, teams::TeammateMode};
-use crate::{
-    Error, Result,
-    hint::move_away,
-    text::{in_plain_words, one_line},
-};
+use crate::{Error, Result, hint::move_away, text::one_line};
 
 /// The keys of a configuration file.
 pub(super) const KEYS: [&str; 11] = [

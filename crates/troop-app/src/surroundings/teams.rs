@@ -5,9 +5,10 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use troop_model::{Budget, Dollars, Hint, HintCommand, Refusal};
+use troop_model::{Budget, Dialect, Dollars, Hint, HintCommand, Refusal, Settings};
 
 use super::Environment;
+use crate::{Error, Result};
 
 /// Claude Code's switch for teams. Here a 0 switches teams off.
 const GATE: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
@@ -134,6 +135,20 @@ pub struct TeamsOff {
 }
 
 impl TeamDefaults {
+    /// Refuses if teams are switched off.
+    pub fn check_on(&self) -> Result<()> {
+        let Some(TeamsOff { by, fix }) = &self.off else { return Ok(()) };
+        let hint = Hint::from("switch them on: ").and_hint(fix.clone());
+        Err(Error::refused(format!("teams are switched off by {by}"), hint))
+    }
+
+    /// The settings of a new team for which nothing else was chosen.
+    #[must_use]
+    pub fn settings(&self, dialect: Option<Dialect>) -> Settings {
+        let settings = dialect.map_or_else(Settings::default, Settings::for_dialect);
+        Settings { max_teammates: self.max_teammates, budget: self.budget, ..settings }
+    }
+
     /// Merges the files; the first file that sets a key wins.
     #[must_use]
     pub fn of(files: &[(&Path, &TeamsConfig)], environment: &Environment) -> Self {

@@ -53,7 +53,7 @@ fn an_unknown_key_is_reported_with_the_nearest_valid_name() {
 fn an_invalid_configuration_is_refused_with_its_place() {
     assert_eq!(
         read(r#"{"team": 7}"#).0.unwrap_err(),
-        "`config.json` is not a configuration: `team`: invalid type: integer `7`, expected a string"
+        "`config.json` is not a configuration: `team`: invalid type: integer `7`, expected text"
     );
     assert!(read("{").0.unwrap_err().starts_with("`config.json` is not a configuration: "));
     assert!(read("[]").0.unwrap_err().starts_with("`config.json` is not a configuration: "));

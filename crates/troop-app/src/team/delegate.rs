@@ -24,6 +24,8 @@ pub struct DelegateOrder {
     pub to: MemberName,
     /// What to do, if there is no task for it yet.
     pub subject: Option<String>,
+    /// What the member should know besides the task's description.
+    pub note: Option<String>,
     /// How long to wait for the result.
     pub wait: Option<Duration>,
 }
@@ -36,8 +38,9 @@ impl TeamDesk {
         order: DelegateOrder,
         warn: impl Fn(Hint),
     ) -> Result<Option<Delegation>> {
-        let DelegateOrder { task, to, subject, wait } = order;
-        let done = self.submit(Command::Delegate { to, task, subject, trace_id: None }).await?;
+        let DelegateOrder { task, to, subject, note, wait } = order;
+        let command = Command::Delegate { to, task, subject, note, trace_id: None };
+        let done = self.submit(command).await?;
         let mut facts = done.events.iter().map(|event| &event.fact);
         let started = facts.find(|fact| matches!(fact, Fact::DelegationStarted { .. }));
         let Some(Fact::DelegationStarted { delegation, .. }) = started else { return Ok(None) };

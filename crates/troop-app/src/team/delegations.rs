@@ -29,8 +29,7 @@ pub enum DelegationStage {
 }
 
 /// The delegations of a team, the oldest first.
-#[must_use]
-pub fn oldest_first(state: &State) -> Vec<&Delegation> {
+fn oldest_first(state: &State) -> Vec<&Delegation> {
     let mut all: Vec<_> = state.delegations().collect();
     all.sort_by_key(|it| (it.started_at, it.id));
     all

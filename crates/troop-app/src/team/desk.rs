@@ -7,10 +7,10 @@ use troop_model::{
     Actor, Command, Hint, HintCommand, Member, MemberName, Origin, Refusal, State, TeamId,
     did_you_mean, nearest,
 };
-use troop_protocol::TeamStanding;
+use troop_protocol::{Answer, TeamList, TeamStanding};
 use troop_runtime::{
-    Board, BoardError, Clock, CommandEffect, CommandRequest, Following, LeadPresence, Signature,
-    StoreSession,
+    Answers, Board, BoardError, Clock, CommandRequest, Following, LeadPresence, Signature,
+    StoreSession, list_teams,
 };
 use troop_store::{Missing, Store};
 
@@ -18,6 +18,7 @@ use super::{
     TeamHandle,
     choice::{self, Purpose, TeamCandidate},
     files::{self, FileSync},
+    making::check_no_teammate,
 };
 use crate::{
     Error, FileAct, Result,
@@ -35,8 +36,17 @@ pub struct DeskOptions {
     pub following: Following,
     /// What to do if the store does not exist. The default store is made in any case.
     pub missing: Missing,
+    pub when_off: WhenOff,
     /// Hears what the person should know.
     pub notices: NoticeSink,
+}
+
+/// What to do if teams are switched off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenOff {
+    Refuse,
+    /// Open it all the same, for a surface that itself says that they are off.
+    Open,
 }
 
 /// What a person should know about how a team was found and its files were read.
@@ -85,6 +95,8 @@ pub struct TeamDesk {
     /// The readable files of a `files:` store, until they are in step.
     readable: Option<ReadableFiles>,
     sync: Option<FileSync>,
+    /// The handle on the team of this session, with its connection to the lead.
+    handle: Option<Arc<TeamHandle>>,
     following: Following,
     notices: NoticeSink,
 }
@@ -115,9 +127,18 @@ impl StoppedLead {
 impl TeamDesk {
     /// Opens the store. The embedded one is made if it is missing; another only if the options say so.
     pub async fn open(surroundings: Surroundings, options: DeskOptions) -> Result<Self> {
-        let DeskOptions { channel, following, missing, notices } = options;
+        let DeskOptions { channel, following, missing, when_off, notices } = options;
+        if when_off == WhenOff::Refuse {
+            surroundings.teams.check_on()?;
+        }
         let starter = Starter::find(std::process::id())?;
         starter.iter().try_for_each(|starter| starter.check(&surroundings.choices))?;
+        let (member, own_team) = starter.map(|it| (it.member, it.team)).unzip();
+        let member = member.or(surroundings.choices.acting.clone());
+        if missing == Missing::Make {
+            // Not even the store is made for somebody who may not make a team.
+            check_no_teammate(member.as_deref(), &surroundings.environment)?;
+        }
         let url = surroundings.store_url();
         let is_default = surroundings.is_default_store();
         if is_default {
@@ -133,10 +154,8 @@ impl TeamDesk {
         let store = troop_store::open(&url, missing).await?;
         let clock = Clock::system();
         let session = StoreSession::new(Arc::clone(&store), clock.clone(), following);
-        let (member, own_team) = starter.map(|it| (it.member, it.team)).unzip();
         let chosen = surroundings.choices.team.clone();
         let team = chosen.or(own_team).or(surroundings.configured.team.clone());
-        let member = member.or(surroundings.choices.acting.clone());
         Ok(Self {
             surroundings,
             store,
@@ -147,6 +166,7 @@ impl TeamDesk {
             member,
             readable,
             sync: None,
+            handle: None,
             following,
             notices,
         })
@@ -155,15 +175,30 @@ impl TeamDesk {
     /// The folder of what belongs to a team besides its log.
     #[must_use]
     pub fn folder(&self, team: TeamId) -> PathBuf {
-        self.surroundings.home.join("teams").join(team.to_string())
+        self.folders().join(team.to_string())
+    }
+
+    pub(super) fn folders(&self) -> PathBuf {
+        self.surroundings.home.join("teams")
     }
 
     /// The handle on the team that the command is about.
-    pub async fn handle(&mut self) -> Result<TeamHandle> {
-        let session = self.signature()?.asker;
+    pub async fn handle(&mut self) -> Result<Arc<TeamHandle>> {
         let board = self.team(None).await?;
+        if let Some(handle) = self.handle.as_ref().filter(|it| it.id() == board.team()) {
+            return Ok(Arc::clone(handle));
+        }
+        let asker = self.signature()?.asker;
         let folder = self.folder(board.team());
-        Ok(TeamHandle::new(board, &folder, self.clock.clone(), session))
+        let handle = Arc::new(TeamHandle::new(board, &folder, self.clock.clone(), asker));
+        self.handle = Some(Arc::clone(&handle));
+        Ok(handle)
+    }
+
+    /// Closes the team of this session; the team itself goes on.
+    pub(super) async fn close_team(&mut self) {
+        self.handle = None;
+        self.session.close().await;
     }
 
     /// Opens the team that the command is about: by name, or the most likely one here.
@@ -194,7 +229,8 @@ impl TeamDesk {
         if let Some(readable) = self.readable.take() {
             let folder = self.folder(board.team());
             let sync =
-                files::catch_up(&readable, board, &self.clock, folder, &self.notices).await?;
+                Box::pin(files::catch_up(&readable, board, &self.clock, folder, &self.notices))
+                    .await?;
             self.sync = sync.map(|sync| match self.following {
                 Following::Always => sync.keep(),
                 Following::WhenAsked => sync,
@@ -222,16 +258,24 @@ impl TeamDesk {
         Err(Error::forbidden(Refusal::NotAMember { name }.to_string(), hint))
     }
 
-    /// The members of a team as they are now, even if its lead was killed.
-    pub async fn roster(&self, board: &Board) -> Result<Vec<Member>> {
-        let presence = self.presence(board.team());
-        Ok(board.look(move |state| presence.members(state)).await?)
+    pub(super) fn notices(&self) -> &NoticeSink {
+        &self.notices
     }
 
-    /// The same, with what members wait for that only a person can decide.
-    pub async fn waiting_roster(&self, board: &Board) -> Result<Vec<Member>> {
-        let presence = self.presence(board.team());
-        Ok(board.look(move |state| presence.waiting_members(state)).await?)
+    /// Answers queries about a team, as the lead's socket does.
+    #[must_use]
+    pub fn answers(&self, board: &Board) -> Answers {
+        Answers::new(board.clone(), &self.folder(board.team()))
+    }
+
+    /// The teams of the store. Deleted ones only if all are wanted.
+    pub async fn teams(&self, all: bool) -> Result<TeamList> {
+        Ok(list_teams(&self.store, &self.clock, &self.folders(), all).await?)
+    }
+
+    /// The members of a team as they are now, even if its lead was killed.
+    pub async fn roster(&self, board: &Board) -> Result<Vec<Member>> {
+        Ok(self.answers(board).members().await?.members)
     }
 
     /// The process that leads a team from this machine, if it was stopped and hears nothing.
@@ -242,9 +286,7 @@ impl TeamDesk {
 
     /// What a team is, in one word.
     pub async fn standing(&self, board: &Board) -> Result<TeamStanding> {
-        let presence = self.presence(board.team());
-        let now = self.clock.now();
-        Ok(board.look(move |state| presence.standing(state, now)).await?)
+        Ok(self.answers(board).standing().await?)
     }
 
     fn presence(&self, team: TeamId) -> LeadPresence {
@@ -295,6 +337,11 @@ impl TeamDesk {
         self.surroundings.choices.team.as_deref()
     }
 
+    /// The member that acts, as it was named. None if a person acts.
+    pub(super) fn acting(&self) -> Option<&str> {
+        self.member.as_deref()
+    }
+
     /// Who acts.
     pub fn actor(&self) -> Result<Actor> {
         match &self.member {
@@ -326,8 +373,8 @@ impl TeamDesk {
         Ok(self.signature()?.on(command))
     }
 
-    /// Gives a command to the team.
-    pub async fn submit(&mut self, command: Command) -> Result<CommandEffect> {
+    /// Gives a command to the team. The answer has the task as the command left it.
+    pub async fn submit(&mut self, command: Command) -> Result<Answer> {
         self.handle().await?.submit(command).await
     }
 
@@ -340,7 +387,7 @@ impl TeamDesk {
         if let Some(sync) = self.sync.take() {
             sync.finish().await;
         }
-        self.session.close().await;
+        self.close_team().await;
     }
 
     async fn likely_team(&self, purpose: Purpose) -> Result<TeamId> {

@@ -1,10 +1,10 @@
 //! Deletes teams, and erases them with their folders.
 
-use troop_model::{Command, Hint, HintCommand, MemberName, MemberState, Role, State, TeamId};
-use troop_protocol::TeamStanding;
-use troop_runtime::{Board, LeftoverState, find_lead, leftovers, rescue};
+use troop_model::{ActorKind, Command, Hint, HintCommand, OperationId, Role, State, TeamId};
+use troop_protocol::{Answer, TeamStanding};
+use troop_runtime::{LeftoverState, find_lead, leftovers, rescue};
 
-use super::{Purpose, TeamDesk, name_of};
+use super::{Purpose, TeamDesk, TeamHandle, name_of};
 use crate::{Error, FileAct, Result, leading::Folders, text::one_line};
 
 /// How much of a team goes.
@@ -14,6 +14,52 @@ pub enum Deletion {
     Team,
     /// Nothing stays.
     Everything,
+}
+
+impl TeamHandle {
+    /// Deletes the team and frees its name. Its log stays readable by its id. A team that somebody leads is deleted only by its
+    /// lead.
+    pub(super) async fn delete(&self, operation: Option<OperationId>) -> Result<Answer> {
+        self.check_rests().await?;
+        let signature = self.signature(operation);
+        match self.route.delete(signature.clone()).await {
+            Ok(done) => Ok(done),
+            Err(error) => Err(self.explain(error, &signature.on(Command::DeleteTeam)).await?),
+        }
+    }
+
+    /// Refuses to delete a team that somebody leads, unless its lead asks for it.
+    async fn check_rests(&self) -> Result<()> {
+        if self.answers.standing().await? != TeamStanding::Running {
+            return Ok(());
+        }
+        let actor = self.session.actor.clone();
+        let look = move |state: &State| {
+            let found = state.find_member(&actor.name);
+            let is_lead = found.is_ok_and(|it| it.role == Role::Lead);
+            let holder =
+                state.team().and_then(|team| Some(team.lead_lease.as_ref()?.holder.clone()));
+            (actor.kind == ActorKind::Agent && is_lead, holder)
+        };
+        match self.look(look).await? {
+            (true, _) => Ok(()),
+            (false, holder) => Err(self.still_runs(&holder.unwrap_or_default()).await?),
+        }
+    }
+
+    /// Why a team that runs is not deleted.
+    async fn still_runs(&self, holder: &str) -> Result<Error> {
+        let members = self.answers.members().await?.members;
+        let running = members.iter().filter(|it| it.role == Role::Member && it.is_running());
+        let running: Vec<_> = running.map(|it| format!("{} is {}", it.name, it.state)).collect();
+        let running = match running.as_slice() {
+            [] => String::new(),
+            running => format!("; {}", running.join(", ")),
+        };
+        let name = name_of(&self.board).await?;
+        let message = format!("team `{name}` is led by {}{running}", one_line(holder));
+        Ok(Error::conflict(message, stop_first(&name)))
+    }
 }
 
 impl TeamDesk {
@@ -30,24 +76,17 @@ impl TeamDesk {
             self.purge(team.id, &team.name).await?;
             return Ok(team.name);
         }
-        let board = self.team_for(Purpose::Delete, name).await?;
-        let id = board.team();
-        let name = name_of(&board).await?;
-        if self.standing(&board).await? == TeamStanding::Running {
-            return Err(self.still_runs(&board, &name).await?);
-        }
-        let dead = self.dead_members(&board).await?;
-        drop(board);
+        self.team_for(Purpose::Delete, name).await?;
+        let team = self.handle().await?;
+        let id = team.id();
+        let name = name_of(team.board()).await?;
         if deletion == Deletion::Everything {
+            team.check_rests().await?;
             // Nothing is marked as deleted before its folders are gone.
             self.clear_worktrees(id, &name).await?;
         }
-        for member in dead {
-            let reason = Some("its lead ended".to_owned());
-            self.submit(Command::RemoveMember { member, reason }).await?;
-        }
-        let signature = self.signature()?;
-        self.session.delete(signature).await?;
+        team.delete(None).await?;
+        self.close_team().await;
         if deletion == Deletion::Everything {
             self.purge(id, &name).await?;
         }
@@ -55,39 +94,11 @@ impl TeamDesk {
     }
 
     /// Erases the team of this session, which nobody has used yet.
-    pub async fn erase_new_team(&mut self) -> Result<()> {
-        let team = self.session.team()?.team();
-        self.session.delete(self.signature()?).await?;
-        self.purge(team, "").await
-    }
-
-    /// The members that count as running but ended with their lead: nobody was left to write that down.
-    async fn dead_members(&self, board: &Board) -> Result<Vec<MemberName>> {
-        let look = |state: &State| {
-            let running = state.members().filter(|it| it.role == Role::Member && it.is_running());
-            running.map(|it| it.name.clone()).collect::<Vec<_>>()
-        };
-        let running = board.look(look).await?;
-        let now = self.roster(board).await?;
-        let is_dead = |name: &MemberName| {
-            now.iter().any(|it| it.name == *name && it.state == MemberState::Crashed)
-        };
-        Ok(running.into_iter().filter(is_dead).collect())
-    }
-
-    /// Why a team that runs is not deleted.
-    async fn still_runs(&self, board: &Board, name: &str) -> Result<Error> {
-        let members = self.roster(board).await?;
-        let running = members.iter().filter(|it| it.role == Role::Member && it.is_running());
-        let running: Vec<_> = running.map(|it| format!("{} is {}", it.name, it.state)).collect();
-        let running = match running.as_slice() {
-            [] => String::new(),
-            running => format!("; {}", running.join(", ")),
-        };
-        let look = |state: &State| Some(state.team()?.lead_lease.as_ref()?.holder.clone());
-        let holder = one_line(&board.look(look).await?.unwrap_or_default());
-        let message = format!("team `{name}` is led by {holder}{running}");
-        Ok(Error::conflict(message, stop_first(name)))
+    pub(crate) async fn erase_new_team(&mut self) -> Result<()> {
+        let team = self.handle().await?;
+        team.delete(None).await?;
+        self.close_team().await;
+        self.purge(team.id(), "").await
     }
 
     /// Erases a team with its folder. The folder goes first, so that the same command can be repeated if it fails.

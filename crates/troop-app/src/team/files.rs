@@ -5,7 +5,9 @@ use std::{path::PathBuf, time::Duration};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{State, TeamStatus, Version, with_causes};
-use troop_runtime::{Board, Clock, Mirror, MirrorError, MirrorNotice, MirrorOptions, find_lead};
+use troop_runtime::{
+    Board, Clock, FileDoor, Mirror, MirrorError, MirrorNotice, MirrorOptions, find_lead,
+};
 
 use super::desk::{DeskNotice, NoticeSink};
 use crate::{Result, surroundings::ReadableFiles, text::one_line};
@@ -19,10 +21,14 @@ pub(super) struct FileSync {
     options: MirrorOptions,
     mode: SyncMode,
     notices: NoticeSink,
+    /// Commands of this process about tasks are given under the locks of their files.
+    door: FileDoor,
 }
 
 #[derive(Debug)]
 enum SyncMode {
+    /// A lead keeps them in step. If it ends, this process still gives its own commands under the locks.
+    ByLead,
     /// The files match the log up to this version.
     Once(Box<Mirror>, UnboundedReceiver<MirrorNotice>, Version),
     /// A task keeps them in step.
@@ -38,9 +44,7 @@ pub(super) async fn catch_up(
     lead: PathBuf,
     notices: &NoticeSink,
 ) -> Result<Option<FileSync>> {
-    if find_lead(&lead).is_some() {
-        return Ok(None);
-    }
+    let is_led = find_lead(&lead).is_some();
     let is_gone = |state: &State| state.team().is_none_or(|it| it.status == TeamStatus::Deleted);
     if board.look(is_gone).await? {
         return Ok(None);
@@ -49,8 +53,12 @@ pub(super) async fn catch_up(
     let board = board.clone();
     let clock = clock.clone();
     let options = MirrorOptions { board, clock, folder, layout, lead: Some(lead) };
-    match begin(&options).await {
-        Ok(mode) => Ok(Some(FileSync { options, mode, notices: notices.clone() })),
+    let begun = if is_led { Ok(SyncMode::ByLead) } else { begin(&options).await };
+    match begun {
+        Ok(mode) => {
+            let door = FileDoor::guard(options.clone());
+            Ok(Some(FileSync { options, mode, notices: notices.clone(), door }))
+        }
         Err(error) => {
             notices.tell(&DeskNotice::FilesUnchanged { reason: with_causes(&error) });
             Ok(None)
@@ -94,20 +102,23 @@ fn report(refused: &mut UnboundedReceiver<MirrorNotice>, notices: &NoticeSink) {
 impl FileSync {
     /// Keeps files and board in step from now on.
     pub(super) fn keep(self) -> Self {
-        let Self { options, mode: SyncMode::Once(mirror, mut refused, _), notices } = self else {
-            return self;
+        let Self { options, mode, notices, door } = self;
+        let SyncMode::Once(mirror, mut refused, _) = mode else {
+            return Self { options, mode, notices, door };
         };
         report(&mut refused, &notices);
         let stop = CancellationToken::new();
         let tracker = TaskTracker::new();
         tracker.spawn(keep(*mirror, options.clone(), stop.clone()));
         tracker.close();
-        Self { options, mode: SyncMode::Running(stop, tracker), notices }
+        Self { options, mode: SyncMode::Running(stop, tracker), notices, door }
     }
 
     /// Writes what a command changed, and removes the files of a deleted team.
     pub(super) async fn finish(self) {
+        self.door.close().await;
         match self.mode {
+            SyncMode::ByLead => {}
             SyncMode::Running(stop, tracker) => {
                 stop.cancel();
                 tracker.wait().await;

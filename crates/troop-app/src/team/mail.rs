@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use troop_model::{Command, Dialect, MessageKind, MessageView, lock};
+use troop_model::{Command, Dialect, MessageKind, MessageView, Origin, lock, of_one_conversation};
 use troop_protocol::{Failure, MessageList, Query, without_marks};
 use uuid::Uuid;
 
@@ -104,7 +104,8 @@ impl<Id: Clone + PartialEq> Mailbag<Id> {
         cancelled: &CancellationToken,
     ) -> Result<Option<String>, Failure> {
         let unread: MessageList = caller.query(Query::Messages { all: false }).await?;
-        let MailParcel { messages, n_more } = self.pick(unread.messages, call);
+        let at_hand = caller.conversation_at_hand();
+        let MailParcel { messages, n_more } = self.pick(unread.messages, at_hand.as_ref(), call);
         if messages.is_empty() {
             return Ok(None);
         }
@@ -127,12 +128,14 @@ impl<Id: Clone + PartialEq> Mailbag<Id> {
     }
 
     /// Picks mail that no other call has handed over, as much as goes with one result.
-    fn pick(&self, unread: Vec<MessageView>, call: &Id) -> MailParcel {
+    fn pick(&self, unread: Vec<MessageView>, at_hand: Option<&Origin>, call: &Id) -> MailParcel {
         self.with(|handed| {
             let under_way: BTreeSet<Uuid> =
                 handed.iter().flat_map(|it| it.messages.iter().copied()).collect();
-            let mut messages: Vec<_> =
+            let waiting: Vec<_> =
                 unread.into_iter().filter(|it| !under_way.contains(&it.id)).collect();
+            let n_waiting = waiting.len();
+            let mut messages = of_one_conversation(waiting, at_hand);
             let mut n_chars = 0;
             let fits = |message: &&MessageView| {
                 n_chars += message.content.len();
@@ -140,7 +143,7 @@ impl<Id: Clone + PartialEq> Mailbag<Id> {
             };
             // A message that is too long for any result goes alone.
             let n_fit = messages.iter().take(MAX_MESSAGES).take_while(fits).count().max(1);
-            let n_more = messages.len().saturating_sub(n_fit);
+            let n_more = n_waiting.saturating_sub(n_fit);
             messages.truncate(n_fit);
             if !messages.is_empty() {
                 let ids = messages.iter().map(|message| message.id).collect();

@@ -1,21 +1,36 @@
 //! Board calls in the name of one member, for clients that act as it: the tools of an MCP server.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 use troop_model::{
-    Actor, ActorKind, Asker, Command, Dialect, Hint, HintCommand, MemberName, NewMember,
-    NewTeamCommand, OperationId, Settings, State, TeamId, TeamName, TeamStatus,
+    Actor, ActorKind, Asker, Command, Conversation, Dialect, Hint, HintCommand, MemberName,
+    Message, NewMember, NewTeamCommand, Origin, Party, Settings, State, TeamId, TeamName,
+    TeamStatus, USER, lock,
 };
 use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Gate, Query, Seat};
-use troop_runtime::{Board, BoardError, Clock, Following, Signature};
+use troop_runtime::{Board, BoardError, Clock, Following, Signature, StoreSession};
 use troop_store::Store;
 use uuid::Uuid;
 
-use super::{TeamDesk, TeamHandle, board_failure, hold};
-use crate::Error;
+use super::{
+    NoticeSink, TeamDesk, TeamHandle,
+    files::{self, FileSync},
+    hold,
+    making::{TeamPlace, create_team},
+};
+use crate::{
+    Error,
+    surroundings::{ReadableFiles, TeamDefaults, readable_files},
+};
+
+/// How long the client of a lead may do nothing before it gets mail of another conversation, though it has told the user nothing.
+const AT_IT: Duration = Duration::from_secs(60);
 
 /// One member's way to its team.
 #[derive(Debug)]
@@ -23,6 +38,17 @@ pub struct MemberCaller {
     options: MemberOptions,
     /// Another one after the team was deleted and a new one made.
     team: watch::Sender<Arc<TeamHandle>>,
+    /// Keeps the files of a team in step that this member made.
+    made: Mutex<Option<FileSync>>,
+    conversation: Mutex<ClientConversation>,
+}
+
+/// The conversation in which the lead's client acts: that of the mail that it was handed last.
+#[derive(Debug, Default)]
+struct ClientConversation {
+    conversation: Conversation,
+    /// When it last did something in it, until it has told the user something.
+    acted_at: Option<Instant>,
 }
 
 /// Who calls, and where.
@@ -34,10 +60,11 @@ struct MemberOptions {
     session: Asker,
     store: Arc<dyn Store>,
     clock: Clock,
-    /// The folder of what belongs to teams besides their logs.
-    teams: PathBuf,
-    /// How many teammates a new team may run.
-    max_teammates: u32,
+    place: TeamPlace,
+    defaults: TeamDefaults,
+    /// Where a `files:` store has readable files.
+    readable: Option<ReadableFiles>,
+    notices: NoticeSink,
 }
 
 impl TeamDesk {
@@ -61,9 +88,12 @@ impl TeamDesk {
     pub async fn member_caller(
         &mut self,
         member: MemberName,
-        dialect: Dialect,
+        dialect: Option<Dialect>,
     ) -> crate::Result<MemberCaller> {
         let board = self.team(None).await?;
+        let own = board.look(|state| state.team()?.settings.dialect).await?;
+        // A person may choose another for a client that knows only that one.
+        let dialect = dialect.or(own).unwrap_or_default();
         let gate = match &self.surroundings.teams.off {
             Some(off) => Gate::Closed { by: off.by.clone() },
             None => Gate::Open,
@@ -77,11 +107,13 @@ impl TeamDesk {
             session,
             store: Arc::clone(&self.store),
             clock: self.clock.clone(),
-            teams: self.surroundings.home.join("teams"),
-            max_teammates: self.surroundings.teams.max_teammates,
+            place: self.place(),
+            defaults: self.surroundings.teams.clone(),
+            readable: readable_files(&self.surroundings.store_url())?,
+            notices: self.notices().clone(),
         };
         let team = watch::Sender::new(Arc::new(options.handle(board)));
-        Ok(MemberCaller { options, team })
+        Ok(MemberCaller { options, team, made: Mutex::default(), conversation: Mutex::default() })
     }
 }
 
@@ -109,8 +141,7 @@ impl MemberCaller {
 
     /// Asks a question and reads the answer.
     pub async fn query<T: DeserializeOwned>(&self, query: Query) -> Result<T, Failure> {
-        let answer = self.call(Call::Query(query)).await?;
-        serde_json::from_str(answer.get()).map_err(|error| Failure::new(FailureKind::Bug, &error))
+        self.team().query(query).await
     }
 
     pub(super) async fn change(&self, command: Command) -> Result<(), Failure> {
@@ -125,7 +156,7 @@ impl MemberCaller {
     /// this also renews what it holds.
     pub async fn seat(&self) -> Result<Seat, Failure> {
         let team = self.team();
-        team.board().catch_up().await.map_err(|error| board_failure(&error))?;
+        team.board().catch_up().await?;
         let MemberOptions { member, dialect, gate, clock, .. } = &self.options;
         let member = member.clone();
         let now = clock.now();
@@ -136,8 +167,7 @@ impl MemberCaller {
             let team = state.team().map(|team| (team.status, team.settings.clone()));
             Ok::<_, Failure>((found.clone(), team, due))
         };
-        let (member, settings, due) =
-            team.look(look).await.map_err(|error| board_failure(&error))??;
+        let (member, settings, due) = team.look(look).await??;
         self.renew(due).await;
         let (status, settings) = settings.unwrap_or((TeamStatus::Deleted, Settings::default()));
         Ok(Seat {
@@ -152,44 +182,117 @@ impl MemberCaller {
     }
 }
 
+/// The lead's conversation.
+impl MemberCaller {
+    /// If mail is handed to the lead's client, it acts in the conversation of that mail from now on.
+    async fn turn_to(&self, team: &TeamHandle, command: &Command) -> Result<(), Failure> {
+        let (Command::MarkDelivered { messages, .. }
+        | Command::MarkRead { messages: Some(messages), .. }) = command
+        else {
+            return Ok(());
+        };
+        let member = self.options.member.clone();
+        let meant = messages.clone();
+        let look = move |state: &State| {
+            let is_lead = state.lead().is_some_and(|lead| lead.name == member);
+            let party = Party::member(&member);
+            let unread = state.mailbox().unread_of(&party);
+            let handed = unread.filter(|it| is_lead && meant.contains(&it.id));
+            handed.cloned().collect::<Vec<_>>()
+        };
+        let handed = team.look(look).await?;
+        let mut at = lock(&self.conversation);
+        for mark in handed.iter().map(Message::mark) {
+            if mark.has_conversation() && at.conversation.origin() != Some(mark.origin) {
+                at.acted_at = Some(Instant::now());
+            }
+            at.conversation.turn_to(&mark);
+        }
+        Ok(())
+    }
+
+    /// The conversation that the client is still dealing with: mail of others would turn it away in the middle. It ends when the
+    /// client tells the user something, or does nothing for a while.
+    pub(super) fn conversation_at_hand(&self) -> Option<Origin> {
+        let at = lock(&self.conversation);
+        let is_at_it = at.acted_at.is_some_and(|acted| acted.elapsed() < AT_IT);
+        at.conversation.origin().filter(|_| is_at_it).cloned()
+    }
+
+    /// Puts a change into the conversation that the client acts in.
+    fn place(&self, team: &TeamHandle, command: &mut Command) {
+        let mut asker = self.options.session.clone();
+        let mut at = lock(&self.conversation);
+        at.conversation.place(&mut asker, command);
+        team.act_in(&asker.origin);
+        let tells_user = matches!(command, Command::Send(outgoing) if outgoing.to == USER);
+        let is_receipt =
+            matches!(command, Command::MarkRead { .. } | Command::MarkDelivered { .. });
+        if tells_user {
+            at.acted_at = None;
+        } else if !is_receipt && at.acted_at.is_some() {
+            at.acted_at = Some(Instant::now());
+        }
+    }
+}
+
+/// The files of a team that this member made.
+impl MemberCaller {
+    /// Writes the files of a new team, and keeps them in step from now on.
+    async fn keep_files(&self, board: &Board) -> Result<(), Failure> {
+        let MemberOptions { readable, clock, place, notices, .. } = &self.options;
+        let Some(readable) = readable else { return Ok(()) };
+        let folder = place.teams.join(board.team().to_string());
+        let sync = Box::pin(files::catch_up(readable, board, clock, folder, notices)).await;
+        let sync = sync.map_err(|error| Failure::new(FailureKind::Unavailable, &error))?;
+        let before = std::mem::replace(&mut *lock(&self.made), sync.map(FileSync::keep));
+        if let Some(before) = before {
+            before.finish().await;
+        }
+        Ok(())
+    }
+
+    /// Brings the files of a team that this member made up to date.
+    pub async fn close(&self) {
+        let sync = lock(&self.made).take();
+        if let Some(sync) = sync {
+            sync.finish().await;
+        }
+    }
+}
+
 impl MemberOptions {
     fn handle(&self, board: Board) -> TeamHandle {
-        let folder = self.teams.join(board.team().to_string());
+        let folder = self.place.teams.join(board.team().to_string());
         TeamHandle::new(board, &folder, self.clock.clone(), self.session.clone())
     }
 }
 
 impl Calls for MemberCaller {
-    async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
+    async fn call(&self, mut call: Call) -> Result<Box<RawValue>, Failure> {
         let team = self.team();
-        let Call::Change(mut change) = call else { return team.call(call).await };
-        // If the lead goes away in the middle, the board gets the same operation.
-        change.operation.get_or_insert_with(|| OperationId(Uuid::now_v7()));
-        let is_deleted = change.command == Command::DeleteTeam;
-        let answer = team.call(Call::Change(change)).await?;
-        if is_deleted {
-            // The name is free for another team.
-            let retired = self.options.store.retire(team.id()).await;
-            retired.map_err(|error| Failure::new(FailureKind::Unavailable, &error))?;
-            team.disconnect();
+        if let Call::Change(change) = &mut call {
+            self.turn_to(&team, &change.command).await?;
+            self.place(&team, &mut change.command);
         }
-        Ok(answer)
+        team.call(call).await
     }
 
     async fn make_team(&self, name: TeamName, description: String) -> Result<(), Failure> {
         let agent = self.team().look(|state| state.lead().map(|lead| lead.agent.clone())).await;
-        let agent = agent.map_err(|error| board_failure(&error))?.unwrap_or_default();
-        let MemberOptions { member, dialect, session, store, clock, max_teammates, .. } =
+        let agent = agent?.unwrap_or_default();
+        let MemberOptions { member, dialect, session, store, clock, place, defaults, .. } =
             &self.options;
         let lead = NewMember::new(member.clone(), agent);
-        let settings =
-            Settings { max_teammates: *max_teammates, ..Settings::for_dialect(*dialect) };
+        let settings = defaults.settings(Some(*dialect));
         let team = TeamId(Uuid::now_v7());
-        let new = NewTeamCommand { team, name, description, settings, lead, members: Vec::new() };
+        let goal = String::new();
+        let members = Vec::new();
+        let new = NewTeamCommand { team, name, description, goal, settings, lead, members };
         let signature = Signature::new(session.actor.clone());
-        let store = Arc::clone(store);
-        let board = Board::create(store, clock.clone(), Following::Always, &signature, new).await;
-        let board = board.map_err(|error| board_failure(&error))?;
+        let mut made = StoreSession::new(Arc::clone(store), clock.clone(), Following::Always);
+        let board = create_team(&mut made, place, &signature, new).await?;
+        self.keep_files(&board).await?;
         self.team.send_replace(Arc::new(self.options.handle(board)));
         Ok(())
     }

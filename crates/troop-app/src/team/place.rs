@@ -5,20 +5,19 @@ use std::{fs, path::PathBuf};
 use troop_model::TeamId;
 use troop_runtime::last_project;
 
-use super::TeamDesk;
-
-/// The file in a team's folder that says where it was made.
-const MADE_IN: &str = "made-in";
+use super::{
+    TeamDesk,
+    making::{MADE_IN, TeamPlace},
+};
 
 impl TeamDesk {
-    /// Notes that a team was made here. It is only a convenience, so a failure does not matter.
-    pub fn settle(&self, team: TeamId) {
-        let folder = self.folder(team);
-        let here = self.surroundings.project.canonicalize();
-        let here = here.unwrap_or_else(|_| self.surroundings.project.clone());
-        let noted = fs::create_dir_all(&folder)
-            .and_then(|()| fs::write(folder.join(MADE_IN), here.as_os_str().as_encoded_bytes()));
-        drop(noted);
+    /// Notes that a team was made here.
+    pub(crate) fn settle(&self, team: TeamId) {
+        self.place().settle(team);
+    }
+
+    pub(super) fn place(&self) -> TeamPlace {
+        TeamPlace { teams: self.folders(), project: self.surroundings.project.clone() }
     }
 
     /// Whether a team belongs to this folder.

@@ -76,7 +76,7 @@ async fn ours(
         let place = isolation.place(&member).await?;
         let task = TaskNumber(nth);
         let subject = format!("write {nth}");
-        let work = troop_runtime::TaskAttempt { member, task, attempt: 1, subject };
+        let work = troop_runtime::TaskAttempt { member, task, attempt: 1, subject, report: None };
         isolation.begin(&work).await?;
         fs::write(place.join(format!("{nth}.txt")), format!("{nth}\n"))?;
         git(&place, &["add", "--all"]).await?;

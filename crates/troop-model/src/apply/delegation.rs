@@ -2,7 +2,9 @@
 
 use uuid::Uuid;
 
-use crate::{Delegation, DelegationStatus, Event, Fact, State, query::MAX_SHOWN_RESULT, text};
+use crate::{
+    Delegation, DelegationStatus, Event, Fact, State, Status, query::MAX_SHOWN_RESULT, text,
+};
 
 impl State {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the caller sends only these here")]
@@ -37,10 +39,12 @@ impl State {
             trace_id,
             parent_trace_id,
             origin,
+            note,
         } = &event.fact
         else {
             return;
         };
+        let held = self.tasks.get(*task).filter(|it| it.status == Status::InProgress);
         let started = Delegation {
             id: *delegation,
             from: from.clone(),
@@ -54,6 +58,8 @@ impl State {
             trace_id: *trace_id,
             parent_trace_id: *parent_trace_id,
             origin: origin.clone(),
+            note: note.clone(),
+            is_adopted: held.is_some_and(|it| it.owner.as_ref() == Some(to)),
         };
         self.delegations.get_mut().all.insert(*delegation, started);
         self.delegated.insert(*task, *delegation);

@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use crate::{
-    Actor, Attachment, Comment, Event, Evidence, Fact, MemberName, Merged, Metadata, Provenance,
-    Question, RefusedBy, RejectMode, Start, StartGate, State, Status, Talk, Task, TaskChange,
-    TaskHold, TaskNumber, TaskProof, Time, TrailEntry, TrailKind, Usage, WorkspaceFolder, text,
+    Actor, Attachment, Comment, Event, Evidence, Fact, Member, MemberName, Merged, Metadata,
+    Provenance, Question, RefusedBy, RejectMode, Start, StartGate, State, Status, Talk, Task,
+    TaskChange, TaskHold, TaskNumber, TaskProof, Time, TrailEntry, TrailKind, Usage,
+    WorkspaceFolder, state::note_result, text,
 };
 
 /// How much of a result the board shows on a finished task.
@@ -19,8 +20,12 @@ impl State {
     pub(super) fn apply_task(&mut self, number: TaskNumber, event: &Event) {
         match &event.fact {
             Fact::TaskCreated { .. } => self.apply_task_created(event),
-            Fact::TaskDeleted { task } => self.tasks.delete(*task),
+            Fact::TaskDeleted { task } => {
+                note_result(self, number, event);
+                self.tasks.delete(*task);
+            }
             fact => {
+                note_result(self, number, event);
                 let lease = self.settings_lease(event.at);
                 let before = self.holder(number);
                 self.tasks.update(number, event.version, self.limits.finished, |task| {
@@ -40,7 +45,7 @@ impl State {
                     {
                         self.roster.note_idle(&member, event.at);
                     }
-                    if let Some(member) = after {
+                    if let Some(member) = after.filter(|it| is_at_hand(self, it, fact)) {
                         self.roster.note_working(&member, event.at);
                     }
                 }
@@ -111,6 +116,12 @@ impl State {
             trail: trail_entry(event).into_iter().collect(),
         });
     }
+}
+
+/// Whether a member works once it holds a task: it took the task itself, runs, or is run by another program.
+fn is_at_hand(state: &State, member: &MemberName, fact: &Fact) -> bool {
+    let is_there = |it: &Member| it.is_running() || it.is_external();
+    matches!(fact, Fact::TaskClaimed { .. }) || state.member(member).is_some_and(is_there)
 }
 
 /// One arm for each fact about a task that exists.
@@ -203,6 +214,8 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
             task.proof.n_failed += u32::from(!evidence.iter().all(Evidence::is_good));
             task.proof.evidence.clone_from(evidence);
             task.proof.waived.clone_from(waived);
+            // If the work conflicts still, a refusal follows.
+            task.proof.conflict = None;
         }
         Fact::TaskMerged { into, commit, .. } => {
             task.proof.merged = Some(Merged { into: into.clone(), commit: commit.clone() });

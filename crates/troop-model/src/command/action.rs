@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::TaskCommand;
-use crate::roster::shown_as_word;
+use crate::{Role, Settings, TaskCreation, roster::shown_as_word};
 
 /// An action on the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,7 @@ pub enum TaskAction {
     Retry,
     Fail,
     Delete,
+    Release,
 }
 
 shown_as_word! {
@@ -40,7 +41,7 @@ shown_as_word! {
         List => "list", Get => "get", Search => "search", Approve => "approve", Reject => "reject",
         Review => "review", Comment => "comment", Progress => "progress", Attach => "attach", Prove => "prove",
         Update => "update", AskUser => "ask_user", ClearAskUser => "clear_ask_user", Retry => "retry",
-        Fail => "fail", Delete => "delete",
+        Fail => "fail", Delete => "delete", Release => "release",
     }
 }
 
@@ -60,7 +61,8 @@ impl TaskAction {
             | Self::Search
             | Self::Prove
             | Self::Fail
-            | Self::Delete => 1,
+            | Self::Delete
+            | Self::Release => 1,
             Self::Approve
             | Self::Reject
             | Self::Review
@@ -75,13 +77,49 @@ impl TaskAction {
     }
 }
 
+impl TaskAction {
+    /// The actions that a member's tools offer. The rules decide what it may do with them.
+    #[must_use]
+    pub fn offered(role: Role, settings: &Settings) -> Vec<Self> {
+        let is_lead = role == Role::Lead;
+        let is_offered = |action: &Self| match action {
+            Self::Create => is_lead || settings.task_creation == TaskCreation::Members,
+            Self::Assign
+            | Self::Approve
+            | Self::Reject
+            | Self::Cancel
+            | Self::Retry
+            | Self::Update
+            | Self::Delete => is_lead,
+            Self::Claim
+            | Self::Complete
+            | Self::List
+            | Self::Get
+            | Self::Search
+            | Self::Review
+            | Self::Comment
+            | Self::Progress
+            | Self::Attach
+            | Self::AskUser
+            | Self::ClearAskUser
+            | Self::Fail
+            | Self::Release => true,
+            // No member can record proof itself.
+            Self::Prove => false,
+        };
+        let exists = |action: &Self| action.first_version() <= settings.version;
+        Self::ALL.iter().copied().filter(is_offered).filter(exists).collect()
+    }
+}
+
 impl TaskCommand {
-    /// The action of a command. Renewing and releasing belong to claiming.
+    /// The action of a command. Renewing belongs to claiming.
     #[must_use]
     pub fn action(&self) -> TaskAction {
         match self {
             Self::Create(_) => TaskAction::Create,
-            Self::Claim { .. } | Self::Renew { .. } | Self::Release { .. } => TaskAction::Claim,
+            Self::Claim { .. } | Self::Renew { .. } => TaskAction::Claim,
+            Self::Release { .. } => TaskAction::Release,
             Self::Assign { .. } => TaskAction::Assign,
             Self::Complete { .. } => TaskAction::Complete,
             Self::Fail { .. } => TaskAction::Fail,

@@ -8,20 +8,31 @@ mod announcement;
 
 use uuid::Uuid;
 
-use super::{Draft, Standing, task, usage, work, work::RetryRule};
+use super::{Draft, Standing, mail, supervision, task, usage, work, work::RetryRule};
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MemberState, MessageKind,
     NewTask, Origin, Party, Refusal, State, StateCause, Status, TaskNumber, TaskRef, access, text,
 };
 
+/// What is delegated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DelegationOrder<'a> {
+    pub(super) task: Option<&'a TaskRef>,
+    /// The subject of a new task.
+    pub(super) subject: Option<&'a str>,
+    /// What the member should know besides the task's description.
+    pub(super) note: Option<&'a str>,
+    pub(super) trace_id: Option<Uuid>,
+}
+
 pub(super) fn start(
     draft: &mut Draft<'_>,
     to: &MemberName,
-    task: Option<&TaskRef>,
-    subject: Option<&str>,
-    trace_id: Option<Uuid>,
+    order: &DelegationOrder<'_>,
 ) -> Result<(), Refusal> {
     draft.only_lead("delegate tasks")?;
+    let DelegationOrder { task, subject, note, trace_id } = *order;
+    let note = note.map(|note| text::block("note", note)).transpose()?;
     let to = draft.state.find_member(to.as_str())?.name.clone();
     let from = match (&draft.who, draft.state.lead()) {
         (Standing::Lead(lead), _) => lead.clone(),
@@ -44,6 +55,7 @@ pub(super) fn start(
             trace_id: trace,
             parent_trace_id: trace_id,
             origin: origin.clone(),
+            note: note.clone(),
         });
     };
     // The delegation comes first in the log, so that the supervisor, which hands over the task, knows that it is delegated.
@@ -58,7 +70,14 @@ pub(super) fn start(
             let is_at_work = draft.state.tasks.get(number).is_some_and(|it| {
                 it.status == Status::InProgress && it.owner.as_ref() == Some(&to)
             });
-            if is_at_work { Ok(()) } else { work::assign(draft, task, &to) }
+            if is_at_work {
+                // The run goes on in the session in which it began, which mail reaches.
+                if let Some(note) = &note {
+                    tell_more(draft, &to, number, note);
+                }
+                return Ok(());
+            }
+            work::assign(draft, task, &to)
         }
         (None, Some(subject)) if may_make_task => {
             let new = NewTask {
@@ -67,11 +86,45 @@ pub(super) fn start(
                 ..NewTask::default()
             };
             let number = task::create(draft, &new)?;
+            supervision::start_for_work(draft, &to)?;
             begin(draft, number);
             work::give(draft, number, subject.trim(), &to, 1)
         }
         (None, _) => Err(Refusal::DelegationNeedsTask { pending: draft.state.some_pending() }),
     }
+}
+
+/// Sends a member that works on a task already what it should know besides.
+fn tell_more(draft: &mut Draft<'_>, to: &MemberName, task: TaskNumber, note: &str) {
+    let to = Party::member(to);
+    if !draft.has_room(&to) {
+        return;
+    }
+    let id = draft.new_id();
+    let from = mail::sender(draft);
+    draft.push(Fact::MessageSent {
+        id,
+        from,
+        readers: vec![to.clone()],
+        to,
+        message_kind: MessageKind::Message,
+        content: format!("about {task}: {note}"),
+        summary: None,
+        notice: None,
+        request_id: None,
+        approve: None,
+        task: Some(task),
+        supersedes: None,
+        origin: draft.conversation(),
+    });
+}
+
+/// The note of a delegation that begins with this decision.
+pub(super) fn note_of(draft: &Draft<'_>, task: TaskNumber) -> Option<String> {
+    draft.facts.iter().rev().find_map(|fact| {
+        let Fact::DelegationStarted { task: begun, note, .. } = fact else { return None };
+        note.clone().filter(|_| *begun == task)
+    })
 }
 
 /// The conversation of a delegation: the caller's, or that of the task.
@@ -194,6 +247,7 @@ pub(super) fn go_on(draft: &mut Draft<'_>, task: TaskNumber, to: &MemberName) {
     let trace_id = draft.new_id();
     let to = to.clone();
     let parent_trace_id = failed.parent_trace_id;
+    let note = failed.note.clone();
     draft.push(Fact::DelegationStarted {
         delegation,
         from,
@@ -202,6 +256,7 @@ pub(super) fn go_on(draft: &mut Draft<'_>, task: TaskNumber, to: &MemberName) {
         trace_id,
         parent_trace_id,
         origin,
+        note,
     });
 }
 
@@ -381,6 +436,9 @@ fn check_link(
     to: &MemberName,
     origin: &Origin,
 ) -> Result<(), Refusal> {
+    if from == to {
+        return Err(Refusal::SelfLink { member: from.clone() });
+    }
     let Some(link) = draft.state.link(from, to) else {
         return Err(Refusal::NoLink { from: from.clone(), to: to.clone() });
     };

@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use super::{Draft, Standing, supervision};
 use crate::{
-    Fact, Member, MemberName, MemberState, MessageKind, Outgoing, Party, Permissions, Refusal,
-    name, text,
+    Fact, Member, MemberName, MemberState, Message, MessageKind, Outgoing, Party, Permissions,
+    Refusal, name, text,
 };
 
 pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Refusal> {
@@ -112,7 +112,7 @@ pub(super) fn deliver(
         .state
         .mailbox()
         .unread_of(&reader)
-        .filter(|message| meant.contains(&message.id))
+        .filter(|message| meant.contains(&message.id) && is_in_inbox(draft, &reader, message))
         .filter(|message| {
             message
                 .receipts
@@ -133,7 +133,8 @@ pub(super) fn read(
     messages: Option<&[Uuid]>,
 ) -> Result<(), Refusal> {
     let reader = reading(draft, reader)?;
-    let unread = draft.state.mailbox().unread_of(&reader).map(|message| message.id);
+    let unread = draft.state.mailbox().unread_of(&reader);
+    let unread = unread.filter(|message| is_in_inbox(draft, &reader, message)).map(|it| it.id);
     let read: Vec<Uuid> = match messages {
         Some(messages) => {
             let meant: BTreeSet<&Uuid> = messages.iter().collect();
@@ -145,6 +146,12 @@ pub(super) fn read(
         draft.push(Fact::MessageRead { reader, messages: read });
     }
     Ok(())
+}
+
+/// Whether a message is in the inbox that the actor reads. All people share one mailbox, but each has its own inbox in it.
+fn is_in_inbox(draft: &Draft<'_>, reader: &Party, message: &Message) -> bool {
+    let is_person = draft.who == Standing::Person && *reader == Party::user();
+    !is_person || message.is_in_inbox_of(&draft.ctx.asker.origin)
 }
 
 /// The sender, always taken from the actor.

@@ -28,6 +28,9 @@ pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal>
         let status = draft.status(task);
         return Err(Refusal::WrongStatus { task: task.number, status, action: TaskAction::Prove });
     }
+    // No evidence and no merge: nothing of it is left to merge.
+    let is_settled = is_late && task.proof.conflict.is_some() && proof.merge.is_none();
+    let known = task.proof.evidence.clone();
     let task = task.number;
     let waived = proof.waived.as_deref().map(|it| text::block("reason", it)).transpose()?;
     if waived.is_some() && draft.who != Standing::Person {
@@ -49,6 +52,8 @@ pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal>
     if n > 0 || waived.is_some() {
         let evidence = proof.evidence.iter().map(crate::Evidence::kept).collect();
         draft.push(Fact::TaskChecked { task, evidence, waived });
+    } else if is_settled {
+        draft.push(Fact::TaskChecked { task, evidence: known, waived });
     }
     if let Some(merge) = &proof.merge {
         let into = text::line("branch", &merge.into)?;

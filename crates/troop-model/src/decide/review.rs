@@ -13,13 +13,7 @@ pub(super) fn submit(
 ) -> Result<(), Refusal> {
     let task = draft.live(task)?;
     let Some(member) = draft.member() else { return Err(Refusal::OnlyMembersHold) };
-    if task.owner.as_ref() != Some(member) {
-        return Err(Refusal::NotYours {
-            task: task.number,
-            member: member.clone(),
-            owner: task.owner.clone(),
-        });
-    }
+    work::check_holder(draft, task, member)?;
     expect(draft, task, &[Status::InProgress, Status::Stale], TaskAction::Review)?;
     if task.status == Status::Stale {
         draft.push(Fact::TaskRecovered { task: task.number });
@@ -70,8 +64,15 @@ pub(super) fn reject(
     let why = reason.clone();
     draft.push(Fact::TaskRejected { task: task.number, reason, mode });
     match (mode, &task.owner) {
-        (RejectMode::Cancel, _) => {
-            draft.tell_lead(said, task.number);
+        (RejectMode::Cancel, owner) => {
+            draft.tell_lead(said.clone(), task.number);
+            let is_there = |it: &&crate::MemberName| {
+                draft.state.member(it).is_some() && !draft.state.is_lead(it)
+            };
+            if let Some(owner) = owner.as_ref().filter(is_there) {
+                let owner = Party::member(owner);
+                draft.tell(owner, crate::MessageKind::System, said, Some(task.number));
+            }
             work::tell_about_dependents(draft, task.number, Status::Cancelled);
         }
         (RejectMode::Revise, Some(owner)) if draft.state.member(owner).is_none() => {

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::{
-    Draft, Standing, delegation, lead, mail, team, usage,
+    Draft, Standing, delegation, lead, mail, results, team, usage,
     work::{self, RetryRule},
 };
 use crate::{
@@ -11,9 +11,6 @@ use crate::{
     Permissions, Refusal, Request, Role, Settings, Spawn, StateCause, Status, Task, TaskAction,
     TaskRef, text,
 };
-
-/// How many characters of a result a notice carries.
-const RESULT: usize = 2_000;
 
 pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal> {
     draft.only_lead("start teammates")?;
@@ -41,13 +38,7 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
     }
     if !is_external {
         check_room(draft)?;
-        draft.push(Fact::MemberStateChanged {
-            member: new.name.clone(),
-            state: MemberState::Spawning,
-            reason: None,
-            cause: None,
-            pid: None,
-        });
+        draft.push(starts(&new.name));
     }
     if let Some(prompt) = &spawn.prompt {
         let content = text::block("prompt", prompt)?;
@@ -70,6 +61,59 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
         });
     }
     Ok(())
+}
+
+/// Starts a member that somebody gives a task, if it does not run and a lead could start it. Work that troop itself hands on goes
+/// to members that run, or waits for their restart.
+pub(super) fn start_for_work(draft: &mut Draft<'_>, member: &MemberName) -> Result<(), Refusal> {
+    if draft.who == Standing::System || !is_startable(draft, member) {
+        return Ok(());
+    }
+    check_room(draft)?;
+    draft.push(starts(member));
+    Ok(())
+}
+
+/// Starts a member for a task that is reserved for it. Returns why it cannot be started.
+pub(super) fn start_for_reserved(
+    draft: &mut Draft<'_>,
+    member: &MemberName,
+) -> Result<(), Refusal> {
+    let is_start = |fact: &Fact| *fact == starts(member);
+    let stays_down = |it: &Member| {
+        let was_stopped = it.state_cause == Some(StateCause::Asked);
+        was_stopped || it.state == MemberState::Crashed
+    };
+    // Only a person or the lead starts a member that was stopped, or that crashed and waits for its restart.
+    let is_order = matches!(draft.who, Standing::Person | Standing::Lead(_));
+    let is_left = !is_order && draft.state.member(member).is_some_and(stays_down);
+    if is_left || !is_startable(draft, member) || draft.facts.iter().any(is_start) {
+        return Ok(());
+    }
+    let n_starting = draft.facts.iter().filter(|fact| is_spawning(fact)).count();
+    check_room_for(draft, n_starting + 1)?;
+    draft.push(starts(member));
+    Ok(())
+}
+
+/// Whether a member does not run, and a lead could start it.
+pub(super) fn is_startable(draft: &Draft<'_>, member: &MemberName) -> bool {
+    let is_down = |it: &Member| it.role == Role::Member && !it.is_external() && !it.is_running();
+    draft.state.member(member).is_some_and(is_down) && lead::current(draft).is_ok()
+}
+
+fn starts(member: &MemberName) -> Fact {
+    Fact::MemberStateChanged {
+        member: member.clone(),
+        state: MemberState::Spawning,
+        reason: None,
+        cause: None,
+        pid: None,
+    }
+}
+
+fn is_spawning(fact: &Fact) -> bool {
+    matches!(fact, Fact::MemberStateChanged { state: MemberState::Spawning, .. })
 }
 
 pub(super) fn set_state(
@@ -97,6 +141,10 @@ pub(super) fn set_state(
     }
     let name = member.name.clone();
     let reason = team::checked_reason(reason)?;
+    // A member that was started for a task gets it as soon as it is ready.
+    let is_ready = member.state == MemberState::Spawning && state == MemberState::Idle;
+    let has_work = draft.state.tasks.held_by(&name).any(|number| is_in_progress(draft, number));
+    let state = if is_ready && has_work { MemberState::Working } else { state };
     draft.push(Fact::MemberStateChanged { member: name.clone(), state, reason, cause, pid });
     match state {
         MemberState::Crashed => {
@@ -227,7 +275,7 @@ pub(super) fn report_silence(
     }
     let task = draft.live(task)?;
     let member = &draft.state.find_member(member.as_str())?.name;
-    work::check_holder(task, member)?;
+    work::check_holder(draft, task, member)?;
     work::check_held(draft, task, Some(attempt), TaskAction::Fail)?;
     let number = task.number;
     let to = Party::member(member);
@@ -267,16 +315,18 @@ fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>
         // The announcement of its siblings tells the result.
         return;
     }
+    let last = last.filter(|task| draft.state.untold.entries().contains_key(&task.number));
     let content = match last {
         Some(task) => {
-            let result = text::preview(task.result.as_deref().unwrap_or_default(), RESULT);
+            let result = text::preview(task.result.as_deref().unwrap_or_default(), results::RESULT);
             format!("{summary}; {} is {}: {result}", task.number, draft.status(task))
         }
         None => summary.clone(),
     };
+    // A notice with a result stays until the lead has read it.
     let is_older = |it: &&crate::Message| {
         let is_unseen = it.receipts.iter().all(|receipt| receipt.delivered_at.is_none());
-        it.kind == MessageKind::Idle && it.from == from && is_unseen
+        it.kind == MessageKind::Idle && it.from == from && it.task.is_none() && is_unseen
     };
     let supersedes = draft.state.mailbox().unread_of(&lead).find(is_older).map(|it| it.id);
     if supersedes.is_none() && !draft.has_room(&lead) {
@@ -380,12 +430,16 @@ pub(super) fn check_may_change(draft: &Draft<'_>) -> Result<(), Refusal> {
 
 /// Refuses one more running teammate beyond the limit or the budget.
 fn check_room(draft: &Draft<'_>) -> Result<(), Refusal> {
+    check_room_for(draft, 1)
+}
+
+fn check_room_for(draft: &Draft<'_>, n_more: usize) -> Result<(), Refusal> {
     usage::check(draft)?;
     let settings = &draft.team()?.settings;
     let is_running = |member: &&Member| member.role == Role::Member && member.is_running();
     let running = draft.state.members().filter(is_running).count();
     let limit = settings.max_teammates;
-    match has_room(settings, running + 1) {
+    match has_room(settings, running + n_more) {
         true => Ok(()),
         false => Err(Refusal::TooManyTeammates { running, limit }),
     }

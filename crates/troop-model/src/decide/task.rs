@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::{Draft, Standing, proof, supervision, workspace};
 use crate::{
-    Dependency, Fact, MessageKind, Metadata, NewTask, Party, Refusal, Status, Task, TaskAction,
-    TaskChange, TaskCreation, TaskNumber, TaskRef, TaskUpdate, Version, query::is_visible, text,
+    Dependency, Fact, MemberName, MessageKind, Metadata, NewTask, Party, Refusal, Status, Task,
+    TaskAction, TaskChange, TaskCreation, TaskNumber, TaskRef, TaskUpdate, Version,
+    query::is_visible, text,
 };
 
 /// How many comments one task takes.
@@ -98,6 +99,7 @@ pub(super) fn update(
         Some(None) => Some(None),
         None => None,
     };
+    check_not_taken(task, change.assignee.as_ref().and_then(Option::as_ref))?;
     change.checks = update.checks.as_deref().map(proof::checks).transpose()?;
     change.blocked_by = new_dependencies(draft, task, update)?;
     if change == TaskChange::default() {
@@ -105,6 +107,18 @@ pub(super) fn update(
     }
     draft.push(Fact::TaskUpdated { task: task.number, change: Box::new(change) });
     Ok(())
+}
+
+/// Refuses to reserve a task for a member while another works on it: that would neither move it nor stop anybody.
+fn check_not_taken(task: &Task, assignee: Option<&MemberName>) -> Result<(), Refusal> {
+    let is_held = matches!(task.status, Status::InProgress | Status::Stale);
+    let held = task.owner.clone().zip(task.hold.since).filter(|_| is_held);
+    match (held, assignee) {
+        (Some((owner, since)), Some(to)) if owner != *to => {
+            Err(Refusal::TaskTaken { task: task.number, to: to.clone(), owner, since })
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn delete(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal> {

@@ -2,8 +2,8 @@
 
 use super::{Draft, supervision, usage};
 use crate::{
-    Fact, Link, Member, MemberName, NewMember, NewTeamCommand, Permissions, Refusal, Role, Status,
-    TaskChange, TeamStatus, text,
+    Fact, Link, LinkChange, Member, MemberName, NewMember, NewTeamCommand, Permissions, Refusal,
+    Role, Status, TaskChange, TeamStatus, text,
 };
 
 pub(super) fn create(draft: &mut Draft<'_>, new: &NewTeamCommand) -> Result<(), Refusal> {
@@ -15,6 +15,7 @@ pub(super) fn create(draft: &mut Draft<'_>, new: &NewTeamCommand) -> Result<(), 
         team: new.team,
         name: new.name.clone(),
         description: text::optional_block("description", &new.description)?,
+        goal: text::optional_block("goal", &new.goal)?,
         settings: Box::new(new.settings.clone()),
     });
     let lead_permissions = new.lead.permissions.unwrap_or(Permissions::Default);
@@ -165,19 +166,39 @@ pub(super) fn set_mode(
     Ok(())
 }
 
-pub(super) fn set_link(draft: &mut Draft<'_>, link: &Link) -> Result<(), Refusal> {
+pub(super) fn set_link(draft: &mut Draft<'_>, change: &LinkChange) -> Result<(), Refusal> {
     draft.only_lead("change links")?;
-    let from = draft.state.find_member(link.from.as_str())?.name.clone();
-    let to = draft.state.find_member(link.to.as_str())?.name.clone();
+    let from = draft.state.find_member(change.from.as_str())?.name.clone();
+    let to = draft.state.find_member(change.to.as_str())?.name.clone();
+    if from == to {
+        return Err(Refusal::SelfLink { member: from });
+    }
+    let known = draft.state.link(&from, &to).cloned();
+    let known = known.unwrap_or(Link {
+        from,
+        to,
+        // Only the team itself creates links with its id.
+        team: None,
+        enabled: true,
+        max_concurrent: draft.team()?.settings.delegation.max_per_link,
+        user_allow: Vec::new(),
+        user_deny: Vec::new(),
+    });
+    let LinkChange { enabled, max_concurrent, user_allow, user_deny, .. } = change;
+    let link = Link {
+        enabled: enabled.unwrap_or(known.enabled),
+        max_concurrent: max_concurrent.unwrap_or(known.max_concurrent),
+        user_allow: user_allow.clone().unwrap_or(known.user_allow),
+        user_deny: user_deny.clone().unwrap_or(known.user_deny),
+        ..known
+    };
     if !(1..=1_000).contains(&link.max_concurrent) {
         return Err(Refusal::BadSetting(format!(
             "`max_concurrent` must be 1 to 1000, not {}",
             link.max_concurrent
         )));
     }
-    // Only the team itself creates links with its id.
-    let team = draft.state.link(&from, &to).and_then(|before| before.team);
-    draft.push(Fact::LinkSet { link: Link { from, to, team, ..link.clone() } });
+    draft.push(Fact::LinkSet { link });
     Ok(())
 }
 

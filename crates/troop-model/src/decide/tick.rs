@@ -5,6 +5,7 @@ use std::{fmt, time::Duration};
 use super::{
     Draft, Standing,
     delegation::{self, Retrier},
+    results,
     task::interval,
     work,
 };
@@ -19,6 +20,7 @@ pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
         });
     }
     draft.who = Standing::System;
+    results::tell_overdue(draft);
     let tasks = &draft.state.tasks;
     let at = |status| {
         tasks.with_status(status).filter_map(|number| tasks.get(number)).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
 //! Rules of holding a task: taking it, keeping it, giving it back, ending it.
 
-use super::{Draft, Standing, delegation, proof, supervision, usage};
+use super::{Draft, Standing, delegation, lead, proof, supervision, usage};
 use crate::{
     Assignment, Condition, Fact, Member, MemberName, MemberState, MessageKind, Party, Progress,
     Refusal, StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
@@ -46,7 +46,10 @@ pub(super) fn assign_next(draft: &mut Draft<'_>, to: &MemberName) -> Result<(), 
     let to = &draft.state.find_member(to.as_str())?.name;
     check_works(draft, to)?;
     match next_for(draft, to) {
-        Some(task) => give_now(draft, task, to),
+        Some(task) => {
+            supervision::start_for_work(draft, to)?;
+            give_now(draft, task, to)
+        }
         None => Err(nothing_available(&draft.state.tasks, to.clone())),
     }
 }
@@ -87,10 +90,12 @@ pub(super) fn assign(
         return Ok(());
     }
     check_available(draft, task, &to, TaskAction::Assign)?;
+    supervision::start_for_work(draft, &to)?;
     give_now(draft, task, &to)
 }
 
-/// Gives a task to a member and sends it mail. A running member gets the task over its connection instead.
+/// Gives a task to a member. A member that troop runs, or starts for it, gets the task over its connection; any other is told by
+/// mail.
 pub(super) fn give(
     draft: &mut Draft<'_>,
     task: TaskNumber,
@@ -99,9 +104,12 @@ pub(super) fn give(
     attempt: u32,
 ) -> Result<(), Refusal> {
     let lease_until = draft.ctx.now + draft.team()?.settings.lease();
-    let content = format!("{task} is yours: {subject}");
+    let note = delegation::note_of(draft, task).map(|note| format!("\n{note}"));
+    let content = format!("{task} is yours: {subject}{}", note.unwrap_or_default());
     draft.push(Fact::TaskAssigned { task, owner: to.clone(), attempt, lease_until });
-    if !draft.state.member(to).is_some_and(Member::is_running) {
+    let is_told =
+        |it: &Member| it.is_external() || !it.is_running() && lead::current(draft).is_err();
+    if draft.state.member(to).is_some_and(is_told) {
         draft.tell(Party::member(to), MessageKind::TaskAssignment, content, Some(task));
     }
     Ok(())
@@ -121,12 +129,22 @@ pub(super) fn renew(
 pub(super) fn release(draft: &mut Draft<'_>, task: &TaskRef, reason: &str) -> Result<(), Refusal> {
     let task = draft.live(task)?;
     if let Standing::Member(member) = &draft.who {
-        check_holder(task, member)?;
+        check_holder(draft, task, member)?;
     }
     let Some(owner) = task.owner.clone().filter(|_| !task.status.is_terminal()) else {
         return Err(Refusal::NotHeld { task: task.number, status: draft.status(task) });
     };
-    give_back(draft, task, owner, &text::block("reason", reason)?)
+    let reason = text::block("reason", reason)?;
+    let said = format!("{} was taken back by {}: {reason}", task.number, draft.actor());
+    // If the task stays reserved for it, it is told that it can begin again.
+    let is_reserved = task.assignee.as_ref() == Some(&owner);
+    let is_external = draft.state.member(&owner).is_some_and(Member::is_external);
+    give_back(draft, task, owner.clone(), &reason)?;
+    // A member that troop runs is interrupted.
+    if is_external && !is_reserved && draft.member() != Some(&owner) {
+        draft.tell(Party::member(&owner), MessageKind::System, said, Some(task.number));
+    }
+    Ok(())
 }
 
 pub(super) fn progress(
@@ -147,7 +165,7 @@ pub(super) fn progress(
         progress: Progress { percent, step },
         lease_until,
     });
-    if draft.team()?.settings.progress_notifications {
+    if draft.team()?.settings.followup.progress_notifications {
         let what = what.trim_end_matches(": ").to_owned();
         draft.tell(Party::user(), MessageKind::System, what, Some(task.number));
     }
@@ -169,7 +187,7 @@ pub(super) fn complete(
     match (&draft.who, is_untaken) {
         // A caller that names its attempt has lost it if nobody holds the task.
         (Standing::Lead(member) | Standing::Member(member), true) if attempt.is_some() => {
-            check_holder(live, member)?;
+            check_holder(draft, live, member)?;
         }
         // Completing a task that nobody holds claims it first, by the same rules.
         (Standing::Lead(_) | Standing::Member(_), true) => claim(draft, task)?,
@@ -338,9 +356,10 @@ pub(super) fn check_held(
     action: TaskAction,
 ) -> Result<(), Refusal> {
     let status = draft.status(task);
-    let is_held = matches!(status, Status::InProgress | Status::InReview | Status::Stale);
+    // A result in review is for others to judge, whoever asks.
+    let is_held = matches!(status, Status::InProgress | Status::Stale);
     if let Some(member) = draft.member().filter(|_| is_held) {
-        check_holder(task, member)?;
+        check_holder(draft, task, member)?;
     }
     if !matches!(status, Status::InProgress | Status::Stale) {
         // Renewing is part of claiming, but "cannot be claimed" would mislead.
@@ -358,11 +377,19 @@ pub(super) fn check_held(
     }
 }
 
-pub(super) fn check_holder(task: &Task, member: &MemberName) -> Result<(), Refusal> {
-    if task.owner.as_ref() == Some(member) {
-        return Ok(());
+pub(super) fn check_holder(
+    draft: &Draft<'_>,
+    task: &Task,
+    member: &MemberName,
+) -> Result<(), Refusal> {
+    let number = task.number;
+    match task.owner.clone().filter(|_| !task.status.is_finished()) {
+        Some(owner) if owner == *member => Ok(()),
+        Some(owner) => {
+            Err(Refusal::NotYours { task: number, member: member.clone(), owner: Some(owner) })
+        }
+        None => Err(Refusal::NotHeld { task: number, status: draft.status(task) }),
     }
-    Err(Refusal::NotYours { task: task.number, member: member.clone(), owner: task.owner.clone() })
 }
 
 fn claimant(draft: &Draft<'_>) -> Result<MemberName, Refusal> {
@@ -402,7 +429,15 @@ fn check_available(
         (Some(owner), Some(since))
             if !task.status.is_terminal() && (is_worn_out || !is_expired(draft, task)) =>
         {
-            return Err(Refusal::TaskHeld { task: number, owner: owner.clone(), since });
+            let owner = owner.clone();
+            let status = draft.status(task);
+            return Err(if owner == *member {
+                Refusal::WrongStatus { task: number, status, action }
+            } else if action == TaskAction::Claim {
+                Refusal::TaskHeld { task: number, owner, since }
+            } else {
+                Refusal::TaskTaken { task: number, to: member.clone(), owner, since }
+            });
         }
         _ => check_unblocked(draft, task, action)?,
     }

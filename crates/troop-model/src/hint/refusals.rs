@@ -47,7 +47,11 @@ fn about_tasks(refusal: &Refusal) -> Option<Hint> {
             Hint::to("claim another", troop("task claim")).or_to("ask", send(owner.as_str()))
         }
         Refusal::NotYours { task, owner: None, .. } => {
-            Hint::to("claim it first", of_task("task claim", *task))
+            Hint::to("see its state", of_task("task get", *task))
+        }
+        Refusal::TaskTaken { task, to, .. } => {
+            let assign = of_task("task assign", *task).word(to);
+            Hint::to("take it back", of_task("task release", *task)).then_to("give it away", assign)
         }
         Refusal::TaskBlocked { by, .. } => {
             Hint::to("see what blocks it", of_task("task get", *by.first()?))
@@ -119,9 +123,7 @@ fn about_members(refusal: &Refusal) -> Option<Hint> {
         Refusal::LinkFull { .. }
         | Refusal::MemberFull { .. }
         | Refusal::AlreadyDelegated { .. } => Hint::to("see what runs", troop("team delegations")),
-        Refusal::NoLink { from, to } if from == to => {
-            Hint::to("choose a teammate", troop("member list"))
-        }
+        Refusal::SelfLink { .. } => Hint::to("choose a teammate", troop("member list")),
         Refusal::LinkDisabled { to, .. } | Refusal::NoLink { to, .. } => {
             Hint::to("enable it", troop("member link").word(to).word("--enable"))
         }

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use super::{
-    AccessSettings, Assignment, Condition, DelegationSettings, Escalation, FollowupSettings,
-    Isolation, IsolationSettings, Settings, TaskCreation, WorkspaceScope, WorkspaceSettings,
+    AccessSettings, Assignment, Condition, DelegationSettings, Dialect, Escalation,
+    FollowupSettings, Isolation, IsolationSettings, Settings, TaskCreation, WorkspaceScope,
+    WorkspaceSettings,
 };
 use crate::Budget;
 
@@ -17,6 +18,9 @@ use crate::Budget;
 pub(super) struct SettingsRecord {
     /// The version, which decides the team's actions: 1 is the basic board, 2 adds review, comments, progress and the rest.
     version: u8,
+    /// The names of the tools that members have: `board` (`team_tasks`, `team_message`, `spawn`) or `claude` (`TaskCreate`,
+    /// `SendMessage`). Without it, the built-in agent has those of `claude`, and `troop mcp` offers those of `board`.
+    dialect: Option<Dialect>,
     /// Who may create tasks.
     task_creation: TaskCreation,
     /// How work reaches members.
@@ -83,6 +87,7 @@ impl From<SettingsRecord> for Settings {
     fn from(record: SettingsRecord) -> Self {
         Self {
             version: record.version,
+            dialect: record.dialect,
             task_creation: record.task_creation,
             assignment: record.assignment,
             unblock: record.unblock,
@@ -100,6 +105,7 @@ impl From<SettingsRecord> for Settings {
                 deny_channels: record.deny_channels,
             },
             followup: FollowupSettings {
+                progress_notifications: record.progress_notifications,
                 interval_minutes: record.followup_interval_minutes,
                 max_reminders: record.followup_max_reminders,
                 escalation_mode: record.escalation_mode,
@@ -110,7 +116,6 @@ impl From<SettingsRecord> for Settings {
                 scope: record.workspace_scope,
                 quota_mb: record.workspace_quota_mb,
             },
-            progress_notifications: record.progress_notifications,
             isolation: IsolationSettings {
                 place: record.isolation,
                 watch_seconds: record.isolation_watch_seconds,
@@ -126,6 +131,7 @@ impl From<Settings> for SettingsRecord {
     fn from(settings: Settings) -> Self {
         Self {
             version: settings.version,
+            dialect: settings.dialect,
             task_creation: settings.task_creation,
             assignment: settings.assignment,
             unblock: settings.unblock,
@@ -147,7 +153,7 @@ impl From<Settings> for SettingsRecord {
             delegation: settings.delegation,
             workspace_scope: settings.workspace.scope,
             workspace_quota_mb: settings.workspace.quota_mb,
-            progress_notifications: settings.progress_notifications,
+            progress_notifications: settings.followup.progress_notifications,
             isolation: settings.isolation.place,
             isolation_watch_seconds: settings.isolation.watch_seconds,
             checks: settings.checks,

@@ -124,9 +124,28 @@ fn if_all_delegations_failed_the_lead_is_asked_to_inform_the_user_first() {
     not needed
 
     That happens. Before anything is tried again, tell the user in a sentence that there was a hitch. Then you can:
-    - try again: retry the task, or delegate it to another teammate
+    - try again: retry task-1, then delegate it, perhaps to another teammate
     - do it yourself
     "#);
+}
+
+#[test]
+fn nothing_that_was_called_off_is_offered_for_a_retry() {
+    let mut team = tasks(3);
+    team.lead().ok(delegate(1, "ann"));
+    team.person().ok(cancel(1));
+    let [told] = team.unread("lead").try_into().unwrap();
+    assert!(told.starts_with("The task that you delegated was called off, after"), "{told}");
+    assert!(!told.contains("retry") && told.contains("create a new task"), "{told}");
+    team.lead().ok(read_all());
+    for (nth, to) in [(2, "ann"), (3, "bob")] {
+        team.lead().ok(delegate(nth, to));
+    }
+    for nth in [2, 3] {
+        team.person().ok(cancel(nth));
+    }
+    let [told] = team.unread("lead").try_into().unwrap();
+    assert!(told.starts_with("All 2 tasks that you delegated were called off"), "{told}");
 }
 
 #[test]
@@ -234,7 +253,7 @@ fn a_retry_waits_until_the_link_has_room() {
     let mut team = tasks_tried(2, 2);
     let link =
         Link { max_concurrent: 1, ..team.state.link(&name("lead"), &name("ann")).unwrap().clone() };
-    team.lead().ok(Command::SetLink(link));
+    team.lead().ok(Command::SetLink(whole(&link)));
     team.lead().ok(delegate(1, "ann"));
     team.member("ann").ok(fail(1));
     team.lead().ok(delegate(2, "ann"));
@@ -342,7 +361,7 @@ fn a_denied_user_cannot_cause_a_delegation_through_a_task() {
     let mut team = Bench::new();
     let mut link = team.state.link(&name("lead"), &name("ann")).unwrap().clone();
     link.user_deny = vec!["u1".into()];
-    team.lead().ok(Command::SetLink(link));
+    team.lead().ok(Command::SetLink(whole(&link)));
     team.lead().from(thread()).ok(create("write"));
     assert_eq!(
         team.lead().from(user("", "teammate", "")).refused(delegate(1, "ann")),

@@ -59,6 +59,7 @@ pub(crate) fn newcomer(text: &str) -> NewMember {
 
 pub(crate) fn new_team(settings: Settings, members: &[&str]) -> NewTeamCommand {
     NewTeamCommand {
+        goal: String::new(),
         team: TeamId(Uuid::from_u128(7)),
         name: "alpha".parse().unwrap(),
         description: String::new(),

@@ -4,9 +4,9 @@ use uuid::Uuid;
 
 use super::bench::{name, newcomer};
 use crate::{
-    Actor, Command, DelegationOutcome, Dollars, MemberState, MessageKind, NewTask, Outgoing,
-    RefusalRecord, RefusedBy, RejectMode, Spawn, TaskCommand, TaskNumber, TaskRef, TaskUpdate,
-    Usage, WorkspaceFolder,
+    Actor, Command, DelegationOutcome, Dollars, Link, LinkChange, MemberState, MessageKind,
+    NewTask, Outgoing, RefusalRecord, RefusedBy, RejectMode, Spawn, TaskCommand, TaskNumber,
+    TaskRef, TaskUpdate, Usage, WorkspaceFolder,
 };
 
 impl From<TaskCommand> for Command {
@@ -273,9 +273,26 @@ pub(crate) fn remove(member: &str) -> Command {
 }
 
 pub(crate) fn delegate(number: u32, to: &str) -> Command {
-    Command::Delegate { to: name(to), task: Some(task(number)), subject: None, trace_id: None }
+    Command::Delegate {
+        to: name(to),
+        task: Some(task(number)),
+        subject: None,
+        note: None,
+        trace_id: None,
+    }
 }
 
 pub(crate) fn finish(delegation: Uuid, outcome: DelegationOutcome) -> Command {
     Command::FinishDelegation { delegation, outcome }
+}
+
+/// The change that makes a link what this one is.
+pub(crate) fn whole(link: &Link) -> LinkChange {
+    LinkChange {
+        enabled: Some(link.enabled),
+        max_concurrent: Some(link.max_concurrent),
+        user_allow: Some(link.user_allow.clone()),
+        user_deny: Some(link.user_deny.clone()),
+        ..LinkChange::new(link.from.clone(), link.to.clone())
+    }
 }

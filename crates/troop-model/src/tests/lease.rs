@@ -84,7 +84,10 @@ fn a_late_holder_is_refused_by_its_attempt() {
 fn a_late_holder_does_not_claim_by_completing() {
     let mut team = held();
     team.at(10).tick();
-    assert_eq!(team.member("ann").refused(complete_attempt(1, 1)), "task-1 is not held by `ann`");
+    assert_eq!(
+        team.member("ann").refused(complete_attempt(1, 1)),
+        "task-1 is pending, so nobody holds it"
+    );
     assert_eq!(team.status(1), Status::Pending);
 }
 

@@ -3,11 +3,11 @@
 use uuid::Uuid;
 
 use super::{
-    bench::{Bench, SMALL, kinds, name, newcomer, party},
+    bench::{Bench, SMALL, kinds, name, newcomer, party, user},
     commands::*,
 };
 use crate::{
-    Command, MemberState, MessageKind, MessageView, Outgoing, RefusalKind, Settings, Time,
+    Command, MemberState, MessageKind, MessageView, Origin, Outgoing, RefusalKind, Settings, Time,
 };
 
 /// The id of the last message.
@@ -363,4 +363,36 @@ fn requests_of_a_removed_member_are_closed() {
     team.lead().ok(send("bob", MessageKind::ShutdownRequest, ""));
     team.lead().ok(remove("ann"));
     assert_eq!(team.state.requests().count(), 1);
+}
+
+#[test]
+fn each_user_reads_and_marks_only_its_own_inbox() {
+    let mut team = Bench::new();
+    let one = user("u1", "telegram", "c1");
+    let other = user("u2", "telegram", "c2");
+    for (origin, text) in [(&one, "for u1"), (&other, "for u2"), (&Origin::default(), "for all")] {
+        team.lead().from(origin.clone()).ok(say("user", text));
+    }
+    let inbox = |team: &Bench, viewer: &Origin| -> Vec<String> {
+        let party = party("user");
+        let unread = team.mailbox().unread_of(&party);
+        let own = unread.filter(|it| it.is_in_inbox_of(viewer));
+        own.map(|it| it.content.clone()).collect()
+    };
+    assert_eq!(inbox(&team, &one), ["for u1", "for all"]);
+    assert_eq!(inbox(&team, &other), ["for u2", "for all"]);
+    let all: Vec<_> = team.mailbox().iter().map(|it| it.id).collect();
+    // Marking by id does not reach into the inbox of another user either.
+    let delivered = Command::MarkDelivered { reader: None, messages: all.clone() };
+    team.person().from(one.clone()).ok(delivered);
+    team.person().from(one.clone()).ok(Command::MarkRead { reader: None, messages: Some(all) });
+    assert_eq!(team.unread("user"), ["for u2"]);
+    let delivered =
+        team.mailbox().unread_of(&party("user")).next().unwrap().receipts[0].delivered_at;
+    assert_eq!(delivered, None);
+    team.person().from(one).ok(read_all());
+    team.person().from(user("u3", "cli", "")).ok(read_all());
+    assert_eq!(team.unread("user"), ["for u2"]);
+    team.person().from(other).ok(read_all());
+    assert!(team.unread("user").is_empty());
 }

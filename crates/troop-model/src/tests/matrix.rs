@@ -7,7 +7,7 @@ use super::{
     commands::*,
 };
 use crate::{
-    Actor, Command, DelegationOutcome, Link, MemberState, MessageKind, Permissions, Status,
+    Actor, Command, DelegationOutcome, LinkChange, MemberState, MessageKind, Permissions, Status,
     TaskAction, TaskCommand,
 };
 
@@ -217,15 +217,7 @@ fn a_stranger_may_do_nothing() {
 
 /// All commands that are not about one task, for a team that accepts them.
 fn team_commands() -> Vec<(&'static str, Command)> {
-    let link = Link {
-        from: name("lead"),
-        to: name("ann"),
-        team: None,
-        enabled: true,
-        max_concurrent: 2,
-        user_allow: vec![],
-        user_deny: vec![],
-    };
+    let link = LinkChange { max_concurrent: Some(2), ..LinkChange::new(name("lead"), name("ann")) };
     vec![
         ("create task", create("write").into()),
         ("update team", Command::UpdateTeam { description: Some("new".into()), settings: vec![] }),
@@ -330,7 +322,10 @@ fn the_versions_of_all_actions() {
         let all = TaskAction::ALL.iter().filter(|action| action.first_version() == version);
         all.map(|action| action.as_str()).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(of(1), "create claim complete cancel assign list get search prove fail delete");
+    assert_eq!(
+        of(1),
+        "create claim complete cancel assign list get search prove fail delete release"
+    );
     assert_eq!(
         of(2),
         "approve reject review comment progress attach update ask_user clear_ask_user retry"

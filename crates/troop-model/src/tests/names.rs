@@ -61,7 +61,7 @@ fn there_are_exactly_eight_statuses() {
 
 #[test]
 fn an_unknown_action_is_answered_with_the_known_ones() {
-    insta::assert_snapshot!("finish".parse::<TaskAction>().unwrap_err(), @"`finish` is none of: create, claim, complete, cancel, assign, list, get, search, approve, reject, review, comment, progress, attach, prove, update, ask_user, clear_ask_user, retry, fail, delete");
+    insta::assert_snapshot!("finish".parse::<TaskAction>().unwrap_err(), @"`finish` is none of: create, claim, complete, cancel, assign, list, get, search, approve, reject, review, comment, progress, attach, prove, update, ask_user, clear_ask_user, retry, fail, delete, release");
 }
 
 #[test]

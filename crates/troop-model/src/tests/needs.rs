@@ -137,39 +137,42 @@ fn an_answer_that_a_need_does_not_offer_has_no_commands() {
 }
 
 #[test]
-fn work_that_cannot_be_merged_needs_a_person_until_it_is_merged() {
+fn a_conflict_that_a_member_repairs_needs_nobody() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.member("ann").ok(claim(1));
-    team.system().ok(not_done(1, 1, RefusedBy::Checks));
-    assert_eq!(needs(&team), [], "failed checks are ann's to repair");
-    team.at(3).system().ok(not_done(1, 1, RefusedBy::Merge));
+    team.system().ok(not_done(1, 1, RefusedBy::Merge));
+    assert_eq!(needs(&team), []);
+    team.member("ann").ok(release(1));
+    assert_eq!(needs(&team), []);
+}
+
+#[test]
+fn completed_work_that_cannot_be_merged_needs_a_person_until_it_is_merged() {
+    let mut team = completed_with_conflict();
     let found = only(&team);
-    assert_eq!((found.kind, found.text.as_str()), (NeedKind::Conflict, "it does not fit"));
-    assert_eq!((found.from.as_str(), found.since), ("ann", team.now));
-    for command in found.commands(NeedAnswer::Reply, "take theirs").unwrap() {
-        team.person().ok(command);
-    }
-    assert_eq!(team.unread("ann"), ["take theirs"]);
-    assert_eq!(only(&team), found, "an answer does not merge it");
+    assert_eq!((found.kind, found.text.as_str()), (NeedKind::Conflict, "both change it"));
+    assert_eq!((found.from.as_str(), found.answers.as_slice()), ("bob", [].as_slice()));
     team.system().ok(merged(1));
     assert_eq!(needs(&team), []);
 }
 
 #[test]
-fn a_conflict_ends_with_its_attempt_and_outlives_a_completion() {
+fn completed_work_that_was_dropped_needs_nobody() {
+    let mut team = completed_with_conflict();
+    let nothing = Proof { task: task(1), evidence: Vec::new(), merge: None, waived: None };
+    team.system().ok(TaskCommand::Prove(nothing));
+    assert_eq!(needs(&team), []);
+}
+
+fn completed_with_conflict() -> Bench {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
-    team.member("ann").ok(claim(1));
-    team.system().ok(not_done(1, 1, RefusedBy::Merge));
-    team.member("ann").ok(release(1));
     team.member("bob").ok(claim(1));
-    assert_eq!(needs(&team), [], "bob starts without the conflict");
     team.member("bob").ok(complete(1));
     let late = RefusalRecord { by: RefusedBy::Merge, ..refusal_record(Some(1), "both change it") };
     team.system().ok(Command::RecordRefusal(late));
-    let found = only(&team);
-    assert_eq!((found.kind, found.from.as_str()), (NeedKind::Conflict, "bob"));
+    team
 }
 
 fn merged(number: u32) -> TaskCommand {

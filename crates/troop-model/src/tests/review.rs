@@ -4,7 +4,7 @@ use super::{
     bench::{Bench, kinds},
     commands::*,
 };
-use crate::{NewTask, StartGate, Status, TaskCommand};
+use crate::{MemberState, NewTask, StartGate, Status, TaskCommand};
 
 /// A task whose result waits for approval.
 fn in_review() -> Bench {
@@ -27,7 +27,7 @@ fn the_holder_submits_its_result() {
 fn only_the_holder_submits_its_result() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
-    assert_eq!(team.member("ann").refused(review(1)), "task-1 is not held by `ann`");
+    assert_eq!(team.member("ann").refused(review(1)), "task-1 is pending, so nobody holds it");
     team.member("ann").ok(claim(1));
     assert_eq!(team.lead().refused(review(1)), "task-1 is not held by `lead` but by `ann`");
     assert_eq!(team.person().refused(review(1)), "only a member can hold a task");
@@ -64,8 +64,36 @@ fn rejection_cancels_and_tells_the_lead() {
         (team.status(1), team.task(1).result.as_deref()),
         (Status::Cancelled, Some("too short"))
     );
-    assert_eq!(team.unread("lead"), ["task-1 was rejected by pat: too short"]);
+    for told in ["lead", "ann"] {
+        assert_eq!(team.unread(told), ["task-1 was rejected by pat: too short"], "{told}");
+    }
     assert!(team.member("ann").refused(complete(1)).contains("is cancelled"));
+}
+
+#[test]
+fn a_task_that_failed_for_any_reason_can_be_retried() {
+    type Deed = fn(&mut Bench);
+    let ways: [(&str, Deed); 5] = [
+        ("by its holder", |it| drop(it.member("ann").ok(fail(1)))),
+        ("by a person", |it| drop(it.person().ok(fail(1)))),
+        ("it crashes", |it| drop(it.system().ok(set_state("ann", MemberState::Crashed)))),
+        ("its lease ends", |it| drop(it.at(16).tick())),
+        ("it says nothing of it", |it| {
+            for _ in 0..=it.state.limits.report_requests {
+                it.system().ok(silent("ann", 1, 1));
+            }
+        }),
+    ];
+    for (how, deed) in ways {
+        let mut team = Bench::with(|settings| settings.max_attempts = 1);
+        team.lead().ok(create("write"));
+        team.member("ann").ok(claim(1));
+        team.system().ok(ready("ann"));
+        deed(&mut team);
+        assert_eq!(team.status(1), Status::Failed, "{how}");
+        team.lead().ok(retry(1));
+        assert_eq!(team.status(1), Status::Pending, "{how}");
+    }
 }
 
 #[test]

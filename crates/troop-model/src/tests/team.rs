@@ -5,8 +5,8 @@ use super::{
     commands::*,
 };
 use crate::{
-    Command, Dialect, Link, MemberState, NewMember, Permissions, Role, Settings, Status,
-    TaskCreation, TeamId, TeamStatus, TeamView,
+    Assignment, Command, Dialect, Link, LinkChange, MemberState, NewMember, Permissions, Role,
+    Settings, Status, TaskCreation, TeamStatus, TeamView,
 };
 
 fn link<'a>(team: &'a Bench, to: &str) -> &'a Link {
@@ -53,13 +53,32 @@ fn a_manual_link_does_not_have_the_teams_id() {
     let id = team.state.team().unwrap().id;
     let mut by_hand = link(&team, "ann").clone();
     (by_hand.from, by_hand.to) = (name("ann"), name("bob"));
-    team.lead().ok(Command::SetLink(by_hand));
+    team.lead().ok(Command::SetLink(whole(&by_hand)));
     assert_eq!(team.state.link(&name("ann"), &name("bob")).unwrap().team, None);
     let mut changed = link(&team, "ann").clone();
-    (changed.max_concurrent, changed.team) = (9, Some(TeamId(uuid::Uuid::nil())));
-    team.lead().ok(Command::SetLink(changed));
+    changed.max_concurrent = 9;
+    team.lead().ok(Command::SetLink(whole(&changed)));
     let link = team.state.link(&name("lead"), &name("ann")).unwrap();
     assert_eq!((link.max_concurrent, link.team), (9, Some(id)));
+}
+
+#[test]
+fn a_change_of_a_link_keeps_what_it_leaves_out_and_a_new_one_follows_the_settings() {
+    let mut team = Bench::new();
+    team.lead().ok(set("delegation.max_per_link", 7));
+    let new = LinkChange::new(name("ann"), name("bob"));
+    team.lead().ok(Command::SetLink(new.clone()));
+    let found = |team: &Bench| team.state.link(&name("ann"), &name("bob")).unwrap().clone();
+    assert_eq!((found(&team).enabled, found(&team).max_concurrent), (true, 7));
+    let deny = LinkChange { user_deny: Some(vec!["u2".into()]), ..new.clone() };
+    let off = LinkChange { enabled: Some(false), ..new.clone() };
+    let wide = LinkChange { max_concurrent: Some(9), ..new };
+    for change in [deny, off, wide] {
+        team.lead().ok(Command::SetLink(change));
+    }
+    let link = found(&team);
+    assert_eq!((link.enabled, link.max_concurrent), (false, 9));
+    assert_eq!(link.user_deny, ["u2"], "later changes of other fields kept it");
 }
 
 #[test]
@@ -69,7 +88,7 @@ fn a_link_is_set_and_purged_by_the_leads_other_name() {
         crate::NewTeamCommand { lead: newcomer("boss"), ..new_team(Settings::default(), &["ann"]) };
     team.person().ok(Command::CreateTeam(new));
     let changed = Link { from: name("lead"), max_concurrent: 8, ..link(&team, "ann").clone() };
-    team.lead().ok(Command::SetLink(changed));
+    team.lead().ok(Command::SetLink(whole(&changed)));
     assert_eq!(team.state.links().count(), 1);
     assert_eq!(link(&team, "ann").max_concurrent, 8);
     team.lead().ok(Command::PurgeLink { from: name("lead"), to: name("ann") });
@@ -81,11 +100,16 @@ fn links_have_a_sane_width_and_known_ends() {
     let mut team = Bench::new();
     let wide = Link { max_concurrent: 0, ..link(&team, "ann").clone() };
     assert_eq!(
-        team.lead().refused(Command::SetLink(wide)),
+        team.lead().refused(Command::SetLink(whole(&wide))),
         "`max_concurrent` must be 1 to 1000, not 0"
     );
+    for from in ["lead", "ann"] {
+        let itself = LinkChange::new(name(from), name(from));
+        let refused = team.lead().refused(Command::SetLink(itself));
+        assert_eq!(refused, format!("`{from}` cannot delegate to itself"));
+    }
     let nowhere = Link { to: name("eve"), ..link(&team, "ann").clone() };
-    assert!(team.lead().refused(Command::SetLink(nowhere)).contains("no member `eve`"));
+    assert!(team.lead().refused(Command::SetLink(whole(&nowhere))).contains("no member `eve`"));
     let purge = Command::PurgeLink { from: name("ann"), to: name("bob") };
     assert_eq!(team.lead().refused(purge), "there is no link from `ann` to `bob`");
 }
@@ -312,6 +336,12 @@ fn concurrent_changes_of_different_settings_both_apply() {
 fn each_dialect_decides_who_creates_tasks() {
     assert_eq!(Settings::for_dialect(Dialect::Board).task_creation, TaskCreation::Lead);
     assert_eq!(Settings::for_dialect(Dialect::Claude).task_creation, TaskCreation::Members);
+}
+
+#[test]
+fn each_dialect_decides_who_begins_work() {
+    assert_eq!(Settings::for_dialect(Dialect::Board).assignment, Assignment::Claim);
+    assert_eq!(Settings::for_dialect(Dialect::Claude).assignment, Assignment::Both);
 }
 
 #[test]

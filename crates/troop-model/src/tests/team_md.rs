@@ -4,7 +4,14 @@ use super::{
     bench::{Bench, name, newcomer},
     commands::*,
 };
-use crate::{Command, Link, NewMember, team_md};
+use crate::{
+    Command, Dialect, EXTERNAL, Link, NewMember, NewTeamCommand, Settings, State, TaskAction,
+};
+
+/// TEAM.md of a reader with the tools of its team.
+fn team_md(state: &State, reader: &str) -> String {
+    crate::team_md(state, reader, None)
+}
 
 fn team() -> Bench {
     let mut team = Bench::new();
@@ -59,7 +66,7 @@ fn the_lead_reads_everything_about_leading() {
 
     ## What you can do with the board
 
-    create, claim, complete, cancel, assign, list, get, search, approve, reject, review, comment, progress, attach, update, ask_user, clear_ask_user, retry, fail, delete
+    create, claim, complete, cancel, assign, list, get, search, approve, reject, review, comment, progress, attach, update, ask_user, clear_ask_user, retry, fail, delete, release
     </system_context>
     "#);
 }
@@ -98,6 +105,82 @@ fn a_member_reads_only_what_its_work_needs() {
 }
 
 #[test]
+fn each_reader_reads_only_of_tools_that_it_has() {
+    let team = team();
+    let of_board = [
+        "`team_tasks`",
+        "team_tasks",
+        "spawn",
+        "Delegate the task",
+        "What you can do with the board",
+    ];
+    let of_claude = ["TaskUpdate", "`owner`"];
+    for reader in ["lead", "ann"] {
+        let text = crate::team_md(&team.state, reader, Some(Dialect::Claude));
+        assert!(!of_board.iter().any(|it| text.contains(it)), "{reader}: {text}");
+        let text = crate::team_md(&team.state, reader, Some(Dialect::Board));
+        assert!(!of_claude.iter().any(|it| text.contains(it)), "{reader}: {text}");
+    }
+    let lead = crate::team_md(&team.state, "lead", Some(Dialect::Claude));
+    for part in [
+        "Set the task's `owner` to a teammate",
+        "takes a task without an owner by itself",
+        "You get a message\nwhen a task is done",
+    ] {
+        assert!(lead.contains(part), "`{part}`: {lead}");
+    }
+    let claims = Bench::with(|it| it.assignment = crate::Assignment::Claim);
+    let lead = crate::team_md(&claims.state, "lead", Some(Dialect::Claude));
+    assert!(!lead.contains("by itself"), "{lead}");
+    // Without a word about it, the team's own dialect counts.
+    let own = Bench::with(|it| it.dialect = Some(Dialect::Claude));
+    assert!(team_md(&own.state, "lead").contains("`owner`"));
+}
+
+#[test]
+fn a_member_that_another_program_runs_is_told_to_complete_its_task() {
+    let mut team = team();
+    team.lead().ok(Command::AddMember(NewMember::new(name("dan"), EXTERNAL)));
+    for (dialect, how) in
+        [(Dialect::Board, "action\n`complete`"), (Dialect::Claude, "status\n`completed`")]
+    {
+        let text = crate::team_md(&team.state, "dan", Some(dialect));
+        assert!(text.contains(how) && !text.contains("nothing else is needed"), "{text}");
+        let text = crate::team_md(&team.state, "ann", Some(dialect));
+        assert!(!text.contains(how) && text.contains("nothing else is needed"), "{text}");
+    }
+    let text = crate::team_md(&team.state, "dan", Some(Dialect::Board));
+    for action in TaskAction::offered(crate::Role::Member, &Settings::default()) {
+        assert!(text.contains(action.as_str()), "{action}: {text}");
+    }
+}
+
+#[test]
+fn only_the_lead_reads_what_a_person_told_it() {
+    let mut team = Bench::empty();
+    let goal = "SECRET-GOAL build it".to_owned();
+    let new = super::bench::new_team(Settings::default(), &["ann"]);
+    let description = "Builds parsers.".to_owned();
+    team.person().ok(Command::CreateTeam(NewTeamCommand { goal, description, ..new }));
+    let lead = team_md(&team.state, "lead");
+    assert!(lead.contains("SECRET-GOAL build it") && lead.contains("Builds parsers."), "{lead}");
+    let ann = team_md(&team.state, "ann");
+    assert!(!ann.contains("SECRET-GOAL") && ann.contains("Builds parsers."), "{ann}");
+}
+
+#[test]
+fn a_lead_without_teammates_reads_nothing_of_how_to_order_their_work() {
+    let mut team = Bench::empty();
+    let new = super::bench::new_team(Settings::default(), &[]);
+    team.person().ok(Command::CreateTeam(new));
+    let alone = team_md(&team.state, "lead");
+    assert!(alone.contains("None yet."), "{alone}");
+    for part in ["How work is given out", "Ways to order work", "The user"] {
+        assert!(!alone.contains(part), "`{part}`: {alone}");
+    }
+}
+
+#[test]
 fn an_agent_without_a_team_reads_that_it_has_none() {
     let none = "<system_context name=\"TEAM.md\">\n\
                 You are NOT part of any team. Do not use team_tasks or team_message tools.\n\
@@ -121,7 +204,7 @@ fn it_shows_the_current_team() {
     team.lead().ok(Command::AddMember(newcomer("dan")));
     assert!(lead(&team).contains("- `dan` (member)\n"));
     let link = team.state.link(&name("lead"), &name("dan")).unwrap().clone();
-    team.lead().ok(Command::SetLink(Link { enabled: false, ..link }));
+    team.lead().ok(Command::SetLink(whole(&Link { enabled: false, ..link })));
     assert!(lead(&team).contains("- `dan` (member). Nothing can be delegated to it now.\n"));
     team.lead().ok(set("delegation.require_task", false));
     assert!(lead(&team).contains("makes a task of its own"));
@@ -137,7 +220,9 @@ fn a_version_1_team_reads_only_of_its_own_actions() {
     let team = Bench::with(|settings| settings.version = 1);
     let text = team_md(&team.state, "lead");
     assert!(
-        text.contains("create, claim, complete, cancel, assign, list, get, search, fail, delete\n"),
+        text.contains(
+            "create, claim, complete, cancel, assign, list, get, search, fail, delete, release\n"
+        ),
         "{text}"
     );
 }

@@ -180,11 +180,11 @@ fn a_spent_budget_stops_new_work_keeps_old_work_and_can_be_raised() {
 fn only_the_lead_reads_about_the_budget() {
     let mut team = team(Some(5.0), Some(1_000_000));
     team.member("ann").ok(used("ann", None, 12_345, 1.5));
-    let text = team_md(&team.state, "lead");
+    let text = team_md(&team.state, "lead", None);
     let says = "\n## The budget\n\nSpent so far: $1.50 of $5.00, 12,345 of 1,000,000 tokens. You are told when 80%";
     assert!(text.contains(says), "{text}");
-    assert!(!team_md(&team.state, "ann").contains("budget"));
-    assert!(!team_md(&Bench::new().state, "lead").contains("budget"));
+    assert!(!team_md(&team.state, "ann", None).contains("budget"));
+    assert!(!team_md(&Bench::new().state, "lead", None).contains("budget"));
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn the_lead_assigns_a_task_and_the_member_is_notified() {
     assert!(team.lead().ok(assign(1, "ann")).is_empty(), "repeating it changes nothing");
     assert_eq!(
         team.lead().refused(assign(1, "bob")),
-        "task-1 is not available: ann has held it since 10:00; claim another or ask ann"
+        "task-1 cannot be given to `bob`: ann has held it since 10:00; take it back first"
     );
 }
 
@@ -408,7 +408,7 @@ fn the_lead_is_recorded_by_its_own_name() {
 #[test]
 fn progress_is_sent_to_the_user_if_the_settings_say_so() {
     for is_told in [false, true] {
-        let mut team = Bench::with(|settings| settings.progress_notifications = is_told);
+        let mut team = Bench::with(|settings| settings.followup.progress_notifications = is_told);
         team.lead().ok(create("one"));
         team.member("ann").ok(claim(1));
         let step = |step: &str| TaskCommand::Progress {

@@ -153,20 +153,42 @@ fn a_file_written_while_one_task_was_in_progress_belongs_to_that_task() {
     let here = WorkspaceFolder::default();
     let then = |team: &Bench, seconds: f64| {
         let at = TEN + Duration::from_secs_f64(seconds);
-        team.state.only_task_then(&here, at).map(|it| it.0)
+        let tasks = team.state.tasks_then(&here, at);
+        tasks.iter().map(|it| it.0).collect::<Vec<_>>()
     };
     team.lead().ok(create("one"));
     team.lead().ok(create("two"));
     team.at(2).member("ann").ok(claim(1));
-    assert_eq!(then(&team, 60.0), None, "before any work began");
-    assert_eq!(then(&team, 180.0), Some(1));
+    assert_eq!(then(&team, 60.0), [0; 0], "before any work began");
+    assert_eq!(then(&team, 180.0), [1]);
     team.at(4).member("bob").ok(claim(2));
-    assert_eq!(then(&team, 180.0), Some(1), "two had not begun then");
-    assert_eq!(then(&team, 300.0), None, "it may be either task");
+    assert_eq!(then(&team, 180.0), [1], "two had not begun then");
+    assert_eq!(then(&team, 300.0), [1, 2], "it may be either task");
     team.at(6).member("ann").ok(complete(1));
-    assert_eq!(then(&team, 300.0), None, "even after one has ended");
-    assert_eq!(then(&team, 420.0), Some(2));
-    assert_eq!(then(&team, 119.995), Some(1), "disk timestamps lag a little");
-    let elsewhere = team.state.only_task_then(&chat("c1"), TEN + Duration::from_mins(7));
-    assert_eq!(elsewhere, None);
+    assert_eq!(then(&team, 300.0), [1, 2], "even after one has ended");
+    assert_eq!(then(&team, 420.0), [2]);
+    assert_eq!(then(&team, 119.995), [1], "disk timestamps lag a little");
+    let elsewhere = team.state.tasks_then(&chat("c1"), TEN + Duration::from_mins(7));
+    assert_eq!(elsewhere, []);
+}
+
+#[test]
+fn the_last_file_of_a_task_is_never_taken_for_that_of_a_task_beside_it() {
+    let mut team = Bench::new();
+    let here = WorkspaceFolder::default();
+    team.lead().ok(create("one"));
+    team.lead().ok(create("two"));
+    team.at(2).member("ann").ok(claim(1));
+    team.at(2).member("bob").ok(claim(2));
+    team.at(6).member("ann").ok(complete(1));
+    let end = TEN + Duration::from_mins(6);
+    // The rows: how long before the end of task 1 the disk says that the file was written; the tasks that it may belong to.
+    for (before, tasks) in [(50, vec![1, 2]), (9, vec![1, 2]), (1, vec![1, 2]), (0, vec![1, 2])] {
+        let at = TEN + Duration::from_mins(6).saturating_sub(Duration::from_millis(before));
+        let found: Vec<_> = team.state.tasks_then(&here, at).iter().map(|it| it.0).collect();
+        assert_eq!(found, tasks, "{before} ms before the end of task 1");
+    }
+    let after = end + Duration::from_millis(1);
+    let found: Vec<_> = team.state.tasks_then(&here, after).iter().map(|it| it.0).collect();
+    assert_eq!(found, [2], "a timestamp is never ahead of the write");
 }

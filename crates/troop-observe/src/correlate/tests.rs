@@ -13,6 +13,7 @@ fn pending(id: &str, received_at: Time) -> PendingUse {
         operation: Operation::ListTasks,
         actor: None,
         received_at,
+        stamped_at: None,
         is_announced: false,
     }
 }
@@ -64,18 +65,37 @@ fn only_uses_that_waited_too_long_expire() {
     it.add(pending("old", at(0)));
     it.add(pending("just", at(10)));
     it.add(pending("new", at(11)));
-    assert_eq!(it.flush(at(30), MAX_AGE), 0);
-    assert_eq!(it.flush(at(40), MAX_AGE), 1);
+    assert_eq!(it.flush(at(30), None, MAX_AGE), 0);
+    assert_eq!(it.flush(at(40), None, MAX_AGE), 1);
     assert_eq!(it.n_waiting(), 2);
-    assert_eq!(it.flush(at(42), MAX_AGE), 2);
+    assert_eq!(it.flush(at(42), None, MAX_AGE), 2);
     assert_eq!((it.n_waiting(), it.waiting().count()), (0, 0));
+}
+
+#[test]
+fn uses_in_a_recorded_stream_expire_by_its_own_clock() {
+    // Everything is read within one second of ours.
+    let mut it = Correlator::default();
+    it.add(pending("old", at(0)));
+    assert_eq!(
+        it.flush(at(1), Some(at(500)), MAX_AGE),
+        0,
+        "the first time after it counts as its own"
+    );
+    it.add(pending("new", at(1)));
+    assert_eq!(it.flush(at(1), None, MAX_AGE), 0);
+    assert_eq!(it.flush(at(1), Some(at(530)), MAX_AGE), 0);
+    assert_eq!(it.flush(at(1), Some(at(531)), MAX_AGE), 1);
+    assert_eq!(it.waiting().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["new"]);
+    // A clock that was set back expires nothing.
+    assert_eq!(it.flush(at(1), Some(at(3)), MAX_AGE), 0);
 }
 
 #[test]
 fn a_late_result_still_counts() {
     let mut it = Correlator::default();
     it.add(pending("slow", at(0)));
-    assert_eq!(it.flush(at(600), MAX_AGE), 1);
+    assert_eq!(it.flush(at(600), None, MAX_AGE), 1);
     assert!(it.take("slow").is_some());
 }
 

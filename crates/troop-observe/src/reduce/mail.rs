@@ -21,18 +21,27 @@ pub(crate) fn reduce_mail(team: &mut ObservedTeam, mail: TeammateMail) -> Vec<Ob
             agent_type: GENERAL.to_owned(),
             status: MemberStatus::Active,
             model: None,
-            color,
+            color: None,
             tool_use_id: None,
+            background: false,
+            tokens: None,
             tentative: false,
         };
         changes.push(put_member(team, None, member));
     }
+    if let (Some(member), Some(color)) = (team.member_mut(&from), color) {
+        member.color.get_or_insert(color);
+    }
     let to = team.own_name().to_owned();
     let mut status = None;
     let what = match content {
-        Content::Text(content) => {
-            ObservedFact::Message { from: from.clone(), to: Some(to), content, summary }
-        }
+        Content::Text(content) => ObservedFact::Message {
+            from: from.clone(),
+            to: Some(to),
+            content,
+            summary,
+            delivery: None,
+        },
         Content::Idle { completed } => {
             if let Some(task) = completed.as_ref().and_then(|it| team.tasks.get_mut(it)) {
                 let before = Some(Box::new(task.clone()));

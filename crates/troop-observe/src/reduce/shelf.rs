@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::delete_task;
 use crate::{
     diff::ObservedChange,
-    team::{ObservedTask, ObservedTeam, TeamRole},
+    team::{ObservedTask, ObservedTaskId, ObservedTeam, TeamRole},
 };
 
 /// How many tasks we keep, and how many bytes of text. The oldest go first.
@@ -42,6 +42,10 @@ impl Shelf {
                 ids.pop_first();
             }
         }
+    }
+
+    pub(crate) fn knows(&self, task: &ObservedTaskId) -> bool {
+        self.unnamed.as_ref().is_some_and(|it| it.knows(task))
     }
 
     /// Moves all tasks to a team that we just discovered.

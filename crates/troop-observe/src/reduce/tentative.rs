@@ -33,6 +33,8 @@ pub(crate) fn imagine(team: &mut Option<ObservedTeam>, asked: &PendingUse) {
                 model: spawn.model.clone(),
                 color: None,
                 tool_use_id: Some(asked.id.clone()),
+                background: false,
+                tokens: None,
                 tentative: true,
             });
         }

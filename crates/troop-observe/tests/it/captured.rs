@@ -41,7 +41,7 @@ fn the_stream_of_2_1_47_has_the_right_roster_board_and_timeline() {
             "team:task:updated 1",
         ]
     );
-    let ObservedFact::Message { from, to, content, summary } = &seen.events[5].fact else {
+    let ObservedFact::Message { from, to, content, summary, .. } = &seen.events[5].fact else {
         panic!("{:?}", seen.events[5]);
     };
     assert_eq!((from.as_str(), to.as_deref()), ("team-lead", Some("alice")));

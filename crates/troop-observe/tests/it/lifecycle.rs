@@ -147,8 +147,86 @@ fn updates_change_only_the_fields_they_name_and_the_last_one_wins() {
     let task = seen.task("1");
     assert_eq!((task.subject.as_str(), task.owner.as_deref()), ("new", Some("bob")));
     assert_eq!((task.description.as_deref(), task.active_form.as_deref()), (Some("d"), Some("a")));
+    assert_eq!(task.status, TaskStatus::Pending);
     assert_eq!(seen.team_now().tasks().len(), 1);
     assert_eq!(seen.story()[1..], ["team:task:updated 1", "team:task:updated 1"]);
+    // The status, too, changes by itself, and whatever is said last is so.
+    for (said, status) in [
+        ("in_progress", TaskStatus::InProgress),
+        ("completed", TaskStatus::Completed),
+        ("pending", TaskStatus::Pending),
+        ("in_progress", TaskStatus::InProgress),
+    ] {
+        seen.update("1", json!({"status": said}));
+        let expected = troop_observe::ObservedTask { status, ..task.clone() };
+        assert_eq!(seen.task("1"), expected);
+    }
+    seen.update("1", json!({"status": "nonsense", "subject": "newer"}));
+    let task = seen.task("1");
+    assert_eq!((task.status, task.subject.as_str()), (TaskStatus::InProgress, "newer"));
+}
+
+#[test]
+fn an_update_confirmed_before_the_creation_of_its_task_is_not_lost() {
+    let created = "Task #1 created successfully: s";
+    for has_team in [true, false] {
+        let mut seen = if has_team { Seen::team() } else { Seen::default() };
+        seen.line(&used("c", "TaskCreate", json!({"subject": "s"})));
+        seen.line(&used("o", "TaskUpdate", json!({"taskId": "1", "status": "in_progress"})));
+        seen.line(&used("u", "TaskUpdate", json!({"taskId": "1", "subject": "newer"})));
+        seen.line(&used("other", "TaskUpdate", json!({"taskId": "2", "subject": "never"})));
+        seen.line(&result("o", "Updated task #1 owner, status"));
+        seen.line(&result("u", "Updated task #1 subject"));
+        seen.line(&result("other", "Updated task #2 subject"));
+        // What is held survives a restart.
+        seen.observer = troop_observe::Observer::restore(&seen.observer.save()).unwrap();
+        assert_eq!(seen.story(), [""; 0]);
+        seen.line(&result("c", created));
+        if has_team {
+            let story = ["team:task:created 1", "team:task:claimed 1", "team:task:updated 1"];
+            assert_eq!(seen.story(), story);
+        } else {
+            seen.spawn("a", "ann", "ann");
+        }
+        let task = seen.task("1");
+        assert_eq!((task.subject.as_str(), task.owner.as_deref()), ("newer", Some("team-lead")));
+        assert_eq!(task.status, TaskStatus::InProgress);
+        assert!(seen.team_now().task("2").is_none());
+        // Copies of the results change nothing.
+        let before = seen.session();
+        for id in ["o", "u", "c"] {
+            seen.line(&result(id, created));
+        }
+        assert_eq!(seen.session(), before);
+    }
+}
+
+#[test]
+fn an_update_of_a_task_that_nobody_creates_is_not_kept() {
+    let mut seen = Seen::team();
+    seen.update("1", json!({"subject": "never"}));
+    seen.add_task(1);
+    assert_eq!(seen.task("1").subject, "task 1");
+    // A deletion takes what was held with it.
+    seen.line(&used("c", "TaskCreate", json!({"subject": "s"})));
+    seen.update("2", json!({"subject": "never"}));
+    seen.pair("d", "TeamDelete", json!({}), "ok");
+    seen.pair("t", "TeamCreate", json!({"team_name": "red"}), "ok");
+    seen.add_task(2);
+    assert_eq!(seen.task("2").subject, "task 2");
+}
+
+#[test]
+fn a_members_color_is_learned_from_its_mail() {
+    let mut seen = Seen::team();
+    let color = |seen: &Seen| seen.team_now().member("ann").unwrap().color.clone();
+    assert_eq!(color(&seen), None);
+    seen.line(&mail("ann", "hello"));
+    assert_eq!(color(&seen).as_deref(), Some("blue"));
+    assert_eq!(seen.story(), ["team:message:received ann"], "a colour is no event");
+    let other = mail("ann", "again").replace("blue", "red");
+    seen.line(&other);
+    assert_eq!(color(&seen).as_deref(), Some("blue"), "the first one stays");
 }
 
 #[test]
@@ -175,6 +253,35 @@ fn a_claim_needs_an_owner_and_starting_a_task_makes_one() {
     seen.pair("v", "TaskUpdate", input, "Updated task #2 owner, status");
     assert_eq!(seen.task("2").owner.as_deref(), Some("team-lead"));
     assert_eq!(seen.story().last().unwrap(), "team:task:claimed 2");
+}
+
+#[test]
+fn a_completion_is_an_event_of_its_own_with_the_task_and_its_owner() {
+    let mut seen = Seen::team();
+    (1..=3).for_each(|number| seen.add_task(number));
+    seen.update("1", json!({"status": "in_progress", "owner": "ann"}));
+    seen.events.clear();
+    // Completed by its owner; without ever being claimed; and together with another change.
+    seen.update("1", json!({"status": "completed"}));
+    seen.update("2", json!({"status": "completed"}));
+    seen.update("3", json!({"status": "completed", "owner": "bob", "subject": "new"}));
+    let completed: Vec<_> = seen
+        .events
+        .iter()
+        .filter_map(|it| {
+            let ObservedFact::TaskCompleted { task } = &it.fact else { return None };
+            Some((task.id.as_str(), task.owner.as_deref(), task.status))
+        })
+        .collect();
+    let done = TaskStatus::Completed;
+    assert_eq!(completed, [("1", Some("ann"), done), ("2", None, done), ("3", Some("bob"), done)]);
+    // Completing it again, or changing it afterwards, is no second completion.
+    seen.events.clear();
+    seen.update("1", json!({"status": "completed"}));
+    seen.update("1", json!({"description": "as agreed"}));
+    let changed = seen.story();
+    assert!(changed.contains(&"team:task:updated 1".to_owned()), "{changed:?}");
+    assert!(!changed.iter().any(|it| it.contains("completed")), "{changed:?}");
 }
 
 #[test]

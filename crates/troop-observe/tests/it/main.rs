@@ -5,6 +5,7 @@ mod captured;
 mod consumers;
 mod fuzz;
 mod generations;
+mod headless;
 mod lifecycle;
 mod middle;
 mod million;

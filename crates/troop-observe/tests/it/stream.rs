@@ -11,6 +11,11 @@ pub(crate) const V177: &str = include_str!("fixtures/stream-2.1.177.ndjson");
 /// A lead's transcript, cut to the lines that matter.
 pub(crate) const V325: &str = include_str!("fixtures/transcript-2.1.325.ndjson");
 
+/// A headless session with two tasks and a named background agent, which is resumed by a message.
+pub(crate) const HEADLESS: &str = include_str!("fixtures/headless-2.1.327.ndjson");
+/// A headless session that starts two agents with the same name and one without, and stops one.
+pub(crate) const HEADLESS_NAMES: &str = include_str!("fixtures/headless-names-2.1.327.ndjson");
+
 pub(crate) fn at(seconds: i64) -> Time {
     Time::from_micros(seconds * 1_000_000)
 }

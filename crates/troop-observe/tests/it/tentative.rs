@@ -47,6 +47,39 @@ fn an_error_removes_the_tentative_change() {
     assert_eq!(seen.session(), before);
 }
 
+/// A line with the stream's time. Nothing in it is about a team, so it is not read any further.
+fn stamped(second: u32) -> String {
+    let content = json!([{"type": "text", "text": "I work"}]);
+    json!({"type": "assistant", "message": {"id": second, "content": content},
+        "timestamp": format!("2026-11-18T21:16:{second}.000Z")})
+    .to_string()
+}
+
+#[test]
+fn a_tool_use_in_a_recorded_stream_is_forgotten_after_30_seconds_of_its_clock() {
+    // All lines are read at one moment of ours.
+    for is_stamped in [true, false] {
+        let mut seen = Seen::team();
+        let mut line: serde_json::Value =
+            serde_json::from_str(&used("c", "TaskCreate", json!({"subject": "s"}))).unwrap();
+        if is_stamped {
+            line["timestamp"] = "2026-11-18T21:16:10.000Z".into();
+        }
+        seen.line(&line.to_string());
+        seen.line(&stamped(10));
+        // A time inside the line is not the line's.
+        let inner = json!({"type": "user", "message": {"content": [{"type": "text", "text": "x",
+            "timestamp": "2026-11-18T22:00:00.000Z"}]}});
+        seen.line(&inner.to_string());
+        seen.line(&stamped(40));
+        assert_eq!((seen.team_now().tasks().len(), seen.observer.n_waiting()), (1, 1));
+        seen.line(&stamped(41));
+        assert_eq!((seen.team_now().tasks().len(), seen.observer.n_waiting()), (0, 0));
+        seen.line(&result("c", "Task #1 created successfully: s"));
+        assert_eq!(seen.story(), ["team:task:created 1"], "a late result counts");
+    }
+}
+
 #[test]
 fn a_tool_use_without_a_result_is_forgotten_after_30_seconds() {
     let mut seen = Seen::team();

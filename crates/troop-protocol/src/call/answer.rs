@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use troop_model::{
-    Actor, DelegationView, Event, Member, MessageView, Need, OperationId, TaskView, Team, TeamId,
-    TeamName, TeamStatus, Time, Version,
+    Actor, DelegationView, Event, Member, MessageView, Need, OperationId, TaskNumber, TaskView,
+    Team, TeamId, TeamName, TeamStatus, Time, Version,
 };
 
 /// The answer to a changing call, once its effect is durable.
@@ -21,6 +21,14 @@ pub struct Answer {
     #[serde(with = "as_in_the_log")]
     #[schemars(with = "Vec<EventLine>")]
     pub events: Vec<Event>,
+}
+
+impl Answer {
+    /// The first task that the change was about.
+    #[must_use]
+    pub fn number(&self) -> Option<TaskNumber> {
+        self.events.iter().find_map(|event| event.fact.task())
+    }
 }
 
 /// An event as it is in the log.

@@ -70,6 +70,18 @@ pub enum FileCall {
     },
 }
 
+impl FileCall {
+    /// Names the attempt of a call that changes something, if it has no name yet.
+    pub fn name_operation(&mut self, name: impl FnOnce() -> OperationId) {
+        match self {
+            Self::Write { operation, .. } | Self::Delete { operation, .. } => {
+                operation.get_or_insert_with(name);
+            }
+            Self::List { .. } | Self::Read { .. } => {}
+        }
+    }
+}
+
 /// The answer to `workspace/list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileList {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use troop_model::{TaskFilter, TaskRef};
+use troop_model::{Dialect, TaskFilter, TaskRef};
 
 use super::transcript::TranscriptEdge;
 
@@ -51,7 +51,11 @@ pub enum Query {
     Delegations {},
     /// The current TEAM.md of the caller's agent.
     #[serde(rename = "team/context")]
-    Context {},
+    Context {
+        /// The tools that the agent has; those of the team's dialect if not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dialect: Option<Dialect>,
+    },
     /// The team, its settings and its members.
     #[serde(rename = "team/show")]
     Team {},

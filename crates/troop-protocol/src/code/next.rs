@@ -8,9 +8,12 @@ pub(super) fn next_step(refusal: &Refusal) -> Option<String> {
     let step = match refusal {
         Refusal::WrongStatus { status, action, .. } => return after(*status, *action),
         Refusal::NotYours { owner: Some(owner), .. } => {
-            return Some(format!("leave it to `{owner}`; the lead can give it to somebody else"));
+            return Some(format!(
+                "leave it to `{owner}`; the lead can release it and give it to somebody else"
+            ));
         }
-        Refusal::NotYours { owner: None, .. } | Refusal::NotHeld { .. } => "claim it first",
+        Refusal::NotHeld { status, .. } => return untaken(*status),
+        Refusal::TaskTaken { .. } => "release it, then give it to another member",
         Refusal::AwaitsStart { .. } => "claim another; the lead must approve its start",
         Refusal::StillNeeded { .. } => "finish or cancel those that need it first",
         Refusal::IncompleteResponse => {
@@ -20,6 +23,18 @@ pub(super) fn next_step(refusal: &Refusal) -> Option<String> {
             "name what to change, such as the subject, the description or the priority"
         }
         _ => return None,
+    };
+    Some(step.to_owned())
+}
+
+/// The next step for a task that nobody holds.
+fn untaken(status: Status) -> Option<String> {
+    let step = match status {
+        Status::Pending => "claim it first",
+        Status::Blocked => "wait until what it depends on is finished; take another task meanwhile",
+        Status::Failed => "the lead can retry it; take another task",
+        Status::Completed | Status::Cancelled => "it is over; take another task",
+        Status::InProgress | Status::InReview | Status::Stale => return None,
     };
     Some(step.to_owned())
 }
@@ -45,7 +60,9 @@ fn after(status: Status, action: TaskAction) -> Option<String> {
         {
             "claim it first"
         }
-        _ if status == Status::InReview => "wait until its result is approved or rejected",
+        _ if status == Status::InReview => {
+            "its result waits: the lead or a person approves or rejects it"
+        }
         TaskAction::Create
         | TaskAction::Claim
         | TaskAction::Complete
@@ -61,7 +78,8 @@ fn after(status: Status, action: TaskAction) -> Option<String> {
         | TaskAction::Prove
         | TaskAction::AskUser
         | TaskAction::ClearAskUser
-        | TaskAction::Fail => return None,
+        | TaskAction::Fail
+        | TaskAction::Release => return None,
     };
     Some(step.to_owned())
 }

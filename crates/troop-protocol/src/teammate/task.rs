@@ -144,6 +144,9 @@ pub struct WireRun {
     /// The delegator's trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_trace_id: Option<Uuid>,
+    /// What the member should know besides the task's description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The channel that the work came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,

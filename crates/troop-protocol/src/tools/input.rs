@@ -12,7 +12,7 @@ use serde::{
 };
 use serde_json::{Map, Value, json};
 
-use troop_model::{MessageKind, did_you_mean, nearest};
+use troop_model::{MessageKind, did_you_mean, in_plain_words, nearest};
 use uuid::Uuid;
 
 use super::TeamTool;
@@ -113,7 +113,8 @@ pub(super) fn read<T: TeamTool>(input: Value) -> Result<T, Failure> {
     serde_path_to_error::deserialize(&input).map_err(|error| {
         let path = Some(error.path().to_string()).filter(|path| path != ".");
         let reason = in_plain_words(&without_position(&error.into_inner().to_string()));
-        let message = bad_input::<T>(path.as_deref(), &reason);
+        let reason = reason.strip_prefix("invalid type: ").unwrap_or(&reason);
+        let message = bad_input::<T>(path.as_deref(), reason);
         let hint = for_example(T::NAME, &T::example(&input));
         Failure::new(FailureKind::BadParams, &message).with_hint(hint)
     })
@@ -170,22 +171,6 @@ fn shown_of<'a, T: TeamTool>(known: &[&'a str]) -> Vec<&'a str> {
     let shown: Vec<_> = known.iter().copied().filter(is_shown).collect();
     // Nested objects have other fields.
     if shown.is_empty() { known.to_vec() } else { shown }
-}
-
-/// Replaces serde's names of types by plain words.
-fn in_plain_words(reason: &str) -> String {
-    let Some((said, wanted)) = reason.rsplit_once("expected ") else { return reason.to_owned() };
-    let wanted = match wanted {
-        "i32" | "i64" | "u32" | "u64" | "usize" => "a whole number",
-        "a sequence" => "a list",
-        "a map" => "an object",
-        "a boolean" => "true or false",
-        "a string" => "text",
-        wanted if wanted.starts_with("struct ") => "an object",
-        other => other,
-    };
-    let said = said.strip_prefix("invalid type: ").unwrap_or(said);
-    format!("{said}expected {wanted}")
 }
 
 /// The id of a request, as it came with the request.

@@ -100,7 +100,7 @@ fn offered_actions_follow_the_role_and_the_teams_version() {
         offered(&first),
         [
             "create", "claim", "complete", "cancel", "assign", "list", "get", "search", "fail",
-            "delete"
+            "delete", "release"
         ]
     );
 }

@@ -112,7 +112,7 @@ async fn a_client_learns_why_a_call_failed() {
     assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Forbidden, "`ann` may not"));
     assert_eq!(failure.hint, Some("ask the lead".into()));
     let ClientError::Failed(failure) = call(Command::DeleteTeam).await else { panic!() };
-    assert_eq!(failure.kind, FailureKind::Bug, "the server dropped the request");
+    assert_eq!(failure.kind, FailureKind::Unavailable, "the server dropped the request");
     let bad = client.query::<Value>(&Query::Members {});
     let seen = soon("the answer", bad).await.unwrap();
     assert_eq!(seen, json!("Members"), "the conversation goes on");

@@ -59,6 +59,7 @@ impl Stage {
     async fn with(settings: Settings, dialect: Dialect) -> Self {
         let store = memory_store().await.store();
         let new = NewTeamCommand {
+            goal: String::new(),
             team: TeamId(Uuid::now_v7()),
             name: "crew".parse().unwrap(),
             description: String::new(),

@@ -4,8 +4,8 @@ use std::io;
 
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    ActorKind, Asker, DelegationView, LEAD_ALIASES, MessageView, Party, Role, State, TaskRef,
-    TaskView, TeamView, team_md,
+    ActorKind, Asker, DelegationView, Dialect, LEAD_ALIASES, MemberName, MessageView, Party,
+    Refusal, Role, State, TaskRef, TaskView, TeamView, team_md,
 };
 use troop_protocol::{
     ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, NeedList, Query,
@@ -13,7 +13,7 @@ use troop_protocol::{
 };
 
 use super::{Answers, LeadPresence, TranscriptReader, to_json};
-use crate::TaskPage;
+use crate::{BoardResult, TaskPage};
 
 impl Answers {
     pub(super) async fn query(
@@ -33,11 +33,11 @@ impl Answers {
                 let next = self.board.next(session).await?;
                 self.look(move |state| to_raw_value(&TaskView::brief(state, &next))).await
             }
-            Query::Members {} => self.members().await,
-            Query::Delegations {} => self.look(delegations).await,
-            Query::Context {} => self.context(session).await,
+            Query::Members {} => to_json(&self.members().await?),
+            Query::Delegations {} => to_json(&self.delegations().await?),
+            Query::Context { dialect } => self.context(session, dialect).await,
             Query::Messages { all } => self.messages(session, all).await,
-            Query::Team {} => self.team().await,
+            Query::Team {} => to_json(&self.team_for(&session).await?),
             Query::Teams { all } => to_json(&self.teams(all).await?),
             Query::Needs {} => self.needs().await,
             Query::Transcript { member, from, cursor, limit } => {
@@ -64,14 +64,26 @@ impl Answers {
         .await
     }
 
-    async fn members(&self) -> Result<Box<RawValue>, Failure> {
+    /// The members as they are now, even if the lead was killed. The reason of one that waits for a person says for what.
+    pub async fn members(&self) -> BoardResult<MemberList> {
         let presence = LeadPresence::read(&self.folder);
-        self.look(move |state| {
+        let look = move |state: &State| {
             let mut members = presence.waiting_members(state);
             members.sort_by_key(|member| member.role != Role::Lead);
-            to_raw_value(&MemberList { members })
-        })
-        .await
+            MemberList { members }
+        };
+        self.board.look(look).await
+    }
+
+    /// The delegations, oldest first.
+    pub async fn delegations(&self) -> BoardResult<DelegationList> {
+        let look = |state: &State| {
+            let all = state.delegations().map(|it| DelegationView::new(state, it));
+            let mut delegations: Vec<_> = all.collect();
+            delegations.sort_by_key(|it| (it.started_at, it.id));
+            DelegationList { delegations }
+        };
+        self.board.look(look).await
     }
 
     async fn needs(&self) -> Result<Box<RawValue>, Failure> {
@@ -84,58 +96,63 @@ impl Answers {
     }
 
     /// The transcript of a member, or of a former member that left one.
-    pub(super) async fn transcript(&self, member: String) -> Result<TranscriptReader, Failure> {
+    pub async fn transcript(&self, member: String) -> BoardResult<TranscriptReader> {
         let text = member.clone();
         let find = move |state: &State| state.find_member(&text).map(|it| it.name.clone());
         let found = self.board.look(find).await?;
-        match (found, member.parse()) {
-            (Ok(name), _) => Ok(TranscriptReader::new(&self.folder, &name)),
-            (Err(refusal), Ok(name)) => {
-                let reader = TranscriptReader::new(&self.folder, &name);
-                if reader.exists() { Ok(reader) } else { Err(Failure::from(&refusal)) }
+        let reader = |name: MemberName| TranscriptReader::new(&self.folder, &name);
+        match found {
+            Ok(name) => Ok(reader(name)),
+            Err(refusal) => {
+                let former = reader(member.parse().map_err(Refusal::from)?);
+                if former.exists() { Ok(former) } else { Err(refusal.into()) }
             }
-            (Err(refusal), Err(_)) => Err(Failure::from(&refusal)),
         }
     }
 
-    async fn context(&self, session: Asker) -> Result<Box<RawValue>, Failure> {
+    /// The team as the caller may see it: what a person told the lead is not for its teammates.
+    async fn team_for(&self, session: &Asker) -> BoardResult<Option<TeamView>> {
+        let mut team = self.team().await?;
+        if let Some(team) = team.as_mut().filter(|_| session.actor.kind == ActorKind::Agent) {
+            let is_lead =
+                team.lead.as_ref().is_some_and(|lead| lead.as_str() == session.actor.name);
+            team.goal = team.goal.take().filter(|_| is_lead);
+        }
+        Ok(team)
+    }
+
+    async fn context(
+        &self,
+        session: Asker,
+        dialect: Option<Dialect>,
+    ) -> Result<Box<RawValue>, Failure> {
         let is_member = session.actor.kind == ActorKind::Agent;
         // People see the lead's context.
         let reader = if is_member { session.actor.name } else { LEAD_ALIASES[0].into() };
-        self.look(move |state| to_raw_value(&ContextText { team_md: team_md(state, &reader) }))
-            .await
+        let look = move |state: &State| {
+            to_raw_value(&ContextText { team_md: team_md(state, &reader, dialect) })
+        };
+        self.look(look).await
     }
 
     async fn messages(&self, session: Asker, all: bool) -> Result<Box<RawValue>, Failure> {
-        let is_member = session.actor.kind == ActorKind::Agent;
-        self.look(move |state| {
-            let own = state.find_member(&session.actor.name).ok().filter(|_| is_member);
-            let is_ordinary = own.is_some_and(|member| member.role == Role::Member);
-            let reader = own.map_or_else(Party::user, |member| Party::member(&member.name));
-            let mailbox = state.mailbox();
-            let messages: Vec<_> = if all && !is_ordinary {
-                mailbox.iter().map(|it| MessageView::new(it, None)).collect()
-            } else {
-                mailbox.unread_of(&reader).map(|it| MessageView::new(it, Some(&reader))).collect()
-            };
-            to_raw_value(&MessageList { messages })
-        })
-        .await
+        let looked = self.board.look(move |state| message_list(state, session, all));
+        to_json(&looked.await?.map_err(|refusal| Failure::from(&refusal))?)
     }
 
-    async fn team(&self) -> Result<Box<RawValue>, Failure> {
+    /// The team as it is now, even if its lead was killed. None before it is made.
+    pub async fn team(&self) -> BoardResult<Option<TeamView>> {
         let presence = LeadPresence::read(&self.folder);
         let now = self.board.now();
-        self.look(move |state| {
-            let team = state.team().map(|team| TeamView {
+        let look = move |state: &State| {
+            state.team().map(|team| TeamView {
                 // A killed lead leaves its lease behind.
                 lead_lease: presence.lease(team, now).cloned(),
                 members: presence.members(state),
                 ..TeamView::new(state, team)
-            });
-            to_raw_value(&team)
-        })
-        .await
+            })
+        };
+        self.board.look(look).await
     }
 
     async fn look(
@@ -147,11 +164,36 @@ impl Answers {
     }
 }
 
-fn delegations(state: &State) -> serde_json::Result<Box<RawValue>> {
-    let mut delegations: Vec<_> =
-        state.delegations().map(|it| DelegationView::new(state, it)).collect();
-    delegations.sort_by_key(|it| (it.started_at, it.id));
-    to_raw_value(&DelegationList { delegations })
+/// The unread mail of whoever asks, or all mail of the team.
+fn message_list(state: &State, asker: Asker, all: bool) -> Result<MessageList, Refusal> {
+    let Asker { actor, origin } = asker;
+    let is_member = actor.kind == ActorKind::Agent;
+    let reader = match actor.kind {
+        ActorKind::Human | ActorKind::System => Party::user(),
+        ActorKind::Agent => match state.find_member(&actor.name) {
+            Ok(member) if all && member.role == Role::Member => {
+                let what = "read the mail of others";
+                return Err(Refusal::Forbidden {
+                    who: actor.name,
+                    what,
+                    may: "the lead or a person",
+                });
+            }
+            Ok(member) => Party::member(&member.name),
+            Err(_) => return Err(Refusal::NotAMember { name: actor.name.to_string() }),
+        },
+    };
+    let mailbox = state.mailbox();
+    let messages = match all {
+        true => mailbox.iter().map(|it| MessageView::new(it, None)).collect(),
+        false => {
+            let unread = mailbox.unread_of(&reader);
+            // All people share one mailbox; each sees its own inbox in it.
+            let own = unread.filter(|it| is_member || it.is_in_inbox_of(&origin));
+            own.map(|it| MessageView::new(it, Some(&reader))).collect()
+        }
+    };
+    Ok(MessageList { messages })
 }
 
 /// A transcript that cannot be read, or an invalid cursor.

@@ -1,45 +1,58 @@
-//! The teams of the store, and their states.
+//! The teams of a store, and their states.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use troop_model::TeamId;
 use troop_protocol::{TeamList, TeamListing, TeamStanding};
-use troop_store::TeamEntry;
+use troop_store::{Store, TeamEntry};
 
 use super::{Answers, LeadPresence};
-use crate::{Board, BoardResult, Following};
+use crate::{Board, BoardResult, Clock, Following};
 
 impl Answers {
     pub(super) async fn teams(&self, all: bool) -> BoardResult<TeamList> {
-        let entries = self.board.store().teams().await?;
-        let mut teams = Vec::new();
-        for TeamEntry { id, name, is_retired } in entries {
-            if is_retired && !all {
-                continue;
-            }
-            let state =
-                if is_retired { TeamStanding::Deleted } else { self.standing_of(id).await? };
-            teams.push(TeamListing { id, name, state, deleted: is_retired });
-        }
-        Ok(TeamList { teams })
+        // The folders of all teams are beside each other.
+        let folders = self.folder.parent().unwrap_or(&self.folder);
+        list_teams(self.board.store(), self.board.clock(), folders, all).await
     }
 
-    async fn standing_of(&self, team: TeamId) -> BoardResult<TeamStanding> {
-        if team == self.board.team() {
-            return standing(&self.board, &self.folder).await;
-        }
-        let store = std::sync::Arc::clone(self.board.store());
-        let board = Board::open(store, self.board.clock().clone(), Following::WhenAsked, team);
-        let board = board.await?;
-        // The folders of all teams are beside each other.
-        let standing = standing(&board, &self.folder.with_file_name(team.to_string())).await;
-        board.close().await;
-        standing
+    /// What the team is, in one word.
+    pub async fn standing(&self) -> BoardResult<TeamStanding> {
+        let presence = LeadPresence::read(&self.folder);
+        let now = self.board.now();
+        self.board.look(move |state| presence.standing(state, now)).await
     }
 }
 
-async fn standing(board: &Board, folder: &Path) -> BoardResult<TeamStanding> {
-    let presence = LeadPresence::read(folder);
-    let now = board.now();
-    board.look(move |state| presence.standing(state, now)).await
+/// The teams of a store, oldest first. Deleted ones only if all are wanted.
+pub async fn list_teams(
+    store: &Arc<dyn Store>,
+    clock: &Clock,
+    folders: &Path,
+    all: bool,
+) -> BoardResult<TeamList> {
+    let mut teams = Vec::new();
+    for TeamEntry { id, name, is_retired } in store.teams().await? {
+        if is_retired && !all {
+            continue;
+        }
+        let state = match is_retired {
+            true => TeamStanding::Deleted,
+            false => standing_of(store, clock, folders, id).await?,
+        };
+        teams.push(TeamListing { id, name, state, deleted: is_retired });
+    }
+    Ok(TeamList { teams })
+}
+
+async fn standing_of(
+    store: &Arc<dyn Store>,
+    clock: &Clock,
+    folders: &Path,
+    team: TeamId,
+) -> BoardResult<TeamStanding> {
+    let board = Board::open(Arc::clone(store), clock.clone(), Following::WhenAsked, team).await?;
+    let standing = Answers::new(board.clone(), &folders.join(team.to_string())).standing().await;
+    board.close().await;
+    standing
 }

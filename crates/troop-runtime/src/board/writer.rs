@@ -4,16 +4,17 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::sync::{broadcast, mpsc};
 use tokio_util::task::TaskTracker;
-use troop_model::{Context, Event, OperationId, Span, State, TeamId, decide, encode};
+use troop_model::{Event, OperationId, Span, State, TeamId, encode};
 use troop_store::{Appended, Batch, Entry, Glance, Store, Watch};
 use uuid::Uuid;
 
 use super::{
     BoardJob, BoardNews, BoardReply, CommandEffect, CommandRequest,
     open::{LoadedState, READ_AT_ONCE, event, replay},
+    rules::{self, Ruling},
     snapshots::Snapshots,
 };
-use crate::{BoardError, BoardResult, Clock};
+use crate::{BoardResult, Clock};
 
 /// How many commands are appended in one step.
 const MAX_BATCH: usize = 512;
@@ -34,13 +35,10 @@ pub(super) struct BoardWriter {
     glance: Option<Glance>,
 }
 
-/// A command that has been decided but not answered.
-enum Ruling {
-    /// It makes these facts, or none if nothing had to change.
-    Made(CommandEffect),
-    Refused(BoardError),
-    /// It happened before: these are its events' positions.
-    Repeated(Span),
+/// A command that waits for its decision.
+struct PendingRequest {
+    request: CommandRequest,
+    reply: Box<dyn BoardReply>,
 }
 
 impl BoardWriter {
@@ -86,7 +84,9 @@ impl BoardWriter {
         let mut requests = Vec::with_capacity(jobs.len());
         for job in jobs.drain(..) {
             match job {
-                BoardJob::Submit(request, reply) => requests.push((*request, reply)),
+                BoardJob::Submit(request, reply) => {
+                    requests.push(PendingRequest { request: *request, reply });
+                }
                 BoardJob::Look(look) => {
                     self.commit(std::mem::take(&mut requests)).await;
                     look(&self.state);
@@ -102,34 +102,61 @@ impl BoardWriter {
     }
 
     /// Decides a batch of commands, makes them durable, publishes and answers.
-    async fn commit(&mut self, requests: Vec<(CommandRequest, BoardReply)>) {
+    async fn commit(&mut self, mut requests: Vec<PendingRequest>) {
         if requests.is_empty() {
             return;
         }
-        let (requests, replies): (Vec<CommandRequest>, Vec<BoardReply>) =
-            requests.into_iter().unzip();
-        let verdicts = match self.settle(&requests).await {
+        let verdicts = match self.settle(&mut requests).await {
             Ok(verdicts) => verdicts,
             Err(error) => {
-                replies.into_iter().for_each(|reply| reply(Err(error.clone()), &self.state));
+                requests.into_iter().for_each(|it| it.reply.refuse(error.clone()));
                 return;
             }
         };
-        for (verdict, reply) in verdicts.into_iter().zip(replies) {
-            let answer = match verdict {
-                Ruling::Made(done) => {
-                    self.publish(&done.events);
-                    Ok(done)
-                }
-                Ruling::Refused(error) => Err(error),
-                Ruling::Repeated(span) => self.recall(span).await,
+        for (verdict, PendingRequest { request, mut reply }) in verdicts.into_iter().zip(requests) {
+            // Whoever asks for the deletion, its name is free before anybody hears of it.
+            let freed = match verdict.deletes_team(&request) {
+                true => self.free_name().await,
+                false => Ok(()),
             };
-            reply(answer, &self.state);
+            match (verdict, freed) {
+                (Ruling::Made(done), freed) => {
+                    self.publish(&done.events);
+                    match freed {
+                        Ok(()) => reply.tell(),
+                        Err(error) => reply.refuse(error),
+                    }
+                }
+                (Ruling::Refused(refusal), freed) => {
+                    reply.refuse(freed.err().unwrap_or_else(|| refusal.into()));
+                }
+                (Ruling::Repeated(_), Err(error)) => reply.refuse(error),
+                (Ruling::Repeated(span), Ok(())) => match self.recall(span).await {
+                    Ok(done) => {
+                        reply.look(&self.state, done);
+                        reply.tell();
+                    }
+                    Err(error) => reply.refuse(error),
+                },
+            }
+        }
+    }
+
+    /// Frees the name of a deleted team for another. If that fails, asking for the deletion once more repeats it.
+    async fn free_name(&self) -> BoardResult<()> {
+        let mut repeats = REPEATS.iter();
+        loop {
+            match (self.store.retire(self.team).await, repeats.next()) {
+                (Err(error), Some(pause)) if error.is_worth_repeating() => {
+                    tokio::time::sleep(*pause).await;
+                }
+                (freed, _) => return Ok(freed?),
+            }
         }
     }
 
     /// Decides commands until their events are in the log. On a failure the state is as before.
-    async fn settle(&mut self, requests: &[CommandRequest]) -> BoardResult<Vec<Ruling>> {
+    async fn settle(&mut self, requests: &mut [PendingRequest]) -> BoardResult<Vec<Ruling>> {
         let (mut verdicts, mut batch) = self.decide_all(requests);
         if batch.bodies.is_empty() {
             // An append would notice what others wrote. Without one, look before refusing and before answering that nothing
@@ -169,40 +196,20 @@ impl BoardWriter {
     }
 
     /// Decides commands one after another, each on the effects of those before it; returns the batch to append.
-    fn decide_all(&mut self, requests: &[CommandRequest]) -> (Vec<Ruling>, Batch) {
-        self.state.begin();
+    fn decide_all(&mut self, requests: &mut [PendingRequest]) -> (Vec<Ruling>, Batch) {
         let after = self.state.version();
-        // Time in a log never runs backwards, so a slow clock ends no lease early. A fast one may; its holder is refused
-        // then, so that nothing is done twice.
         let clock = self.clock.now();
-        let now = clock.max(self.state.latest());
+        let now = rules::begin(&mut self.state, clock);
         let mut bodies = Vec::with_capacity(requests.len());
-        let decide_one = |request: &CommandRequest| {
-            if let Some(span) = self.state.operation(request.operation) {
-                return Ruling::Repeated(span);
+        let decide_one = |pending: &mut PendingRequest| {
+            let ruling = rules::decide_one(&mut self.state, &pending.request, clock, now);
+            if let Ruling::Made(done) = &ruling {
+                bodies.extend(done.events.iter().map(encode));
+                pending.reply.look(&self.state, done.clone());
             }
-            if let Err(refusal) = self.state.check_age(request.operation, clock) {
-                return Ruling::Refused(refusal.into());
-            }
-            let ctx = Context {
-                now,
-                asker: request.asker.clone(),
-                operation: request.operation,
-                fence: request.fence,
-            };
-            match decide(&self.state, &request.command, &ctx) {
-                Ok(events) => {
-                    events.iter().for_each(|event| self.state.apply(event));
-                    bodies.extend(events.iter().map(encode));
-                    Ruling::Made(CommandEffect {
-                        version: self.state.version(),
-                        events: events.into(),
-                    })
-                }
-                Err(refusal) => Ruling::Refused(refusal.into()),
-            }
+            ruling
         };
-        let verdicts = requests.iter().map(decide_one).collect();
+        let verdicts = requests.iter_mut().map(decide_one).collect();
         (verdicts, Batch { operation: OperationId(Uuid::now_v7()), after, bodies })
     }
 

@@ -13,16 +13,16 @@ use std::{
 use super::{
     facts::unknown_repositories,
     listed::{listed, reveal},
-    names,
+    names, remnants,
     rules::in_place_of_new,
     submodules,
     tie::{self, AsidePlace},
 };
-use crate::git::{Git, GitError, GitResult};
+use crate::git::{Git, GitError, GitResult, parts};
 
 /// What a reference must be before it is moved. Git refuses to move it otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum OldValue {
+pub enum OldValue {
     Any,
     /// It must not exist.
     Absent,
@@ -31,26 +31,26 @@ pub(super) enum OldValue {
 
 /// Makes, moves or deletes a reference in one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RefMove {
+pub struct RefMove {
     /// The full name, as `refs/heads/main`.
-    pub(super) name: String,
+    pub name: String,
     /// None deletes it.
-    pub(super) to: Option<String>,
-    pub(super) from: OldValue,
+    pub to: Option<String>,
+    pub from: OldValue,
     /// For the reflog.
-    pub(super) why: Option<String>,
+    pub why: Option<String>,
 }
 
 impl RefMove {
-    pub(super) fn new(name: &str, from: OldValue, to: &str) -> Self {
+    pub fn new(name: &str, from: OldValue, to: &str) -> Self {
         Self { name: name.to_owned(), to: Some(to.to_owned()), from, why: None }
     }
 
-    pub(super) fn because(self, why: &str) -> Self {
+    pub fn because(self, why: &str) -> Self {
         Self { why: Some(why.to_owned()), ..self }
     }
 
-    pub(super) fn delete(name: &str, from: OldValue) -> Self {
+    pub fn delete(name: &str, from: OldValue) -> Self {
         Self { name: name.to_owned(), to: None, from, why: None }
     }
 
@@ -72,7 +72,7 @@ impl RefMove {
 
 /// What a new worktree is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum WorktreeStart {
+pub enum WorktreeStart {
     /// A commit, and no branch.
     Commit(String),
     /// A branch, without its files: the worktree only keeps others from checking the branch out.
@@ -81,7 +81,7 @@ pub(super) enum WorktreeStart {
 
 /// A change to what all folders of a repository share.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum RepositoryEffect {
+pub enum RepositoryEffect {
     MoveRef(RefMove),
     /// By force: the repository may know of a worktree there that is gone, and a person may have the branch checked out.
     AddWorktree {
@@ -109,8 +109,10 @@ impl RepositoryEffect {
                     WorktreeStart::Commit(commit) => ("--detach", commit),
                     WorktreeStart::BranchWithoutFiles(branch) => ("--no-checkout", branch),
                 };
-                let add = ["worktree", "add", "--quiet", "--force", how, &path, on];
-                project.run(&add).await.map(drop)
+                // Twice, because a killed git leaves a worktree locked that it had not made yet.
+                let force = ["--force", "--force", how];
+                let add: Vec<_> = ["worktree", "add", "--quiet"].into_iter().chain(force).collect();
+                project.run(&[&add[..], &[&path, on]].concat()).await.map(drop)
             }
             Self::RemoveWorktree(folder) => remove_worktree(project, folder).await,
         }
@@ -118,19 +120,28 @@ impl RepositoryEffect {
 }
 
 async fn remove_worktree(project: &Git, folder: &Path) -> GitResult<()> {
-    if !folder.exists() {
-        return Ok(());
+    // Also one whose folder is gone: a process was killed between the two.
+    let path = folder.to_string_lossy();
+    let remove = ["worktree", "remove", "--force", "--force", &path];
+    if folder.exists() || is_listed(project, folder).await? {
+        // If git refuses or is killed, the folder goes all the same, and at the end what git knows of it.
+        drop(project.ask(&remove).await);
     }
-    project.ask(&["worktree", "remove", "--force", &folder.to_string_lossy()]).await?;
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(GitError::file(folder)(error)),
         _ => Ok(()),
     }
 }
 
+async fn is_listed(project: &Git, folder: &Path) -> GitResult<bool> {
+    let list = project.run(&["worktree", "list", "--porcelain", "-z"]).await?;
+    let mut listed = parts(&list).filter_map(|part| part.strip_prefix("worktree "));
+    Ok(listed.any(|it| Path::new(it) == folder))
+}
+
 /// Whether a commit is made that changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EmptyCommit {
+pub enum EmptyCommit {
     /// It may end a merge that changes nothing.
     Make,
     Skip,
@@ -138,7 +149,7 @@ pub(super) enum EmptyCommit {
 
 /// A change to what git keeps of one folder: its index, and the commit that it is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum IndexEffect {
+pub enum IndexEffect {
     /// Has git look again at files that it was told not to look at.
     Reveal(Vec<String>),
     /// Puts everything into the index, but for repositories: git would keep nothing of what they hold.
@@ -187,8 +198,7 @@ impl IndexEffect {
 
 /// How git exchanges the files of a folder. It refuses if files that it ignores would be overwritten; those are moved aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum FileExchange {
-    NewBranch { branch: String, from: String },
+pub enum FileExchange {
     Branch(String),
     FastForward(String),
 }
@@ -196,10 +206,6 @@ pub(super) enum FileExchange {
 impl FileExchange {
     fn arguments(&self) -> Vec<&str> {
         match self {
-            Self::NewBranch { branch, from } => {
-                let new = ["checkout", "--quiet", "--no-overwrite-ignore", "--no-track", "-b"];
-                new.into_iter().chain([branch.as_str(), from]).collect()
-            }
             Self::Branch(branch) => {
                 vec!["checkout", "--quiet", "--no-overwrite-ignore", branch, "--"]
             }
@@ -214,13 +220,15 @@ impl FileExchange {
 
 /// A change to one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum FolderEffect {
+pub enum FolderEffect {
     Repository(RepositoryEffect),
     Index(IndexEffect),
     /// Writes the file `.git` that ties the folder to its repository, if it is missing.
     MendTie,
     MakeFolder(PathBuf),
     RemoveEmptyFolder,
+    /// Removes the folder and its place in the repository, of which git made only a half.
+    RemoveHalfMade,
     /// Moves something in the folder to where nobody deletes it; the folder itself, if the path is empty.
     SetAside(String),
     /// Puts the files back that a killed process began to exchange, and says that they are whole.
@@ -294,6 +302,10 @@ impl EffectRunner<'_> {
             }
             FolderEffect::RemoveEmptyFolder => {
                 fs::remove_dir(git.folder()).map_err(GitError::file(git.folder()))
+            }
+            FolderEffect::RemoveHalfMade => {
+                remnants::remove_half_made(self.shared, git.folder());
+                Ok(())
             }
             FolderEffect::SetAside(what) => {
                 aside.push(self.aside.take(git.folder(), what)?);

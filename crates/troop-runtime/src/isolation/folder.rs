@@ -11,7 +11,7 @@ use super::{
     TaskAttempt,
     effect::{EffectRunner, FolderEffect, IndexEffect, is_half_exchanged},
     facts::{commit_facts, free_name, head, is_ancestor, is_dirty},
-    names,
+    names, remnants,
     rules::{self, BeginFacts, FolderHead, FolderRemains, FolderState, FolderTie, KeepBranch},
     site::WorktreeSite,
     team_branch::TeamBranch,
@@ -19,6 +19,7 @@ use super::{
     unfinished::unfinished_command,
 };
 use crate::git::{Git, GitError, GitResult};
+use crate::locks::remove_locks;
 
 /// The folder is ready for a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +100,10 @@ impl<'a> MemberFolder<'a> {
 
     /// Makes the folder, unless it is there. Returns where things are that were in its place.
     pub(super) async fn make(&self) -> GitResult<Vec<PathBuf>> {
+        if remnants::is_half_made(&self.site.repository.shared, self.path()) {
+            let state = FolderState::HalfMade { team: self.team.commit().await? };
+            return self.run(&rules::make_folder(&state, self.path(), &self.place())).await;
+        }
         let state = match self.tie() {
             Err(GitError::Torn { how: FolderFault::Replaced, .. }) => FolderState::Replaced,
             Err(GitError::Torn { how, .. }) => {
@@ -118,13 +123,14 @@ impl<'a> MemberFolder<'a> {
         self.run(&rules::make_folder(&state, self.path(), &self.place())).await
     }
 
-    /// Removes locks that a killed process may have left.
-    pub(super) async fn unlock(&self) -> GitResult<()> {
+    /// Removes locks that a killed process of the member may have left: of the folder, and of the member's branches.
+    pub(super) fn unlock(&self) -> GitResult<()> {
         self.tie()?;
-        let own = self.git.run(&["rev-parse", "--absolute-git-dir"]).await?;
-        for lock in ["index.lock", "HEAD.lock"] {
-            drop(fs::remove_file(Path::new(&own).join(lock)));
-        }
+        let shared = &self.site.repository.shared;
+        let place = tie::place_of(self.path());
+        let branches = names::branches_of(self.team.name(), self.member);
+        let all = place.into_iter().chain([shared.join(names::full(&branches))]);
+        all.for_each(|folder| remove_locks(&folder));
         Ok(())
     }
 

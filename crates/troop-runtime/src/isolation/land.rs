@@ -10,13 +10,18 @@ use super::{
     facts::{branches_in_use, head, is_ancestor, is_dirty, is_in_another},
     ignored::{self, IgnoredFiles},
     leftovers::folders,
-    put_back::{is_clear, put_back},
+    put_back::{LandingNote, is_clear, look_after, undo},
     record::BranchRecord,
-    rules::{self, ForwardFacts, ForwardFailure, LandFacts, LandStep, ProjectFacts, TidyState},
+    remnants,
+    rules::{
+        self, FolderHead, ForwardFacts, ForwardFailure, LandFacts, LandStep, LandingTurn,
+        ProjectFacts, TidyState, UndoResult,
+    },
     site::WorktreeSite,
     submodules,
     team_branch::TeamBranch,
     tie,
+    turn::{RepositoryTurn, TurnTaken},
 };
 use crate::git::{Git, GitError, GitResult};
 
@@ -75,15 +80,24 @@ impl TeamLanding<'_> {
     pub(super) async fn land(&self) -> GitResult<LandingReport> {
         let git = &self.site.git;
         let mut facts = LandFacts::new(self.team.name(), self.record.base.as_deref());
-        let mut elsewhere = Vec::new();
-        let mut kept = Vec::new();
-        let mut ignored = Vec::new();
+        let mut tidied = Tidied::default();
+        let mut turn = None;
         loop {
             match rules::land_step(&facts) {
                 LandStep::FindTeam => facts.team = Some(self.team.commit().await?),
                 LandStep::Release => {
                     self.team.release().await?;
                     facts.is_released = true;
+                }
+                LandStep::TakeTurn => {
+                    facts.turn =
+                        Some(match RepositoryTurn::take(&self.site.repository.shared).await? {
+                            Ok(taken) => {
+                                turn = Some(taken);
+                                LandingTurn::Ours
+                            }
+                            Err(TurnTaken { why }) => LandingTurn::Taken { why },
+                        });
                 }
                 LandStep::LookAtProject { team } => {
                     let now = head(git).await?;
@@ -96,41 +110,75 @@ impl TeamLanding<'_> {
                 LandStep::LookAhead { now, team } => {
                     facts.forward = Some(look_ahead(git, &now, &team).await?);
                 }
-                LandStep::Forward { team, n_commits, is_clear } => {
-                    facts.forward = Some(forward(git, &team, n_commits, is_clear).await?);
+                LandStep::Forward { now, team, n_commits, is_clear } => {
+                    self.note_landing(now, &team, is_clear)?;
+                    facts.forward = Some(forward(git, &team, n_commits, is_clear).await);
                 }
-                LandStep::PutBack { now, team, failure } => {
-                    put_back(git, &now, &team).await?;
-                    facts.forward = Some(ForwardFacts::PutBack(failure));
+                LandStep::LookAfter { now, team, failure } => {
+                    let after = look_after(git, &now.commit, &team).await?;
+                    facts.forward = Some(ForwardFacts::Seen { failure, after });
+                }
+                LandStep::Undo { undo: what, now, team, failure, after } => {
+                    let result = match undo(git, &what, &now.commit, &team).await {
+                        Ok(()) => UndoResult::Done,
+                        Err(error) => UndoResult::Failed(error.chain()),
+                    };
+                    facts.forward = Some(ForwardFacts::Undone { failure, after, result });
                 }
                 LandStep::NoteStray => {
+                    // The next team may land.
+                    drop(turn.take().inspect(|_| self.forget_landing(&facts)));
                     // People only hear of it; the work is in the project by now.
-                    elsewhere = self.note_stray_work().await.unwrap_or_default();
+                    tidied.elsewhere = self.note_stray_work().await.unwrap_or_default();
                     facts.tidy = TidyState::StrayNoted;
                 }
                 LandStep::Tidy => {
-                    (kept, ignored) = self.tidy().await?;
+                    (tidied.kept, tidied.ignored) = self.remove_merged().await?;
                     facts.tidy = TidyState::Tidy;
                 }
-                LandStep::AskInUse => {
-                    let in_use = branches_in_use(git).await?;
-                    let is_in_use = in_use.iter().any(|it| it == self.team.name());
-                    facts.tidy =
-                        if is_in_use { TidyState::BranchInUse } else { TidyState::BranchFree };
-                }
+                LandStep::AskInUse => facts.tidy = self.ask_in_use().await?,
                 LandStep::ForgetBranch(step) => {
-                    step.run(git).await?;
+                    // It stays if a commit came in between, or git cannot delete it: then doctor lists what is left.
+                    drop(step.run(git).await);
                     facts.tidy = TidyState::BranchGone;
                 }
                 LandStep::End(landed) => {
+                    let Tidied { kept, ignored, elsewhere } = tidied;
                     return Ok(LandingReport { landed, kept, ignored, elsewhere });
                 }
             }
         }
     }
 
+    /// From here on, a killed landing is finished or put back by the next lead.
+    fn note_landing(&self, now: FolderHead, team: &str, is_clear: bool) -> GitResult<()> {
+        let FolderHead { commit, branch } = now;
+        let note = LandingNote { commit, branch, team: team.to_owned(), is_clear };
+        note.write(self.site.folder_of_team())
+    }
+
+    /// The landing has ended, unless something of it is still to be put back.
+    fn forget_landing(&self, facts: &LandFacts) {
+        let is_left = matches!(
+            &facts.forward,
+            Some(ForwardFacts::Undone { result: UndoResult::Failed(_), .. })
+        );
+        if !is_left {
+            LandingNote::remove(self.site.folder_of_team());
+        }
+    }
+
+    async fn ask_in_use(&self) -> GitResult<TidyState> {
+        let in_use = branches_in_use(&self.site.git).await?;
+        Ok(match in_use.iter().any(|it| it == self.team.name()) {
+            true => TidyState::BranchInUse,
+            false => TidyState::BranchFree,
+        })
+    }
+
     /// Removes the folders and branches that hold nothing which is not merged.
-    async fn tidy(&self) -> GitResult<(Vec<KeptFolder>, Vec<IgnoredFiles>)> {
+    async fn remove_merged(&self) -> GitResult<(Vec<KeptFolder>, Vec<IgnoredFiles>)> {
+        remnants::clear(&self.site.repository.shared, &self.site.worktrees);
         let mut kept = Vec::new();
         let mut all_ignored = Vec::new();
         for (member, folder) in folders(&self.site.worktrees) {
@@ -151,9 +199,12 @@ impl TeamLanding<'_> {
         }
         let in_use = branches_in_use(&self.site.git).await?;
         let merged = self.team.merged().await?;
-        for step in rules::forget_merged(merged.iter().map(String::as_str), &in_use) {
-            step.run(&self.site.git).await?;
+        let merged = merged.iter().map(|(branch, commit)| (branch.as_str(), commit.as_str()));
+        for step in rules::forget_merged(merged, &in_use) {
+            // As with the team's branch.
+            drop(step.run(&self.site.git).await);
         }
+        remnants::clear(&self.site.repository.shared, &self.site.worktrees);
         Ok((kept, all_ignored))
     }
 
@@ -174,6 +225,14 @@ impl TeamLanding<'_> {
     }
 }
 
+/// What is known after the folders of members were removed.
+#[derive(Default)]
+struct Tidied {
+    kept: Vec<KeptFolder>,
+    ignored: Vec<IgnoredFiles>,
+    elsewhere: Vec<StrayWork>,
+}
+
 /// Whether a folder was removed.
 enum FolderRemoval {
     All(Option<IgnoredFiles>),
@@ -191,16 +250,14 @@ async fn look_ahead(git: &Git, now: &str, team: &str) -> GitResult<ForwardFacts>
 }
 
 /// Moves the project's branch and files.
-async fn forward(
-    git: &Git,
-    team: &str,
-    n_commits: usize,
-    is_clear: bool,
-) -> GitResult<ForwardFacts> {
+async fn forward(git: &Git, team: &str, n_commits: usize, is_clear: bool) -> ForwardFacts {
     // Files that git ignores belong to somebody, too.
     let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", team];
-    let Err(error) = git.run(&merge).await else { return Ok(ForwardFacts::Moved { n_commits }) };
-    let is_full = error.is_of_machine();
-    let GitError::Failed { says, .. } = error else { return Err(error) };
-    Ok(ForwardFacts::Failed(ForwardFailure { says, is_clear, is_full }))
+    let Err(error) = git.run(&merge).await else { return ForwardFacts::Moved { n_commits } };
+    let lock = error.lock().map(|it| it.display().to_string());
+    let is_failed = matches!(error, GitError::Failed { .. });
+    let is_full = is_failed && error.is_of_machine();
+    // Whatever it is, the project may not be as it was.
+    let says = if let GitError::Failed { says, .. } = error { says } else { error.chain() };
+    ForwardFacts::Failed(ForwardFailure { says, lock, n_commits, is_clear, is_full })
 }

@@ -1,6 +1,7 @@
 //! Finds what teams left behind that is nowhere else, and brings it to safety.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
@@ -15,12 +16,15 @@ use super::{
     ignored::{self, IgnoredFiles},
     names,
     record::BranchRecord,
-    repository,
+    remnants, repository,
     rules::{self, RescueBranch, RescueCase},
     submodules,
     tie::{self, AsidePlace, FolderFault},
 };
-use crate::git::{Git, GitError, GitResult};
+use crate::{
+    git::{Git, GitError, GitResult},
+    locks::lasting_locks,
+};
 
 /// Something that a team left behind.
 #[derive(Clone, Debug)]
@@ -134,6 +138,24 @@ pub async fn orphans(
     Ok(found)
 }
 
+/// Finds locks in the repositories of a project and of teams that a git command holds for a while, or left when it was killed.
+pub async fn git_locks(
+    project: &Path,
+    teams: &[PathBuf],
+    environment: &[(OsString, OsString)],
+) -> Result<Vec<PathBuf>, GitError> {
+    let records = teams.iter().filter_map(|folder| BranchRecord::read(folder).ok().flatten());
+    let mut all: BTreeSet<_> = records.map(|it| it.shared).collect();
+    if let Ok(repository) = repository::look(&Git::new(project, environment), project).await? {
+        all.insert(repository.shared);
+    }
+    let mut found = Vec::new();
+    for shared in all {
+        found.extend(lasting_locks(&shared).await);
+    }
+    Ok(found)
+}
+
 /// The branches of a team that alone hold something.
 async fn branches(git: &Git, record: &BranchRecord) -> GitResult<Vec<Leftover>> {
     let all = format!("refs/heads/{}/", names::work_branches(&record.branch));
@@ -182,6 +204,10 @@ pub async fn rescue(
     let (Some(folder), Some(member)) = (&leftover.folder, &leftover.member) else {
         return Ok(Rescue { branch: leftover.branch.clone(), ..Rescue::default() });
     };
+    if remnants::is_half_made(&leftover.shared, folder) {
+        remnants::remove_half_made(&leftover.shared, folder);
+        return Ok(Rescue::default());
+    }
     let aside = AsidePlace::new(aside, &leftover.team_branch, member);
     let tied = tie::check(&leftover.shared, folder);
     let is_strange = matches!(tied, Err(GitError::Torn { how: FolderFault::Unknown, .. }));
@@ -269,6 +295,9 @@ async fn state(
     leftover: &mut Leftover,
 ) -> GitResult<LeftoverState> {
     if let Some(folder) = &leftover.folder {
+        if remnants::is_half_made(&record.shared, folder) {
+            return Ok(LeftoverState::Merged);
+        }
         tie::mend(&record.shared, folder)?;
     }
     let head = head(git).await?;

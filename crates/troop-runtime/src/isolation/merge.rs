@@ -20,6 +20,7 @@ use super::{
     site::WorktreeSite,
     submodules,
     team_branch::TeamBranch,
+    unheard::UnheardMerge,
 };
 use crate::{Checks, git::GitResult};
 
@@ -182,7 +183,9 @@ impl WorkMerge<'_> {
         };
         let finished = self.merge_apart(&own).await;
         if let Ok(WorkReport { outcome: MergeOutcome::Merged(_), .. }) = &finished {
-            RefMove::delete(&self.handed_in_name(), OldValue::Any).run(&self.site.git).await?;
+            let forget = RefMove::delete(&self.handed_in_name(), OldValue::Any);
+            // The work is merged, whether or not this can be deleted.
+            drop(forget.run(&self.site.git).await);
         }
         finished
     }
@@ -240,6 +243,7 @@ impl WorkMerge<'_> {
                         facts.is_wanted = Some(self.checks.wanted.is_still().await);
                     }
                     MergeStep::Advance { from, to } => {
+                        self.keep_report(&to, facts.evidence.as_ref())?;
                         facts.is_moved = Some(self.team.advance(self.work.task, &from, &to).await?);
                     }
                     MergeStep::Again(own) => break own,
@@ -287,21 +291,41 @@ impl WorkMerge<'_> {
         let git = &self.site.git;
         let team = &fork.team;
         match rules::join_case(fork, own) {
-            JoinCase::Own => return Ok(Ok(own.to_owned())),
+            // Also then there is a commit: it is what names the attempt.
+            JoinCase::Own => {
+                return self.joined(&format!("{own}^{{tree}}"), team, own).await.map(Ok);
+            }
             JoinCase::Team => return Ok(Ok(team.clone())),
             JoinCase::Merge => {}
         }
         match fit(git, team, own).await? {
-            Fit::Tree(tree) => {
-                let message = format!("merge {}", rules::work_message(self.work));
-                let commit = ["commit-tree", &tree, "-p", team, "-p", own, "-m", &message];
-                Ok(Ok(git.run(&commit).await?))
-            }
+            Fit::Tree(tree) => self.joined(&tree, team, own).await.map(Ok),
             Fit::Conflict(files) => {
                 let tasks = self.tasks_that_changed(&files, team, own).await?;
                 Ok(Err(Conflict { with: self.team.name().to_owned(), files, tasks }))
             }
         }
+    }
+
+    /// The commit that joins work with the team's.
+    async fn joined(&self, tree: &str, team: &str, own: &str) -> GitResult<String> {
+        let message = rules::merge_message(self.work, self.site.team_id());
+        let commit = ["commit-tree", tree, "-p", team, "-p", own, "-m", &message];
+        self.site.git.run(&commit).await
+    }
+
+    /// Keeps what the board has to hear once the team's branch has moved.
+    fn keep_report(&self, commit: &str, evidence: Option<&Vec<Evidence>>) -> GitResult<()> {
+        let Some(report) = &self.work.report else { return Ok(()) };
+        let unheard = UnheardMerge {
+            task: self.work.task,
+            attempt: self.work.attempt,
+            into: self.team.name().to_owned(),
+            commit: commit.to_owned(),
+            evidence: evidence.cloned().unwrap_or_default(),
+            report: Some(report.as_ref().clone()),
+        };
+        unheard.keep(self.site)
     }
 
     /// The tasks that changed files since `own` left the team's branch.

@@ -16,7 +16,7 @@ const WORK: &str = "troop-work";
 pub(super) const ROOTS: [&str; 2] = [TEAMS, WORK];
 
 /// The branch of a team; the `nth` try, if others have that name.
-pub(super) fn team_branch(team: &TeamName, nth: u32) -> String {
+pub fn team_branch(team: &TeamName, nth: u32) -> String {
     let team = written(team.as_str());
     if nth > 1 { format!("{TEAMS}/{team}+{nth}") } else { format!("{TEAMS}/{team}") }
 }
@@ -28,7 +28,7 @@ pub(super) fn work_branches(team_branch: &str) -> String {
 }
 
 /// The branch on which a member works on a task.
-pub(super) fn task_branch(
+pub fn task_branch(
     team_branch: &str,
     member: &MemberName,
     task: TaskNumber,
@@ -38,6 +38,11 @@ pub(super) fn task_branch(
     let member = written(member.as_str());
     let nth = if attempt > 1 { format!("-{attempt}") } else { String::new() };
     format!("{begin}/{member}/{task}{nth}")
+}
+
+/// The prefix of the branches of one member.
+pub(super) fn branches_of(team_branch: &str, member: &MemberName) -> String {
+    format!("{}/{}", work_branches(team_branch), written(member.as_str()))
 }
 
 /// The branch for what a member did without a task.
@@ -59,7 +64,7 @@ pub(super) fn aside(team_branch: &str, member: &MemberName, what: &str) -> Strin
 }
 
 /// The reference for what was handed in for a task. It is no branch, so that nobody works on it.
-pub(super) fn handed_in(team_branch: &str, task: TaskNumber) -> String {
+pub fn handed_in(team_branch: &str, task: TaskNumber) -> String {
     format!("refs/{}/{task}", work_branches(team_branch))
 }
 
@@ -92,7 +97,7 @@ pub(super) fn member_of(branch: &str) -> Option<MemberName> {
 }
 
 /// The full name of a branch.
-pub(super) fn full(branch: &str) -> String {
+pub fn full(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 

@@ -34,6 +34,12 @@ pub(super) struct BranchRecord {
     pub(super) branch: String,
     /// The project's branch when the team began; none if it was on no branch.
     pub(super) base: Option<String>,
+    /// The commit at which the team's branch first began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) began: Option<String>,
+    /// Whether the branch was still to be made. If a lead is killed then, the next one finds that the branch is the team's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_pending: bool,
     /// Branches of members that were merged nowhere when the team last ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) elsewhere: Vec<StrayWork>,
@@ -81,6 +87,15 @@ impl BranchRecord {
         Ok(is_moved.then_some(moved))
     }
 
+    /// Whether the branch was made. One that was only to be made may be another team's, unless it is where this team began.
+    async fn is_made(&self, git: &Git) -> GitResult<bool> {
+        if !self.is_pending {
+            return Ok(true);
+        }
+        let found = commit_of(git, &names::full(&self.branch)).await?;
+        Ok(found.is_some() && found == self.began)
+    }
+
     /// The team's branch: as it was left, or a new one from where the project is. Also what people should know if it is in
     /// another place than before.
     pub(super) async fn find(
@@ -89,8 +104,9 @@ impl BranchRecord {
         folder: &Path,
         team: &TeamName,
     ) -> GitResult<(Self, Option<String>)> {
-        let Some(before) = Self::read(folder)? else {
-            return Ok((Self::new(git, repository, folder, team).await?, None));
+        let before = match Self::read(folder)? {
+            Some(before) if before.is_made(git).await? => Self { is_pending: false, ..before },
+            _ => return Ok((Self::new(git, repository, folder, team).await?, None)),
         };
         let was = before.top.display();
         let branch = &before.branch;
@@ -125,9 +141,6 @@ impl BranchRecord {
         folder: &Path,
     ) -> GitResult<Option<Self>> {
         let mut record = self.clone();
-        // Only the lead of a team moves its branch; a lock on it is that of a killed lead.
-        let lock = repository.shared.join(format!("refs/heads/{}.lock", record.branch));
-        drop(fs::remove_file(lock));
         match begin(git, &record.branch, repository, BranchOwner::IsOurs).await? {
             BranchStart::Taken => return Ok(None),
             BranchStart::Continues => {}
@@ -154,16 +167,20 @@ impl BranchRecord {
             if is_blocked(git, &branch).await? {
                 continue;
             }
-            let record = Self {
+            let mut record = Self {
                 top: repository.top.clone(),
                 shared: repository.shared.clone(),
                 branch,
                 base: repository.branch.clone(),
+                began: Some(repository.commit.clone()),
+                is_pending: true,
                 elsewhere: Vec::new(),
             };
+            record.write(folder)?;
             if begin(git, &record.branch, repository, BranchOwner::IsOthers).await?
                 == BranchStart::AtProject
             {
+                record.is_pending = false;
                 record.write(folder)?;
                 return Ok(record);
             }

@@ -14,25 +14,28 @@ mod leftover;
 mod merge;
 mod status;
 
-pub(super) use branch::{
+pub use branch::{
     BranchOwner, BranchPosition, PositionCase, PutBackFacts, StartCase, advance, hold, put_back,
     start_case,
 };
-pub(super) use finish::{
+pub use finish::{
     CheckedWork, FinishFacts, FinishStep, FinishTrial, FolderLook, FolderTie, ForkSearch,
     SubmoduleState, finish_step,
 };
-pub(super) use folder::{
+pub use folder::AttemptName;
+pub use folder::{
     BeginFacts, CommitFacts, FolderRemains, FolderState, KeepBranch, begin, commit_all, go_back,
-    make_folder, save_message, stage_all, stay_on, work_message,
+    make_folder, merge_message, merged_attempt, save_message, stage_all, stay_on, trailer_begin,
+    work_message,
 };
-pub(super) use land::{
-    ForwardFacts, ForwardFailure, LandFacts, LandStep, ProjectFacts, TidyState, forget_merged,
-    in_place_of_new, land_step,
+pub use land::{
+    ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingTurn, LandingUndo,
+    ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged, in_place_of_new, land_step,
+    landing_undo,
 };
-pub(super) use leftover::{RescueBranch, RescueCase, rescue_branch, rescue_case};
-pub(super) use merge::{MergeFacts, MergeStep, MergeTrial, merge_step};
-pub(super) use status::{
+pub use leftover::{RescueBranch, RescueCase, rescue_branch, rescue_case};
+pub use merge::{MergeFacts, MergeStep, MergeTrial, merge_step};
+pub use status::{
     FolderHead, FolderStatus, ForkLines, ForkPoint, JoinCase, UnmergedFile, join_case,
 };
 

@@ -20,6 +20,16 @@ pub(super) struct WorktreeSite {
 }
 
 impl WorktreeSite {
+    /// The team's own folder, in which that of the worktrees is.
+    pub(super) fn folder_of_team(&self) -> &Path {
+        self.worktrees.parent().unwrap_or(&self.worktrees)
+    }
+
+    /// The team's id, after which its folder is named.
+    pub(super) fn team_id(&self) -> &str {
+        self.folder_of_team().file_name().and_then(|it| it.to_str()).unwrap_or_default()
+    }
+
     /// The folder of a member.
     pub(super) fn folder(&self, member: &MemberName) -> PathBuf {
         names::folder(&self.worktrees, member)

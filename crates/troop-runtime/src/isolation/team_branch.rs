@@ -91,7 +91,14 @@ impl TeamBranch {
         if is_ancestor(&self.git, found, back_to).await? {
             return Ok(None);
         }
-        let free = free_name(&self.git, names::rescued(&self.name, None)).await?;
+        let wanted = names::rescued(&self.name, None);
+        let begin = names::full(&wanted);
+        let kept =
+            ["for-each-ref", "--count=1", "--contains", found, &begin, &format!("{begin}+*")];
+        if !self.git.run(&kept).await?.is_empty() {
+            return Ok(None);
+        }
+        let free = free_name(&self.git, wanted).await?;
         Ok(Some(names::full(&free)))
     }
 
@@ -158,19 +165,22 @@ impl TeamBranch {
 
     /// The branches of members that hold something which the team's branch does not.
     pub(super) async fn unmerged(&self) -> GitResult<Vec<String>> {
-        self.work_branches("--no-merged").await
+        let unmerged = self.work_branches("--no-merged").await?;
+        Ok(unmerged.into_iter().map(|(branch, _)| branch).collect())
     }
 
-    /// The branches of members that hold nothing which the team's branch does not.
-    pub(super) async fn merged(&self) -> GitResult<Vec<String>> {
+    /// The branches of members that hold nothing which the team's branch does not, with their commits.
+    pub(super) async fn merged(&self) -> GitResult<Vec<(String, String)>> {
         self.work_branches("--merged").await
     }
 
-    async fn work_branches(&self, which: &str) -> GitResult<Vec<String>> {
+    async fn work_branches(&self, which: &str) -> GitResult<Vec<(String, String)>> {
         let all = format!("refs/heads/{}/", names::work_branches(&self.name));
-        let format = "--format=%(refname:lstrip=2)";
+        let format = "--format=%(objectname) %(refname:lstrip=2)";
         let list = ["for-each-ref", format, which, &self.full_name(), &all];
-        Ok(self.git.run(&list).await?.lines().map(str::to_owned).collect())
+        let said = self.git.run(&list).await?;
+        let branches = said.lines().filter_map(|line| line.split_once(' '));
+        Ok(branches.map(|(commit, branch)| (branch.to_owned(), commit.to_owned())).collect())
     }
 
     /// Forgets what was handed in for a task. A commit that no branch holds is kept all the same.

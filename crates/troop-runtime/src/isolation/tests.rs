@@ -3,6 +3,8 @@
 mod bad_input;
 mod ends;
 mod inside;
+mod killed;
+mod landing;
 mod merging;
 mod moved;
 mod odd;
@@ -142,7 +144,7 @@ fn member(name: &str) -> MemberName {
 
 fn work(name: &str, task: u32) -> TaskAttempt {
     let subject = format!("subject of {task}");
-    TaskAttempt { member: member(name), task: TaskNumber(task), attempt: 1, subject }
+    TaskAttempt { member: member(name), task: TaskNumber(task), attempt: 1, subject, report: None }
 }
 
 async fn finish(isolation: &Worktrees, work: &TaskAttempt) -> WorkReport {

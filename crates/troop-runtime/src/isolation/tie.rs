@@ -103,8 +103,22 @@ fn look(shared: &Path, folder: &Path) -> Tie {
     }
 }
 
+/// The places in a repository of folders below another, whether or not those exist.
+pub(super) fn places_below(shared: &Path, folder: &Path) -> Vec<PathBuf> {
+    let places = fs::read_dir(shared.join("worktrees")).into_iter().flatten().flatten();
+    let is_below = |place: &PathBuf| {
+        folder_of(place).is_some_and(|it| it.parent().is_some_and(|it| real(it) == real(folder)))
+    };
+    places.map(|it| it.path()).filter(is_below).collect()
+}
+
+/// The folder that a place in a repository is for.
+pub(super) fn folder_of(place: &Path) -> Option<PathBuf> {
+    Some(read_path(&place.join("gitdir"), "")?.parent()?.to_owned())
+}
+
 /// The place in a repository that names the file in a folder.
-fn place(shared: &Path, folder: &Path) -> Option<PathBuf> {
+pub(super) fn place(shared: &Path, folder: &Path) -> Option<PathBuf> {
     let places = fs::read_dir(shared.join("worktrees")).ok()?.flatten().map(|it| it.path());
     places.into_iter().find(|place| refers_to(place, folder))
 }

@@ -2,7 +2,8 @@
 
 use troop_model::{Actor, Asker, Command, Spawn, TaskCommand};
 use troop_protocol::{
-    Call, Change, Failure, FailureKind, IncomingRequest, MethodError, Notification, Responder,
+    Answer, Call, Change, Failure, FailureKind, IncomingRequest, MethodError, Notification,
+    Responder,
 };
 
 use super::{Runner, crew::conversation::lead_reads_of_person, dispatcher::Dispatcher, lead_state};
@@ -41,6 +42,9 @@ impl Dispatcher {
 
     async fn change(&mut self, runner: &Runner, change: Change, responder: Option<Responder>) {
         let office = &mut self.office;
+        if change.command == Command::DeleteTeam && office.post.is_lead(&runner.member) {
+            return self.delete_team_later(runner, change, responder).await;
+        }
         if let Command::MarkRead { messages, .. } = &change.command {
             // It has mail to handle now. Noted here and not from the log, because its next message may already end the turn.
             if let Some(facts) = office.crew.facts_of(runner) {
@@ -68,8 +72,47 @@ impl Dispatcher {
         {
             facts.idle.has_claimed = true;
         }
+        if let Some(facts) = office.crew.facts_of(runner) {
+            facts.idle.has_worked = true;
+        }
         office.end_work(runner, &change.command);
         self.pass_for(runner, change.command, change.operation, responder).await;
+    }
+
+    /// The lead's own agent deletes its team. That would end the lead in the middle of its turn, so the team is deleted at the end of
+    /// the turn: until then the agent can tell people what came of the work. What the rules refuse is refused at once.
+    async fn delete_team_later(
+        &mut self,
+        runner: &Runner,
+        change: Change,
+        responder: Option<Responder>,
+    ) {
+        let office = &mut self.office;
+        let actor = Actor::agent(&runner.member);
+        let request = office.crew.signed(&office.post, actor, change.command);
+        match (office.post.refusal_of(&request).await, responder) {
+            (None, responder) => {
+                office.post.last_act = Some(request);
+                let version = office.post.state.version();
+                let answer = Answer { version, task: None, events: Vec::new() };
+                // The caller may be gone.
+                drop(responder.map(|it| it.answer(&answer)));
+            }
+            (Some(refusal), Some(responder)) => self.refuse(responder, Failure::from(&refusal)),
+            (Some(refusal), None) => office.refuse(runner, refusal.to_string()),
+        }
+    }
+
+    /// Deletes the team if its lead's agent wants that and has ended its turn with nothing left to read.
+    pub(super) async fn delete_team_if_due(&mut self, runner: &Runner) {
+        let office = &mut self.office;
+        let is_done = office.crew.facts_of(runner).is_some_and(|it| it.has_no_conversation());
+        if !is_done || !office.post.is_lead(&runner.member) {
+            return;
+        }
+        if let Some(request) = office.post.last_act.take() {
+            office.do_for(runner, request).await;
+        }
     }
 
     /// The asker on a member's wire. The lead's agent sees all tasks, but only the files of its current chat.

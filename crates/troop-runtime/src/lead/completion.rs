@@ -3,7 +3,8 @@
 //!
 //! 1. **Files** (`completion/files.rs`): files that the holder of a task wrote into the workspace are attached to the task,
 //!    before it lets the task go. Later messages of the member wait, so that nothing overtakes this.
-//! 2. **Hooks** (`gate.rs`): a hook may veto it.
+//! 2. **Hooks** (`gate.rs`): a hook may veto it. Hooks are asked only about what the rules accept, and the rules decide again
+//!    afterwards.
 //! 3. **Proof** (`completion/proof.rs`): checks run and the work is merged, unless the board would refuse the command anyway.
 //!    The evidence is recorded before the command is given.
 //! 4. **Board**: the command is given. If it is refused after all, the caller hears why.
@@ -19,8 +20,10 @@ pub(super) mod refusal;
 use std::{collections::BTreeMap, ffi::OsString};
 
 use tokio_util::sync::CancellationToken;
-use troop_model::{Command, Fact, Notice, RefusalRecord, RefusedBy, TaskCommand};
-use troop_protocol::Responder;
+use troop_model::{
+    ActorKind, Command, Fact, Notice, Refusal, RefusalRecord, RefusedBy, TaskCommand,
+};
+use troop_protocol::{Failure, Responder};
 
 use self::proof::{ProofPlan, ReturnedResult};
 pub(super) use self::{files::FileListing, late::LateMerge};
@@ -127,8 +130,14 @@ impl Completions {
         intent: Intent,
         over: Option<PassageStage>,
     ) -> bool {
-        let step = stages_after(over).find_map(|it| self.step(office, &intent.request, it));
-        match step {
+        let mut next = None;
+        for stage in stages_after(over) {
+            next = self.step(office, &intent.request, stage).await;
+            if next.is_some() {
+                break;
+            }
+        }
+        match next {
             Some(PassageStep::List(departure)) => self.list_files(office, intent, departure, over),
             Some(PassageStep::Judge(occasion)) => {
                 office.gate.remember(intent.request.operation);
@@ -145,7 +154,7 @@ impl Completions {
     }
 
     /// The work of a stage for a command, if it has any.
-    fn step(
+    async fn step(
         &self,
         office: &Office,
         request: &CommandRequest,
@@ -156,7 +165,7 @@ impl Completions {
             PassageStage::Files => departure(state, request).map(PassageStep::List),
             PassageStage::Hooks => {
                 let occasion = office.gate.occasion_of(&office.post, &office.places, request);
-                occasion.map(PassageStep::Judge)
+                occasion.await.map(PassageStep::Judge)
             }
             PassageStage::Proof => proof::plan(office, request).map(PassageStep::Prove),
             PassageStage::Board => Some(PassageStep::Give),
@@ -220,10 +229,17 @@ impl Completions {
         let Passage { intent, .. } = self.passages.remove(&id)?;
         let feedback = match verdict {
             Verdict::Continue => return self.go_on(office, intent, PassageStage::Hooks).await,
-            Verdict::Veto { feedback } => feedback,
+            // An agent is told what the hook said. A person should also see that a hook said it.
+            Verdict::Veto { feedback } => match intent.request.asker.actor.kind {
+                ActorKind::Human => format!("a hook says no: {feedback}"),
+                ActorKind::Agent | ActorKind::System => feedback,
+            },
         };
-        let claim = done_claim(&office.post.state, &intent.request);
-        if let Some(claim) = claim.filter(|_| office.post.would_take(&intent.request)) {
+        if let Some(refusal) = office.post.refusal_of(&intent.request).await {
+            // Something else happened while the hooks judged: the caller hears that, and not of a hook.
+            return self.refused_meanwhile(office, intent, &refusal).await;
+        }
+        if let Some(claim) = done_claim(&office.post.state, &intent.request) {
             let by = RefusedBy::Hook;
             let notice = Notice::DeedVetoed;
             let refusal = DoneRefusal { by, reason: feedback.clone(), feedback, notice };
@@ -233,6 +249,28 @@ impl Completions {
         let runner = intent.runner.clone();
         refusal::record_new_task(office, &intent.request, &feedback).await;
         refusal::say_no_to_deed(office, intent, feedback, Notice::DeedVetoed).await;
+        runner
+    }
+
+    /// The rules refuse a command that they would have accepted before the hooks judged it.
+    async fn refused_meanwhile(
+        &mut self,
+        office: &mut Office,
+        intent: Intent,
+        refusal: &Refusal,
+    ) -> ReleasedRunner {
+        office.gate.forget(intent.request.operation);
+        let Intent { runner, request, responder } = intent;
+        match (responder, &runner) {
+            (Some(responder), _) => {
+                // The caller may be gone.
+                drop(responder.refuse(Failure::from(refusal)));
+            }
+            (None, Some(runner)) => {
+                self.not_taken(office, runner.clone(), request, refusal.to_string()).await;
+            }
+            (None, None) => {}
+        }
         runner
     }
 

@@ -1,7 +1,7 @@
 //! The crew: the members that run. Starts, restarts and stops them, and handles their exits.
 
 pub(super) mod conversation;
-pub(super) mod facts;
+pub(crate) mod facts;
 pub(super) mod lifecycle;
 pub(super) mod member;
 mod process;
@@ -11,15 +11,14 @@ use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use troop_model::{
-    Command, Member, MemberName, MemberState, NewMember, Party, Permissions, Role, Spawn,
-    StateCause,
+    Command, Conversation, Member, MemberName, MemberState, NewMember, Party, Permissions, Role,
+    Spawn, StateCause,
 };
 use troop_process::{Below, Mark, Signal, kill_group};
 use troop_protocol::{Peer, PeerOptions, Ready};
 use uuid::Uuid;
 
 use self::{
-    conversation::Conversation,
     facts::MemberFacts,
     lifecycle::{Lifecycle, MemberExit, StopOrder},
     member::{LiveMember, MemberBody},

@@ -140,7 +140,7 @@ impl Dispatcher {
             LeadInput::Shown(member, line) => {
                 office.post.note(&member, TranscriptLine::note(&line));
             }
-            LeadInput::Called(called) => self.called(called.0, called.1).await,
+            LeadInput::Called(command) => self.called(*command).await,
             LeadInput::Settled(runner, version) => office.settle_offer(&runner, version),
             LeadInput::Refused(refused) => {
                 let (runner, request, why) = *refused;
@@ -233,7 +233,7 @@ impl Dispatcher {
         // Unblocks senders that wait for room in the queue.
         queue.close();
         while queue.recv().await.is_some() {}
-        office.post.flush_transcripts();
+        office.post.close_transcripts().await;
         office.crew.clear();
         if let Some(mut guard) = self.guard.take() {
             // It exits at the end of its input, and kills any process that is left. The line says that nothing more is being

@@ -130,6 +130,7 @@ impl Dispatcher {
         office.post.agenda.is_due = true;
         let Some(task) = event.fact.task() else { return };
         office.places.forget_work(task);
+        office.places.forget_merge(task);
         let is_approved = matches!(event.fact, Fact::TaskApproved { .. });
         let done = if is_approved { LateCompletion::Approved } else { LateCompletion::Completed };
         self.completions.merge_if_late(office, done, task);

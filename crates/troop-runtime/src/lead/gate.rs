@@ -1,17 +1,14 @@
 //! The gate of hooks: some commands wait for their verdict; of other events they are only notified.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
-use troop_model::{
-    Actor, ActorKind, Command, DelegationOutcome, Event, MemberName, OperationId, Status,
-    TaskCommand, TaskNumber, TaskRef,
-};
+use troop_model::{Event, MemberName, OperationId, State, Status, TaskNumber, TaskRef};
 
 use super::{
-    Runner, completion::PassageId, input::LeadInput, places::Workplaces, post::Post,
-    transcript::TranscriptLine,
+    Runner, completion::PassageId, input::LeadInput, places::Workplaces, policy::asking,
+    post::Post, transcript::TranscriptLine,
 };
 use crate::{
     CommandRequest, Hooks,
@@ -113,42 +110,25 @@ impl HookGate {
         self.judged.remove(&operation);
     }
 
-    /// The occasion on which hooks are asked before a command is given, if there is one.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "hooks are asked about two things only")]
-    pub(super) fn occasion_of(
+    /// The occasion on which hooks are asked before a command is given, if there is one. The rules decide first, on all that the
+    /// board has by now: of a command that they refuse, hooks hear nothing.
+    pub(super) async fn occasion_of(
         &self,
         post: &Post,
         places: &Workplaces,
         request: &CommandRequest,
     ) -> Option<Occasion> {
-        match &request.command {
-            Command::Task(TaskCommand::Complete { task, result, .. })
-                if self.hooks.has(HookEvent::TaskCompleted) =>
-            {
-                let task = hook_task(post, places, post.state.resolve(task).ok()?)?;
-                Some(Occasion::TaskCompleted { task, result: result.clone() })
-            }
-            Command::FinishDelegation {
-                delegation,
-                outcome: DelegationOutcome::Completed(result),
-            } if self.hooks.has(HookEvent::TaskCompleted) => {
-                let mut all = post.state.delegations();
-                let task = hook_task(post, places, all.find(|it| it.id == *delegation)?.task)?;
-                Some(Occasion::TaskCompleted { task, result: result.clone() })
-            }
-            Command::Task(TaskCommand::Create(new)) if self.hooks.has(HookEvent::TaskCreated) => {
-                let task = HookTask {
-                    // The number that it will get, unless another task is created first.
-                    number: TaskNumber(post.state.tasks().last().0 + 1),
-                    subject: new.subject.clone(),
-                    description: new.description.clone(),
-                    owner: new.assignee.clone(),
-                    folder: None,
-                };
-                Some(Occasion::TaskCreated { task, teammate: creator(&request.asker.actor) })
-            }
-            _ => None,
+        if !self.hooks.has(asking::event_of(&request.command)?) {
+            return None;
         }
+        let now = post.clock.now();
+        let request = request.clone();
+        let look = move |state: &State| asking::occasion(state, &request, now);
+        let mut occasion = post.look_at_newest(look).await??;
+        if let Occasion::TaskCompleted { task, .. } = &mut occasion {
+            task.folder = folder_of(post, places, task);
+        }
+        Some(occasion)
     }
 }
 
@@ -185,7 +165,8 @@ impl HookGate {
         if !self.judged.remove(&event.operation)
             && let Some(found) = hook_task(post, places, task)
         {
-            let occasion = Occasion::TaskCreated { task: found, teammate: creator(&event.actor) };
+            let occasion =
+                Occasion::TaskCreated { task: found, teammate: asking::member(&event.actor) };
             self.fire(post, occasion, HookSubject::Created(task));
         }
     }
@@ -225,15 +206,15 @@ impl HookGate {
 }
 
 fn hook_task(post: &Post, places: &Workplaces, number: TaskNumber) -> Option<HookTask> {
-    let task = post.state.tasks().get(number)?;
-    let owner = task.owner.as_ref();
-    Some(HookTask {
-        number,
-        subject: task.subject.clone(),
-        description: task.description.clone(),
-        owner: task.owner.clone().or_else(|| task.assignee.clone()),
-        folder: owner.and_then(|owner| places.place_of(&post.state, owner)),
-    })
+    let mut task = asking::hook_task(&post.state, number, None)?;
+    task.folder = folder_of(post, places, &task);
+    Some(task)
+}
+
+/// The folder in which the holder of a task works on it.
+fn folder_of(post: &Post, places: &Workplaces, task: &HookTask) -> Option<PathBuf> {
+    let holder = post.state.tasks().get(task.number)?.owner.as_ref()?;
+    places.place_of(&post.state, holder)
 }
 
 /// Waits for hooks, but only briefly once the end is hurried: those that still run then are killed.
@@ -249,8 +230,4 @@ async fn unless_hurried(
         fired = hooks => Some(fired),
         () = patience => None,
     }
-}
-
-fn creator(actor: &Actor) -> Option<MemberName> {
-    (actor.kind == ActorKind::Agent).then(|| actor.name.parse().ok()).flatten()
 }

@@ -19,6 +19,7 @@ use super::{
     idle,
     input::Due,
     policy::completion::is_late,
+    socket::SocketCommand,
     transcript::TranscriptLine,
 };
 use crate::{CommandEffect, CommandRequest, GitError, WorkReport, hooks::Verdict};
@@ -56,7 +57,12 @@ impl Dispatcher {
         match FromTeammate::try_from(said) {
             Ok(FromTeammate::Ready(ready)) => self.ready(runner, &ready).await,
             Ok(FromTeammate::TaskUpdate(report)) => self.reported(runner, report).await,
-            Ok(FromTeammate::Message(message)) => office.send_for(runner, message).await,
+            Ok(FromTeammate::Message(message)) => {
+                if let Some(facts) = office.crew.facts_of(runner) {
+                    facts.idle.has_worked = true;
+                }
+                office.send_for(runner, message).await;
+            }
             Ok(FromTeammate::Idle(said)) => self.says_idle(runner, said).await,
             Ok(FromTeammate::ShutdownAck(ack)) => office.answer_stop(runner, ack).await,
             Ok(FromTeammate::Log(Log { level, text })) => office.log(runner, level, &text),
@@ -65,11 +71,7 @@ impl Dispatcher {
             Ok(FromTeammate::Failed { reason }) => {
                 office.fail_without_task(&runner.member, reason).await;
             }
-            Ok(FromTeammate::TurnEnd {}) => {
-                self.broke_off(runner);
-                self.end_run(runner).await;
-                self.office.rest(runner);
-            }
+            Ok(FromTeammate::TurnEnd {}) => self.ends_turn(runner).await,
             // A board call without an id: it is carried out without an answer.
             Err(MethodError::Unknown { .. }) => self.call_unanswered(runner, said).await,
             Err(error @ MethodError::BadParams { .. }) => office.refuse(runner, error.to_string()),
@@ -104,6 +106,9 @@ impl Dispatcher {
             Err(refusal) => return self.office.refuse(runner, refusal.to_string()),
         };
         let TaskReport { result, summary, reason, attempt, for_good, .. } = report;
+        if let Some(facts) = self.office.crew.facts_of(runner) {
+            facts.idle.has_worked = true;
+        }
         let reason = reason.or_else(|| result.clone());
         let is_late = is_late(&self.office.post.state, &task, attempt);
         let order = match report.status {
@@ -155,7 +160,12 @@ impl Dispatcher {
     }
 
     /// Carries out a command of another process, after all stages it must pass.
-    pub(super) async fn called(&mut self, request: CommandRequest, responder: Responder) {
+    pub(super) async fn called(&mut self, command: SocketCommand) {
+        if command.caller.is_gone() {
+            // It waited for a lead that was stopped, and asked the board instead.
+            return;
+        }
+        let SocketCommand { request, responder, .. } = command;
         let request = CommandRequest { fence: Some(self.office.post.mandate.fence), ..request };
         let intent = Intent { runner: None, request, responder: Some(responder) };
         self.completions.pass(&mut self.office, intent).await;
@@ -250,6 +260,21 @@ impl Dispatcher {
         self.reported(runner, report).await;
     }
 
+    /// A member's turn is over. Others hear that it is idle if they have not heard it yet.
+    async fn ends_turn(&mut self, runner: &Runner) {
+        self.broke_off(runner);
+        self.end_run(runner).await;
+        let office = &mut self.office;
+        let facts = office.crew.facts_of(runner);
+        let is_news = facts.is_some_and(|it| it.owes_idle_report());
+        if is_news && !office.post.is_lead(&runner.member) {
+            idle::begin(office, runner, None).await;
+        } else {
+            office.rest(runner);
+        }
+        self.delete_team_if_due(runner).await;
+    }
+
     /// A member says that it is idle.
     async fn says_idle(&mut self, runner: &Runner, said: Idle) {
         self.broke_off(runner);
@@ -257,6 +282,7 @@ impl Dispatcher {
         idle::expect_word(&mut self.office, runner);
         let last_task = said.last_task.and_then(|id| id.task().ok());
         idle::begin(&mut self.office, runner, last_task).await;
+        self.delete_team_if_due(runner).await;
     }
 
     /// A member has ended its turn, so it no longer works on a task that it lost.

@@ -1,7 +1,7 @@
 //! Idle reports of members: what they wait for, whether hooks agree, and which tasks still need a report.
 
 use tokio::time::Instant;
-use troop_model::{Command, State, TaskNumber, TaskRef, Version};
+use troop_model::{Command, MemberState, State, TaskNumber, TaskRef, Version};
 
 use super::{
     Runner,
@@ -12,7 +12,7 @@ use super::{
     policy::{
         completion::attempt_at,
         word::{self, Word},
-        work::has_or_gets_work,
+        work::{at_work, has_or_gets_work},
     },
 };
 use crate::hooks::Occasion;
@@ -33,12 +33,16 @@ pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Optio
 }
 
 /// Settles a pending idle report, if nothing is left to wait for. Hooks are asked, unless the member has work or gets some at
-/// once.
+/// once. A member that was started and has done nothing yet is not reported: neither hooks nor the lead learn anything from it.
 async fn settle(office: &mut Office, runner: &Runner) {
     let followed = office.post.state.version();
-    let facts = office.crew.facts_of(runner);
-    let Some(idle) = facts.and_then(|it| it.take_settled_idle(followed)) else { return };
+    let Some(facts) = office.crew.facts_of(runner) else { return };
+    let Some(idle) = facts.take_settled_idle(followed) else { return };
+    let is_news = facts.idle.has_worked || idle.last_task.is_some();
     let member = &runner.member;
+    if !is_news && !office.post.is_lead(member) {
+        return rest_quietly(office, runner).await;
+    }
     let is_judged = office.gate.judges_idle(&office.post, member);
     if is_judged && !has_or_gets_work(&office.post.state, member) {
         let occasion = Occasion::TeammateIdle { teammate: member.clone() };
@@ -56,8 +60,28 @@ pub(super) async fn settle_all(office: &mut Office) {
     }
 }
 
+/// A member has nothing to do, and nobody is told.
+async fn rest_quietly(office: &mut Office, runner: &Runner) {
+    office.rest(runner);
+    if let Some(facts) = office.crew.facts_of(runner) {
+        // Others hear of it at the end of its next turn.
+        facts.idle.was_told = false;
+    }
+    let member = &runner.member;
+    let is_working =
+        office.post.state.member(member).map(|it| it.state) == Some(MemberState::Working);
+    // A member that holds a task is not idle.
+    if is_working && at_work(&office.post.state, member).next().is_none() {
+        let pid = office.crew.get(member).map(|it| it.body.process());
+        office.post.set_state(member, MemberState::Idle, None, None, pid).await;
+    }
+}
+
 pub(super) async fn report(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
     office.rest(runner);
+    if let Some(facts) = office.crew.facts_of(runner) {
+        facts.note_idle_told();
+    }
     let member = runner.member.clone();
     let request = office.post.own(Command::ReportIdle { member, last_task });
     office.ask_for(runner, request).await;

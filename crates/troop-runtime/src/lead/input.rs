@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use tokio::sync::mpsc;
 use troop_model::{Event, MemberName, TaskNumber, Version};
-use troop_protocol::{Inbox, Incoming, Responder};
+use troop_protocol::{Inbox, Incoming};
 use uuid::Uuid;
 
 use super::{
@@ -12,6 +12,7 @@ use super::{
     completion::{FileListing, LateMerge, PassageId},
     crew::lifecycle::MemberExit,
     gate::HookReply,
+    socket::SocketCommand,
 };
 use crate::{
     BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder, WatchReport,
@@ -54,7 +55,7 @@ pub(super) enum LeadInput {
     /// A check of a member's work printed a line.
     Shown(MemberName, String),
     /// Another process sends a command through this lead.
-    Called(Box<(CommandRequest, Responder)>),
+    Called(Box<SocketCommand>),
     /// An offer of work to a member is settled; its effect is in the log up to this version.
     Settled(Runner, Option<Version>),
     /// The board refused a command given for a member, which does not know yet.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use troop_model::{Actor, Command, Fact, LeadLease, Refusal};
 use uuid::Uuid;
 
-use super::{LeadError, LeadOptions};
+use super::{LeadError, LeadOptions, unheard};
 use crate::{Board, BoardError, BoardResult, CommandEffect, CommandRequest};
 
 /// How often we try to take the lock ...
@@ -120,6 +120,10 @@ impl LeadLock {
         let entry = LeadEntry { session, pid, socket: None, project: before, former };
         write(&mut file, &entry).map_err(unusable)?;
         options.board.catch_up().await?;
+        if is_free(&dead, options).await? {
+            // Before the tasks of the former lead's members are given back.
+            Box::pin(unheard::record(options)).await?;
+        }
         let fence = take_from(&dead, options, session).await?;
         Ok(Self { fence, session, project, file })
     }
@@ -179,6 +183,13 @@ async fn take_from(dead: &[Uuid], options: &LeadOptions, session: Uuid) -> Board
         }
         over = held;
     }
+}
+
+/// Whether nobody leads the team, as far as is known here.
+async fn is_free(dead: &[Uuid], options: &LeadOptions) -> BoardResult<bool> {
+    let now = options.clock.now();
+    let lease = current(&options.board).await?.filter(|it| it.is_held(now));
+    Ok(lease.is_none_or(|it| dead.contains(&it.session)))
 }
 
 fn fence(done: &CommandEffect) -> Option<u64> {

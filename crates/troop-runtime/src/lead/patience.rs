@@ -30,7 +30,7 @@ pub(super) struct Perseverance {
 impl Perseverance {
     /// Waits before the next try. Returns false if a retry is pointless.
     pub(super) async fn wait_out(&mut self, error: &GitError) -> bool {
-        if !error.is_of_machine() {
+        if !error.is_of_machine() && !error.is_locked() {
             return false;
         }
         let Some(pause) = self.tries.pause(self.first, Instant::now()) else { return false };

@@ -383,6 +383,13 @@ impl Workplaces {
         self.begun.retain(|it, _| it.task != task);
     }
 
+    /// The board has heard what became of a task.
+    pub(super) fn forget_merge(&self, task: TaskNumber) {
+        if let Some(isolation) = &self.isolation {
+            isolation.forget_merge(task);
+        }
+    }
+
     /// Drops the ref of submitted work that is no longer wanted.
     pub(super) fn forget_handed_in(&self, task: TaskNumber) {
         if let Some(isolation) = self.isolation.clone() {
@@ -440,7 +447,13 @@ impl Workplaces {
 fn work(state: &State, member: &MemberName, task: TaskNumber) -> Option<TaskAttempt> {
     let found = state.tasks().get(task)?;
     let subject = found.subject.clone();
-    Some(TaskAttempt { member: member.clone(), task, attempt: found.attempts, subject })
+    Some(TaskAttempt {
+        member: member.clone(),
+        task,
+        attempt: found.attempts,
+        subject,
+        report: None,
+    })
 }
 
 /// The attempt that a command has just claimed; none if the member works on another task, whose folder stays as it is.

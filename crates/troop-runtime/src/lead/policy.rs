@@ -2,15 +2,17 @@
 //! touch no disk and wait for nothing; the other modules of the lead carry out the decisions.
 
 pub(super) mod aftermath;
-pub(super) mod completion;
+pub(super) mod asking;
+pub(crate) mod completion;
 pub(super) mod delegation;
 pub(super) mod ending;
 pub(super) mod lead_state;
 pub(super) mod loss;
 pub(super) mod restart;
 pub(super) mod silence;
+pub(crate) mod unheard;
 pub(super) mod word;
-pub(super) mod work;
+pub(crate) mod work;
 
 #[cfg(test)]
 mod table;

@@ -17,6 +17,7 @@ use uuid::Uuid;
 use super::{
     LeadEnd, LeadWork, Timing,
     input::LeadInput,
+    policy::asking::{RuleVerdict, ruling},
     timers::Timers,
     transcript::{TranscriptEntry, TranscriptLine, Transcripts},
 };
@@ -48,6 +49,8 @@ pub(super) struct Post {
     /// The progress of the lead's agent on its last request.
     pub(super) lead_work: watch::Receiver<LeadWork>,
     pub(super) course: Course,
+    /// The deletion of the team that the lead's agent wants, until the end of its turn.
+    pub(super) last_act: Option<CommandRequest>,
     pub(super) agenda: Agenda,
 }
 
@@ -158,6 +161,7 @@ impl Post {
             people: People { warnings: new.warnings, store_failed_at: None },
             lead_work: new.lead_work,
             course: Course::Running,
+            last_act: None,
             agenda: Agenda { is_due: true, has_new_context: false, n_teams: 1 },
         }
     }
@@ -205,6 +209,27 @@ impl Post {
     /// Whether the board would accept a command, proof aside.
     pub(super) fn would_take(&self, request: &CommandRequest) -> bool {
         would_take(&self.state, request, self.clock.now())
+    }
+
+    /// Looks at all that the board has by now, also from other processes. None if the board cannot be asked.
+    pub(super) async fn look_at_newest<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> Option<T> {
+        // If the store fails, the board says so when it gets the command.
+        drop(self.board.catch_up().await);
+        self.board.look(look).await.ok()
+    }
+
+    /// Why the rules refuse a command on all that the board has by now, if they do.
+    pub(super) async fn refusal_of(&self, request: &CommandRequest) -> Option<Refusal> {
+        let now = self.clock.now();
+        let request = request.clone();
+        let look = move |state: &State| match ruling(state, &request, now) {
+            RuleVerdict::Refused(refusal) => Some(refusal),
+            RuleVerdict::Accepted(_) | RuleVerdict::NeedsProof => None,
+        };
+        self.look_at_newest(look).await?
     }
 
     /// Whether all commands given so far are decided and followed. The look queues behind all of them; an event that is still
@@ -307,6 +332,10 @@ impl Post {
         self.transcripts.flush();
     }
 
+    pub(super) async fn close_transcripts(&mut self) {
+        self.transcripts.close().await;
+    }
+
     /// Notes which task a member works on, if any.
     pub(super) fn engage(&mut self, member: &MemberName, task: Option<TaskNumber>) {
         match task {
@@ -356,13 +385,7 @@ impl Post {
 
 /// Whether the rules would accept a command, proof aside.
 pub(super) fn would_take(state: &State, request: &CommandRequest, now: Time) -> bool {
-    let ctx = Context {
-        now,
-        asker: request.asker.actor.clone().into(),
-        operation: request.operation,
-        fence: request.fence,
-    };
-    matches!(decide(state, &request.command, &ctx), Ok(_) | Err(Refusal::NotProved { .. }))
+    !matches!(ruling(state, request, now), RuleVerdict::Refused(_))
 }
 
 /// How the lead ends after an error of its own command: another session leads, or the store is lost. None if the board only

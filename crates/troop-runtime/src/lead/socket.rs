@@ -3,11 +3,19 @@
 
 use std::{
     fs, io,
-    os::unix::fs::PermissionsExt as _,
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::fs::PermissionsExt as _,
+    },
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use tokio::{net::UnixListener, sync::mpsc};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::{
+    net::{UnixListener, UnixStream},
+    sync::mpsc,
+};
 use tokio_util::task::TaskTracker;
 use troop_model::{Asker, State};
 use troop_protocol::{
@@ -18,7 +26,7 @@ use uuid::Uuid;
 
 use super::input::LeadInput;
 use crate::{
-    Answers, Board,
+    Answers, Board, CommandRequest,
     answers::{Subscriptions, signed},
 };
 
@@ -60,9 +68,10 @@ impl LeadSocket {
                 },
                 () = host.inputs.closed() => return,
             };
+            let caller = CallerSocket::of(&stream);
             let (reader, writer) = stream.into_split();
             let (peer, said) = Peer::channel(reader, writer, &host.tracker);
-            host.tracker.spawn(converse(peer, said, host.clone()));
+            host.tracker.spawn(converse(peer, said, caller, host.clone()));
         }
     }
 }
@@ -96,8 +105,41 @@ pub(super) struct SocketHost {
     pub(super) tracker: TaskTracker,
 }
 
+/// A command that another process sends through this lead.
+#[derive(Debug)]
+pub(super) struct SocketCommand {
+    pub(super) request: CommandRequest,
+    pub(super) responder: Responder,
+    pub(super) caller: CallerSocket,
+}
+
+/// The connection of a caller. A caller that waited too long hangs up and gives its command to the board itself: what it sent
+/// here must then have no effect, since the caller would not hear of it.
+#[derive(Clone, Debug)]
+pub(super) struct CallerSocket(Option<Arc<OwnedFd>>);
+
+impl CallerSocket {
+    fn of(stream: &UnixStream) -> Self {
+        Self(stream.as_fd().try_clone_to_owned().ok().map(Arc::new))
+    }
+
+    /// Whether the caller closed its connection. One that only ended its own side still waits for the answer.
+    pub(super) fn is_gone(&self) -> bool {
+        let Some(stream) = &self.0 else { return false };
+        let mut look = [PollFd::new(stream, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let n_ready = poll(&mut look, Some(&now));
+        n_ready.is_ok() && look.iter().any(|it| it.revents().contains(PollFlags::HUP))
+    }
+}
+
 /// Talks with one client until it disconnects, or the lead ends.
-async fn converse(peer: Peer, mut said: mpsc::Receiver<Incoming>, host: SocketHost) {
+async fn converse(
+    peer: Peer,
+    mut said: mpsc::Receiver<Incoming>,
+    socket: CallerSocket,
+    host: SocketHost,
+) {
     let mut caller = None;
     let mut subscriptions =
         Subscriptions::new(host.answers.clone(), peer.clone(), host.tracker.clone());
@@ -108,7 +150,7 @@ async fn converse(peer: Peer, mut said: mpsc::Receiver<Incoming>, host: SocketHo
         };
         match incoming {
             Some(Incoming::Request(asked)) => {
-                answer(asked, &mut caller, &mut subscriptions, &host).await;
+                answer(asked, &mut caller, &mut subscriptions, &socket, &host).await;
             }
             // Clients send only requests.
             Some(Incoming::Notification(_) | Incoming::Skipped(_)) => {}
@@ -121,6 +163,7 @@ async fn answer(
     asked: IncomingRequest,
     caller: &mut Option<Asker>,
     subscriptions: &mut Subscriptions,
+    socket: &CallerSocket,
     host: &SocketHost,
 ) {
     let IncomingRequest { asked, responder } = asked;
@@ -140,7 +183,8 @@ async fn answer(
         (Call::Change(change), Some(session)) => {
             let request = signed(session, *change);
             // The lead may have ended.
-            drop(host.inputs.send(LeadInput::Called(Box::new((request, responder)))).await);
+            let command = SocketCommand { request, responder, caller: socket.clone() };
+            drop(host.inputs.send(LeadInput::Called(Box::new(command))).await);
         }
         (Call::Follow(call), Some(_)) => match subscriptions.take(call).await {
             Ok(start) => {

@@ -9,7 +9,7 @@ use super::layout::{FileStatus, TaskFile};
 
 /// How to read a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DiffReading {
+pub enum DiffReading {
     /// Somebody wants all of it.
     Whole,
     /// The board has moved on since the file was written, so that only steps forward count: taking a task, ending it.
@@ -18,7 +18,7 @@ pub(super) enum DiffReading {
 
 /// One thing that somebody wants for a task.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum TaskStep {
+pub enum TaskStep {
     Update(Box<TaskEdit>),
     Claim,
     Release,
@@ -32,27 +32,23 @@ pub(super) enum TaskStep {
 
 /// The changed fields of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct TaskEdit {
-    pub(super) subject: Option<String>,
-    pub(super) description: Option<String>,
-    pub(super) assignee: Option<Option<String>>,
-    pub(super) waits_for: Option<Vec<String>>,
-    pub(super) metadata: Option<Map<String, Value>>,
+pub struct TaskEdit {
+    pub subject: Option<String>,
+    pub description: Option<String>,
+    pub assignee: Option<Option<String>>,
+    pub waits_for: Option<Vec<String>>,
+    pub metadata: Option<Map<String, Value>>,
 }
 
 /// A step, and the member in whose name it is taken; none is the lead.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct WantedStep {
-    pub(super) by: Option<String>,
-    pub(super) step: TaskStep,
+pub struct WantedStep {
+    pub by: Option<String>,
+    pub step: TaskStep,
 }
 
 /// The steps from one file to another, in order.
-pub(super) fn difference(
-    before: &TaskFile,
-    now: &TaskFile,
-    reading: DiffReading,
-) -> Vec<WantedStep> {
+pub fn difference(before: &TaskFile, now: &TaskFile, reading: DiffReading) -> Vec<WantedStep> {
     let mut wanted = Vec::new();
     let edit = edit(before, now);
     if reading == DiffReading::Whole && edit != TaskEdit::default() {
@@ -156,7 +152,7 @@ fn moves(before: &TaskFile, now: &TaskFile) -> Vec<WantedStep> {
 
 impl TaskStep {
     /// The command for a step. `find` resolves an id in a file to a task, `member` a name to a member.
-    pub(super) fn command(
+    pub fn command(
         self,
         number: TaskNumber,
         find: &dyn Fn(&str) -> TaskRef,
@@ -227,7 +223,7 @@ impl TaskEdit {
 }
 
 /// The member that a text names. The board refuses a name that nobody has.
-pub(super) fn named(
+pub fn named(
     text: &str,
     member: &dyn Fn(&str) -> Option<MemberName>,
 ) -> Result<MemberName, troop_model::Refusal> {

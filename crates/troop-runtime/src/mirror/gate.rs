@@ -12,10 +12,13 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 use troop_model::{OperationId, Refusal};
-use troop_protocol::{ClientError, Failure, FailureKind};
+use troop_protocol::Failure;
 
 use super::Item;
-use crate::{Board, BoardError, CommandEffect, CommandRequest, find_lead, relay::relay};
+use crate::{
+    Board, BoardError, CommandEffect, CommandRequest, find_lead,
+    relay::{RouteError, TeamRoute},
+};
 
 /// How long a file stays locked while we wait for an answer.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -61,6 +64,14 @@ impl CommandGate {
     /// Whether a command from an item's files waits for its answer.
     pub(super) fn holds(&self, item: &Item) -> bool {
         self.waiting.values().any(|it| it == item)
+    }
+
+    /// Likewise, after a look whether the answer has come.
+    pub(super) fn still_holds(&mut self, item: &Item) -> bool {
+        while let Ok((operation, said)) = self.said.try_recv() {
+            self.note(operation, said);
+        }
+        self.holds(item)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -146,21 +157,18 @@ async fn give_once(
     lead: Option<PathBuf>,
     request: CommandRequest,
 ) -> Result<Result<CommandEffect, Failure>, BoardError> {
-    if let Some(lead) = lead {
-        match relay(&lead, &request).await {
-            Ok(Some(done)) => {
-                // The next file that we write must show it.
-                board.catch_up().await?;
-                return Ok(Ok(done));
-            }
-            Ok(None) => {}
-            Err(ClientError::Failed(failure)) if failure.kind == FailureKind::Unavailable => {}
-            Err(error) => return Ok(Err(error.into())),
+    let given = match lead {
+        Some(folder) => {
+            let route = TeamRoute::new(board.clone(), &folder, request.asker.clone());
+            let done = route.submit(request).await;
+            done.map(|it| CommandEffect { version: it.version, events: it.events.into() })
         }
-    }
-    match board.submit(request).await {
+        None => board.submit(request).await.map_err(RouteError::Board),
+    };
+    match given {
         Ok(done) => Ok(Ok(done)),
-        Err(BoardError::Refused(refusal)) => Ok(Err((&refusal).into())),
-        Err(error) => Err(error),
+        Err(RouteError::Board(BoardError::Refused(refusal))) => Ok(Err((&refusal).into())),
+        Err(RouteError::Board(error)) => Err(error),
+        Err(error @ (RouteError::Lead(_) | RouteError::Connection(_))) => Ok(Err(error.into())),
     }
 }

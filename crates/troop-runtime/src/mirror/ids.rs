@@ -15,30 +15,30 @@ const FILE: &str = "file";
 
 /// The id of a task's file: a name, and never a path, whoever wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct FileId(String);
+pub struct FileId(String);
 
 impl FileId {
     /// None if the mirror visits no file of such a name.
-    pub(super) fn new(text: &str) -> Option<Self> {
+    pub fn new(text: &str) -> Option<Self> {
         let is_name = !text.is_empty() && !text.starts_with('.') && !text.contains(['/', '\0']);
         (is_name && text.len() <= MAX_ID).then(|| Self(text.to_owned()))
     }
 
     /// The id of the file that is called `7.json`.
-    pub(super) fn of_file(name: &str) -> Option<Self> {
+    pub fn of_file(name: &str) -> Option<Self> {
         Self::new(name.strip_suffix(".json")?)
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    pub(super) fn file_name(&self) -> String {
+    pub fn file_name(&self) -> String {
         format!("{}.json", self.0)
     }
 
     /// The origin of a task that was taken from this file. Unlike metadata, tools cannot set it.
-    pub(super) fn origin(&self) -> Origin {
+    pub fn origin(&self) -> Origin {
         Origin {
             peer_kind: Some(SmolStr::new_static(FILE)),
             local_key: Some(SmolStr::new(&self.0)),
@@ -47,19 +47,19 @@ impl FileId {
     }
 
     /// The file that a task was taken from.
-    pub(super) fn of_task(task: &Task) -> Option<Self> {
+    pub fn of_task(task: &Task) -> Option<Self> {
         Self::of_origin(&task.provenance.origin)
     }
 
     /// The file that an origin names.
-    pub(super) fn of_origin(origin: &Origin) -> Option<Self> {
+    pub fn of_origin(origin: &Origin) -> Option<Self> {
         let Origin { peer_kind, local_key, .. } = origin;
         let key = local_key.as_ref().filter(|_| peer_kind.as_deref() == Some(FILE))?;
         Self::new(key)
     }
 
     /// The id of a task that has no other.
-    pub(super) fn natural(layout: Layout, number: TaskNumber) -> Self {
+    pub fn natural(layout: Layout, number: TaskNumber) -> Self {
         Self(match layout {
             Layout::Seeds => number.to_string(),
             Layout::Claude => number.0.to_string(),
@@ -86,16 +86,16 @@ impl Borrow<str> for FileId {
 
 /// Ids of tasks in one team's files.
 #[derive(Clone, Debug)]
-pub(super) struct Ids {
+pub struct Ids {
     layout: Layout,
     given: BTreeMap<TaskNumber, FileId>,
     numbers: BTreeMap<FileId, TaskNumber>,
-    pub(super) lead: Option<MemberName>,
+    pub lead: Option<MemberName>,
 }
 
 impl Ids {
     /// The ids that other programs gave to tasks of the board.
-    pub(super) fn new(layout: Layout, state: &State) -> Self {
+    pub fn new(layout: Layout, state: &State) -> Self {
         let lead = state.lead().map(|it| it.name.clone());
         let mut ids = Self { layout, given: BTreeMap::new(), numbers: BTreeMap::new(), lead };
         for task in state.tasks().iter() {
@@ -107,14 +107,14 @@ impl Ids {
     }
 
     /// Notes that a task was taken from a file. Of several, the last one has it.
-    pub(super) fn learn(&mut self, id: &FileId, number: TaskNumber) {
+    pub fn learn(&mut self, id: &FileId, number: TaskNumber) {
         if self.numbers.get(id).is_none_or(|it| *it < number) {
             self.give(id, number);
         }
     }
 
     /// Notes the id of a task's file. If another task has it, that one gets a new id.
-    pub(super) fn give(&mut self, id: &FileId, number: TaskNumber) {
+    pub fn give(&mut self, id: &FileId, number: TaskNumber) {
         if FileId::natural(self.layout, number) == *id {
             return;
         }
@@ -134,7 +134,7 @@ impl Ids {
     }
 
     /// Gives a task another id, because somebody took its own.
-    pub(super) fn displace(&mut self, number: TaskNumber) {
+    pub fn displace(&mut self, number: TaskNumber) {
         if !self.given.contains_key(&number) {
             let id = FileId::other(self.layout, number);
             self.numbers.insert(id.clone(), number);
@@ -143,12 +143,12 @@ impl Ids {
     }
 
     /// The id of a task's file.
-    pub(super) fn of(&self, number: TaskNumber) -> FileId {
+    pub fn of(&self, number: TaskNumber) -> FileId {
         self.given.get(&number).cloned().unwrap_or_else(|| FileId::natural(self.layout, number))
     }
 
     /// The task whose file has this id.
-    pub(super) fn number(&self, id: &str) -> Option<TaskNumber> {
+    pub fn number(&self, id: &str) -> Option<TaskNumber> {
         self.numbers
             .get(id)
             .copied()
@@ -156,7 +156,7 @@ impl Ids {
     }
 
     /// The task that an id in a file means. The board refuses it if there is none.
-    pub(super) fn meant(&self, id: &str) -> TaskRef {
+    pub fn meant(&self, id: &str) -> TaskRef {
         match (self.number(id), id.parse()) {
             (Some(number), _) => TaskRef::Number(number),
             (None, Ok(task)) => task,

@@ -5,6 +5,7 @@ mod seeds;
 mod value;
 
 use std::{
+    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
@@ -22,7 +23,7 @@ use super::ids::FileId;
 pub(super) use value::{read_array, read_object};
 
 /// The key of a config entry with the id of a member that the board knows, or knew.
-pub(super) const MEMBER_ID: &str = "memberId";
+pub const MEMBER_ID: &str = "memberId";
 
 /// The format of the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,56 +63,56 @@ impl fmt::Display for Layout {
 
 /// Where one team's files are.
 #[derive(Clone, Debug)]
-pub(super) struct MirrorPlaces {
-    pub(super) layout: Layout,
-    pub(super) team: TeamName,
+pub struct MirrorPlaces {
+    pub layout: Layout,
+    pub team: TeamName,
     root: PathBuf,
 }
 
 impl MirrorPlaces {
-    pub(super) fn new(layout: Layout, root: &Path, team: TeamName) -> Self {
+    pub fn new(layout: Layout, root: &Path, team: TeamName) -> Self {
         Self { layout, team, root: root.to_owned() }
     }
 
     /// The same team's files in another layout.
-    pub(super) fn in_layout(&self, layout: Layout) -> Self {
+    pub fn in_layout(&self, layout: Layout) -> Self {
         Self { layout, ..self.clone() }
     }
 
-    pub(super) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
-    pub(super) fn tasks(&self) -> PathBuf {
+    pub fn tasks(&self) -> PathBuf {
         self.root.join("tasks").join(self.team.as_str())
     }
 
-    pub(super) fn team(&self) -> PathBuf {
+    pub fn team(&self) -> PathBuf {
         self.root.join("teams").join(self.team.as_str())
     }
 
-    pub(super) fn config(&self) -> PathBuf {
+    pub fn config(&self) -> PathBuf {
         self.team().join("config.json")
     }
 
-    pub(super) fn inboxes(&self) -> PathBuf {
+    pub fn inboxes(&self) -> PathBuf {
         self.team().join(match self.layout {
             Layout::Seeds => "inbox",
             Layout::Claude => "inboxes",
         })
     }
 
-    pub(super) fn task(&self, id: &FileId) -> PathBuf {
+    pub fn task(&self, id: &FileId) -> PathBuf {
         self.tasks().join(id.file_name())
     }
 
     /// Where Claude Code notes the highest id that it has used.
-    pub(super) fn mark(&self) -> PathBuf {
+    pub fn mark(&self) -> PathBuf {
         self.tasks().join(".highwatermark")
     }
 
     /// A member's inbox: a folder of messages, or one file with all of them.
-    pub(super) fn inbox(&self, member: &str) -> PathBuf {
+    pub fn inbox(&self, member: &str) -> PathBuf {
         match self.layout {
             Layout::Seeds => self.inboxes().join(member),
             Layout::Claude => self.inboxes().join(format!("{member}.json")),
@@ -119,54 +120,59 @@ impl MirrorPlaces {
     }
 
     /// Notes about the messages in the inboxes of this folder.
-    pub(super) fn all_noted(&self) -> PathBuf {
+    pub fn all_noted(&self) -> PathBuf {
         self.team().join(".delivered")
     }
 
     /// Notes about the messages in one inbox.
-    pub(super) fn noted(&self, member: &str) -> PathBuf {
+    pub fn noted(&self, member: &str) -> PathBuf {
         self.all_noted().join(member)
     }
 
+    /// What mirrors lock before they visit an inbox that other programs do not lock.
+    pub(super) fn inbox_lock(&self, member: &str) -> PathBuf {
+        self.all_noted().join(format!(".{member}.lock"))
+    }
+
     /// Notes about what troop wrote last into this folder's files.
-    pub(super) fn all_written(&self) -> PathBuf {
+    pub fn all_written(&self) -> PathBuf {
         self.team().join(".written")
     }
 
     /// Notes about the files of tasks.
-    pub(super) fn written_tasks(&self) -> PathBuf {
+    pub fn written_tasks(&self) -> PathBuf {
         self.all_written().join("tasks")
     }
 
     /// The note about the file of one task.
-    pub(super) fn written_task(&self, id: &FileId) -> PathBuf {
+    pub fn written_task(&self, id: &FileId) -> PathBuf {
         self.written_tasks().join(id.file_name())
     }
 
     /// The note about the config.
-    pub(super) fn written_config(&self) -> PathBuf {
+    pub fn written_config(&self) -> PathBuf {
         self.all_written().join("config.json")
     }
 
     /// The note about which files are in step.
-    pub(super) fn in_step(&self) -> PathBuf {
+    pub fn in_step(&self) -> PathBuf {
         self.all_written().join("in-step.json")
     }
 
     /// A file whose timestamp is when reading began.
-    pub(super) fn began(&self) -> PathBuf {
+    pub fn began(&self) -> PathBuf {
         self.all_written().join("began")
     }
 
     /// A path as people see it: relative to the shared folder.
-    pub(super) fn shown(&self, path: &Path) -> String {
+    pub fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
 }
 
 /// The status of a task, in the words of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileStatus {
+pub enum FileStatus {
     Pending,
     InProgress,
     InReview,
@@ -201,51 +207,51 @@ impl FileStatus {
         })
     }
 
-    pub(super) fn is_held(self) -> bool {
+    pub fn is_held(self) -> bool {
         matches!(self, Self::InProgress | Self::InReview)
     }
 
-    pub(super) fn has_ended(self) -> bool {
+    pub fn has_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Deleted)
     }
 }
 
 /// What a file says about a task. A missing field is none, and stays as it is on the board.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct TaskFile {
-    pub(super) subject: Option<String>,
-    pub(super) description: Option<String>,
-    pub(super) status: FileStatus,
+pub struct TaskFile {
+    pub subject: Option<String>,
+    pub description: Option<String>,
+    pub status: FileStatus,
     /// Its holder; `Some(None)` for nobody.
-    pub(super) owner: Option<Option<String>>,
+    pub owner: Option<Option<String>>,
     /// The member that it is reserved for; `Some(None)` for nobody.
-    pub(super) assignee: Option<Option<String>>,
+    pub assignee: Option<Option<String>>,
     /// The ids of the tasks that it waits for.
-    pub(super) waits_for: Option<Vec<String>>,
+    pub waits_for: Option<Vec<String>>,
     /// The ids of the tasks that wait for it, if the layout has them.
-    pub(super) blocks: Option<Vec<String>>,
-    pub(super) created_by: Option<String>,
-    pub(super) result: Option<String>,
-    pub(super) metadata: Option<Map<String, Value>>,
+    pub blocks: Option<Vec<String>>,
+    pub created_by: Option<String>,
+    pub result: Option<String>,
+    pub metadata: Option<Map<String, Value>>,
 }
 
 /// A message in a file from one member to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct InboxLetter {
-    pub(super) from: String,
-    pub(super) kind: MessageKind,
-    pub(super) content: String,
-    pub(super) summary: Option<String>,
+pub struct InboxLetter {
+    pub from: String,
+    pub kind: MessageKind,
+    pub content: String,
+    pub summary: Option<String>,
     /// The request that it is or answers, as its writer calls it.
-    pub(super) request_id: Option<String>,
-    pub(super) approve: Option<bool>,
+    pub request_id: Option<String>,
+    pub approve: Option<bool>,
     /// The whole text, unchanged.
-    pub(super) text: String,
+    pub text: String,
 }
 
 /// Why a file cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(super) enum Unreadable {
+pub enum Unreadable {
     /// It may be half of a file that somebody is writing.
     #[error("it is not JSON: {0}")]
     NotJson(String),
@@ -254,13 +260,13 @@ pub(super) enum Unreadable {
 }
 
 /// The ids of task files.
-pub(super) trait TaskIds {
+pub trait TaskIds {
     /// The id of a task's file.
     fn id_of(&self, number: TaskNumber) -> String;
 }
 
 /// Writes a task as its file has it. Other fields that programs keep in the file stay there.
-pub(super) fn write_task(
+pub fn write_task(
     layout: Layout,
     state: &State,
     task: &Task,
@@ -283,7 +289,7 @@ pub(super) fn write_task(
 }
 
 /// Reads what a file says about a task. Where it has two fields for one thing, the one that differs from `before` counts.
-pub(super) fn read_task(
+pub fn read_task(
     layout: Layout,
     file: &Map<String, Value>,
     before: Option<&Map<String, Value>>,
@@ -295,7 +301,7 @@ pub(super) fn read_task(
 }
 
 /// Whether a file with the id of a task belongs to that task, and not to another one that took the same id.
-pub(super) fn is_of(layout: Layout, file: &Map<String, Value>, task: &Task) -> bool {
+pub fn is_of(layout: Layout, file: &Map<String, Value>, task: &Task) -> bool {
     let has_subject = file.get("subject").and_then(Value::as_str) == Some(&task.subject);
     has_subject
         || match layout {
@@ -305,7 +311,7 @@ pub(super) fn is_of(layout: Layout, file: &Map<String, Value>, task: &Task) -> b
 }
 
 /// Whether a file is a private note of its program, and no task.
-pub(super) fn is_internal(layout: Layout, file: &Map<String, Value>) -> bool {
+pub fn is_internal(layout: Layout, file: &Map<String, Value>) -> bool {
     match layout {
         Layout::Seeds => false,
         Layout::Claude => claude::is_internal(file),
@@ -313,7 +319,7 @@ pub(super) fn is_internal(layout: Layout, file: &Map<String, Value>) -> bool {
 }
 
 /// The id of the task in a file, if troop wrote the file or the one that it was copied from.
-pub(super) fn own_id(layout: Layout, file: &Map<String, Value>) -> Option<Uuid> {
+pub fn own_id(layout: Layout, file: &Map<String, Value>) -> Option<Uuid> {
     let id = match layout {
         Layout::Seeds => file.get("uuid"),
         Layout::Claude => file.get("metadata").and_then(|it| it.get("troop")?.get("id")),
@@ -323,16 +329,16 @@ pub(super) fn own_id(layout: Layout, file: &Map<String, Value>) -> Option<Uuid> 
 
 /// A message to be written, with what the board knows about it.
 #[derive(Clone, Debug)]
-pub(super) struct OutgoingLetter {
-    pub(super) message: Message,
+pub struct OutgoingLetter {
+    pub message: Message,
     /// The request that it is or answers, by the asker's id for it.
-    pub(super) request_id: Option<String>,
+    pub request_id: Option<String>,
     /// The task that it is about.
-    pub(super) task: Option<Arc<Task>>,
+    pub task: Option<Arc<Task>>,
 }
 
 /// Writes a message as a file or an entry of one.
-pub(super) fn write_letter(
+pub fn write_letter(
     layout: Layout,
     posted: &OutgoingLetter,
     names: &Names,
@@ -345,10 +351,7 @@ pub(super) fn write_letter(
 }
 
 /// Reads a message from a file or an entry of one.
-pub(super) fn read_letter(
-    layout: Layout,
-    file: &Map<String, Value>,
-) -> Result<InboxLetter, Unreadable> {
+pub fn read_letter(layout: Layout, file: &Map<String, Value>) -> Result<InboxLetter, Unreadable> {
     match layout {
         Layout::Seeds => seeds::read_letter(file),
         Layout::Claude => claude::read_letter(file),
@@ -356,7 +359,7 @@ pub(super) fn read_letter(
 }
 
 /// The timestamp of a message, if it has one: RFC 3339, or milliseconds since 1970.
-pub(super) fn said_at(letter: &Map<String, Value>) -> Option<Time> {
+pub fn said_at(letter: &Map<String, Value>) -> Option<Time> {
     match letter.get("timestamp")? {
         Value::String(text) => text.parse().ok(),
         Value::Number(millis) => millis.as_i64()?.checked_mul(1_000).map(Time::from_micros),
@@ -365,10 +368,11 @@ pub(super) fn said_at(letter: &Map<String, Value>) -> Option<Time> {
 }
 
 /// Writes a team's config. Other fields that programs keep in it, or about its members, stay there.
-pub(super) fn write_config(
+pub fn write_config(
     layout: Layout,
     state: &State,
     kept: &Map<String, Value>,
+    colors: &MemberColors,
 ) -> Map<String, Value> {
     let mut written = kept.clone();
     let Some(team) = state.team() else { return written };
@@ -396,6 +400,10 @@ pub(super) fn write_config(
                 entry.insert(key, value);
             }
         }
+        tell_process(member, &mut entry);
+        if let Some(color) = colors.get(&member.name).filter(|_| !entry.contains_key(COLOR)) {
+            entry.insert(COLOR.to_owned(), color.clone().into());
+        }
         Value::Object(entry)
     };
     // In the order in which they joined, the lead first.
@@ -405,22 +413,37 @@ pub(super) fn write_config(
     written
 }
 
+/// The colours of members, as their own messages have them. A config that has a colour keeps it.
+pub(super) type MemberColors = BTreeMap<MemberName, String>;
+
+/// The field of a member, and of a message, with the colour in which a client shows the member.
+pub(super) const COLOR: &str = "color";
+
+/// The process of a member that troop runs. Any other program tells its own.
+fn tell_process(member: &troop_model::Member, entry: &mut Map<String, Value>) {
+    match member.pid.filter(|_| member.is_running()) {
+        Some(pid) => drop(entry.insert("pid".to_owned(), pid.into())),
+        None if member.is_external() => {}
+        None => drop(entry.remove("pid")),
+    }
+}
+
 /// The members that a config lists.
-pub(super) fn entries(config: &Map<String, Value>) -> Vec<&Map<String, Value>> {
+pub fn entries(config: &Map<String, Value>) -> Vec<&Map<String, Value>> {
     let members = config.get("members").and_then(Value::as_array);
     members.into_iter().flatten().filter_map(Value::as_object).collect()
 }
 
 /// Finds the members that names in files mean: by name, by id, and as Claude Code's `name@team`.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub struct Names {
     members: Vec<(MemberName, Uuid)>,
     lead: Option<MemberName>,
     at_team: String,
 }
 
 impl Names {
-    pub(super) fn new(state: &State) -> Self {
+    pub fn new(state: &State) -> Self {
         Self {
             members: state.members().map(|it| (it.name.clone(), it.id)).collect(),
             lead: state.lead().map(|it| it.name.clone()),
@@ -429,7 +452,7 @@ impl Names {
     }
 
     /// The member that a text names, if there is one.
-    pub(super) fn find(&self, text: &str) -> Option<MemberName> {
+    pub fn find(&self, text: &str) -> Option<MemberName> {
         let text = text.strip_suffix(&self.at_team).unwrap_or(text);
         let named = self.members.iter().find(|(name, _)| name.as_str() == text);
         let by_id = || {
@@ -443,22 +466,22 @@ impl Names {
     }
 
     /// A name as the board spells it, if the board knows the member.
-    pub(super) fn canonical(&self, text: &str) -> String {
+    pub fn canonical(&self, text: &str) -> String {
         let bare = text.strip_suffix(&self.at_team).unwrap_or(text);
         self.find(text).map_or_else(|| bare.to_owned(), |name| name.to_string())
     }
 
     /// Whether a value of a file names a member.
-    pub(super) fn is_same(&self, value: Option<&Value>, member: &MemberName) -> bool {
+    pub fn is_same(&self, value: Option<&Value>, member: &MemberName) -> bool {
         value.and_then(Value::as_str).and_then(|text| self.find(text)).as_ref() == Some(member)
     }
 
-    pub(super) fn lead(&self) -> Option<&MemberName> {
+    pub fn lead(&self) -> Option<&MemberName> {
         self.lead.as_ref()
     }
 
     /// The member that an entry of a config is about.
-    pub(super) fn of_entry(&self, entry: &Map<String, Value>) -> Option<MemberName> {
+    pub fn of_entry(&self, entry: &Map<String, Value>) -> Option<MemberName> {
         entry.get("name").and_then(Value::as_str).and_then(|name| self.find(name))
     }
 }

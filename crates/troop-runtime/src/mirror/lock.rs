@@ -45,6 +45,19 @@ impl FileLock {
     }
 }
 
+impl FileLock {
+    /// Takes a lock that only mirrors know.
+    pub(super) fn take_own(path: &Path) -> io::Result<Option<Self>> {
+        let mut options = File::options();
+        let file = options.create(true).truncate(false).write(true).open(path)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Self::Files { _held: vec![file] })),
+            Err(error) if error == rustix::io::Errno::WOULDBLOCK => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
 impl Drop for FileLock {
     fn drop(&mut self) {
         if let Self::Folder { path, stamp } = self
@@ -54,6 +67,16 @@ impl Drop for FileLock {
             drop(fs::remove_dir(path));
         }
     }
+}
+
+/// The lock of a file that somebody else has.
+pub(super) fn held(layout: Layout, path: &Path) -> PathBuf {
+    let names = match layout {
+        Layout::Seeds => vec![path.with_extension("lock"), beside(path)],
+        Layout::Claude => vec![beside(path)],
+    };
+    let is_held = |it: &&PathBuf| it.is_dir() || matches!(FileLock::take_own(it), Ok(None));
+    names.iter().find(is_held).or(names.last()).cloned().unwrap_or_default()
 }
 
 /// `task-7.lock` and `task-7.json.lock`: programs lock the one or the other.

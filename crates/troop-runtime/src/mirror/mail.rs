@@ -18,7 +18,9 @@ use troop_model::{
 use uuid::Uuid;
 
 use super::{
-    Mirror, MirrorError, Settlement, disk, is_external_in,
+    Item, Mirror, MirrorError, Settlement,
+    disk::{self, Stamp},
+    is_external_in,
     layout::{self, Layout, Names},
     operation,
     rules::{self, InboxEffect, KnownInbox, MissingLetter, OwnerMail},
@@ -36,8 +38,10 @@ pub(super) struct InboxVisit<'a> {
 
 /// The result of sending a message that somebody put into an inbox.
 enum LetterOutcome {
-    /// It is on the board.
+    /// It is on the board since now.
     Sent(Uuid),
+    /// Some mirror sent it before.
+    Known(Uuid),
     Refused(String),
 }
 
@@ -48,6 +52,14 @@ impl<'a> InboxVisit<'a> {
     }
 
     pub(super) async fn settle(mut self) -> Result<Settlement, MirrorError> {
+        if self.recognise().await? {
+            return Ok(Settlement::Done);
+        }
+        let Some(_lock) = self.mirror.lock_inbox(self.owner, &self.path).await? else {
+            return Ok(Settlement::Later);
+        };
+        // A board that is behind would take what another mirror put there for a message that was read.
+        self.mirror.catch_up().await?;
         let layout = self.mirror.places.layout;
         if layout == Layout::Seeds && self.path.is_symlink() {
             disk::set_aside(&self.path).map_err(unusable(&self.path))?;
@@ -61,12 +73,58 @@ impl<'a> InboxVisit<'a> {
         let is_first = known.is_none();
         let inbox = known.unwrap_or_default();
         let mail = self.mail(inbox.ids()).await?;
+        let mut noted = self.noted()?;
         if let Some(mail) = mail.as_ref().filter(|_| is_first) {
-            self.clean_notes(&mail.unread);
+            let over = noted.extract_if(.., |id| !mail.unread.contains(id));
+            over.for_each(|id| self.forget_note(id));
         }
         match layout {
-            Layout::Seeds => self.settle_folder(inbox, mail).await,
-            Layout::Claude => self.settle_file(inbox, mail).await,
+            Layout::Seeds => self.settle_folder(inbox, mail, noted).await,
+            Layout::Claude => self.settle_file(inbox, mail, noted).await,
+        }
+    }
+
+    /// Whether what lies in the inbox is what was seen last, or what troop wrote, and is what has to lie there.
+    async fn recognise(&mut self) -> Result<bool, MirrorError> {
+        if self.path.is_symlink() {
+            return Ok(false);
+        }
+        if !self.path.exists() {
+            // An inbox that is one file is made for its first message.
+            let was_used = self.mirror.places.noted(self.owner).exists();
+            let mail = self.mail(BTreeSet::new()).await?;
+            // What is no member's inbox may be a lock or a half-written file beside one.
+            let is_empty = mail.is_none_or(|it| it.is_in(&KnownInbox::default()));
+            return Ok(self.mirror.places.layout == Layout::Claude && !was_used && is_empty);
+        }
+        let known = self.mirror.memory.inboxes.get(self.owner).cloned();
+        let inbox = match self.mirror.places.layout {
+            Layout::Seeds => {
+                let there = disk::list(&self.path).map_err(unusable(&self.path))?;
+                let there: BTreeSet<String> = there.into_iter().collect();
+                match known {
+                    Some(known) => Some(known).filter(|it| it.letters.keys().eq(&there)),
+                    None => rules::recognised_folder(&there, &self.noted()?),
+                }
+            }
+            Layout::Claude => {
+                let stamp = Stamp::of(&self.path).map_err(unusable(&self.path))?;
+                known.filter(|it| it.stamp == stamp)
+            }
+        };
+        let Some(inbox) = inbox else { return Ok(false) };
+        let mail = self.mail(inbox.ids()).await?;
+        let is_at_rest = mail.is_some_and(|it| it.is_in(&inbox));
+        if is_at_rest {
+            self.mirror.memory.inboxes.insert(self.owner.to_owned(), inbox);
+        }
+        Ok(is_at_rest)
+    }
+
+    /// Has the inbox visited again, if messages are to be put back.
+    fn look_again_if(&mut self, is_incomplete: bool) {
+        if is_incomplete {
+            self.mirror.work.mark(Item::Inbox(self.owner.to_owned()));
         }
     }
 
@@ -92,11 +150,13 @@ impl<'a> InboxVisit<'a> {
         let look = move |state: &State| {
             let from = Names::new(state).canonical(&letter.from);
             let command = rules::outgoing(state, &to, &from, letter);
-            (from, command)
+            (state.version(), from, command)
         };
-        let (from, command) = self.mirror.board.look(look).await?;
+        let (before, from, command) = self.mirror.board.look(look).await?;
         let sent = |done: &CommandEffect, operation: OperationId| {
-            LetterOutcome::Sent(rules::sent(&done.events).unwrap_or(operation.nth_id(1)))
+            let id = rules::sent(&done.events).unwrap_or(operation.nth_id(1));
+            let is_new = done.version > before;
+            if is_new { LetterOutcome::Sent(id) } else { LetterOutcome::Known(id) }
         };
         match self.mirror.submit(Some(&from), operation, command.clone()).await? {
             Ok(done) => {
@@ -105,7 +165,7 @@ impl<'a> InboxVisit<'a> {
             }
             Err(Refusal::ForgottenOperation { .. }) => {
                 if let Some(id) = self.find_sent(operation).await? {
-                    return Ok(LetterOutcome::Sent(id));
+                    return Ok(LetterOutcome::Known(id));
                 }
                 let operation = operation::anew(operation, self.mirror.clock.now());
                 Ok(match self.mirror.submit(Some(&from), operation, command).await? {

@@ -64,6 +64,18 @@ impl Mirror {
         Ok(())
     }
 
+    /// Has the board take in the whole log, and learns the ids that new tasks have in the files.
+    pub(super) async fn catch_up(&mut self) -> Result<(), MirrorError> {
+        self.board.catch_up().await?;
+        let known = self.memory.last_id;
+        let last = self.board.look(|state: &State| state.tasks().last()).await?;
+        if last > known {
+            self.learn_ids((known.0 + 1..=last.0).map(TaskNumber).collect()).await?;
+            self.memory.last_id = last;
+        }
+        Ok(())
+    }
+
     /// Learns which of these tasks were taken from files with other ids, by this mirror or another.
     pub(super) async fn learn_ids(&mut self, numbers: Vec<TaskNumber>) -> Result<(), MirrorError> {
         let look = move |state: &State| -> Vec<(TaskNumber, FileId)> {

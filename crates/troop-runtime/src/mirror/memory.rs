@@ -2,10 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use troop_model::TaskNumber;
+
 use super::{
     awaited::Awaited,
     disk::Stamp,
     ids::{FileId, Ids},
+    layout::MemberColors,
     rules::{KnownFile, KnownInbox},
     step::InStep,
 };
@@ -13,10 +16,14 @@ use super::{
 #[derive(Debug)]
 pub(super) struct MirrorMemory {
     pub(super) ids: Arc<Ids>,
+    /// The last task whose id is known.
+    pub(super) last_id: TaskNumber,
     /// The files of tasks as they were last written or taken.
     pub(super) tasks: BTreeMap<FileId, KnownFile>,
     pub(super) inboxes: BTreeMap<String, KnownInbox>,
     pub(super) config: Option<KnownFile>,
+    /// The colours of members that sent messages.
+    pub(super) colors: MemberColors,
     /// The config whose newcomers were let in or refused, so that each refusal is reported once.
     pub(super) joined: Option<Stamp>,
     /// Files that need not be read.
@@ -26,12 +33,15 @@ pub(super) struct MirrorMemory {
 }
 
 impl MirrorMemory {
-    pub(super) fn new(ids: Ids) -> Self {
+    /// `last` is the last task of which `ids` knows.
+    pub(super) fn new(ids: Ids, last: TaskNumber) -> Self {
         Self {
             ids: Arc::new(ids),
+            last_id: last,
             tasks: BTreeMap::new(),
             inboxes: BTreeMap::new(),
             config: None,
+            colors: MemberColors::new(),
             joined: None,
             in_step: InStep::default(),
             awaited: Awaited::default(),

@@ -22,8 +22,24 @@ pub(super) fn of(written_at: Time, now: Time, parts: &[&[u8]]) -> OperationId {
     OperationId(Uuid::from_u128((versioned & !(0b11 << 62)) | (0b10 << 62)))
 }
 
+/// Marks operations that the file of a task stands for, in the last bits of their ids. Such commands are given by a mirror that
+/// has taken the file in, so that they need not wait for its lock.
+const OF_FILE: u128 = 0x7461_736b;
+const OF_FILE_MASK: u128 = 0xffff_ffff;
+
+/// The operation for what the file of a task says.
+pub fn of_task(written_at: Time, now: Time, parts: &[&[u8]]) -> OperationId {
+    let bits = of(written_at, now, parts).0.as_u128();
+    OperationId(Uuid::from_u128((bits & !OF_FILE_MASK) | OF_FILE))
+}
+
+/// Whether the file of a task stands for the operation.
+pub(super) fn is_of_task(operation: OperationId) -> bool {
+    operation.0.as_u128() & OF_FILE_MASK == OF_FILE
+}
+
 /// The same operation with the time of now: for one so old that the board has forgotten whether it was done.
-pub(super) fn anew(operation: OperationId, now: Time) -> OperationId {
+pub fn anew(operation: OperationId, now: Time) -> OperationId {
     let millis = u128::try_from(now.as_micros() / 1_000).unwrap_or(0);
     let tail = operation.0.as_u128() & !(u128::MAX << 80);
     OperationId(Uuid::from_u128((millis << 80) | tail))

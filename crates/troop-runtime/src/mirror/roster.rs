@@ -47,6 +47,10 @@ impl<'a> ConfigVisit<'a> {
                     lock = self.mirror.lock(&self.path).await?;
                     facts.has_lock = Some(lock.is_some());
                 }
+                ConfigStep::CatchUp(caught_up) => {
+                    self.mirror.catch_up().await?;
+                    facts.caught_up = caught_up;
+                }
                 ConfigStep::Recall => {
                     self.recall()?;
                     facts.is_recalled = true;
@@ -253,7 +257,8 @@ impl<'a> ConfigVisit<'a> {
     async fn now(&self, kept: &Map<String, Value>) -> Result<Map<String, Value>, MirrorError> {
         let layout = self.mirror.places.layout;
         let kept = kept.clone();
-        let look = move |state: &State| layout::write_config(layout, state, &kept);
+        let colors = self.mirror.memory.colors.clone();
+        let look = move |state: &State| layout::write_config(layout, state, &kept, &colors);
         Ok(self.mirror.board.look(look).await?)
     }
 }

@@ -3,6 +3,7 @@
 //! any number of mirrors against each other and stop them between any two steps.
 
 mod config;
+mod door;
 mod inbox;
 mod letter;
 mod task;
@@ -10,20 +11,23 @@ mod touched;
 mod visit;
 
 pub(super) use config::{ConfigNewcomer, Leaver, leavers, newcomers};
-pub(super) use inbox::{
+pub use door::{DoorTarget, about, candidates, door_target, goes_without_lock};
+pub use inbox::{
     ClaimedId, EntryCase, FolderInbox, InboxEffect, KnownInbox, LetterCase, MissingLetter,
     OwnerMail, SortedInbox, claimed_id, entry_case, is_read, letter_case, owner_mail,
+    recognised_folder,
 };
-pub(super) use letter::{actor, outgoing, refusal, sent, stopping};
-pub(super) use task::{
+pub use letter::{actor, outgoing, refusal, sent, stopping};
+pub use task::{
     BlockCase, ChangeFacts, GoneCase, GoneFacts, KnownFile, LiveTask, TaskCase, TaskOnBoard,
     block_case, blocks, change, gone, in_leads_name, is_at_rest, is_higher, is_unchanged, new_task,
     put, read_file, task_case, too_large, whole_task,
 };
-pub(super) use touched::{inbox_of, touched};
-pub(super) use visit::{
-    ConfigFacts, ConfigProgress, ConfigStep, FileReading, FileWish, Intake, Leavers, PutEffect,
-    VisitFacts, VisitStep, change_wishes, config_step, new_wishes, steps, visit_step,
+pub use touched::{inbox_of, touched};
+pub use visit::{
+    BoardCatchUp, ConfigFacts, ConfigProgress, ConfigStep, FileReading, FileWish, Intake, Leavers,
+    PutEffect, VisitErrand, VisitFacts, VisitStep, change_wishes, config_step, new_wishes, steps,
+    visit_step,
 };
 
 #[cfg(test)]

@@ -18,18 +18,19 @@ use super::{
     awaited::{AwaitedFiles, Awaits},
     difference::WantedStep,
     disk::{self, DiskFile, Stamp},
+    door::{self, VisitCommand},
     gate::GateAnswer,
     ids::FileId,
     layout::{self, Names, TaskFile, Unreadable},
     lock, operation,
     rules::{
         self, ChangeFacts, FileReading, FileWish, Intake, KnownFile, LiveTask, PutEffect, TaskCase,
-        TaskOnBoard, VisitFacts, VisitStep,
+        TaskOnBoard, VisitErrand, VisitFacts, VisitStep,
     },
     unusable,
     written::{self, NotedFile, TargetPlace, WrittenNote},
 };
-use crate::CommandRequest;
+use crate::{CommandRequest, board::DoorAnswer};
 
 /// A visit to the file of one task.
 pub(super) struct TaskVisit<'a> {
@@ -60,12 +61,45 @@ impl<'a> TaskVisit<'a> {
         Self { mirror, id, path }
     }
 
-    pub(super) async fn settle(mut self) -> Result<Settlement, MirrorError> {
+    pub(super) async fn settle(self) -> Result<Settlement, MirrorError> {
+        self.run(None).await
+    }
+
+    /// Gives a command about the task while its file is locked and everything in it is taken in.
+    pub(super) async fn settle_for(
+        self,
+        command: &mut VisitCommand,
+    ) -> Result<Settlement, MirrorError> {
+        self.run(Some(command)).await
+    }
+
+    async fn run(
+        mut self,
+        mut command: Option<&mut VisitCommand>,
+    ) -> Result<Settlement, MirrorError> {
         let mut facts = VisitFacts::default();
+        if command.is_some() {
+            facts.errand = VisitErrand::Command;
+        }
+        // Its caller gets it when the file shows its effect, or cannot be written.
+        let mut answer = None;
+        let visited = self.take_steps(&mut facts, &mut command, &mut answer).await;
+        if let Some(answer) = answer {
+            answer.deliver();
+        }
+        visited
+    }
+
+    async fn take_steps(
+        &mut self,
+        facts: &mut VisitFacts,
+        command: &mut Option<&mut VisitCommand>,
+        answer: &mut Option<DoorAnswer>,
+    ) -> Result<Settlement, MirrorError> {
         let mut lock = None;
         let mut theirs = None;
         loop {
-            match rules::visit_step(&facts) {
+            match rules::visit_step(facts) {
                 VisitStep::Compare => facts.is_at_rest = Some(self.is_at_rest().await?),
                 VisitStep::BeginReading => {
                     self.mirror.memory.in_step.note(self.id, None);
@@ -76,6 +110,10 @@ impl<'a> TaskVisit<'a> {
                 VisitStep::Lock => {
                     lock = self.mirror.lock(&self.path).await?;
                     facts.has_lock = Some(lock.is_some());
+                }
+                VisitStep::CatchUp(caught_up) => {
+                    self.mirror.catch_up().await?;
+                    facts.caught_up = caught_up;
                 }
                 VisitStep::Recall => {
                     self.recall()?;
@@ -97,6 +135,12 @@ impl<'a> TaskVisit<'a> {
                         None => Intake::Settled(Settlement::Later),
                     });
                 }
+                VisitStep::GiveCommand => {
+                    if let Some(command) = command.take() {
+                        *answer = self.give_command(command).await?;
+                    }
+                    facts.errand = VisitErrand::Given;
+                }
                 VisitStep::Put(intake) => {
                     let kept = theirs.as_ref().filter(|_| intake == Intake::Replace);
                     facts.put = Some(self.put(kept).await?);
@@ -112,6 +156,20 @@ impl<'a> TaskVisit<'a> {
                 }
             }
         }
+    }
+
+    /// Gives the command that this visit is for, unless a program took the task just before.
+    async fn give_command(
+        &self,
+        command: &mut VisitCommand,
+    ) -> Result<Option<DoorAnswer>, MirrorError> {
+        let VisitCommand { job, target, number } = command;
+        if !door::still_wants(&self.mirror.board, target, *number).await? {
+            return Ok(None);
+        }
+        let Some(mut job) = job.take() else { return Ok(None) };
+        job.request.command = rules::about(job.request.command, *number);
+        Ok(self.mirror.board.give_from_door(job).await)
     }
 
     /// Whether the file is as it was seen last, and the board still says the same.
@@ -447,7 +505,7 @@ impl<'a> TaskVisit<'a> {
     fn operation(&self, theirs: &ForeignFile, which: &[u8]) -> OperationId {
         let path = self.mirror.places.shown(&self.path);
         let parts = [path.as_bytes(), &theirs.bytes, which];
-        operation::of(theirs.stamp.at, self.mirror.clock.now(), &parts)
+        operation::of_task(theirs.stamp.at, self.mirror.clock.now(), &parts)
     }
 
     /// Moves a file aside that cannot be taken.

@@ -17,24 +17,25 @@ use super::disk::{self, Stamp};
 
 /// A file as troop wrote or took it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct WrittenNote {
-    pub(super) stamp: Stamp,
-    pub(super) raw: Map<String, Value>,
+pub struct WrittenNote {
+    pub stamp: Stamp,
+    pub raw: Map<String, Value>,
     /// The name under which it was written before it was put in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     half: Option<String>,
 }
 
-#[cfg(test)]
 impl WrittenNote {
-    pub(super) fn made(stamp: Stamp, raw: Map<String, Value>) -> Self {
+    /// A note of a file that is in its place.
+    #[must_use]
+    pub fn made(stamp: Stamp, raw: Map<String, Value>) -> Self {
         Self { stamp, raw, half: None }
     }
 }
 
 /// What to do where there is a file already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TargetPlace {
+pub enum TargetPlace {
     Any,
     Empty,
 }

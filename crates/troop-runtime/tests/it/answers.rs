@@ -85,6 +85,28 @@ async fn after_a_lead_is_killed_every_surface_shows_its_members_as_crashed() {
 }
 
 #[tokio::test]
+async fn all_mail_is_for_people_and_the_lead_and_others_are_refused() {
+    let led = Led::new().await;
+    let answers = Answers::new(led.board.clone(), led.folder.path());
+    let ask = async |actor: Actor, all: bool| {
+        let call = Call::Query(Query::Messages { all });
+        answers.answer(Asker::from(actor), call).await.map_err(|failure| failure.message)
+    };
+    for reader in [Actor::human("zoe"), Actor::agent(&name(LEAD)), Actor::agent(&name("bob"))] {
+        ask(reader, false).await.unwrap();
+    }
+    ask(Actor::human("zoe"), true).await.unwrap();
+    ask(Actor::agent(&name(LEAD)), true).await.unwrap();
+    let refused = ask(Actor::agent(&name("bob")), true).await.unwrap_err();
+    assert_eq!(refused, "`bob` may not read the mail of others; the lead or a person may");
+    let refused = ask(Actor::agent(&name("zed")), false).await.unwrap_err();
+    assert_eq!(
+        refused, "`zed` is not a member of this team, so it cannot act in it",
+        "not the person's mail"
+    );
+}
+
+#[tokio::test]
 async fn the_entry_of_an_earlier_lead_does_not_matter() {
     let led = Led::new().await;
     leave_entry(led.folder.path(), Uuid::now_v7());

@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeSet, sync::atomic::Ordering::SeqCst};
 
-use troop_model::{Command, Fact, Refusal, TaskNumber, Version, decode, encode};
-use troop_runtime::{Board, Following};
+use troop_model::{
+    Command, Fact, Refusal, State, TaskCommand, TaskNumber, Version, decode, encode,
+};
+use troop_runtime::{Board, CommandEffect, Following};
 use troop_store::{Appended, Batch};
 use troop_testkit::{TestStore, wait_for};
 
@@ -11,7 +13,7 @@ use crate::{
     probe::Probe,
     support::{
         LEAD, add_tasks, assert_is_the_log, by, claim, claim_next, claims, complete, create, crew,
-        events, new_member, open, refusal, submit_all,
+        events, name, new_member, open, refusal, submit_all,
     },
 };
 
@@ -22,6 +24,7 @@ on_every_store! {
     of_two_members_that_complete_a_pending_task_one_wins,
     a_claim_that_waited_for_the_lock_sees_the_other_claim,
     boards_that_change_different_settings_at_once_lose_none,
+    an_answer_shows_what_its_own_command_did,
 }
 
 async fn of_many_claims_one_wins(store: TestStore) {
@@ -41,6 +44,30 @@ async fn of_many_claims_one_wins(store: TestStore) {
     }
     assert_eq!(claims(&events(&*store, board.team()).await).len(), 1);
     assert_is_the_log(&board, &*store).await;
+}
+
+async fn an_answer_shows_what_its_own_command_did(store: TestStore) {
+    let [here, there] = two_boards(&store).await;
+    add_tasks(&here, 1).await;
+    let owner = |state: &State, _: CommandEffect| {
+        let task = state.tasks().get(TaskNumber(1)).unwrap();
+        (task.owner.as_ref().map(ToString::to_string), task.attempts)
+    };
+    let assign = |to: &str| {
+        Command::Task(TaskCommand::Assign { task: Some(TaskNumber(1).into()), to: name(to) })
+    };
+    let reason = || "not now".to_owned();
+    let release =
+        || Command::Task(TaskCommand::Release { task: TaskNumber(1).into(), reason: reason() });
+    // The other board's change has to be taken in first, so all three are decided twice, and appended in one step.
+    there.submit(by(LEAD, create("more"))).await.unwrap();
+    let first = here.give_and_look(by(LEAD, assign("bob")), owner).await.unwrap();
+    let second = here.give_and_look(by(LEAD, release()), owner).await.unwrap();
+    let third = here.give_and_look(by(LEAD, assign("cyd")), owner).await.unwrap();
+    assert_eq!(first.done().await.unwrap(), (Some("bob".to_owned()), 1));
+    assert_eq!(second.done().await.unwrap(), (None, 1));
+    assert_eq!(third.done().await.unwrap(), (Some("cyd".to_owned()), 2));
+    assert_is_the_log(&here, &*store).await;
 }
 
 /// Two boards that share nothing but the store.
@@ -112,10 +139,8 @@ async fn a_claim_that_waited_for_the_lock_sees_the_other_claim(store: TestStore)
     let board = crew(store.store()).await;
     add_tasks(&board, 2).await;
     let made = board.submit(by("bob", claim(1))).await.unwrap().events[0].clone();
-    let release = troop_model::TaskCommand::Release {
-        task: crate::support::numbered(1),
-        reason: "again".to_owned(),
-    };
+    let release =
+        TaskCommand::Release { task: crate::support::numbered(1), reason: "again".to_owned() };
     board.submit(by("bob", Command::Task(release))).await.unwrap();
 
     // Another writer holds the lock: an append that was behind gets the slot.

@@ -69,17 +69,25 @@ async fn a_look_with_an_answer_waits_for_no_later_command(store: TestStore) {
     let probe = Probe::new(store.store());
     let board = crew(probe.clone()).await;
     probe.hold_appends();
-    let gate = Arc::clone(&probe);
-    let look = move |state: &State, done: CommandEffect| {
-        gate.hold_appends();
+    let look = |state: &State, done: CommandEffect| {
         state.tasks().get(done.task().unwrap()).unwrap().subject.clone()
+    };
+    let gate = Arc::clone(&probe);
+    // Between the decision of the second command and its append.
+    let hold = move |_: &State, done: CommandEffect| {
+        gate.hold_appends();
+        done
     };
     let first = board.give_and_look(by(LEAD, create("first")), look).await.unwrap();
     wait_for("the append to begin", async || (probe.n_appends.load(SeqCst) == 1).then_some(()))
         .await;
-    let second = board.give(by(LEAD, create("second"))).await.unwrap();
+    let second = board.give_and_look(by(LEAD, create("second")), hold).await.unwrap();
     probe.let_append();
     assert_eq!(first.done().await.unwrap(), "first");
+    wait_for("the next append to begin", async || {
+        (probe.n_appends.load(SeqCst) == 2).then_some(())
+    })
+    .await;
     let stored = events(&*store, board.team()).await.last().unwrap().version;
     probe.let_append();
     assert!(second.done().await.unwrap().version > stored);

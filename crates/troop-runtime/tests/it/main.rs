@@ -51,6 +51,7 @@ mod lead;
 mod mirror;
 mod processes;
 mod random;
+mod relay;
 mod session;
 mod snapshots;
 mod subscription;

@@ -1,6 +1,7 @@
 //! Programs that know only the files work in the team, and nothing is lost.
 
 mod bad_input;
+mod behind;
 mod interleaved;
 mod leaving;
 mod lost;
@@ -259,7 +260,7 @@ async fn the_client_finds_the_fields_that_it_writes_itself() {
     {
         let entry = &config["members"][nth];
         let expected = json!({"agentId": format!("{name}@crew"), "name": name, "agentType": agent_type,
-            "joinedAt": entry["joinedAt"], "tmuxPaneId": "", "cwd": "", "subscriptions": [],
+            "agent": if name == "pat" { "external" } else { "script" }, "joinedAt": entry["joinedAt"], "tmuxPaneId": "", "cwd": "", "subscriptions": [],
             "memberId": entry["memberId"]});
         assert_eq!(*entry, expected);
         assert!(entry["joinedAt"].is_u64());

@@ -24,6 +24,8 @@ pub(crate) struct Probe {
     pub(crate) n_saves: AtomicUsize,
     /// Whether reading and appending fail.
     pub(crate) is_down: AtomicBool,
+    /// Whether freeing names fails.
+    pub(crate) keeps_names: AtomicBool,
     /// Whether saving snapshots fails.
     pub(crate) is_full: AtomicBool,
     /// Whether snapshots are damaged.
@@ -42,6 +44,7 @@ impl Probe {
             n_appends: AtomicUsize::new(0),
             n_saves: AtomicUsize::new(0),
             is_down: AtomicBool::new(false),
+            keeps_names: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
             is_damaged: AtomicBool::new(false),
             is_broken: AtomicBool::new(false),
@@ -95,7 +98,7 @@ impl Store for Probe {
 
     fn retire(&self, team: TeamId) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            self.check(&self.is_down)?;
+            self.check(&self.keeps_names)?;
             self.inner.retire(team).await
         })
     }

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeSet,
     path::Path,
     process::{Child, Command},
+    time::Duration,
 };
 
 use troop_model::{OperationId, Refusal, State, Status, TeamId, Version};
@@ -133,10 +134,12 @@ async fn a_process_that_dies_releases_the_lock(store: TestStore) {
     wait_for("the other process to have the lock", async || Path::exists(&sign).then_some(()))
         .await;
     // The claim waits as long as the other lives, then continues at once.
-    let (claimed, ()) = tokio::join!(board.submit(by("bob", claim_next())), async {
-        child.kill().unwrap();
-        child.wait().unwrap();
-    });
+    let mut claim = Box::pin(board.submit(by("bob", claim_next())));
+    let early = tokio::time::timeout(Duration::from_millis(300), &mut claim).await;
+    assert!(early.is_err(), "the other has the lock: {early:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let claimed = claim.await;
     assert!(claimed.is_ok(), "{claimed:?}");
     assert_is_the_log(&board, &*store).await;
 }

@@ -3,7 +3,10 @@
 use std::sync::{Arc, atomic::Ordering::SeqCst};
 
 use troop_model::{Actor, Command, MemberState, Party, Refusal, Role, TeamStatus, Version};
-use troop_runtime::{BoardError, Clock, Following, Signature, StoreSession};
+use troop_runtime::{
+    Board, BoardError, BoardResult, Clock, Following, RouteError, Signature, StoreSession,
+    TeamRoute,
+};
 use troop_store::{Store, StoreError};
 use troop_testkit::TestStore;
 
@@ -19,6 +22,7 @@ on_every_store! {
     without_a_team_every_command_fails,
     a_deleted_team_frees_its_name_and_stays_readable,
     an_interrupted_deletion_can_be_repeated,
+    whoever_deletes_a_team_frees_its_name,
     a_team_with_busy_teammates_is_not_deleted,
     an_unknown_team_lists_the_known_ones,
     a_purged_team_is_gone,
@@ -34,6 +38,21 @@ fn zoe() -> Signature {
 
 fn session(store: Arc<dyn Store>) -> StoreSession {
     StoreSession::new(store, Clock::system(), Following::WhenAsked)
+}
+
+/// Deletes the active team, as every surface does.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other error can come")]
+async fn delete(session: &mut StoreSession, signature: Signature) -> BoardResult<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let board = session.team()?.clone();
+    let route = TeamRoute::new(board, folder.path(), signature.asker.clone());
+    let deleted = route.delete(signature).await.map_err(|error| match error {
+        RouteError::Board(error) => error,
+        other => panic!("nobody leads the team: {other}"),
+    });
+    deleted?;
+    session.close().await;
+    Ok(())
 }
 
 async fn with_team(store: &TestStore) -> StoreSession {
@@ -69,7 +88,7 @@ async fn a_session_has_at_most_one_team(store: TestStore) {
 async fn without_a_team_every_command_fails(store: TestStore) {
     let mut session = session(store.store());
     assert!(matches!(session.team().unwrap_err(), BoardError::NoActiveTeam));
-    let error = session.delete(zoe()).await.unwrap_err();
+    let error = delete(&mut session, zoe()).await.unwrap_err();
     assert_eq!(error.to_string(), "there is no active team");
     session.close().await;
 }
@@ -81,7 +100,7 @@ async fn a_deleted_team_frees_its_name_and_stays_readable(store: TestStore) {
     add_tasks(board, 2).await;
     let is_tagged = |state: &troop_model::State| state.links().all(|link| link.team.is_some());
     assert!(board.look(is_tagged).await.unwrap());
-    session.delete(Signature::new(by(LEAD, Command::Tick).asker)).await.unwrap();
+    delete(&mut session, Signature::new(by(LEAD, Command::Tick).asker)).await.unwrap();
     assert!(matches!(session.team().unwrap_err(), BoardError::NoActiveTeam));
 
     let second = session.create(&zoe(), new_team("crew")).await.unwrap().team();
@@ -106,13 +125,24 @@ async fn an_interrupted_deletion_can_be_repeated(store: TestStore) {
     let mut session = session(probe.clone());
     session.create(&zoe(), new_team("crew")).await.unwrap();
     // The process ends after the team was deleted and before its name was freed.
-    session.team().unwrap().submit(zoe().on(Command::DeleteTeam)).await.unwrap();
+    probe.keeps_names.store(true, SeqCst);
+    session.team().unwrap().submit(zoe().on(Command::DeleteTeam)).await.unwrap_err();
     session.close().await;
     session.open("crew").await.unwrap();
-    probe.is_down.store(true, SeqCst);
-    session.delete(zoe()).await.unwrap_err();
-    probe.is_down.store(false, SeqCst);
-    session.delete(zoe()).await.unwrap();
+    delete(&mut session, zoe()).await.unwrap_err();
+    probe.keeps_names.store(false, SeqCst);
+    delete(&mut session, zoe()).await.unwrap();
+    session.create(&zoe(), new_team("crew")).await.unwrap();
+}
+
+async fn whoever_deletes_a_team_frees_its_name(store: TestStore) {
+    let mut session = with_team(&store).await;
+    let team = session.team().unwrap().team();
+    let other = Board::open(store.store(), Clock::system(), Following::WhenAsked, team);
+    other.await.unwrap().submit(zoe().on(Command::DeleteTeam)).await.unwrap();
+    let retired: Vec<_> = session.teams().await.unwrap().iter().map(|it| it.is_retired).collect();
+    assert_eq!(retired, [true]);
+    session.close().await;
     session.create(&zoe(), new_team("crew")).await.unwrap();
 }
 
@@ -128,11 +158,11 @@ async fn a_team_with_busy_teammates_is_not_deleted(store: TestStore) {
         })
     };
     session.team().unwrap().submit(to(MemberState::Working)).await.unwrap();
-    let refusal = refusal(session.delete(zoe()).await);
+    let refusal = refusal(delete(&mut session, zoe()).await);
     assert!(refusal.to_string().contains("`bob`"), "{refusal}");
     assert!(!session.teams().await.unwrap()[0].is_retired);
     session.team().unwrap().submit(to(MemberState::Stopped)).await.unwrap();
-    session.delete(zoe()).await.unwrap();
+    delete(&mut session, zoe()).await.unwrap();
 }
 
 async fn an_unknown_team_lists_the_known_ones(store: TestStore) {
@@ -146,7 +176,7 @@ async fn an_unknown_team_lists_the_known_ones(store: TestStore) {
 async fn a_purged_team_is_gone(store: TestStore) {
     let mut session = with_team(&store).await;
     let team = session.team().unwrap().team();
-    session.delete(zoe()).await.unwrap();
+    delete(&mut session, zoe()).await.unwrap();
     session.purge(team).await.unwrap();
     session.purge(team).await.unwrap();
     assert_eq!(session.teams().await.unwrap(), []);

@@ -31,6 +31,7 @@ pub(crate) fn new_member(member: &str) -> NewMember {
 
 pub(crate) fn new_team(team: &str) -> NewTeamCommand {
     NewTeamCommand {
+        goal: String::new(),
         team: TeamId(Uuid::now_v7()),
         name: team.parse().unwrap(),
         description: "tests the board".to_owned(),

@@ -12,9 +12,9 @@ use super::DialectArg;
 pub(crate) struct McpArgs {
     #[command(subcommand)]
     pub(crate) command: Option<McpCommand>,
-    /// Tool names to offer
-    #[arg(long, value_enum, default_value_t = DialectArg::Board)]
-    pub(crate) dialect: DialectArg,
+    /// Tool names to offer; those of the team if not given, or `board`
+    #[arg(long, value_enum)]
+    pub(crate) dialect: Option<DialectArg>,
     /// Serve streamable HTTP at a loopback address, such as `127.0.0.1:7007`, to clients that have the token
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<SocketAddr>,
@@ -31,9 +31,9 @@ pub(crate) struct InstallArgs {
     /// Client to configure
     #[arg(value_enum)]
     pub(crate) client: McpClientArg,
-    /// Tool names to offer
-    #[arg(long, value_enum, default_value_t = DialectArg::Board)]
-    pub(crate) dialect: DialectArg,
+    /// Tool names to offer; those of the team if not given, or `board`
+    #[arg(long, value_enum)]
+    pub(crate) dialect: Option<DialectArg>,
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,

@@ -1,7 +1,8 @@
 //! `troop member …`
 
 use clap::{Args, Subcommand};
-use troop_model::Permissions;
+use smol_str::SmolStr;
+use troop_model::{LinkChange, MemberName, Permissions};
 
 use super::values::WordParser;
 
@@ -96,9 +97,17 @@ pub(crate) struct LinkArgs {
 }
 
 impl LinkArgs {
-    /// Whether anything is to change.
-    pub(crate) fn is_change(&self) -> bool {
-        let lists = [&self.allow, &self.deny];
-        self.enable || self.disable || self.max.is_some() || lists.iter().any(|it| it.is_some())
+    /// What is to change.
+    pub(crate) fn change(self, from: MemberName, to: MemberName) -> LinkChange {
+        let users = |users: Vec<String>| {
+            users.iter().filter(|it| !it.is_empty()).map(SmolStr::new).collect::<Vec<_>>()
+        };
+        LinkChange {
+            enabled: (self.enable || self.disable).then_some(self.enable),
+            max_concurrent: self.max,
+            user_allow: self.allow.map(users),
+            user_deny: self.deny.map(users),
+            ..LinkChange::new(from, to)
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! `troop message …`
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use troop_model::MessageKind;
 use uuid::Uuid;
 
@@ -35,8 +35,8 @@ pub(crate) enum MessageCommand {
         /// Member that asks
         member: String,
         /// Your answer
-        #[arg(value_parser = ["yes", "no"])]
-        answer: String,
+        #[arg(value_enum)]
+        answer: AnswerArg,
         /// Reason, or anything else to add; - reads it from standard input
         content: Option<String>,
         /// Id of the request, if the member made several
@@ -60,4 +60,20 @@ pub(crate) enum MessageCommand {
         #[arg(long)]
         all: bool,
     },
+}
+
+/// The answer to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AnswerArg {
+    Yes,
+    No,
+}
+
+impl AnswerArg {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+        }
+    }
 }

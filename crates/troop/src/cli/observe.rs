@@ -7,9 +7,9 @@ use clap::Args;
 #[derive(Clone, Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
 pub(crate) struct ObserveArgs {
-    /// Claude Code's stream-json, or a session's transcript [default: standard input]
+    /// Claude Code's stream-json, a session's transcript, or with --follow a folder of them [default: standard input]
     pub(crate) file: Option<PathBuf>,
-    /// Keep reading as the file grows
+    /// Keep reading as the file grows; of a folder, the newest session, and newer ones when they begin
     #[arg(long, short, requires = "file")]
     pub(crate) follow: bool,
     /// Wait for an agent that connects with --sdk-url, and send it standard input

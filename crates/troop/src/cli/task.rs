@@ -108,6 +108,9 @@ pub(crate) enum TaskSubcommand {
         /// What to do, if the delegation makes its own task
         #[arg(long, value_name = "TEXT", conflicts_with = "task")]
         subject: Option<String>,
+        /// What the member should know besides the task's description
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
         /// Wait for it to end, at most this many seconds; fails unless it is completed
         #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "3600")]
         wait: Option<u64>,

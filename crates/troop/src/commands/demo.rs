@@ -7,7 +7,7 @@ use troop_app::{
     leading::{Finished, WhenQuiet},
     start::TeamStart,
     surroundings::Surroundings,
-    team::TeamDesk,
+    team::{TeamDesk, WhenOff},
     trust::ProjectTrust,
 };
 use troop_model::{HintTarget, quoted};
@@ -24,9 +24,12 @@ use crate::{
 };
 
 pub(super) async fn run(args: &DemoArgs, own: Surroundings, printer: &Printer) -> Result<()> {
+    own.teams.check_on()?;
     let place = DemoFolder::make(&own).await?;
     let surroundings = place.surroundings(own);
-    let mut desk = desk::open(surroundings, Following::Always, Missing::Make, printer).await?;
+    let mut desk =
+        desk::open(surroundings, Following::Always, Missing::Make, WhenOff::Refuse, printer)
+            .await?;
     if !printer.json {
         printer.text(&introduction(&place, args.keep, printer.width()))?;
     }

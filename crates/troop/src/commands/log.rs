@@ -4,7 +4,6 @@ use std::io;
 
 use anyhow::{Context as _, Result};
 use troop_app::team::TeamDesk;
-use troop_model::{MemberName, Refusal};
 use troop_protocol::{TranscriptEdge, TranscriptEntry, TranscriptPage};
 use troop_runtime::{TranscriptFeed, TranscriptReader};
 
@@ -17,21 +16,8 @@ use crate::{
 
 pub(super) async fn run(args: &LogArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
-    let folder = desk.folder(board.team());
-    let text = args.member.clone();
-    let found = board.look(move |state| state.find_member(&text).map(|it| it.name.clone())).await?;
-    let member = match found {
-        Ok(member) => member,
-        // There may be a transcript of a member that was removed.
-        Err(refusal) => {
-            let gone: MemberName = args.member.parse().map_err(Refusal::from)?;
-            if !TranscriptReader::new(&folder, &gone).exists() {
-                return Err(refusal.into());
-            }
-            gone
-        }
-    };
-    let reader = TranscriptReader::new(&folder, &member);
+    let member = args.member.as_str();
+    let reader = desk.answers(&board).transcript(member.to_owned()).await?;
     let wanted = args.delegation.as_ref().map(|id| format!("delegate:{}", id.to_lowercase()));
     let is_wanted = |entry: &TranscriptEntry| {
         let session = entry.session.as_deref().unwrap_or_default();
@@ -41,7 +27,7 @@ pub(super) async fn run(args: &LogArgs, desk: &mut TeamDesk, printer: &Printer) 
     let TranscriptPage { entries, end, .. } = read_all(&reader).with_context(unreadable)?;
     let entries: Vec<_> = entries.into_iter().filter(is_wanted).collect();
     if entries.is_empty() && !args.follow {
-        return nothing(&member, args, printer);
+        return nothing(args, printer);
     }
     let skipped = args.lines.map_or(0, |n_lines| entries.len().saturating_sub(n_lines));
     show(entries.into_iter().skip(skipped), printer)?;
@@ -69,7 +55,8 @@ fn read_all(reader: &TranscriptReader) -> io::Result<TranscriptPage> {
 }
 
 /// Says that there is no transcript. If a delegation was named, that is an error.
-fn nothing(member: &MemberName, args: &LogArgs, printer: &Printer) -> Result<()> {
+fn nothing(args: &LogArgs, printer: &Printer) -> Result<()> {
+    let member = render::clean(&args.member);
     match &args.delegation {
         Some(id) => {
             let message =

@@ -32,21 +32,25 @@ pub(super) async fn run(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) 
 
 async fn serve(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let member = desk.acting_member(HintCommand::troop("mcp")).await?;
-    let caller = Arc::new(desk.member_caller(member.clone(), args.dialect.into()).await?);
+    let caller = Arc::new(desk.member_caller(member.clone(), args.dialect.map(Into::into)).await?);
     let tracker = TaskTracker::new();
     let service = TeamService::new(Arc::clone(&caller), tracker.clone());
     if let Some(address) = args.listen {
         let team = desk.team(None).await?.team();
         let token = desk.folder(team).join(format!("mcp-{member}.token"));
-        return listen::serve(service, address, &token, printer).await;
+        let served = listen::serve(service, address, &token, printer).await;
+        caller.close().await;
+        return served;
     }
     let transport = rmcp::transport::stdio_pipes();
     // A client may go before it initializes.
     if let Ok(running) = Box::pin(service.serve(transport)).await {
-        tokio::select! {
-            done = running.waiting() => drop(done?),
+        let ended = tokio::select! {
+            done = running.waiting() => done,
             never = caller.hold() => match never {},
-        }
+        };
+        caller.close().await;
+        drop(ended?);
     }
     tracker.close();
     Ok(())
@@ -103,7 +107,7 @@ async fn server(args: &InstallArgs, desk: &mut TeamDesk) -> Result<ServerCommand
     add("--store", desk.other_store());
     add("--team", team);
     add("--as", Some(member.to_string()));
-    let dialect = args.dialect.to_possible_value();
+    let dialect = args.dialect.and_then(|it| it.to_possible_value());
     add("--dialect", dialect.map(|it| it.get_name().to_owned()));
     Ok(ServerCommand { program, arguments })
 }

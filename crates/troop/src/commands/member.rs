@@ -82,7 +82,7 @@ async fn confirm(
 
 async fn list(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
-    let members = desk.waiting_roster(&board).await?;
+    let members = desk.roster(&board).await?;
     if printer.json {
         return printer.json(&json!({ "members": members }));
     }

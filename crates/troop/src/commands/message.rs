@@ -1,15 +1,21 @@
 //! `troop message …`
 
 use anyhow::Result;
-use serde_json::{Value, json};
-use troop_app::{story::shown_question, team::TeamDesk};
-use troop_model::{
-    Actor, ActorKind, Command, Fact, Message, MessageKind, MessageView, Outgoing, Party, Refusal,
-    Role, State,
+use troop_app::{
+    story::shown_question,
+    team::{TeamDesk, TeamHandle},
 };
+use troop_model::{Command, Fact, MessageKind, MessageView, Outgoing, Party, State};
+use troop_protocol::{MessageList, Query};
+use uuid::Uuid;
 
 use super::given;
-use crate::{cli::MessageCommand, output::Printer, render, report::CallerOptions};
+use crate::{
+    cli::{AnswerArg, MessageCommand},
+    output::Printer,
+    render,
+    report::CallerOptions,
+};
 
 pub(super) async fn run(
     command: MessageCommand,
@@ -29,14 +35,14 @@ pub(super) async fn run(
         MessageCommand::Answer { member, answer, content, request } => {
             let said = content.map(given).transpose()?.unwrap_or_default();
             let question = desk.open_question(&member, request.as_deref()).await?;
-            let outgoing = question.answer(answer == "yes", said);
+            let outgoing = question.answer(answer == AnswerArg::Yes, said);
             if printer.json {
                 return send(outgoing, desk, printer).await;
             }
             desk.submit(Command::Send(outgoing)).await?;
             let question =
                 CallerOptions::typed().added_to(&shown_question(&question.text)).to_string();
-            printer.text(&format!("{answer} to {member}: {question}\n"))
+            printer.text(&format!("{} to {member}: {question}\n", answer.as_str()))
         }
         MessageCommand::Broadcast { content, summary } => {
             let outgoing = Outgoing {
@@ -45,8 +51,7 @@ pub(super) async fn run(
             };
             send(outgoing, desk, printer).await
         }
-        MessageCommand::Read { all: true, .. } => read_all(desk, printer).await,
-        MessageCommand::Read { peek, .. } => read(peek, desk, printer).await,
+        MessageCommand::Read { peek, all } => read(peek, all, desk, printer).await,
     }
 }
 
@@ -71,66 +76,30 @@ async fn send(outgoing: Outgoing, desk: &mut TeamDesk, printer: &Printer) -> Res
     printer.text(&format!("stored for {}\n", names.join(", ")))
 }
 
-async fn read(peek: bool, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
-    let actor = desk.actor()?;
-    let board = desk.team(None).await?;
-    let (reader, unread) = board
-        .look(move |state| {
-            let reader = reader(state, &actor)?;
-            let unread: Vec<Message> = state.mailbox().unread_of(&reader).cloned().collect();
-            Ok::<_, Refusal>((reader, unread))
-        })
-        .await??;
+async fn read(peek: bool, all: bool, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
+    let team = desk.handle().await?;
+    let MessageList { messages } = team.query(Query::Messages { all }).await?;
+    let ids: Vec<_> = messages.iter().map(|message| message.id).collect();
     // Messages are marked read after they are shown: one may be shown twice, but none is lost.
-    show(&unread, Some(&reader), printer)?;
-    if !peek && !unread.is_empty() {
-        let messages = Some(unread.iter().map(|message| message.id).collect());
-        desk.submit(Command::MarkRead { reader: None, messages }).await?;
+    if printer.json {
+        printer.json(&MessageList { messages })?;
+    } else {
+        printer.text(&text(&team, ids.clone(), all).await?)?;
+    }
+    if !all && !peek && !ids.is_empty() {
+        team.submit(Command::MarkRead { reader: None, messages: Some(ids) }).await?;
     }
     Ok(())
 }
 
-async fn read_all(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
-    let actor = desk.actor()?;
-    let board = desk.team(None).await?;
-    let messages = board
-        .look(move |state| {
-            let is_member = actor.kind == ActorKind::Agent
-                && state.find_member(&actor.name).is_ok_and(|member| member.role == Role::Member);
-            if is_member {
-                let what = "read the mail of others";
-                let may = "the lead or a person";
-                return Err(Refusal::Forbidden { who: actor.name, what, may });
-            }
-            Ok(state.mailbox().iter().cloned().collect::<Vec<Message>>())
-        })
-        .await??;
-    show(&messages, None, printer)
-}
-
-fn show(messages: &[Message], reader: Option<&Party>, printer: &Printer) -> Result<()> {
-    if printer.json {
-        let views: Vec<Value> = messages
-            .iter()
-            .map(|message| serde_json::to_value(MessageView::new(message, reader)))
-            .collect::<Result<_, _>>()?;
-        return printer.json(&json!({ "messages": views }));
+/// Messages for people, with the receipts of all readers if wanted.
+async fn text(team: &TeamHandle, ids: Vec<Uuid>, with_receipts: bool) -> Result<String> {
+    if ids.is_empty() {
+        return Ok("no unread messages\n".to_owned());
     }
-    if messages.is_empty() {
-        return printer.text("no unread messages\n");
-    }
-    let texts: Vec<_> =
-        messages.iter().map(|message| render::message(message, reader.is_none())).collect();
-    printer.text(&texts.join("\n"))
-}
-
-/// The mailbox that the actor reads.
-fn reader(state: &State, actor: &Actor) -> Result<Party, Refusal> {
-    match actor.kind {
-        ActorKind::Agent => match state.find_member(&actor.name) {
-            Ok(member) => Ok(Party::member(&member.name)),
-            Err(_) => Err(Refusal::NotAMember { name: actor.name.to_string() }),
-        },
-        ActorKind::Human | ActorKind::System => Ok(Party::user()),
-    }
+    let look = move |state: &State| {
+        let meant = state.mailbox().iter().filter(|message| ids.contains(&message.id));
+        meant.map(|message| render::message(message, with_receipts)).collect::<Vec<_>>()
+    };
+    Ok(team.look(look).await?.join("\n"))
 }

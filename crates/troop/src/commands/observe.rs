@@ -3,14 +3,20 @@
 mod listen;
 mod showing;
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use troop_app::observing::{
-    Keeper, PieceReceiver, StreamPiece, follow_file, read_file, read_stream,
+    Keeper, PieceReceiver, SessionFolder, StreamPiece, follow_file, follow_sessions, read_file,
+    read_stream,
 };
 use troop_observe::StreamSource;
 use troop_runtime::Clock;
@@ -20,7 +26,7 @@ use crate::{
     cli::ObserveArgs,
     output::Printer,
     render,
-    report::Stopped,
+    report::SignalExit,
     signals::{Signals, StopSignal},
 };
 
@@ -28,6 +34,22 @@ use crate::{
 const MAX_WAITING: usize = 4;
 /// How long reading may take to stop after the first signal.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How often we look for the first session of a folder.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Where the stream comes from.
+enum ObservedSource {
+    /// Standard input.
+    Stream,
+    File(PathBuf),
+    /// The newest session of a folder, and those that begin later.
+    Sessions {
+        folder: SessionFolder,
+        newest: PathBuf,
+    },
+    Listen(SocketAddr),
+}
 
 /// How a signal stops the reading thread.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +59,7 @@ struct Stop {
     is_done: CancellationToken,
 }
 
-pub(super) async fn run(args: &ObserveArgs, printer: &Printer) -> Result<()> {
+pub(crate) async fn run(args: &ObserveArgs, printer: &Printer) -> Result<()> {
     if args.capabilities {
         return capabilities(printer);
     }
@@ -60,7 +82,7 @@ pub(super) async fn run(args: &ObserveArgs, printer: &Printer) -> Result<()> {
             Ok(()) => Ok(()),
             Err(panic) => std::panic::resume_unwind(panic),
         }),
-        wanted = enough(signals, &stop) => Err(Stopped(wanted).into()),
+        wanted = enough(signals, &stop) => Err(SignalExit(wanted).into()),
     }
 }
 
@@ -81,9 +103,16 @@ async fn enough(mut signals: Signals, stop: &Stop) -> StopSignal {
 }
 
 async fn observe(args: &ObserveArgs, printer: &Printer, stop: &Stop) -> Result<()> {
-    let (mut keeper, observer) = Keeper::open(args.state.as_deref(), args.file.as_deref())?;
+    let Some(source) = find_source(args, printer, stop).await? else { return Ok(()) };
+    let state = args.state.as_deref();
+    let (mut keeper, observer) = match &source {
+        ObservedSource::Sessions { newest, .. } => Keeper::open_session(state, newest)?,
+        ObservedSource::File(_) | ObservedSource::Stream | ObservedSource::Listen(_) => {
+            Keeper::open(state, args.file.as_deref())?
+        }
+    };
     let mut showing = Showing::new(observer, ObservedForm::of(args, printer), printer);
-    hear(args, &mut showing, &mut keeper, printer, stop).await?;
+    hear(source, args.follow, &mut showing, &mut keeper, printer, stop).await?;
     stop.is_done.cancel();
     let now = Clock::system().now();
     if showing.take_last(now, keeper.has_a_place())? {
@@ -94,32 +123,72 @@ async fn observe(args: &ObserveArgs, printer: &Printer, stop: &Stop) -> Result<(
     shown
 }
 
-async fn hear(
+/// Finds out what to read. Waits for the first session of a folder; none if a signal came first.
+async fn find_source(
     args: &ObserveArgs,
+    printer: &Printer,
+    stop: &Stop,
+) -> Result<Option<ObservedSource>> {
+    let file = match (&args.listen, &args.file) {
+        (Some(address), _) => return Ok(Some(ObservedSource::Listen(*address))),
+        (None, None) => return Ok(Some(ObservedSource::Stream)),
+        (None, Some(file)) => file,
+    };
+    if !(args.follow && file.is_dir()) {
+        return Ok(Some(ObservedSource::File(file.clone())));
+    }
+    let mut is_told = false;
+    loop {
+        let (folder, newest) = SessionFolder::open(file)?;
+        if let Some(newest) = newest {
+            printer.error_line(&format!("reading {}", shown(&newest)));
+            return Ok(Some(ObservedSource::Sessions { folder, newest }));
+        }
+        if !std::mem::replace(&mut is_told, true) {
+            printer.error_line(&format!("waiting for a session in {}", shown(file)));
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = stop.is_asked.cancelled() => return Ok(None),
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    format!("`{}`", render::one_line(&path.display().to_string()))
+}
+
+async fn hear(
+    source: ObservedSource,
+    follows: bool,
     showing: &mut Showing<'_>,
     keeper: &mut Keeper,
     printer: &Printer,
     stop: &Stop,
 ) -> Result<()> {
     let (tell, pieces) = mpsc::channel(MAX_WAITING);
-    match (&args.listen, &args.file) {
-        (Some(address), _) => {
-            let listener = listen::bind(*address).await?;
+    match source {
+        ObservedSource::Listen(address) => {
+            let listener = listen::bind(address).await?;
             listen::announce(&listener, printer)?;
             // Each ends when the other does.
             let consuming = consume(pieces, showing, keeper, stop);
             tokio::try_join!(consuming, listen::serve(listener, tell, printer)).map(|_| ())
         }
-        (None, Some(file)) => {
+        ObservedSource::Sessions { folder, newest } => {
+            follow_sessions(&newest, keeper.position().clone(), folder, tell)?;
+            consume(pieces, showing, keeper, stop).await
+        }
+        ObservedSource::File(file) => {
             let position = keeper.position();
-            if args.follow {
-                follow_file(file, position.clone(), tell)?;
+            if follows {
+                follow_file(&file, position.clone(), tell)?;
             } else {
-                read_file(file, position, tell)?;
+                read_file(&file, position, tell)?;
             }
             consume(pieces, showing, keeper, stop).await
         }
-        (None, None) => {
+        ObservedSource::Stream => {
             read_stream(io::stdin(), tell);
             consume(pieces, showing, keeper, stop).await
         }
@@ -162,6 +231,10 @@ async fn take_all(
             Some(StreamPiece::Restarted(inode)) => {
                 showing.restart();
                 keeper.restart(inode);
+            }
+            Some(StreamPiece::Switched(path)) => {
+                showing.switch(&shown(&path), clock.now())?;
+                keeper.switch(&path);
             }
         }
         // Drawing and saving after every piece would slow a long stream down, so pieces that wait go first.

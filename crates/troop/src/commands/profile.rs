@@ -7,7 +7,7 @@ use serde_json::json;
 use troop_app::{
     agents::{self, thinking},
     surroundings::Surroundings,
-    team::free_name,
+    team::{WhenOff, free_name},
 };
 use troop_model::AgentKind;
 use troop_runtime::{Following, Profile};
@@ -76,7 +76,9 @@ async fn taken(surroundings: Surroundings, printer: &Printer) -> Vec<String> {
     if surroundings.is_default_store() && !surroundings.home.is_dir() {
         return Vec::new();
     }
-    let opened = desk::open(surroundings, Following::WhenAsked, Missing::Refuse, printer).await;
+    let opened =
+        desk::open(surroundings, Following::WhenAsked, Missing::Refuse, WhenOff::Open, printer)
+            .await;
     let Ok(desk) = opened else { return Vec::new() };
     let names = desk.team_names().await.unwrap_or_default();
     desk.close().await;

@@ -1,35 +1,34 @@
-//! Runs and shows the checks of a task that a person completes or approves.
+//! Changes a task for the command line: shows the checks that run before a person completes or approves it.
 
 use anyhow::Result;
 use troop_app::{
-    prove::{self, ChecksEnd, CompletionProof},
+    prove::{OrderEnd, ProofNotice},
     team::TeamDesk,
 };
 use troop_model::TaskCommand;
+use troop_protocol::Answer;
 
-use crate::{output::Printer, report::Stopped, signals::Signals};
+use crate::{output::Printer, report::SignalExit, signals::Signals};
 
-pub(super) async fn prove(
+pub(super) async fn change(
     desk: &mut TeamDesk,
-    order: &TaskCommand,
+    order: TaskCommand,
     without: Option<&str>,
     printer: &Printer,
-) -> Result<()> {
-    let checks = match prove::prepare(desk, order, without).await? {
-        CompletionProof::Checks(checks) => checks,
-        CompletionProof::Complete { warning } => {
-            if let Some(warning) = warning {
-                printer.warn(warning);
-            }
-            return Ok(());
+) -> Result<Answer> {
+    let stop = async {
+        let mut signals = Signals::listen()?;
+        Ok::<_, anyhow::Error>(signals.next().await)
+    };
+    let tell = |notice: ProofNotice<'_>| match notice {
+        ProofNotice::Warning(warning) => printer.warn(warning.clone()),
+        ProofNotice::Running(_) if printer.json => {}
+        ProofNotice::Running(commands) => {
+            printer.error_line(&format!("running {}", commands.join("; ")));
         }
     };
-    if !printer.json {
-        printer.error_line(&format!("running {}", checks.commands().join("; ")));
-    }
-    let mut signals = Signals::listen()?;
-    match checks.run(desk, signals.next()).await? {
-        ChecksEnd::Passed => Ok(()),
-        ChecksEnd::Stopped(signal) => Err(Stopped(signal).into()),
+    match desk.change_task(order, without, stop, tell).await? {
+        OrderEnd::Done(done) => Ok(done),
+        OrderEnd::Stopped(signal) => Err(SignalExit(signal?).into()),
     }
 }

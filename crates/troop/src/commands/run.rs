@@ -8,6 +8,7 @@ use troop_app::{
     team::TeamDesk,
     trust::ProjectTrust,
 };
+use troop_model::TeamStatus;
 use troop_runtime::LeadEnd;
 
 use super::given;
@@ -38,14 +39,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut TeamDesk, printer: &Printer) -
     };
     let start = start::start(desk, &trust, environment::program()?, options).await?;
     let TeamStart { leading, beginning } = start;
-    let led = match leading::begin(leading, desk, &trust).await {
-        Ok(led) => led,
-        Err(error) => {
-            // Nobody has used the team yet, and the next try would find its name taken.
-            drop(desk.erase_new_team().await);
-            return Err(error);
-        }
-    };
+    let led = leading::begin(leading, desk, &trust).await?;
     conclude(&led.run(beginning, printer).await?, printer)
 }
 
@@ -67,8 +61,13 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
     let typed = CallerOptions::typed();
     let mut text = text(finished, printer, |hint| typed.added_to(hint));
     if let Some(team) = finished.story.state().team() {
-        let events = HintCommand::troop("events").in_team(&team.name);
-        let log = HintCommand::troop("log").blank("MEMBER").in_team(&team.name);
+        // Another team may have the name of a deleted one.
+        let label = match team.status {
+            TeamStatus::Deleted => team.id.to_string(),
+            TeamStatus::Active | TeamStatus::Completed => team.name.to_string(),
+        };
+        let events = HintCommand::troop("events").in_team(&label);
+        let log = HintCommand::troop("log").blank("MEMBER").in_team(&label);
         let look = typed.added_to(&Hint::to("see", events).and(", ").and_run(log));
         text.push_str(&render::paint(render::DIM, &format!("\n{look}\n")));
     }

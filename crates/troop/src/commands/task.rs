@@ -2,7 +2,7 @@
 
 mod delegate;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -12,10 +12,11 @@ use troop_app::{
     team::{DelegateOrder, TeamDesk},
 };
 use troop_model::{
-    ActorKind, Command, Condition, Fact, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, Task,
-    TaskNumber, TaskUpdate, TaskView, preview,
+    ActorKind, Asker, Condition, Fact, NewTask, Origin, RejectMode, TaskNumber, TaskUpdate,
+    TaskView,
 };
-use troop_runtime::{Board, BoardError, CommandEffect, TaskPage};
+use troop_protocol::{Answer, Failure, FailureKind, Query, TaskList};
+use troop_runtime::{Board, TaskPage};
 
 use super::given;
 use crate::{
@@ -26,9 +27,6 @@ use crate::{
 };
 
 type Order = troop_model::TaskCommand;
-
-/// The word for a task whose result was rejected for good.
-const CANCELLED: &str = "rejected and cancelled";
 
 #[expect(
     clippy::wildcard_enum_match_arm,
@@ -42,24 +40,36 @@ pub(super) async fn run(
     match command {
         TaskSubcommand::List { status, page, scope } => {
             let viewer = viewer(scope.user, scope.channel, scope.chat);
+            if printer.json {
+                return print_list(Query::Tasks { status, page }, viewer, desk, printer).await;
+            }
             let board = desk.team(None).await?;
             let page = board.list(status, viewer, page as usize).await?;
             show_page(&board, page, desk, printer).await
         }
         TaskSubcommand::Search { words, page, scope } => {
             let viewer = viewer(scope.user, scope.channel, scope.chat);
+            let text = words.join(" ");
+            if printer.json {
+                return print_list(Query::Search { text, page }, viewer, desk, printer).await;
+            }
             let board = desk.team(None).await?;
-            let page = board.search(&words.join(" "), viewer, page as usize).await?;
-            show_hits(&board, page, desk, printer).await
+            let page = board.search(&text, viewer, page as usize).await?;
+            show_page(&board, page, desk, printer).await
+        }
+        TaskSubcommand::Get { task } if printer.json => {
+            let view: TaskView = desk.handle().await?.query(Query::Task { task }).await?;
+            printer.json(&view)
         }
         TaskSubcommand::Get { task } => {
             let board = desk.team(None).await?;
             let task = board.task(task).await?;
-            show_task(&board, task, printer).await
+            printer.text(&board.look(move |state| render::task_detail(state, &task)).await?)
         }
-        TaskSubcommand::Delegate { task, to, subject, wait } => {
+        TaskSubcommand::Delegate { task, to, subject, note, wait } => {
             let wait = wait.map(Duration::from_secs);
-            let order = DelegateOrder { task, to, subject, wait };
+            let note = note.map(given).transpose()?;
+            let order = DelegateOrder { task, to, subject, note, wait };
             delegate::run(order, desk, printer).await
         }
         TaskSubcommand::Next => next(desk, printer).await,
@@ -67,24 +77,20 @@ pub(super) async fn run(
         TaskSubcommand::Claim { task: None, wait: Some(seconds) } => {
             let team = desk.handle().await?;
             let done = team.claim_next(Duration::from_secs(seconds)).await?;
-            confirm(desk, &done, "claimed", printer).await
+            confirm(&done, "claimed", printer)
         }
         change => {
             let without = without_checks(&change);
             let (verb, order) = order(change)?;
-            super::proof::prove(desk, &order, without.as_deref(), printer).await?;
             let attached = match &order {
                 Order::Attach { task, path } => Some((task.clone(), path.clone())),
                 _ => None,
             };
-            if matches!(order, Order::Claim { .. }) {
-                desk.handle().await?.tick().await?;
-            }
-            let done = desk.submit(Command::Task(order)).await?;
+            let done = super::proof::change(desk, order, without.as_deref(), printer).await?;
             if let Some((task, path)) = attached {
                 super::workspace::warn_if_missing(&task, &path, desk, printer).await?;
             }
-            confirm(desk, &done, verb, printer).await
+            confirm(&done, verb, printer)
         }
     }
 }
@@ -193,14 +199,8 @@ fn update(fields: TaskFields, unassign: bool, unblock: bool) -> Result<TaskUpdat
 }
 
 /// Confirms a change, and names the task.
-async fn confirm(
-    desk: &mut TeamDesk,
-    done: &CommandEffect,
-    verb: &str,
-    printer: &Printer,
-) -> Result<()> {
-    let board = desk.team(None).await?;
-    let Some(number) = done.task() else {
+fn confirm(done: &Answer, verb: &'static str, printer: &Printer) -> Result<()> {
+    let Some(number) = done.number() else {
         return if printer.json {
             printer.json(&Value::Null)
         } else {
@@ -216,49 +216,62 @@ async fn confirm(
             printer.text(&format!("deleted {number}\n"))
         };
     }
-    let task = board.task(number.into()).await?;
+    // The task as this change left it: by now others may have changed it again.
+    let task: Option<TaskView> =
+        done.task.as_ref().map(|task| serde_json::from_str(task.get())).transpose()?;
     if printer.json {
-        return printer.json(&view(&board, task, false).await?);
+        return printer.json(&task);
     }
+    let Some(task) = task else {
+        return printer.text(&format!("{verb} {number}\n"));
+    };
     let owner = task.owner.as_ref().map(|owner| format!(" ({owner})")).unwrap_or_default();
-    let verb = outcome(done, number).unwrap_or(verb);
-    let more =
-        if verb == CANCELLED { "; to send it back for another try: `--mode revise`" } else { "" };
+    let outcome = TaskOutcome::of(done, number);
+    let verb = outcome.map_or(verb, TaskOutcome::as_str);
+    let more = if outcome == Some(TaskOutcome::Cancelled) {
+        "; to send it back for another try: `--mode revise`"
+    } else {
+        ""
+    };
     printer.text(&format!("{verb} {number}: {}{owner}{more}\n", render::one_line(&task.subject)))
 }
 
-/// The word for what really happened, if that depends on the team's settings.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "for the rest, what was asked for is what happened"
-)]
-fn outcome(done: &CommandEffect, number: TaskNumber) -> Option<&'static str> {
-    let about = done.events.iter().rev().filter(|event| event.fact.task() == Some(number));
-    about.into_iter().find_map(|event| match &event.fact {
-        Fact::TaskSubmitted { .. } => Some("handed in for review:"),
-        Fact::TaskFailed { retry_at: Some(_), .. } => Some("failed, to be retried:"),
-        Fact::TaskStartApproved { .. } => Some("approved the start of"),
-        Fact::TaskRejected { mode: RejectMode::Cancel, .. } => Some(CANCELLED),
-        Fact::TaskRejected { mode: RejectMode::Revise, .. } => Some("rejected and sent back"),
-        _ => None,
-    })
+/// What really happened to a task, if that depends on the team's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TaskOutcome {
+    Submitted,
+    ToRetry,
+    StartApproved,
+    Cancelled,
+    SentBack,
 }
 
-async fn show_task(board: &Board, task: Arc<Task>, printer: &Printer) -> Result<()> {
-    if printer.json {
-        return printer.json(&view(board, task, true).await?);
+impl TaskOutcome {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "for the rest, what was asked for is what happened"
+    )]
+    fn of(done: &Answer, number: TaskNumber) -> Option<Self> {
+        let about = done.events.iter().rev().filter(|event| event.fact.task() == Some(number));
+        about.into_iter().find_map(|event| match &event.fact {
+            Fact::TaskSubmitted { .. } => Some(Self::Submitted),
+            Fact::TaskFailed { retry_at: Some(_), .. } => Some(Self::ToRetry),
+            Fact::TaskStartApproved { .. } => Some(Self::StartApproved),
+            Fact::TaskRejected { mode: RejectMode::Cancel, .. } => Some(Self::Cancelled),
+            Fact::TaskRejected { mode: RejectMode::Revise, .. } => Some(Self::SentBack),
+            _ => None,
+        })
     }
-    let text = board.look(move |state| render::task_detail(state, &task)).await?;
-    printer.text(&text)
-}
 
-async fn view(board: &Board, task: Arc<Task>, in_full: bool) -> Result<Value> {
-    let view = board.look(move |state| {
-        let view =
-            if in_full { TaskView::full(state, &task) } else { TaskView::brief(state, &task) };
-        serde_json::to_value(view)
-    });
-    Ok(view.await??)
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Submitted => "handed in for review:",
+            Self::ToRetry => "failed, to be retried:",
+            Self::StartApproved => "approved the start of",
+            Self::Cancelled => "rejected and cancelled",
+            Self::SentBack => "rejected and sent back",
+        }
+    }
 }
 
 async fn show_page(
@@ -267,9 +280,6 @@ async fn show_page(
     desk: &TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
-    if printer.json {
-        return printer.json(&page_json(board, page, None).await?);
-    }
     if page.tasks.is_empty() && page.page > page.pages {
         let hint = format!("the last page is `--page {}`", page.pages);
         return Err(Error::misuse(format!("there is no page {}", page.page), hint).into());
@@ -296,53 +306,31 @@ async fn show_page(
     printer.text(&text)
 }
 
-async fn show_hits(
-    board: &Board,
-    page: TaskPage,
-    desk: &TeamDesk,
+/// Prints a page of tasks for programs.
+async fn print_list(
+    query: Query,
+    viewer: Origin,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
-    if printer.json {
-        return printer.json(&page_json(board, page, Some(MAX_SNIPPET)).await?);
-    }
-    show_page(board, page, desk, printer).await
-}
-
-/// A page for programs. Texts are cut to `snippet` characters, if given.
-async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Result<Value> {
-    board
-        .look(move |state| {
-            let mut tasks = Vec::with_capacity(page.tasks.len());
-            for task in &page.tasks {
-                let mut view = serde_json::to_value(TaskView::brief(state, task))?;
-                for field in ["description", "result"] {
-                    if let (Some(limit), Some(Value::String(text))) = (snippet, view.get_mut(field))
-                    {
-                        *text = preview(text, limit);
-                    }
-                }
-                tasks.push(view);
-            }
-            Ok(json!({"tasks": tasks, "page": page.page, "pages": page.pages}))
-        })
-        .await?
+    let asker = Asker { origin: viewer, ..desk.signature()?.asker };
+    let list: TaskList = desk.handle().await?.query_as(asker, query).await?;
+    printer.json(&list)
 }
 
 async fn next(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
-    let asker = desk.signature()?.asker;
-    let board = desk.team(None).await?;
-    let is_person = asker.actor.kind != ActorKind::Agent;
-    let next = board.next(asker).await.map_err(|error| {
-        let is_nothing = matches!(&error, BoardError::Refused(Refusal::NothingAvailable { .. }));
-        if is_nothing && is_person {
+    let is_person = desk.actor()?.kind != ActorKind::Agent;
+    let next: Result<TaskView, Failure> = desk.handle().await?.query(Query::Next {}).await;
+    let next = next.map_err(|failure| {
+        if failure.kind == FailureKind::NoWork && is_person {
             let hint = Hint::to("see why", HintCommand::troop("task list"));
-            Error::no_work("no task can be started now", hint).into()
+            Error::no_work("no task can be started now", hint)
         } else {
-            anyhow::Error::from(error)
+            failure.into()
         }
     })?;
     if printer.json {
-        return printer.json(&view(&board, next, false).await?);
+        return printer.json(&next);
     }
     let reserved = next.assignee.as_ref().map(|it| format!(" (for {it})")).unwrap_or_default();
     printer.text(&format!("{} {}{reserved}\n", next.number, render::one_line(&next.subject)))

@@ -9,8 +9,8 @@ use troop_app::{
     settings,
     team::{Deletion, TeamDesk, name_of, team_name},
 };
-use troop_model::{Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamView};
-use troop_protocol::TeamStanding;
+use troop_model::{Command, Member, NewTeamCommand, Refusal, State, TeamId};
+use troop_protocol::TeamListing;
 use troop_runtime::Board;
 use uuid::Uuid;
 
@@ -31,9 +31,9 @@ pub(super) async fn run(
         TeamCommand::Create { name, lead, members, description, dialect, settings } => {
             let agents = Agents::read(&desk.surroundings);
             let members = agents.members(&members)?;
-            let defaults = dialect
-                .map_or_else(Settings::default, |dialect| Settings::for_dialect(dialect.into()));
+            let defaults = desk.surroundings.teams.settings(dialect.map(Into::into));
             let new = NewTeamCommand {
+                goal: String::new(),
                 team: TeamId(Uuid::now_v7()),
                 name: team_name(&name)?,
                 description: given(description)?,
@@ -75,7 +75,6 @@ pub(super) async fn run(
 }
 
 async fn create(new: NewTeamCommand, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
-    let signature = desk.signature()?;
     let name = new.name.clone();
     let n_members = new.members.len();
     if let Some(free) = desk.other_name(name.as_str()).await? {
@@ -87,8 +86,7 @@ async fn create(new: NewTeamCommand, desk: &mut TeamDesk, printer: &Printer) -> 
         );
         return Err(Error::conflict(format!("there is already a team `{name}`"), hint).into());
     }
-    let made = desk.session.create(&signature, new).await?.team();
-    desk.settle(made);
+    desk.create_team(new).await?;
     if printer.json {
         return show(None, desk, printer).await;
     }
@@ -97,33 +95,23 @@ async fn create(new: NewTeamCommand, desk: &mut TeamDesk, printer: &Printer) -> 
 }
 
 async fn list(all: bool, desk: &TeamDesk, printer: &Printer) -> Result<()> {
-    let mut teams = desk.session.teams().await?;
-    teams.retain(|team| all || !team.is_retired);
-    let mut rows = Vec::new();
-    for team in &teams {
-        let standing =
-            if team.is_retired { TeamStanding::Deleted } else { desk.standing_of(team.id).await? };
-        rows.push((team, standing.as_str()));
-    }
+    let list = desk.teams(all).await?;
     if printer.json {
-        let row = |(team, state): &(&troop_runtime::TeamEntry, &str)| json!({"id": team.id, "name": team.name, "state": state, "deleted": team.is_retired});
-        let teams: Vec<_> = rows.iter().map(row).collect();
-        return printer.json(&json!({ "teams": teams }));
+        return printer.json(&list);
     }
-    if teams.is_empty() {
+    if list.teams.is_empty() {
         return printer.text("no teams\n");
     }
-    let row = |(team, state): (&troop_runtime::TeamEntry, &str)| {
-        vec![team.name.clone(), state.to_owned(), team.id.to_string()]
-    };
-    let rows: Vec<_> = rows.into_iter().map(row).collect();
+    let row =
+        |team: TeamListing| vec![team.name, team.state.as_str().to_owned(), team.id.to_string()];
+    let rows: Vec<_> = list.teams.into_iter().map(row).collect();
     printer.text(&render::table(&["TEAM", "STATE", "ID"], &rows, printer.width()))
 }
 
 pub(super) async fn show(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     if printer.json {
-        return printer.json(&board.look(team_json).await??);
+        return printer.json(&desk.answers(&board).team().await?.ok_or(Refusal::NoTeam)?);
     }
     let mut text = status_text(&board, desk).await?;
     text.push('\n');
@@ -208,11 +196,6 @@ async fn delete(
     }
     let what = if purge { "erased" } else { "deleted" };
     printer.text(&format!("{what} team {name}\n"))
-}
-
-fn team_json(state: &State) -> Result<Value> {
-    let team = state.team().ok_or(Refusal::NoTeam)?;
-    Ok(serde_json::to_value(TeamView::new(state, team))?)
 }
 
 pub(super) fn status_json(state: &State, members: &[Member]) -> Value {

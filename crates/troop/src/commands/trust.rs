@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 use troop_app::{
     surroundings::Surroundings,
-    trust::{Consent, ProjectCommand, ProjectTrust},
+    trust::{Consent, ProjectCommand, ProjectTrust, check_person},
 };
 use troop_runtime::Clock;
 
@@ -18,6 +18,8 @@ use crate::{
 };
 
 pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Printer) -> Result<()> {
+    // A member is refused before anything is shown to agree to.
+    check_person()?;
     let mut trust = ProjectTrust::look(surroundings)?;
     if args.revoke {
         return revoke(&mut trust, printer);

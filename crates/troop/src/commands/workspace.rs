@@ -41,11 +41,11 @@ pub(super) async fn run(
         WorkspaceCommand::Write { path, from, of } => {
             let bytes = given(&from)?;
             let written = files.write(request(of, desk)?, &path, bytes).await?;
-            note(written, "wrote", desk, printer).await
+            note(written, FileDeed::Write, desk, printer).await
         }
         WorkspaceCommand::Delete { path, of } => {
             let deleted = files.delete(request(of, desk)?, &path).await?;
-            note(deleted, "deleted", desk, printer).await
+            note(deleted, FileDeed::Delete, desk, printer).await
         }
     }
 }
@@ -82,16 +82,32 @@ fn request(of: WorkspaceOf, desk: &TeamDesk) -> Result<FileRequest> {
     Ok(FileRequest { asker, question })
 }
 
+/// What was done to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileDeed {
+    Write,
+    Delete,
+}
+
 /// Records a change of a file on the board, through the lead if one runs.
-async fn note(noted: FileRecord, what: &str, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
+async fn note(
+    noted: FileRecord,
+    deed: FileDeed,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     desk.submit(noted.command).await?;
     let FileChanged { path, size, task } = &noted.changed;
     if printer.json {
         return printer.json(&noted.changed);
     }
-    let task = task.filter(|_| what == "wrote").map(|task| format!(" for {task}"));
+    let path = render::clean(path);
     let size = render::bytes(*size);
-    printer.text(&format!("{what} {} ({size}){}\n", render::clean(path), task.unwrap_or_default()))
+    printer.text(&match (deed, task) {
+        (FileDeed::Write, Some(task)) => format!("wrote {path} ({size}) for {task}\n"),
+        (FileDeed::Write, None) => format!("wrote {path} ({size})\n"),
+        (FileDeed::Delete, _) => format!("deleted {path} ({size})\n"),
+    })
 }
 
 /// The new contents of a file. We read one byte more than is allowed, which is then refused.

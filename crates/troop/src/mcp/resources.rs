@@ -6,7 +6,7 @@ use rmcp::{
 };
 use serde_json::json;
 use troop_app::team::MemberCaller;
-use troop_model::{Event, Fact, TaskFilter, TaskNumber};
+use troop_model::{Event, Fact, TaskFilter, TaskNumber, no_team_md};
 use troop_protocol::{Call, Calls as _, ContextText, Failure, FailureKind, Query};
 
 pub(super) const BOARD: &str = "troop://board";
@@ -80,7 +80,12 @@ async fn as_json(
 
 /// TEAM.md, which tells an agent about its team.
 pub(super) async fn team_md(caller: &MemberCaller) -> Result<String, Failure> {
-    let context: ContextText = caller.query(Query::Context {}).await?;
+    if caller.gate().check().is_err() {
+        // It has no tools for a team, so it hears of none.
+        return Ok(no_team_md());
+    }
+    let dialect = Some(caller.dialect());
+    let context: ContextText = caller.query(Query::Context { dialect }).await?;
     Ok(context.team_md)
 }
 

@@ -184,8 +184,8 @@ pub(crate) fn team_status(
     // Cancelled tasks need no work.
     let n_all = tasks.len() - tasks.n_with(Status::Cancelled) + tasks.n_archived();
     let mut text = format!("{}  {}\n", paint(BOLD, team.name.as_str()), paint(DIM, standing));
-    if !team.description.is_empty() {
-        line(&mut text, &format!("  {}", one_line(&team.description)));
+    for about in [&team.goal, &team.description].into_iter().filter(|it| !it.is_empty()) {
+        line(&mut text, &format!("  {}", one_line(about)));
     }
     line(&mut text, &format!("  members  {}", members.len()));
     line(&mut text, &format!("  tasks    {n_done}/{n_all} completed"));

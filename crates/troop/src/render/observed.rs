@@ -90,8 +90,9 @@ fn member_lines(team: &ObservedTeam, width: usize) -> impl Iterator<Item = Strin
             MemberStatus::Shutdown => ("×", "shutdown"),
         };
         let doubt = if member.tentative { ", not confirmed" } else { "" };
+        let tokens = member.tokens.map(|it| format!(", {it} tokens")).unwrap_or_default();
         let room = width.saturating_sub(4 + who_width + 2);
-        let note = fit(&format!("{state}{doubt}"), room);
+        let note = fit(&format!("{state}{doubt}{tokens}"), room);
         format!("  {icon} {}  {}", pad(&who(member), who_width), paint(DIM, &note))
     })
 }

@@ -1,10 +1,8 @@
-//! Faults in the middle of a merge: a killed lead, a full disk.
+//! Faults in the middle of a merge: a full disk. (Killed leads: `killed_git.rs`.)
 
-use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
+use std::{fs, process::Command};
 
-use troop_testkit::git;
-
-use crate::{isolation::repository, troop::Troop};
+use crate::troop::Troop;
 
 /// A lead with one task: write a file.
 const WRITE: &str = r#"
@@ -15,48 +13,6 @@ when mail * from user
 
 const RUN: [&str; 8] =
     ["--team", "crew", "run", "write", "--agent", "script:lead.script", "-m", "ann=command"];
-
-/// A git that once kills its caller, right after it has moved the team's branch to a task's work. Returns the PATH.
-fn deadly_git(troop: &Troop) -> String {
-    let folder = troop.folder().join("home/bin");
-    fs::create_dir_all(&folder).unwrap();
-    let script = format!(
-        r#"#!/bin/sh
-case "$*" in
-    *"update-ref -m troop: task-"*)
-        /usr/bin/git "$@" || exit
-        mkdir "{0}/killed" 2> /dev/null && kill -9 $PPID
-        exit 0 ;;
-esac
-exec /usr/bin/git "$@"
-"#,
-        folder.display()
-    );
-    fs::write(folder.join("git"), script).unwrap();
-    fs::set_permissions(folder.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
-    format!("{}:/usr/bin:/bin", folder.display())
-}
-
-#[test]
-fn a_lead_killed_between_merge_and_log_loses_and_repeats_nothing() {
-    let troop = repository(WRITE);
-    let mut run = troop.command(&RUN);
-    let output = run.env("PATH", deadly_git(&troop)).output().unwrap();
-    assert_eq!(output.status.code(), None, "it was killed: {output:?}");
-    assert_eq!(git(troop.folder(), &["show", "troop/crew:one"]), "1", "it is merged");
-    let task = troop.json("task get 1");
-    assert_eq!(task["merged"], serde_json::Value::Null, "and the board does not know: {task:#}");
-    assert_ne!(task["status"], "completed");
-    troop.succeed("resume crew");
-    let task = troop.json("task get 1");
-    assert_eq!((&task["status"], &task["attempts"]), (&"completed".into(), &2.into()));
-    assert_eq!(task["merged"]["into"], "troop/crew");
-    assert_eq!(fs::read_to_string(troop.folder().join("one")).unwrap(), "1\n");
-    let commits = git(troop.folder(), &["log", "--format=%s", "main", "--", "one"]);
-    assert_eq!(commits, "task-1: one", "the work is there once");
-    assert_eq!(git(troop.folder(), &["status", "--porcelain"]), "");
-    assert_eq!(git(troop.folder(), &["branch", "--format=%(refname:short)"]), "main");
-}
 
 /// The beginning of a command that runs with a small disk mounted on a folder; none if mounting is not allowed.
 fn small_disk(folder: &std::path::Path) -> Option<Vec<String>> {

@@ -200,7 +200,7 @@ fn tools_work_on_the_shared_board() {
     let told = lead.told("TaskUpdate", &json!({"taskId": "1", "status": "completed"}));
     assert_eq!(
         told,
-        "task-1 is not held by `lead` but by `ann`\nhint: leave it to `ann`; the lead can give it to somebody else"
+        "task-1 is not held by `lead` but by `ann`\nhint: leave it to `ann`; the lead can release it and give it to somebody else"
     );
     let told = lead.told("TaskGet", &json!({"task": "1"}));
     assert!(told.starts_with("`TaskGet` has no field `task`; did you mean"), "{told}");

@@ -1,7 +1,10 @@
 //! `troop observe`: the stream of another program.
 
 mod again;
+mod headless;
+mod killed;
 mod listening;
+mod sessions;
 mod stopping;
 
 use std::{
@@ -20,6 +23,12 @@ use crate::troop::{Printing, Troop};
 
 const V47: &str = include_str!("../../../troop-observe/tests/it/fixtures/stream-2.1.47.ndjson");
 const V177: &str = include_str!("../../../troop-observe/tests/it/fixtures/stream-2.1.177.ndjson");
+
+const HEADLESS: &str =
+    include_str!("../../../troop-observe/tests/it/fixtures/headless-2.1.327.ndjson");
+
+/// The first line in it that says that the agent has finished.
+const FIRST_END: &str = "{\"type\":\"system\",\"subtype\":\"task_updated\"";
 
 /// A home with both captured streams in files.
 fn with_streams() -> Troop {
@@ -75,14 +84,22 @@ fn events_come_one_per_line_from_a_file_and_from_a_pipe() {
 }
 
 #[test]
-fn observe_does_not_open_the_files_of_the_agent() {
+fn observe_opens_neither_files_of_the_agent_nor_configuration() {
     let troop = with_streams();
     let theirs = troop.folder().join(".claude");
-    for file in
-        ["teams/my-team/config.json", "teams/my-team/inboxes/alice.json", "tasks/my-team/1.json"]
-    {
+    for file in [
+        ".claude/teams/my-team/config.json",
+        ".claude/teams/my-team/inboxes/alice.json",
+        ".claude/tasks/my-team/1.json",
+        // What every other command reads.
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".troop/config.json",
+        "home/config.json",
+        "home/trust.json",
+    ] {
         // Opening one of these blocks for ever.
-        let path = theirs.join(file);
+        let path = troop.folder().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::from(0o600), 0).unwrap();
     }
@@ -294,6 +311,8 @@ fn an_invalid_state_file_is_refused_and_left_alone() {
 #[test]
 fn wrong_use_of_observe_is_refused() {
     let troop = with_streams();
+    let (_, error) = troop.refused("observe .");
+    assert!(error.contains("`troop observe --follow .`"), "{error}");
     for line in [
         "observe 47.ndjson --json --state-json",
         "observe 47.ndjson --watch --pass-through",

@@ -127,7 +127,7 @@ fn a_team_works_on_its_leads_plan_and_ends_when_it_is_done() {
         rest = rest.split_at(at).1;
     }
     let team = troop.json("team show");
-    assert_eq!((&team["status"], &team["description"]), (&"completed".into(), &"be nice".into()));
+    assert_eq!((&team["status"], &team["goal"]), (&"completed".into(), &"be nice".into()));
     assert!(members(&troop).iter().all(|(_, state)| state == "stopped"));
     let said = troop.json("message read");
     assert_eq!(said["messages"][0]["content"], "all is said");

@@ -8,7 +8,10 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use troop_testkit::{wait_for, wait_until_gone};
+use troop_testkit::{
+    mock::{Answer, MockModel},
+    wait_for, wait_until_gone,
+};
 
 use crate::troop::Troop;
 
@@ -21,9 +24,15 @@ struct Mate {
 
 impl Mate {
     fn start(troop: &Troop, agent: &str) -> Self {
+        Self::start_with(troop, agent, &[])
+    }
+
+    /// Starts it with these environment variables.
+    fn start_with(troop: &Troop, agent: &str, environment: &[(&str, &str)]) -> Self {
         let arguments = "--mode teammate --team blue --name ann --lead-session s1 --agent";
         let arguments: Vec<_> = arguments.split(' ').chain([agent]).collect();
         let mut command = troop.command(&arguments);
+        command.envs(environment.iter().copied());
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take();
@@ -160,6 +169,64 @@ fn a_foreign_lead_drives_our_teammate() {
     let output = python.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "served\n", "{error}");
+}
+
+#[tokio::test]
+async fn the_built_in_agent_works_for_a_lead_that_knows_only_the_table() {
+    let troop = Troop::new();
+    let mock = MockModel::start(|seen| match seen.messages().len() {
+        1 => Answer::calls([
+            ("SendMessage", json!({"to": "bob", "message": "I begin"})),
+            ("Bash", json!({"command": "touch made.txt"})),
+        ]),
+        _ => Answer::text("as far as I may"),
+    })
+    .await;
+    let key = [("ANTHROPIC_BASE_URL", mock.url()), ("ANTHROPIC_API_KEY", "k".to_owned())];
+    let key: Vec<_> = key.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let mut mate = Mate::start_with(&troop, "builtin", &key);
+    let others = json!({"id": "task-9", "subject": "paint the fence", "owner": "bob", "status": "in_progress"});
+    mate.say("team.updateContext", &json!({"tasks": [others]}));
+    mate.assign("make something");
+    // It blocks until the end, so another thread reads.
+    let (mate, said) = tokio::task::spawn_blocking(move || {
+        let mut said: Vec<Value> = Vec::new();
+        while said.last().is_none_or(|it| it["method"] != "team.idle") {
+            said.push(serde_json::from_slice(&mate.line()).unwrap());
+        }
+        (mate, said)
+    })
+    .await
+    .unwrap();
+    assert!(said.iter().all(|it| it.get("id").is_none()), "it asks for no answers: {said:#?}");
+    let params = |method: &str| {
+        let found = said.iter().find(|it| it["method"] == method);
+        found.map(|it| it["params"].clone()).unwrap_or_default()
+    };
+    let message = params("team.message");
+    assert_eq!(
+        (&message["to"], &message["content"]),
+        (&json!("bob"), &json!("I begin")),
+        "{said:#?}"
+    );
+    let done = params("team.taskUpdate");
+    assert_eq!(
+        (&done["status"], &done["result"]),
+        (&json!("completed"), &json!("as far as I may"))
+    );
+    let warns = |it: &Value| {
+        let text = it["params"]["text"].as_str().unwrap_or_default();
+        it["method"] == "team.log" && it["params"]["level"] == "warn" && text.contains("cannot ask")
+    };
+    assert!(said.iter().any(warns), "people see why the tool was refused: {said:#?}");
+    assert!(!troop.folder().join("made.txt").exists());
+    let asked = mock.requests();
+    let first = asked[0].body.to_string();
+    for part in ["a member of the team `blue`", "paint the fence", "in_progress, bob"] {
+        assert!(first.contains(part), "`{part}`: {first}");
+    }
+    assert!(!first.contains("NOT part of any team"), "{first}");
+    drop(mate);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Teams, members, mail and settings.
 
-use std::fs;
+use std::{fs, io::Read as _, process::Stdio};
 
 use crate::troop::Troop;
 
@@ -164,6 +164,27 @@ fn mail_is_stored_then_read_once_by_each_reader() {
     let all = troop.json("message read --all");
     assert!(all["messages"][0]["read_at"].is_string(), "the sender can see that it was read");
     assert!(all["messages"][1]["read_at"].is_null(), "the lead has not read it yet");
+}
+
+#[test]
+fn a_reader_that_is_killed_while_it_prints_loses_no_mail() {
+    for json in [&[][..], &["--json"]] {
+        let troop = Troop::with_team();
+        let long = "x".repeat(90_000);
+        for nth in 0..2 {
+            let sent = troop.with_input("--as bob message send ann -", &format!("{nth}{long}"));
+            assert_eq!(sent.code, 0, "{sent:?}");
+        }
+        let words = [&["--as", "ann", "message", "read"], json].concat();
+        let mut command = troop.command(&words);
+        let mut reader = command.stdout(Stdio::piped()).spawn().unwrap();
+        // A pipe holds less than this mail: once a byte is here, the reader waits for us to take the rest.
+        reader.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        reader.kill().unwrap();
+        reader.wait().unwrap();
+        let unread = troop.json("--as ann message read --peek");
+        assert_eq!(unread["messages"].as_array().map(Vec::len), Some(2));
+    }
 }
 
 #[test]

@@ -69,6 +69,11 @@ impl Troop {
         command
     }
 
+    /// Runs a command as another person of this machine.
+    pub(crate) fn by(&self, user: &str, arguments: &[&str]) -> Run {
+        Run::new(self.command(arguments).env("USER", user).output().unwrap())
+    }
+
     /// Runs the program with these arguments.
     pub(crate) fn args(&self, arguments: &[&str]) -> Run {
         Run::new(self.command(arguments).stdin(Stdio::null()).output().unwrap())

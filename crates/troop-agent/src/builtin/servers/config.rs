@@ -38,14 +38,33 @@ impl CommandConsent {
         if now == self.names {
             return Ok(());
         }
-        let file = |named: &String| named.split(" (").next().unwrap_or_default().to_owned();
-        let lost = self.names.iter().filter(|it| !now.contains(it));
-        let new = now.iter().filter(|it| !self.names.contains(it));
-        let mut files: Vec<_> = lost.chain(new).map(|it| format!("`{}`", file(it))).collect();
-        files.sort();
+        let lost = self.names.iter().filter(|it| !now.contains(it)).map(|it| file_of(it));
+        let new = now.iter().filter(|it| !self.names.contains(it)).map(|it| file_of(it));
+        let mut files: Vec<_> = lost.chain(new).collect();
+        files.sort_unstable();
         files.dedup();
-        Err(format!("{} is not what a person agreed to with `troop trust`", files.join(" and ")))
+        let all = |files: &[&str]| {
+            files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>().join(" and ")
+        };
+        // A teammate's folder has what git knows, and no more.
+        let is_absent =
+            |file: &&&str| self.project.join(file).exists() && !folder.join(file).exists();
+        let absent: Vec<_> = files.iter().filter(is_absent).copied().collect();
+        if !absent.is_empty() {
+            let (is, it) = if absent.len() == 1 { ("is", "it") } else { ("are", "them") };
+            return Err(format!(
+                "{} {is} not in `{}`, because a teammate's folder has only what is committed; commit {it}",
+                all(&absent),
+                folder.display()
+            ));
+        }
+        Err(format!("{} is not what a person agreed to with `troop trust`", all(&files)))
     }
+}
+
+/// The file of a name with its content.
+fn file_of(named: &str) -> &str {
+    named.split(" (").next().unwrap_or_default()
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -67,11 +67,23 @@ pub(super) fn edit(input: &EditInput, files: &WorkFolder) -> Result<String, Stri
     }
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(wrong)?;
-    let n_found = count(&text, input, &path)?;
-    let changed = text.replace(&input.old_string, &input.new_string);
-    files.write(&path, &changed).map_err(wrong)?;
-    let places = if n_found == 1 { "1 place".to_owned() } else { format!("{n_found} places") };
+    let Replacement { text, places } = replaced(&text, input, &path)?;
+    files.write(&path, &text).map_err(wrong)?;
     Ok(format!("changed {places} in `{}`", path.display()))
+}
+
+/// A text after an edit.
+pub(super) struct Replacement {
+    pub(super) text: String,
+    /// How many places were changed, in words.
+    pub(super) places: String,
+}
+
+/// Carries out an edit of the text of this file.
+pub(super) fn replaced(text: &str, input: &EditInput, path: &Path) -> Result<Replacement, String> {
+    let n_found = count(text, input, path)?;
+    let places = if n_found == 1 { "1 place".to_owned() } else { format!("{n_found} places") };
+    Ok(Replacement { text: text.replace(&input.old_string, &input.new_string), places })
 }
 
 /// How often the old text occurs, if that is allowed.

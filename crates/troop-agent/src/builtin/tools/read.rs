@@ -9,11 +9,8 @@ use cap_std::fs::OpenOptions;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{fault, schema};
+use super::{LINES, MAX_LINE, fault, schema};
 use crate::files::WorkFolder;
-
-const LINES: usize = 2_000;
-const MAX_LINE: usize = 2_000;
 
 #[derive(Deserialize)]
 pub(super) struct ReadInput {

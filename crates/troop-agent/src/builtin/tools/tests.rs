@@ -317,6 +317,23 @@ fn a_long_result_keeps_its_beginning_and_its_end() {
 }
 
 #[test]
+fn a_list_of_steps_is_told_with_what_is_done() {
+    let list = |todos: Value| {
+        let input = json!({ "todos": todos });
+        super::parse(OwnTool::Todo, input.as_object().unwrap())
+            .and_then(|it| super::todo::told(&it))
+    };
+    let steps = json!([
+        {"content": "read", "status": "completed", "activeForm": "Reading"},
+        {"content": "write", "status": "in_progress"},
+        {"content": "check"},
+    ]);
+    assert_eq!(list(steps).unwrap(), "1 of 3 steps are done\n[x] read\n[>] write\n[ ] check");
+    assert!(list(json!([{"content": "x", "status": "soon"}])).unwrap_err().contains("soon"));
+    assert!(list(vec![json!({"content": "x"}); 101].into()).is_err());
+}
+
+#[test]
 fn every_tool_is_found_by_its_name_and_describes_its_input() {
     for tool in OwnTool::shown(true) {
         assert_eq!(OwnTool::find(tool.name()), Some(tool));
@@ -325,7 +342,7 @@ fn every_tool_is_found_by_its_name_and_describes_its_input() {
         assert_eq!(spec.input["type"], "object");
         assert!(!spec.input["properties"].as_object().unwrap().is_empty());
     }
-    assert_eq!(OwnTool::shown(false).count(), 8, "without a task there is none to fail");
+    assert_eq!(OwnTool::shown(false).count(), 10, "without a task there is none to fail");
     assert_eq!(schema(&[], &[])["required"], json!([]));
     assert!(Path::new("/").is_absolute());
 }

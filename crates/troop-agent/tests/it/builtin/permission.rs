@@ -235,7 +235,7 @@ async fn an_agent_gets_its_definition_its_project_and_only_its_tools() {
         system.contains("You review code.") && system.contains("tabs, never spaces"),
         "{system}"
     );
-    assert_eq!(asked[0].tools(), ["Read", "Grep", "FailTask", "GiveBackTask"]);
+    assert_eq!(asked[0].tools(), ["Read", "Grep", "FailTask", "GiveBackTask", "TodoWrite"]);
     assert!(asked[1].last().contains("there is no tool `Bash`"), "{}", asked[1].last());
     assert!(!folder.path().join("x").exists());
 }
@@ -257,7 +257,7 @@ async fn a_tool_is_limited_to_its_purpose_and_denied_tools_are_not_offered() {
     let mut lead = ann(options, folder.path()).await;
     does(&mut lead, "look").await;
     let asked = mock.requests();
-    assert_eq!(asked[0].tools(), ["Read", "Bash", "FailTask", "GiveBackTask"]);
+    assert_eq!(asked[0].tools(), ["Read", "Bash", "FailTask", "GiveBackTask", "TodoWrite"]);
     let told = asked[1].last();
     let why = "your tools do not allow that; you may use: `Bash(echo:*)`, `Write`, `Read`";
     assert!(told.contains(why) && told.contains("hi"), "{told}");

@@ -75,6 +75,7 @@ impl Followed {
                         self.keeper.restart(inode);
                         self.read.clear();
                     }
+                    StreamPiece::Switched(path) => panic!("no other session: {}", path.display()),
                 }
             }
         }

@@ -15,7 +15,7 @@ fn a_member_works_on_one_delegation_after_the_other_unless_it_gets_all_at_once()
     for task in ["1", "2"] {
         let to = "ann".parse().unwrap();
         let task = Some(task.parse().unwrap());
-        team.by_lead(&Command::Delegate { to, task, subject: None, trace_id: None });
+        team.by_lead(&Command::Delegate { to, task, subject: None, note: None, trace_id: None });
     }
     let stages = |standing, is_parallel: fn(&Member) -> bool| {
         let all = oldest_first(&team.state).into_iter();

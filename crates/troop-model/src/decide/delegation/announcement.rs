@@ -182,10 +182,17 @@ fn content(rows: &[AnnouncementRow<'_>]) -> String {
     let over = rows.iter().map(|row| row.ended_at).max().unwrap_or_default();
     let took = took(over.since(began));
     let n_done = rows.iter().filter(|row| row.is_done()).count();
+    let failed: Vec<_> = rows.iter().filter(|row| row.has_failed()).collect();
     let mut text = match (n, n_done) {
         (1, 1) => format!("The task that you delegated is done, after {took}.\n"),
+        (1, 0) if failed.is_empty() => {
+            format!("The task that you delegated was called off, after {took}.\n")
+        }
         (1, 0) => {
             format!("The task that you delegated did not work out this time, after {took}.\n")
+        }
+        (_, 0) if failed.is_empty() => {
+            format!("All {n} tasks that you delegated were called off, after {took}.\n")
         }
         (_, 0) => format!(
             "None of the {n} tasks that you delegated worked out this time, after {took}.\n"
@@ -199,8 +206,19 @@ fn content(rows: &[AnnouncementRow<'_>]) -> String {
     if n > SECTIONS {
         text.push_str(&format!("\n… and {} more: list the tasks\n", n - SECTIONS));
     }
-    text.push_str(if n_done == 0 { AFTER_FAILURE } else { NEXT });
+    match failed.as_slice() {
+        [] if n_done == 0 => text.push_str(AFTER_END),
+        failed if n_done == 0 => text.push_str(&after_failure(failed)),
+        _ => text.push_str(NEXT),
+    }
     text
+}
+
+/// What can be done when everything failed. Only failed tasks can be retried.
+fn after_failure(failed: &[&AnnouncementRow<'_>]) -> String {
+    let shown = failed.iter().take(SECTIONS).map(|row| row.delegation.task.to_string());
+    let tasks = shown.collect::<Vec<_>>().join(", ");
+    AFTER_FAILURE.replace("{tasks}", &tasks)
 }
 
 const NEXT: &str = "
@@ -212,8 +230,13 @@ What you can do now:
 
 const AFTER_FAILURE: &str = "
 That happens. Before anything is tried again, tell the user in a sentence that there was a hitch. Then you can:
-- try again: retry the task, or delegate it to another teammate
+- try again: retry {tasks}, then delegate it, perhaps to another teammate
 - do it yourself
+";
+
+const AFTER_END: &str = "
+What you can do now:
+- if it is still wanted, create a new task and delegate that
 ";
 
 fn section(row: &AnnouncementRow<'_>, room: usize) -> String {
@@ -263,6 +286,10 @@ fn proved(evidence: &Evidence) -> String {
 }
 
 impl AnnouncementRow<'_> {
+    fn has_failed(&self) -> bool {
+        matches!(self.outcome, DelegationOutcome::Failed(_))
+    }
+
     fn is_done(&self) -> bool {
         matches!(self.outcome, DelegationOutcome::Completed(_))
     }

@@ -4,9 +4,10 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, Evidence, Link,
-    MemberState, Merged, MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions, Proof,
-    RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate, WorkspaceFolder,
+    Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, Evidence,
+    LinkChange, MemberState, Merged, MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions,
+    Proof, RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate,
+    WorkspaceFolder,
     tests::{
         bench::{name, newcomer, user},
         commands::*,
@@ -96,6 +97,7 @@ fn command(step: Step, state: &State) -> Command {
             to: name(["ann", "bob", "zoe"][usize::from(a % 3)]),
             task: (b > 40).then(|| some_task(state, b)),
             subject: Some("delegated".into()),
+            note: None,
             trace_id: None,
         },
         39 | 48..=50 => finish_some(state, a, b),
@@ -287,14 +289,11 @@ fn member_command(a: u8, b: u8) -> Command {
         0 => remove(who),
         9 => used(who, (b < 200).then_some(u32::from(b % 8)), u64::from(b), 0.0),
         6 => Command::UpdateTeam { description: None, settings: some_settings(b) },
-        7 => Command::SetLink(Link {
-            from: name("lead"),
-            to: name(who),
-            team: None,
-            enabled: b < 200,
-            max_concurrent: u32::from(b % 8),
-            user_allow: Vec::new(),
-            user_deny: vec!["u2".into()],
+        7 => Command::SetLink(LinkChange {
+            enabled: Some(b < 200),
+            max_concurrent: Some(u32::from(b % 8)),
+            user_deny: Some(vec!["u2".into()]),
+            ..LinkChange::new(name("lead"), name(who))
         }),
         8 => Command::CompleteTeam,
         1 | 2 => Command::AddMember(newcomer(who)),

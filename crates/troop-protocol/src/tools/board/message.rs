@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use troop_model::{Command, EVERYBODY, Fact, MessageKind, Outgoing};
+use troop_model::{Command, EVERYBODY, Fact, MessageKind, Outgoing, of_one_conversation};
 
 use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input};
 use super::view;
@@ -127,11 +127,19 @@ async fn post<C: Calls>(
 
 async fn read<C: Calls>(desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
     let MessageList { messages } = desk.query(Query::Messages { all: false }).await?;
+    let n_unread = messages.len();
+    let messages = of_one_conversation(messages, None);
     if !messages.is_empty() {
         // Only what is shown here counts as read, not what comes meanwhile.
         let ids = messages.iter().map(|message| message.id).collect();
         desk.change(Command::MarkRead { reader: None, messages: Some(ids) }).await?;
     }
     let shown: Vec<_> = messages.iter().map(view::message).collect();
-    Ok(json!({"messages": shown}).to_string())
+    let n_more = n_unread.saturating_sub(shown.len());
+    Ok(match n_more {
+        0 => json!({"messages": shown}),
+        // Another conversation: answer this one first.
+        _ => json!({"messages": shown, "more": n_more}),
+    }
+    .to_string())
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use troop_model::{Command, Fact, MemberName, Outgoing, TaskRef};
+use troop_model::{Command, Fact, MemberName, TaskRef};
 use uuid::Uuid;
 
 use super::super::{Calls, Category, Seat, TeamTool, ToolAudience, desk::ToolDesk, input};
@@ -65,12 +65,10 @@ impl TeamTool for SpawnMember {
             to: to.clone(),
             task: self.team_task_id,
             subject,
+            note: self.task.filter(|_| !is_new),
             trace_id: self.trace_id,
         };
         let answer = desk.change(delegate).await.map_err(with_example)?;
-        if let Some(content) = self.task.filter(|_| !is_new) {
-            desk.change(Command::Send(Outgoing::message(to.to_string(), content))).await?;
-        }
         let started = answer.events.iter().find_map(|event| {
             if let Fact::DelegationStarted { delegation, task, .. } = &event.fact {
                 Some((*delegation, *task))
@@ -101,7 +99,8 @@ impl TeamTool for SpawnMember {
 }
 
 fn with_example(failure: Failure) -> Failure {
-    let is_about_task = matches!(failure.kind, FailureKind::Forbidden | FailureKind::NotFound);
+    let of_tasks = ["delegation_needs_task", "unknown_task", "not_a_task_name"];
+    let is_about_task = failure.refusal.as_deref().is_some_and(|name| of_tasks.contains(&name));
     let hint = is_about_task.then(|| format!("for example: spawn {}", SpawnMember::EXAMPLE).into());
     Failure { hint: failure.hint.or(hint), ..failure }
 }

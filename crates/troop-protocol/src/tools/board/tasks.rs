@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use troop_model::{
-    MemberName, Metadata, NewTask, RejectMode, Role, Status, TaskAction, TaskCommand, TaskCreation,
-    TaskFilter, TaskRef, TaskUpdate,
+    MemberName, Metadata, NewTask, RejectMode, Role, Status, TaskAction, TaskCommand, TaskFilter,
+    TaskRef, TaskUpdate,
 };
 
 use super::super::{
@@ -63,7 +63,7 @@ pub(super) struct TeamTasks {
     /// complete: the result in a few words
     #[serde(default, deserialize_with = "input::said")]
     summary: Option<String>,
-    /// reject, cancel, fail (required): why
+    /// reject, cancel, fail, release (required): why
     #[serde(default, deserialize_with = "input::said")]
     reason: Option<String>,
     /// reject: `cancel` ends the task, `revise` sends it back to its owner; `cancel` if not given
@@ -165,7 +165,8 @@ impl TeamTool for TeamTasks {
             | TaskAction::ClearAskUser
             | TaskAction::Retry
             | TaskAction::Fail
-            | TaskAction::Delete => {
+            | TaskAction::Delete
+            | TaskAction::Release => {
                 let answer = desk.change_task(self.command(action)?).await?;
                 Ok(told(action, &answer))
             }
@@ -173,34 +174,8 @@ impl TeamTool for TeamTasks {
     }
 }
 
-/// The actions that the member sees. The board decides what it may do.
 fn actions(seat: &Seat) -> Vec<TaskAction> {
-    let is_lead = seat.role == Role::Lead;
-    let is_offered = |action: &TaskAction| match action {
-        TaskAction::Create => is_lead || seat.settings.task_creation == TaskCreation::Members,
-        TaskAction::Assign
-        | TaskAction::Approve
-        | TaskAction::Reject
-        | TaskAction::Cancel
-        | TaskAction::Retry
-        | TaskAction::Update
-        | TaskAction::Delete => is_lead,
-        TaskAction::Claim
-        | TaskAction::Complete
-        | TaskAction::List
-        | TaskAction::Get
-        | TaskAction::Search
-        | TaskAction::Review
-        | TaskAction::Comment
-        | TaskAction::Progress
-        | TaskAction::Attach
-        | TaskAction::AskUser
-        | TaskAction::ClearAskUser
-        | TaskAction::Fail => true,
-        TaskAction::Prove => false,
-    };
-    let exists = |action: &TaskAction| action.first_version() <= seat.settings.version;
-    TaskAction::ALL.iter().copied().filter(is_offered).filter(exists).collect()
+    TaskAction::offered(seat.role, &seat.settings)
 }
 
 fn about(action: TaskAction) -> &'static str {
@@ -230,6 +205,9 @@ fn about(action: TaskAction) -> &'static str {
         TaskAction::Retry => "retry (task_id) tries a failed or stale task again",
         TaskAction::Fail => "fail (task_id, reason) reports that it cannot be done",
         TaskAction::Delete => "delete (task_id) removes a finished task from the board",
+        TaskAction::Release => {
+            "release (task_id, reason) gives your task back; the lead takes a task back from whoever holds it"
+        }
     }
 }
 
@@ -311,6 +289,10 @@ impl TeamTasks {
             metadata: Metadata(self.metadata.unwrap_or_default()),
             ..NewTask::default()
         };
+        if !actions(desk.seat).contains(&action) {
+            // The board says who may.
+            return Ok(told(action, &desk.change_task(TaskCommand::Create(new)).await?));
+        }
         match desk.create_seen(new).await {
             Some(answer) => Ok(told(action, &answer?)),
             None => Err(Failure::new(FailureKind::Conflict, LIST_FIRST)),
@@ -335,6 +317,9 @@ impl TeamTasks {
                 attempt: None,
                 for_good: false,
             },
+            TaskAction::Release => {
+                TaskCommand::Release { task, reason: words(self.reason, "reason")? }
+            }
             TaskAction::Cancel => {
                 TaskCommand::Cancel { task, reason: words(self.reason, "reason")? }
             }
@@ -399,7 +384,7 @@ fn example(action: TaskAction) -> String {
         }
         TaskAction::Assign => r#""task_id": "7", "assignee": "ann""#,
         TaskAction::Complete => r#""task_id": "7", "result": "API in src/api.rs, tests pass""#,
-        TaskAction::Cancel | TaskAction::Reject | TaskAction::Fail => {
+        TaskAction::Cancel | TaskAction::Reject | TaskAction::Fail | TaskAction::Release => {
             r#""task_id": "7", "reason": "no longer needed""#
         }
         TaskAction::List => r#""status": "active", "page": 1"#,
@@ -466,7 +451,13 @@ fn told(action: TaskAction, answer: &Answer) -> String {
     let next = created.map(|task| {
         let agent = task.assignee.as_ref().map(MemberName::as_str).unwrap_or_default();
         let id = task.number.0;
-        format!("spawn(agent='{agent}', team_task_id='{id}')")
+        let spawn = format!("spawn(agent='{agent}', team_task_id='{id}')");
+        let waits: Vec<_> = task.blocked_by.iter().map(ToString::to_string).collect();
+        if task.status == Status::Blocked {
+            format!("when {} is finished: {spawn}", waits.join(" and "))
+        } else {
+            spawn
+        }
     });
     let note = answer.events.is_empty().then_some("nothing had to change");
     let task = task.as_ref().map(BriefTask::from);

@@ -49,6 +49,9 @@ pub(super) struct FullTask<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a str>,
     created_by_agent_id: &'a str,
+    /// The conversation that it belongs to.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    origin: Map<String, Value>,
     created_at: Time,
     #[serde(skip_serializing_if = "Option::is_none")]
     completed_at: Option<Time>,
@@ -101,6 +104,7 @@ impl<'a> FullTask<'a> {
             blocks: &task.blocks,
             result: task.result.as_deref(),
             created_by_agent_id: &task.created_by,
+            origin: origin(task),
             created_at: task.created_at,
             completed_at: task.completed_at,
             metadata: &task.metadata.0,
@@ -108,7 +112,11 @@ impl<'a> FullTask<'a> {
                 .map(|it| json!({"author": it.author.name, "at": it.at, "text": it.text}))
                 .collect(),
             events: events
-                .map(|it| json!({"event": it.what, "actor": it.actor.name, "at": it.at}))
+                .map(|it| {
+                    json!({
+                        "event": it.what, "actor": it.actor.name, "actor_type": it.actor.kind, "at": it.at, "note": it.note,
+                    })
+                })
                 .collect(),
             attachments: attachments
                 .map(|it| json!({"path": it.path, "by": it.by.name, "at": it.at}))
@@ -118,6 +126,20 @@ impl<'a> FullTask<'a> {
             merged: task.merged.as_ref().map(merged),
         }
     }
+}
+
+/// The conversation of a task, as far as it has one.
+fn origin(task: &TaskView) -> Map<String, Value> {
+    let TaskView { user_id, channel, chat_id, peer_kind, local_key, .. } = task;
+    let parts = [
+        ("user_id", user_id),
+        ("channel", channel),
+        ("chat_id", chat_id),
+        ("peer_kind", peer_kind),
+        ("local_key", local_key),
+    ];
+    let known = parts.into_iter().filter_map(|(name, part)| Some((name, part.as_ref()?)));
+    known.map(|(name, part)| (name.to_owned(), part.as_str().into())).collect()
 }
 
 /// A task that a search found.

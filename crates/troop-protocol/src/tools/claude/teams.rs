@@ -121,11 +121,19 @@ impl TeamTool for TeamDelete {
 
     async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let team = desk.team().await?;
-        desk.change(Command::DeleteTeam).await.map_err(|failure| match &failure.hint {
-            None if failure.kind == FailureKind::Conflict => failure.with_hint(STOP_FIRST),
-            _ => failure,
-        })?;
-        let message = format!("Cleaned up team \"{}\"", team.name);
+        let done =
+            desk.change(Command::DeleteTeam).await.map_err(|failure| match &failure.hint {
+                None if failure.kind == FailureKind::Conflict => failure.with_hint(STOP_FIRST),
+                _ => failure,
+            })?;
+        let message = match done.events.is_empty() {
+            // The lead's process deletes it once the lead has said its last words.
+            true => format!(
+                "Team \"{}\" is cleaned up at the end of your turn, and its session ends with it: now tell the user the result",
+                team.name
+            ),
+            false => format!("Cleaned up team \"{}\"", team.name),
+        };
         Ok(json!({"success": true, "message": message, "team_name": team.name}).to_string())
     }
 }

@@ -282,6 +282,11 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
             Some(owner) => {
                 let to = member_name(owner)?;
                 if holder.as_ref() == Some(&to) && self.task.status == Status::InProgress {
+                    // So it is already: nothing changes, and nothing is wrong.
+                    self.changed.push(UpdatedField::Owner);
+                    if !self.is_own(Some(&to)) {
+                        self.notes.push(format!("{to} is already working on it."));
+                    }
                     return Ok(());
                 }
                 if self.is_own(Some(&to)) {

@@ -161,7 +161,7 @@ async fn an_unknown_action_lists_the_valid_ones() {
     assert_eq!(
         told,
         "unknown action `finish`; valid actions: claim, complete, list, get, search, review, comment, progress, attach, \
-         ask_user, clear_ask_user, fail"
+         ask_user, clear_ask_user, fail, release"
     );
     let told = stage.hand("lead").told("team_tasks", json!({"action": "aprove"})).await;
     assert!(told.ends_with("\nhint: did you mean `approve`?"), "{told}");

@@ -190,7 +190,7 @@ async fn a_refusal_by_the_board_suggests_the_next_step() {
     ann.ok("team_tasks", act("claim")).await;
     assert_eq!(
         stage.hand("bob").told("team_tasks", act("complete")).await,
-        "task-1 is not held by `bob` but by `ann`\nhint: leave it to `ann`; the lead can give it to somebody else"
+        "task-1 is not held by `bob` but by `ann`\nhint: leave it to `ann`; the lead can release it and give it to somebody else"
     );
     ann.ok("team_tasks", act("complete")).await;
     assert_eq!(

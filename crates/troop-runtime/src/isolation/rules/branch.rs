@@ -6,14 +6,14 @@ use crate::isolation::effect::{OldValue, RefMove, RepositoryEffect, WorktreeStar
 
 /// To whom a branch belongs that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::isolation) enum BranchOwner {
+pub enum BranchOwner {
     IsOurs,
     IsOthers,
 }
 
 /// How a team's branch begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) enum StartCase {
+pub enum StartCase {
     /// It is somebody else's, so that the team needs another one.
     Taken,
     /// It begins where the project is. Somebody else may make it first.
@@ -23,7 +23,7 @@ pub(in crate::isolation) enum StartCase {
 }
 
 /// `found` is the commit that the branch `name` is on, `project` the one that the project is on.
-pub(in crate::isolation) fn start_case(
+pub fn start_case(
     name: &str,
     found: Option<String>,
     project: &str,
@@ -41,7 +41,7 @@ pub(in crate::isolation) fn start_case(
 }
 
 /// Checks the team's branch out in a folder without files, so that git refuses it to everybody else.
-pub(in crate::isolation) fn hold(branch: &str, holder: &Path) -> [RepositoryEffect; 2] {
+pub fn hold(branch: &str, holder: &Path) -> [RepositoryEffect; 2] {
     let folder = holder.to_owned();
     let start = WorktreeStart::BranchWithoutFiles(branch.to_owned());
     [
@@ -53,24 +53,24 @@ pub(in crate::isolation) fn hold(branch: &str, holder: &Path) -> [RepositoryEffe
 
 /// Where the team's branch is, as far as troop put it there.
 #[derive(Clone, Debug)]
-pub(in crate::isolation) struct BranchPosition {
-    pub(in crate::isolation) commit: String,
+pub struct BranchPosition {
+    pub commit: String,
     /// Where it is being moved to right now.
-    pub(in crate::isolation) next: Option<String>,
+    pub next: Option<String>,
 }
 
 impl BranchPosition {
-    pub(in crate::isolation) fn at(commit: String) -> Self {
+    pub fn at(commit: String) -> Self {
         Self { commit, next: None }
     }
 
     /// Whether it was troop that put the branch on a commit.
-    pub(in crate::isolation) fn holds(&self, commit: &str) -> bool {
+    pub fn holds(&self, commit: &str) -> bool {
         self.commit == commit || self.next.as_deref() == Some(commit)
     }
 
     /// `found` is the commit that the branch is on.
-    pub(in crate::isolation) fn check(&self, found: Option<&str>) -> PositionCase {
+    pub fn check(&self, found: Option<&str>) -> PositionCase {
         match found.filter(|commit| self.holds(commit)) {
             Some(commit) => PositionCase::Right(commit.to_owned()),
             None => PositionCase::Moved { back_to: self.commit.clone() },
@@ -80,7 +80,7 @@ impl BranchPosition {
 
 /// Whether the team's branch is where troop put it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) enum PositionCase {
+pub enum PositionCase {
     Right(String),
     /// Somebody else moved or deleted it.
     Moved {
@@ -90,28 +90,30 @@ pub(in crate::isolation) enum PositionCase {
 
 /// What is known about a branch that somebody else moved or deleted.
 #[derive(Clone, Debug)]
-pub(in crate::isolation) struct PutBackFacts<'a> {
+pub struct PutBackFacts<'a> {
     /// The full name of the team's branch.
-    pub(in crate::isolation) name: &'a str,
+    pub name: &'a str,
     /// Where it was found.
-    pub(in crate::isolation) found: Option<&'a str>,
-    pub(in crate::isolation) back_to: &'a str,
+    pub found: Option<&'a str>,
+    pub back_to: &'a str,
     /// The full name of a free branch, if what was found holds something that `back_to` does not.
-    pub(in crate::isolation) rescue: Option<&'a str>,
+    pub rescue: Option<&'a str>,
 }
 
-/// Puts the team's branch back. What somebody else put there is kept on another branch.
-pub(in crate::isolation) fn put_back(facts: &PutBackFacts<'_>) -> Vec<RefMove> {
+/// Puts the team's branch back. What somebody else put there is kept on another branch first, so that nothing is lost if this
+/// process dies in between.
+pub fn put_back(facts: &PutBackFacts<'_>) -> Vec<RefMove> {
     let PutBackFacts { name, found, back_to, rescue } = *facts;
     let old = found.map_or(OldValue::Absent, |it| OldValue::Is(it.to_owned()));
-    let mut moves = vec![RefMove::new(name, old, back_to).because("troop: put back")];
+    let mut moves = Vec::new();
     if let (Some(found), Some(rescue)) = (found, rescue) {
         moves.push(RefMove::new(rescue, OldValue::Absent, found));
     }
+    moves.push(RefMove::new(name, old, back_to).because("troop: put back"));
     moves
 }
 
 /// Moves the team's branch, unless somebody else has meanwhile.
-pub(in crate::isolation) fn advance(name: &str, from: &str, to: &str, why: &str) -> RefMove {
+pub fn advance(name: &str, from: &str, to: &str, why: &str) -> RefMove {
     RefMove::new(name, OldValue::Is(from.to_owned()), to).because(why)
 }

@@ -17,7 +17,7 @@ use crate::isolation::{
 
 /// Whether a folder is still what was made for its member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::isolation) enum FolderTie {
+pub enum FolderTie {
     Whole,
     /// It is a separate repository now.
     Replaced,
@@ -28,17 +28,17 @@ pub(in crate::isolation) enum FolderTie {
 
 /// What a folder holds.
 #[derive(Debug)]
-pub(in crate::isolation) struct FolderLook {
-    pub(in crate::isolation) status: FolderStatus,
+pub struct FolderLook {
+    pub status: FolderStatus,
     /// Why the folder is not ready for a commit.
-    pub(in crate::isolation) unfinished: Option<MergeRefusal>,
+    pub unfinished: Option<MergeRefusal>,
     /// Whether the index names commits of other repositories.
-    pub(in crate::isolation) has_references: bool,
+    pub has_references: bool,
 }
 
 /// What is known about the submodules of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) enum SubmoduleState {
+pub enum SubmoduleState {
     /// These have uncommitted changes.
     Dirty(Vec<String>),
     Clean,
@@ -48,7 +48,7 @@ pub(in crate::isolation) enum SubmoduleState {
 
 /// What is known about where the work and the team's branch forked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) enum ForkSearch {
+pub enum ForkSearch {
     Unknown,
     /// They have no commit in common.
     Unrelated,
@@ -59,7 +59,7 @@ pub(in crate::isolation) enum ForkSearch {
 
 impl ForkSearch {
     /// After we tried to join the work to where its branch began.
-    pub(in crate::isolation) fn for_good(self) -> Self {
+    pub fn for_good(self) -> Self {
         match self {
             Self::Unrelated => Self::UnrelatedForGood,
             found @ (Self::Unknown | Self::UnrelatedForGood | Self::At(_)) => found,
@@ -69,47 +69,47 @@ impl ForkSearch {
 
 /// What is known so far. Each step adds to it, and the next step follows from it alone.
 #[derive(Debug)]
-pub(in crate::isolation) struct FinishFacts {
-    pub(in crate::isolation) aim: Aim,
-    pub(in crate::isolation) team_branch: String,
+pub struct FinishFacts {
+    pub aim: Aim,
+    pub team_branch: String,
     /// The reference that holds what is handed in for the task.
-    pub(in crate::isolation) handed_in: String,
+    pub handed_in: String,
     /// Whether anybody wants the work, asked first.
-    pub(in crate::isolation) is_wanted: Option<bool>,
-    pub(in crate::isolation) tie: Option<FolderTie>,
-    pub(in crate::isolation) look: Option<FolderLook>,
+    pub is_wanted: Option<bool>,
+    pub tie: Option<FolderTie>,
+    pub look: Option<FolderLook>,
     /// Where the branch of the task is, asked for a folder that is on the team's branch.
-    pub(in crate::isolation) task_commit: Option<Option<String>>,
-    pub(in crate::isolation) submodules: Option<SubmoduleState>,
+    pub task_commit: Option<Option<String>>,
+    pub submodules: Option<SubmoduleState>,
     /// The commit of the work, if one had to be made.
-    pub(in crate::isolation) committed: Option<String>,
+    pub committed: Option<String>,
     /// Repositories in the folder of which git would keep nothing but a name.
-    pub(in crate::isolation) repositories: Vec<String>,
-    pub(in crate::isolation) fork: ForkSearch,
-    pub(in crate::isolation) trial: Option<FinishTrial>,
+    pub repositories: Vec<String>,
+    pub fork: ForkSearch,
+    pub trial: Option<FinishTrial>,
     /// For work that is handed in.
-    pub(in crate::isolation) checked: Option<CheckedWork>,
+    pub checked: Option<CheckedWork>,
 }
 
 /// What came of trying the merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) struct FinishTrial {
+pub struct FinishTrial {
     /// The commit with both, or the conflict; none for work that is handed in.
-    pub(in crate::isolation) merged: Option<Result<String, Conflict>>,
+    pub merged: Option<Result<String, Conflict>>,
 }
 
 /// Work that was checked where it was made.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::isolation) struct CheckedWork {
-    pub(in crate::isolation) evidence: Vec<Evidence>,
+pub struct CheckedWork {
+    pub evidence: Vec<Evidence>,
     /// Asked after the checks.
-    pub(in crate::isolation) is_wanted: bool,
-    pub(in crate::isolation) is_handed_in: bool,
+    pub is_wanted: bool,
+    pub is_handed_in: bool,
 }
 
 /// What to do next.
 #[derive(Debug, PartialEq)]
-pub(in crate::isolation) enum FinishStep {
+pub enum FinishStep {
     AskWanted,
     /// Ties the folder to its repository again if only its `.git` file is missing.
     Tie,
@@ -143,7 +143,7 @@ pub(in crate::isolation) enum FinishStep {
 }
 
 impl FinishFacts {
-    pub(in crate::isolation) fn new(aim: Aim, team_branch: &str, handed_in: String) -> Self {
+    pub fn new(aim: Aim, team_branch: &str, handed_in: String) -> Self {
         Self {
             aim,
             team_branch: team_branch.to_owned(),
@@ -170,7 +170,7 @@ fn refuse(why: MergeRefusal) -> FinishStep {
     FinishStep::End(why.into())
 }
 
-pub(in crate::isolation) fn finish_step(facts: &FinishFacts) -> FinishStep {
+pub fn finish_step(facts: &FinishFacts) -> FinishStep {
     match facts.is_wanted {
         None => return FinishStep::AskWanted,
         Some(false) => return refuse(MergeRefusal::Unwanted),

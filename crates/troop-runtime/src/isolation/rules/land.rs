@@ -1,7 +1,10 @@
 //! The end of a team: how its work comes into the project, and what is removed then.
 //!
-//! The order is that of `land_step`, and nowhere else: the team's branch is released, the project's branch moves, folders and
-//! branches whose work is merged go, and the team's branch itself goes last.
+//! The order is that of `land_step`, and nowhere else: the team's branch is released, the turn to land is taken, the project's
+//! branch moves, folders and branches whose work is merged go, and the team's branch itself goes last.
+//!
+//! If git could not move the project's branch, nothing that it says decides what is put back, but only what is there then: what
+//! this landing wrote, and nobody else.
 
 use troop_model::quoted;
 
@@ -60,10 +63,9 @@ pub(super) fn bring(
         return BringCase::NothingIfHeld(WaitReason { why: why.to_owned(), first });
     }
     match (now.branch.as_deref(), base) {
-        (Some(now), Some(base)) if now == base => BringCase::ForwardIfAhead {
-            base: base.to_owned(),
-            behind: WaitReason::new(format!("`{base}` has moved in the meantime")),
-        },
+        (Some(now), Some(base)) if now == base => {
+            BringCase::ForwardIfAhead { base: base.to_owned(), behind: behind(base) }
+        }
         (None, _) => BringCase::Waits(WaitReason::new("the project is not on a branch")),
         (Some(now), Some(base)) => BringCase::Waits(WaitReason::new(format!(
             "the project is now on `{now}` and was on `{base}`"
@@ -74,26 +76,67 @@ pub(super) fn bring(
     }
 }
 
-/// What to do where git could not move the project's branch.
+/// What a landing that failed left in the project, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum FailedForward {
-    /// Git began to write files: they are put back as they were.
-    PutBack(WaitReason),
-    /// Git touched nothing.
-    Untouched(WaitReason),
+pub enum LandingUndo {
+    /// The project's branch has the team's work after all.
+    Landed,
+    /// Nothing there is provably of this landing.
+    Nothing,
+    /// Git began to write files: those that it wrote are put back as they were.
+    Files,
+    /// Git also wrote the index, and not the branch: both go back to where the project is.
+    Index { to: String },
 }
 
-pub(super) fn failed_forward(failure: &ForwardFailure) -> FailedForward {
-    let ForwardFailure { says, is_clear, is_full } = failure;
-    if let Some(reason) = unfinished(says).or_else(|| in_the_way(says)) {
-        return FailedForward::Untouched(reason);
+/// `before` is where the project was when this landing began, and no file was in its way then.
+pub fn landing_undo(before: &FolderHead, after: &ProjectAfter) -> LandingUndo {
+    if after.is_there {
+        return LandingUndo::Landed;
     }
-    if !*is_clear {
-        return FailedForward::Untouched(WaitReason::new(says.as_str()));
+    match after.index {
+        IndexSide::Before if after.head == *before => LandingUndo::Files,
+        IndexSide::Team => LandingUndo::Index { to: after.head.commit.clone() },
+        // Somebody else moved the project, or works in it: nothing there is ours to put back.
+        IndexSide::Before | IndexSide::Other => LandingUndo::Nothing,
+    }
+}
+
+/// Why the work waits, if git could not move the project's branch.
+pub(super) fn why_not_forward(
+    failure: &ForwardFailure,
+    base: &str,
+    is_moved: bool,
+    undone: Option<&UndoResult>,
+) -> WaitReason {
+    let ForwardFailure { says, lock, is_full, .. } = failure;
+    if let Some(UndoResult::Failed(why)) = undone {
+        let why = format!("git could not write all of it ({says}), nor put it back ({why})");
+        return WaitReason { why, first: Some("look at `git status`".to_owned()) };
+    }
+    let known = lock.as_ref().map(|lock| locked(lock));
+    if let Some(reason) = known.or_else(|| unfinished(says)).or_else(|| in_the_way(says)) {
+        return reason;
+    }
+    if is_moved || says.contains("Not possible to fast-forward") {
+        return behind(base);
+    }
+    if undone.is_none() {
+        return WaitReason::new(says.as_str());
     }
     let as_it_was = "git could not write all of it, and the project is as it was";
     let first = is_full.then(|| "make room on the disk".to_owned());
-    FailedForward::PutBack(WaitReason { why: format!("{as_it_was}: {says}"), first })
+    WaitReason { why: format!("{as_it_was}: {says}"), first }
+}
+
+fn behind(base: &str) -> WaitReason {
+    WaitReason::new(format!("`{base}` has moved in the meantime"))
+}
+
+fn locked(lock: &str) -> WaitReason {
+    let why = "another git command is running in the project, or was killed".to_owned();
+    let first = format!("wait for it, or if none is: `rm {}`", quoted(lock));
+    WaitReason { why, first: Some(first) }
 }
 
 /// What a person left unfinished in the project, and what to do about it, if that is git's complaint.
@@ -104,15 +147,11 @@ fn unfinished(says: &str) -> Option<WaitReason> {
         let why = "a merge in the project is unfinished".to_owned();
         return Some(WaitReason { why, first: Some(end) });
     }
-    let (_, rest) = says.split_once("Unable to create '")?;
-    let (lock, _) = rest.split_once("': File exists")?;
-    let why = "another git command is running in the project, or was killed".to_owned();
-    let first = format!("wait for it, or if none is: `rm {}`", quoted(lock));
-    Some(WaitReason { why, first: Some(first) })
+    None
 }
 
 /// Uncommitted files that would be overwritten, if that is git's complaint.
-pub(in crate::isolation) fn in_place_of_new(says: &str) -> Vec<&str> {
+pub fn in_place_of_new(says: &str) -> Vec<&str> {
     let is_said = says.contains("untracked working tree files would be overwritten")
         || says.contains("directories would lose untracked files in them");
     let files = says.split("; ").filter_map(|line| line.strip_prefix('\t'));
@@ -137,31 +176,32 @@ fn in_the_way(says: &str) -> Option<WaitReason> {
 
 /// What is known so far about the end of a team. Each step adds to it, and the next step follows from it alone.
 #[derive(Debug, Default)]
-pub(in crate::isolation) struct LandFacts {
-    pub(in crate::isolation) team_branch: String,
+pub struct LandFacts {
+    pub team_branch: String,
     /// The branch that the project was on when the team began.
-    pub(in crate::isolation) base: Option<String>,
+    pub base: Option<String>,
     /// The commit that the team's branch is on.
-    pub(in crate::isolation) team: Option<String>,
-    pub(in crate::isolation) is_released: bool,
-    pub(in crate::isolation) project: Option<ProjectFacts>,
+    pub team: Option<String>,
+    pub is_released: bool,
+    pub turn: Option<LandingTurn>,
+    pub project: Option<ProjectFacts>,
     /// Whether something else than the team's branches holds its work; asked only where it matters.
-    pub(in crate::isolation) is_held: Option<bool>,
-    pub(in crate::isolation) forward: Option<ForwardFacts>,
-    pub(in crate::isolation) tidy: TidyState,
+    pub is_held: Option<bool>,
+    pub forward: Option<ForwardFacts>,
+    pub tidy: TidyState,
 }
 
 /// Where the project is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) struct ProjectFacts {
-    pub(in crate::isolation) now: FolderHead,
+pub struct ProjectFacts {
+    pub now: FolderHead,
     /// Whether its commit contains the team's.
-    pub(in crate::isolation) is_there: bool,
+    pub is_there: bool,
 }
 
 /// What is known about moving the project's branch to the team's commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) enum ForwardFacts {
+pub enum ForwardFacts {
     /// The project has commits that the team's branch does not have.
     Behind,
     Ahead {
@@ -173,22 +213,73 @@ pub(in crate::isolation) enum ForwardFacts {
         n_commits: usize,
     },
     Failed(ForwardFailure),
-    /// It failed, and the files are as they were.
-    PutBack(ForwardFailure),
+    /// It failed, and it is known what it left.
+    Seen {
+        failure: ForwardFailure,
+        after: ProjectAfter,
+    },
+    /// It failed, and what it left is put back.
+    Undone {
+        failure: ForwardFailure,
+        after: ProjectAfter,
+        result: UndoResult,
+    },
+}
+
+/// Whether it is this team's turn to land. Teams of one repository land one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LandingTurn {
+    Ours,
+    /// It was another's for as long as we wait.
+    Taken {
+        why: String,
+    },
 }
 
 /// Why git did not move the project's branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) struct ForwardFailure {
-    pub(in crate::isolation) says: String,
-    pub(in crate::isolation) is_clear: bool,
+pub struct ForwardFailure {
+    pub says: String,
+    /// The lock of another git command, if that is the reason.
+    pub lock: Option<String>,
+    /// How many commits there were to bring.
+    pub n_commits: usize,
+    /// Whether no file of a person was in the way, so that files may be put back.
+    pub is_clear: bool,
     /// Whether the machine is to blame.
-    pub(in crate::isolation) is_full: bool,
+    pub is_full: bool,
+}
+
+/// Where the project is after a landing that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectAfter {
+    pub head: FolderHead,
+    /// Whether its commit contains the team's.
+    pub is_there: bool,
+    pub index: IndexSide,
+}
+
+/// Which commit the index agrees with, in the files that the landing changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexSide {
+    /// That from before the landing.
+    Before,
+    /// The team's.
+    Team,
+    /// Neither, or a bit of both.
+    Other,
+}
+
+/// Whether what a landing left could be put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UndoResult {
+    Done,
+    Failed(String),
 }
 
 /// How far the tidying is that follows a landing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::isolation) enum TidyState {
+pub enum TidyState {
     #[default]
     Begins,
     /// It is noted which work members put where it is merged nowhere.
@@ -203,10 +294,12 @@ pub(in crate::isolation) enum TidyState {
 
 /// What to do next.
 #[derive(Debug, PartialEq)]
-pub(in crate::isolation) enum LandStep {
+pub enum LandStep {
     FindTeam,
     /// Lets others have the team's branch again.
     Release,
+    /// Waits until no other team lands in this repository.
+    TakeTurn,
     LookAtProject {
         team: String,
     },
@@ -219,15 +312,24 @@ pub(in crate::isolation) enum LandStep {
     },
     /// Moves the project's branch and files. Git refuses if another process moved the branch.
     Forward {
+        now: FolderHead,
         team: String,
         n_commits: usize,
         is_clear: bool,
     },
-    /// Puts the files back that git began to write.
-    PutBack {
-        now: String,
+    /// Looks at what a failed move left.
+    LookAfter {
+        now: FolderHead,
         team: String,
         failure: ForwardFailure,
+    },
+    /// Puts back what it left.
+    Undo {
+        undo: LandingUndo,
+        now: FolderHead,
+        team: String,
+        failure: ForwardFailure,
+        after: ProjectAfter,
     },
     NoteStray,
     Tidy,
@@ -238,7 +340,7 @@ pub(in crate::isolation) enum LandStep {
 }
 
 impl LandFacts {
-    pub(in crate::isolation) fn new(team_branch: &str, base: Option<&str>) -> Self {
+    pub fn new(team_branch: &str, base: Option<&str>) -> Self {
         let base = base.map(str::to_owned);
         Self { team_branch: team_branch.to_owned(), base, ..Self::default() }
     }
@@ -251,15 +353,23 @@ impl LandFacts {
     }
 }
 
-pub(in crate::isolation) fn land_step(facts: &LandFacts) -> LandStep {
+pub fn land_step(facts: &LandFacts) -> LandStep {
     let Some(team) = facts.team.clone() else { return LandStep::FindTeam };
     if !facts.is_released {
         return LandStep::Release;
     }
-    let Some(project) = &facts.project else { return LandStep::LookAtProject { team } };
-    let landing = match landing(facts, team, project) {
-        Ok(landing) => landing,
-        Err(step) => return step,
+    let landing = match &facts.turn {
+        None => return LandStep::TakeTurn,
+        Some(LandingTurn::Taken { why }) => facts.waits(WaitReason::new(why.as_str())),
+        Some(LandingTurn::Ours) => {
+            let Some(project) = &facts.project else {
+                return LandStep::LookAtProject { team };
+            };
+            match landing(facts, team.clone(), project) {
+                Ok(landing) => landing,
+                Err(step) => return *step,
+            }
+        }
     };
     let is_there = matches!(landing, Landing::Nothing | Landing::Merged { .. });
     match facts.tidy {
@@ -269,20 +379,25 @@ pub(in crate::isolation) fn land_step(facts: &LandFacts) -> LandStep {
         // All of it is in the project; the team begins from there again.
         TidyState::BranchFree => {
             let name = names::full(&facts.team_branch);
-            LandStep::ForgetBranch(RefMove::delete(&name, OldValue::Any))
+            // A commit that comes in between is not lost: then git does not delete it.
+            LandStep::ForgetBranch(RefMove::delete(&name, OldValue::Is(team)))
         }
         TidyState::Tidy | TidyState::BranchInUse | TidyState::BranchGone => LandStep::End(landing),
     }
 }
 
 /// What became of the team's work, or the step that has to come first.
-fn landing(facts: &LandFacts, team: String, project: &ProjectFacts) -> Result<Landing, LandStep> {
+fn landing(
+    facts: &LandFacts,
+    team: String,
+    project: &ProjectFacts,
+) -> Result<Landing, Box<LandStep>> {
     let ProjectFacts { now, is_there } = project;
     let (base, behind) = match bring(now, &facts.team_branch, facts.base.as_deref(), *is_there) {
         BringCase::Nothing => return Ok(Landing::Nothing),
         BringCase::NothingIfHeld(reason) => {
             return match facts.is_held {
-                None => Err(LandStep::AskHeld { team }),
+                None => Err(Box::new(LandStep::AskHeld { team })),
                 Some(true) => Ok(Landing::Nothing),
                 Some(false) => Ok(facts.waits(reason)),
             };
@@ -290,32 +405,47 @@ fn landing(facts: &LandFacts, team: String, project: &ProjectFacts) -> Result<La
         BringCase::Waits(reason) => return Ok(facts.waits(reason)),
         BringCase::ForwardIfAhead { base, behind } => (base, behind),
     };
-    let now = now.commit.clone();
+    let now = now.clone();
     match facts.forward.clone() {
-        None => Err(LandStep::LookAhead { now, team }),
+        None => Err(Box::new(LandStep::LookAhead { now: now.commit, team })),
         Some(ForwardFacts::Behind) => Ok(facts.waits(behind)),
         Some(ForwardFacts::Ahead { n_commits, is_clear }) => {
-            Err(LandStep::Forward { team, n_commits, is_clear })
+            Err(Box::new(LandStep::Forward { now, team, n_commits, is_clear }))
         }
         Some(ForwardFacts::Moved { n_commits }) => Ok(Landing::Merged { branch: base, n_commits }),
-        Some(ForwardFacts::Failed(failure)) => match failed_forward(&failure) {
-            FailedForward::Untouched(reason) => Ok(facts.waits(reason)),
-            FailedForward::PutBack(_) => Err(LandStep::PutBack { now, team, failure }),
-        },
-        Some(ForwardFacts::PutBack(failure)) => match failed_forward(&failure) {
-            FailedForward::Untouched(reason) | FailedForward::PutBack(reason) => {
-                Ok(facts.waits(reason))
+        Some(ForwardFacts::Failed(failure)) => {
+            Err(Box::new(LandStep::LookAfter { now, team, failure }))
+        }
+        Some(ForwardFacts::Seen { failure, after }) => {
+            let undo = landing_undo(&now, &after);
+            match undo {
+                LandingUndo::Landed => {
+                    Ok(Landing::Merged { branch: base, n_commits: failure.n_commits })
+                }
+                LandingUndo::Files | LandingUndo::Index { .. } if failure.is_clear => {
+                    Err(Box::new(LandStep::Undo { undo, now, team, failure, after }))
+                }
+                LandingUndo::Nothing | LandingUndo::Files | LandingUndo::Index { .. } => {
+                    let is_moved = after.head != now;
+                    Ok(facts.waits(why_not_forward(&failure, &base, is_moved, None)))
+                }
             }
-        },
+        }
+        Some(ForwardFacts::Undone { failure, after, result }) => {
+            let is_moved = after.head != now;
+            Ok(facts.waits(why_not_forward(&failure, &base, is_moved, Some(&result))))
+        }
     }
 }
 
-/// Deletes merged branches, but for those that some folder is on.
-pub(in crate::isolation) fn forget_merged<'a>(
-    merged: impl Iterator<Item = &'a str>,
+/// Deletes merged branches, given with their commits, but for those that some folder is on.
+pub fn forget_merged<'a>(
+    merged: impl Iterator<Item = (&'a str, &'a str)>,
     in_use: &[String],
 ) -> Vec<RefMove> {
-    let is_free = |branch: &&str| !in_use.iter().any(|it| it == branch);
-    let delete = |branch: &str| RefMove::delete(&names::full(branch), OldValue::Any);
+    let is_free = |(branch, _): &(&str, &str)| !in_use.iter().any(|it| it == branch);
+    let delete = |(branch, commit): (&str, &str)| {
+        RefMove::delete(&names::full(branch), OldValue::Is(commit.to_owned()))
+    };
     merged.filter(is_free).map(delete).collect()
 }

@@ -4,7 +4,7 @@ use crate::isolation::leftovers::LeftoverState;
 
 /// How a folder that a team left behind is brought to safety.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::isolation) enum RescueCase {
+pub enum RescueCase {
     /// Its project is not there, so that nobody knows what is in it.
     Refused,
     /// No repository knows it, so that it is moved as it is.
@@ -14,7 +14,7 @@ pub(in crate::isolation) enum RescueCase {
 }
 
 /// `is_strange`: its repository does not know the folder.
-pub(in crate::isolation) fn rescue_case(state: &LeftoverState, is_strange: bool) -> RescueCase {
+pub fn rescue_case(state: &LeftoverState, is_strange: bool) -> RescueCase {
     if *state == LeftoverState::Away {
         RescueCase::Refused
     } else if is_strange {
@@ -26,7 +26,7 @@ pub(in crate::isolation) fn rescue_case(state: &LeftoverState, is_strange: bool)
 
 /// The branch for what is in a folder that is brought to safety.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) enum RescueBranch {
+pub enum RescueBranch {
     /// None is needed: all of it is merged.
     None,
     Own(String),
@@ -34,11 +34,7 @@ pub(in crate::isolation) enum RescueBranch {
 }
 
 /// The team's branch is no place for it.
-pub(in crate::isolation) fn rescue_branch(
-    on: Option<String>,
-    team_branch: &str,
-    state: &LeftoverState,
-) -> RescueBranch {
+pub fn rescue_branch(on: Option<String>, team_branch: &str, state: &LeftoverState) -> RescueBranch {
     match on.filter(|it| it != team_branch) {
         Some(branch) => RescueBranch::Own(branch),
         None if *state == LeftoverState::Merged => RescueBranch::None,

@@ -10,33 +10,33 @@ use crate::isolation::{
 
 /// What came of bringing a commit and the team's branch together. It is in no branch yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) struct MergeTrial {
+pub struct MergeTrial {
     /// The commit that is to be merged.
-    pub(in crate::isolation) own: String,
-    pub(in crate::isolation) fork: ForkPoint,
-    pub(in crate::isolation) merged: Result<String, Conflict>,
+    pub own: String,
+    pub fork: ForkPoint,
+    pub merged: Result<String, Conflict>,
 }
 
 /// What is known so far in this round.
 #[derive(Debug)]
-pub(in crate::isolation) struct MergeFacts {
-    pub(in crate::isolation) team_branch: String,
-    pub(in crate::isolation) trial: MergeTrial,
-    pub(in crate::isolation) has_checks: bool,
+pub struct MergeFacts {
+    pub team_branch: String,
+    pub trial: MergeTrial,
+    pub has_checks: bool,
     /// Whether the folder in which the result is checked is on it.
-    pub(in crate::isolation) is_forwarded: bool,
-    pub(in crate::isolation) evidence: Option<Vec<Evidence>>,
+    pub is_forwarded: bool,
+    pub evidence: Option<Vec<Evidence>>,
     /// Whether the checks were broken off.
-    pub(in crate::isolation) is_over: bool,
+    pub is_over: bool,
     /// Asked right before the branch moves.
-    pub(in crate::isolation) is_wanted: Option<bool>,
+    pub is_wanted: Option<bool>,
     /// Whether the branch moved; not if somebody else moved it.
-    pub(in crate::isolation) is_moved: Option<bool>,
+    pub is_moved: Option<bool>,
 }
 
 /// What to do next.
 #[derive(Debug, PartialEq)]
-pub(in crate::isolation) enum MergeStep {
+pub enum MergeStep {
     /// Puts the folder in which it is checked on the result.
     Forward(String),
     Check(String),
@@ -52,11 +52,7 @@ pub(in crate::isolation) enum MergeStep {
 }
 
 impl MergeFacts {
-    pub(in crate::isolation) fn new(
-        team_branch: &str,
-        trial: MergeTrial,
-        has_checks: bool,
-    ) -> Self {
+    pub fn new(team_branch: &str, trial: MergeTrial, has_checks: bool) -> Self {
         Self {
             team_branch: team_branch.to_owned(),
             trial,
@@ -70,7 +66,7 @@ impl MergeFacts {
     }
 }
 
-pub(in crate::isolation) fn merge_step(facts: &MergeFacts) -> MergeStep {
+pub fn merge_step(facts: &MergeFacts) -> MergeStep {
     let refuse = |why: MergeRefusal| MergeStep::End(why.into());
     let MergeTrial { own, fork, merged } = &facts.trial;
     let merged = match merged {

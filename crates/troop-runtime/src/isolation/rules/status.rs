@@ -4,28 +4,28 @@ use crate::{git::parts, isolation::refusal::MergeRefusal};
 
 /// What a folder is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) struct FolderHead {
-    pub(in crate::isolation) commit: String,
+pub struct FolderHead {
+    pub commit: String,
     /// None if it is on no branch.
-    pub(in crate::isolation) branch: Option<String>,
+    pub branch: Option<String>,
 }
 
 /// Where the team's branch is, and where it and a commit forked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::isolation) struct ForkPoint {
-    pub(in crate::isolation) team: String,
-    pub(in crate::isolation) base: String,
+pub struct ForkPoint {
+    pub team: String,
+    pub base: String,
 }
 
 /// What `git rev-parse TEAM...OWN` prints: both commits, and where they forked.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::isolation) struct ForkLines<'a> {
-    pub(in crate::isolation) team: Option<&'a str>,
-    pub(in crate::isolation) base: Option<&'a str>,
+pub struct ForkLines<'a> {
+    pub team: Option<&'a str>,
+    pub base: Option<&'a str>,
 }
 
 impl<'a> ForkLines<'a> {
-    pub(in crate::isolation) fn read(said: &'a str) -> Self {
+    pub fn read(said: &'a str) -> Self {
         // First the right side, then the left one.
         let mut lines = said.lines().skip(1);
         let team = lines.next();
@@ -35,20 +35,20 @@ impl<'a> ForkLines<'a> {
 
 /// How a commit and the team's branch come together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::isolation) enum JoinCase {
-    /// The team's branch moves to the commit.
+pub enum JoinCase {
+    /// The result is what the commit has: only it has anything new.
     Own,
     /// The team's branch has it already.
     Team,
-    /// A merge of both is needed.
+    /// What both have needs to be merged.
     Merge,
 }
 
-pub(in crate::isolation) fn join_case(fork: &ForkPoint, own: &str) -> JoinCase {
-    if fork.base == fork.team {
-        JoinCase::Own
-    } else if fork.base == own {
+pub fn join_case(fork: &ForkPoint, own: &str) -> JoinCase {
+    if fork.base == own {
         JoinCase::Team
+    } else if fork.base == fork.team {
+        JoinCase::Own
     } else {
         JoinCase::Merge
     }
@@ -56,19 +56,19 @@ pub(in crate::isolation) fn join_case(fork: &ForkPoint, own: &str) -> JoinCase {
 
 /// What `git status --porcelain=v2 --branch -z` prints about a folder.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::isolation) struct FolderStatus {
-    pub(in crate::isolation) commit: String,
+pub struct FolderStatus {
+    pub commit: String,
     /// `(detached)` if it is on no branch; none if git does not say.
-    pub(in crate::isolation) branch: Option<String>,
-    pub(in crate::isolation) is_dirty: bool,
+    pub branch: Option<String>,
+    pub is_dirty: bool,
     /// Files of an unfinished merge.
-    pub(in crate::isolation) unmerged: Vec<UnmergedFile>,
+    pub unmerged: Vec<UnmergedFile>,
 }
 
 /// A file of an unfinished merge.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::isolation) struct UnmergedFile {
-    pub(in crate::isolation) file: String,
+pub struct UnmergedFile {
+    pub file: String,
     /// Whether git writes conflict markers into a file of this kind: both sides have it, and it is no submodule.
     is_mixed: bool,
 }
@@ -87,7 +87,7 @@ impl UnmergedFile {
 impl FolderStatus {
     /// None if git does not print on which commit the folder is. An unfinished merge counts as a change, however little it
     /// changes.
-    pub(in crate::isolation) fn read(said: &str, is_merging: bool) -> Option<Self> {
+    pub fn read(said: &str, is_merging: bool) -> Option<Self> {
         let mut status = Self {
             commit: String::new(),
             branch: None,
@@ -112,7 +112,7 @@ impl FolderStatus {
     }
 
     /// What is unfinished in this folder: a command of several steps, or a merge. `contents` are those of the unmerged files.
-    pub(in crate::isolation) fn unfinished(
+    pub fn unfinished(
         &self,
         command: Option<&'static str>,
         contents: &[Vec<u8>],

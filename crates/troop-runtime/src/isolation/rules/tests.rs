@@ -6,7 +6,7 @@ mod land;
 mod merge;
 
 use super::{
-    land::{BringCase, FailedForward, WaitReason, bring, failed_forward},
+    land::{BringCase, WaitReason, bring, why_not_forward},
     *,
 };
 use crate::isolation::{
@@ -68,79 +68,122 @@ fn a_teams_work_lands_only_on_the_branch_it_began_on() {
 }
 
 #[test]
-fn files_are_put_back_only_if_git_began_to_write_and_nothing_was_in_the_way() {
-    let untracked = "error: The following untracked working tree files would be overwritten by merge:; \ta.txt; \tb.txt; Please move";
-    let changed = "error: Your local changes to the following files would be overwritten by merge:; \ta.txt; Please commit";
-    let locked = "fatal: Unable to create '/p/.git/index.lock': File exists.";
-    let full = "error: unable to write file a.txt: No space left on device";
-    let begun = "git could not write all of it, and the project is as it was";
+fn a_failed_landing_puts_back_only_what_is_provably_its_own() {
+    let main = Some("main");
+    let before = on(main);
+    let elsewhere = |commit: &str, branch: Option<&str>| FolderHead {
+        commit: commit.to_owned(),
+        branch: branch.map(str::to_owned),
+    };
+    let index = |to: &str| LandingUndo::Index { to: to.to_owned() };
     let cases = [
+        ("nothing was written, or files", on(main), false, IndexSide::Before, LandingUndo::Files),
+        ("the index was written", on(main), false, IndexSide::Team, index("c0")),
+        ("a person staged something", on(main), false, IndexSide::Other, LandingUndo::Nothing),
+        ("git moved the branch", elsewhere("c1", main), true, IndexSide::Team, LandingUndo::Landed),
         (
-            untracked,
-            true,
+            "another team landed first",
+            elsewhere("c2", main),
             false,
-            FailedForward::Untouched(waits(
-                "a.txt, b.txt here are not committed",
-                Some("move them"),
-            )),
+            IndexSide::Other,
+            LandingUndo::Nothing,
         ),
         (
-            changed,
+            "a person committed when the index was written",
+            elsewhere("c2", main),
             false,
-            false,
-            FailedForward::Untouched(waits(
-                "a.txt here is not committed",
-                Some("commit or stash it"),
-            )),
+            IndexSide::Team,
+            index("c2"),
         ),
         (
-            locked,
-            true,
+            "a person committed before",
+            elsewhere("c2", main),
             false,
-            FailedForward::Untouched(waits(
-                "another git command is running in the project, or was killed",
-                Some("wait for it, or if none is: `rm /p/.git/index.lock`"),
-            )),
+            IndexSide::Before,
+            LandingUndo::Nothing,
         ),
         (
-            "error: Merging is not possible because you have unmerged files.",
-            true,
+            "a person left the branch",
+            elsewhere("c0", Some("other")),
             false,
-            FailedForward::Untouched(waits(
-                "a merge in the project is unfinished",
-                Some("finish it: `git commit`, or `git merge --abort`"),
-            )),
+            IndexSide::Before,
+            LandingUndo::Nothing,
         ),
-        (
-            full,
-            true,
-            true,
-            FailedForward::PutBack(waits(
-                &format!("{begun}: {full}"),
-                Some("make room on the disk"),
-            )),
-        ),
-        (
-            "fatal: odd",
-            true,
-            false,
-            FailedForward::PutBack(waits(&format!("{begun}: fatal: odd"), None)),
-        ),
-        (full, false, true, FailedForward::Untouched(waits(full, None))),
     ];
-    for (says, is_clear, is_full, expect) in cases {
-        let failure = ForwardFailure { says: says.to_owned(), is_clear, is_full };
-        assert_eq!(failed_forward(&failure), expect, "{says}");
+    for (what, head, is_there, index, expect) in cases {
+        let after = ProjectAfter { head, is_there, index };
+        assert_eq!(landing_undo(&before, &after), expect, "{what}");
     }
 }
 
 #[test]
-fn a_merge_commit_is_made_only_if_both_sides_moved() {
+fn a_failed_landing_says_why_and_what_to_do() {
+    let untracked = "error: The following untracked working tree files would be overwritten by merge:; \ta.txt; \tb.txt; Please move";
+    let changed = "error: Your local changes to the following files would be overwritten by merge:; \ta.txt; Please commit";
+    let full = "error: unable to write file a.txt: No space left on device";
+    let begun = "git could not write all of it, and the project is as it was";
+    let done = || Some(UndoResult::Done);
+    let cases = [
+        (untracked, false, done(), waits("a.txt, b.txt here are not committed", Some("move them"))),
+        (changed, false, None, waits("a.txt here is not committed", Some("commit or stash it"))),
+        (
+            "error: Merging is not possible because you have unmerged files.",
+            false,
+            None,
+            waits(
+                "a merge in the project is unfinished",
+                Some("finish it: `git commit`, or `git merge --abort`"),
+            ),
+        ),
+        (
+            "fatal: Not possible to fast-forward, aborting.",
+            false,
+            None,
+            waits("`main` has moved in the meantime", None),
+        ),
+        (
+            "fatal: cannot lock ref 'HEAD': is at c2 but expected c0",
+            true,
+            done(),
+            waits("`main` has moved in the meantime", None),
+        ),
+        (full, false, done(), waits(&format!("{begun}: {full}"), Some("make room on the disk"))),
+        (full, false, None, waits(full, None)),
+        (
+            full,
+            false,
+            Some(UndoResult::Failed("no room".to_owned())),
+            waits(
+                &format!("git could not write all of it ({full}), nor put it back (no room)"),
+                Some("look at `git status`"),
+            ),
+        ),
+    ];
+    for (says, is_moved, undone, expect) in cases {
+        let failure = failure(says);
+        assert_eq!(why_not_forward(&failure, "main", is_moved, undone.as_ref()), expect, "{says}");
+    }
+    let lock = Some("/p/.git/index.lock".to_owned());
+    let locked = ForwardFailure { lock, ..failure("fatal: Unable to create") };
+    let expect = waits(
+        "another git command is running in the project, or was killed",
+        Some("wait for it, or if none is: `rm /p/.git/index.lock`"),
+    );
+    assert_eq!(why_not_forward(&locked, "main", false, Some(&UndoResult::Done)), expect);
+}
+
+fn failure(says: &str) -> ForwardFailure {
+    let is_full = says.contains("No space");
+    ForwardFailure { says: says.to_owned(), lock: None, n_commits: 3, is_clear: true, is_full }
+}
+
+#[test]
+fn work_is_joined_with_the_teams_unless_the_team_has_it() {
     let fork = |team: &str, base: &str| ForkPoint { team: team.to_owned(), base: base.to_owned() };
     assert_eq!(join_case(&fork("t", "t"), "o"), JoinCase::Own);
     assert_eq!(join_case(&fork("t", "o"), "o"), JoinCase::Team);
     assert_eq!(join_case(&fork("t", "b"), "o"), JoinCase::Merge);
-    assert_eq!(join_case(&fork("t", "t"), "t"), JoinCase::Own, "nothing is new");
+    assert_eq!(join_case(&fork("t", "t"), "t"), JoinCase::Team, "nothing is new");
 }
 
 #[test]
@@ -218,7 +261,8 @@ fn a_moved_branch_is_put_back_and_foreign_commits_are_kept_on_another() {
     assert_eq!(moves(None, None), [back(OldValue::Absent)], "deleted");
     assert_eq!(moves(Some("c2"), None), [back(was_c2())], "moved backwards");
     let kept = RefMove::new("refs/heads/r", OldValue::Absent, "c2");
-    assert_eq!(moves(Some("c2"), Some("refs/heads/r")), [back(was_c2()), kept]);
+    let kept_first = [kept, back(was_c2())];
+    assert_eq!(moves(Some("c2"), Some("refs/heads/r")), kept_first);
 }
 
 #[test]

@@ -12,7 +12,7 @@ async fn a_teams_work_lands_in_the_project_and_nothing_is_left_over() {
     write(&ann, "one.txt", "1");
     merge(&isolation, &one).await;
     let LandingReport { landed, kept, .. } = isolation.land().await.unwrap();
-    assert_eq!(landed, Landing::Merged { branch: "main".into(), n_commits: 1 });
+    assert_eq!(landed, Landing::Merged { branch: "main".into(), n_commits: 2 });
     assert_eq!(kept, []);
     assert_eq!(fs::read_to_string(scene.project().join("one.txt")).unwrap(), "1");
     assert_eq!(scene.git(&["branch", "--format=%(refname:short)"]).await, "main");
@@ -209,7 +209,7 @@ async fn the_next_run_of_a_team_lands_where_it_began() {
         write(&ann, &format!("{task}.txt"), "made");
         merge(&isolation, &one).await;
         let LandingReport { landed, .. } = isolation.land().await.unwrap();
-        assert_eq!(landed, Landing::Merged { branch: branch.into(), n_commits: 1 });
+        assert_eq!(landed, Landing::Merged { branch: branch.into(), n_commits: 2 });
     }
 }
 
@@ -329,9 +329,9 @@ async fn merges_count_as_commits_of_the_team() {
     merge(&isolation, &two).await;
     let before = scene.git(&["rev-parse", "main"]).await;
     let LandingReport { landed, .. } = isolation.land().await.unwrap();
-    assert_eq!(landed, Landing::Merged { branch: "main".into(), n_commits: 3 });
+    assert_eq!(landed, Landing::Merged { branch: "main".into(), n_commits: 4 });
     let log = scene.git(&["log", "--format=%h", &format!("{before}..main")]).await;
-    assert_eq!(log.lines().count(), 3);
+    assert_eq!(log.lines().count(), 4);
 }
 
 #[tokio::test]

@@ -50,13 +50,25 @@ pub(super) async fn record(office: &mut Office, departure: &Departure, listing: 
         return office.post.note(owner, TranscriptLine::trouble(&what));
     }
     let known = state.files(folder);
-    let is_new = |path: &str, stat: &FileStat| {
-        !known.get(path).is_some_and(|it| stat.is_as(it))
-            && state.only_task_then(folder, stat.at()) == Some(*task)
-    };
-    let new = listing.files.iter().filter(|(path, stat)| is_new(path.as_str(), stat));
-    let (fit, too_large): (Vec<_>, Vec<_>) =
-        new.map(|(path, stat)| (path.to_string(), stat.size)).partition(|it| it.1 <= MAX_FILE);
+    let is_new = |path: &str, stat: &FileStat| !known.get(path).is_some_and(|it| stat.is_as(it));
+    let mut new = Vec::new();
+    let mut unclear = Vec::new();
+    for (path, stat) in listing.files.iter().filter(|(path, stat)| is_new(path.as_str(), stat)) {
+        let tasks = state.tasks_then(folder, stat.at());
+        match tasks.as_slice() {
+            [only] if only == task => new.push((path.to_string(), stat.size)),
+            several if several.contains(task) => {
+                let tasks: Vec<_> = several.iter().map(ToString::to_string).collect();
+                let tasks = tasks.join(" or ");
+                unclear.push(format!("`{path}` may be of {tasks}: it belongs to no task"));
+            }
+            _ => {}
+        }
+    }
+    for what in unclear {
+        office.post.note(owner, TranscriptLine::trouble(&what));
+    }
+    let (fit, too_large): (Vec<_>, Vec<_>) = new.into_iter().partition(|it| it.1 <= MAX_FILE);
     for (path, size) in too_large {
         let what = format!("`{path}` has {size} bytes, over {MAX_FILE}: it belongs to no task");
         office.post.note(owner, TranscriptLine::trouble(&what));

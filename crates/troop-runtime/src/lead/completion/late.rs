@@ -1,7 +1,8 @@
 //! Merges the work on tasks that were completed without a lead, before other work begins.
 
 use troop_model::{
-    Actor, Command, RefusalRecord, RefusedBy, Role, Status, Task, TaskNumber, TrailKind,
+    Actor, Command, Proof, RefusalRecord, RefusedBy, Role, Status, Task, TaskCommand, TaskNumber,
+    TrailKind,
 };
 
 use super::{Completions, proof};
@@ -62,7 +63,8 @@ impl Completions {
         }
         let required = found.required_checks(team).into_iter().map(str::to_owned).collect();
         let subject = found.subject.clone();
-        let work = TaskAttempt { member: member.clone(), task, attempt: found.attempts, subject };
+        let attempt = found.attempts;
+        let work = TaskAttempt { member: member.clone(), task, attempt, subject, report: None };
         let checks = self.checks(&office.post, required, Some(member), CheckDemand::default());
         let mut perseverance = proof::perseverance(&office.post, &work, &checks);
         self.n_late += 1;
@@ -90,7 +92,15 @@ impl Completions {
         office.post.agenda.is_due = true;
         let LateMerge { work, finished } = late;
         match finished {
-            Ok(None) => {}
+            Ok(None) => {
+                let task = office.post.state.tasks().get(work.task);
+                if task.is_some_and(|it| it.proof.conflict.is_some()) {
+                    // A person dropped its branch.
+                    let task = work.task.into();
+                    let nothing = Proof { task, evidence: Vec::new(), merge: None, waived: None };
+                    office.post.give(Command::Task(TaskCommand::Prove(nothing))).await;
+                }
+            }
             Ok(Some(WorkReport { outcome: MergeOutcome::Merged(merge), evidence })) => {
                 proof::keep_proof(&mut office.post, work.task, evidence, Some(merge)).await;
             }

@@ -23,6 +23,7 @@ use crate::{
         policy::{
             completion::{DoneWay, Objection, Sentence, after_objection, done_claim},
             restart::Tries,
+            unheard,
         },
         post::{Post, would_take},
     },
@@ -63,7 +64,9 @@ impl Completions {
         let unwanted = CancellationToken::new();
         let wanted = wanted(&office.post, &intent.request, unwanted.clone());
         let checks = self.checks(&office.post, checks, owner, wanted);
+        let report = Some(Arc::new(intent.request.clone()));
         let work = work.map(|(isolation, work)| {
+            let work = TaskAttempt { report, ..work };
             let perseverance = perseverance(&office.post, &work, &checks);
             (isolation, perseverance, work)
         });
@@ -139,6 +142,12 @@ impl Completions {
         let objection = match finished {
             Ok(WorkReport { outcome: MergeOutcome::Merged(merge), evidence }) => {
                 keep_proof(&mut office.post, task, evidence, Some(merge)).await;
+                if let Some(order) =
+                    unheard::completion(&office.post.state, &intent.request, &claim)
+                {
+                    // The board would not take it from the member any more. The work is merged, so nobody must do it again.
+                    office.post.give(order).await;
+                }
                 office.carry_out(intent).await;
                 return true;
             }

@@ -14,10 +14,6 @@ use crate::{
 /// Records in the log that a hook vetoed a new task; otherwise only the caller would know.
 pub(super) async fn record_new_task(office: &mut Office, request: &CommandRequest, reason: &str) {
     let Command::Task(TaskCommand::Create(new)) = &request.command else { return };
-    // A task that the board would refuse anyway is not recorded as vetoed.
-    if !office.post.would_take(request) {
-        return;
-    }
     let record = RefusalRecord {
         task: None,
         subject: Some(new.subject.clone()),
@@ -98,6 +94,7 @@ pub(in super::super) async fn tell(
         Notice::DeedVetoed => "a hook said no to what it did",
         Notice::NotDone => "it is not done yet",
         Notice::ReportDue => "a report is due",
+        Notice::Result => "a task has a result",
     };
     let word = Outgoing::system(member.to_string(), content);
     office.post.give(Command::Send(word.summarised(summary).with_notice(notice))).await;

@@ -1,55 +1,11 @@
 //! The conversation that a command belongs to: for the lead's agent that of the mail it read last; a teammate acts in its own
 //! name.
 
-use std::collections::BTreeMap;
-
-use troop_model::{Actor, Asker, Command, MemberName, Message, Origin, Party};
+use troop_model::{Actor, Asker, Command, MemberName, Origin, Party};
 use uuid::Uuid;
 
 use super::Crew;
 use crate::{CommandRequest, Signature, lead::post::Post};
-
-/// The conversation in which the lead's agent acts: that of the mail it read last.
-#[derive(Debug, Default)]
-pub(in super::super) struct Conversation {
-    current: Option<Origin>,
-    /// The last request of each conversation: the parent trace of delegations made for it.
-    requests: BTreeMap<Origin, Uuid>,
-}
-
-impl Conversation {
-    /// The origin of commands of the lead's agent.
-    pub(in super::super) fn origin(&self) -> Option<&Origin> {
-        self.current.as_ref()
-    }
-
-    /// The request that the lead's agent works on.
-    fn request(&self) -> Option<Uuid> {
-        self.requests.get(self.current.as_ref()?).copied()
-    }
-
-    fn turn_to(&mut self, message: &Message) {
-        // Internal mail has no conversation, and must not end the agent's current one.
-        if message.origin.is_internal() {
-            return;
-        }
-        if message.from == Party::user() {
-            self.requests.insert(message.origin.clone(), message.id);
-        }
-        self.current = Some(message.origin.clone());
-    }
-
-    /// Puts a command of the lead's agent into its conversation.
-    fn place(&self, mut request: CommandRequest) -> CommandRequest {
-        if let Some(origin) = &self.current {
-            request.asker.origin = origin.clone();
-        }
-        if let Command::Delegate { trace_id: trace_id @ None, .. } = &mut request.command {
-            *trace_id = self.request();
-        }
-        request
-    }
-}
 
 impl Crew {
     /// A command that a member gives through the lead.
@@ -62,8 +18,12 @@ impl Crew {
         let is_lead = post.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
         let origin = self.origin_of(&actor, &command);
         let signature = Signature::new(Asker { actor, origin });
-        let request = CommandRequest { fence: Some(post.mandate.fence), ..signature.on(command) };
-        if is_lead { self.conversation.place(request) } else { request }
+        let mut request =
+            CommandRequest { fence: Some(post.mandate.fence), ..signature.on(command) };
+        if is_lead {
+            self.conversation.place(&mut request.asker, &mut request.command);
+        }
+        request
     }
 
     /// The origin of a teammate's command: an answer to mail belongs to the conversation of that mail. Otherwise the teammate
@@ -88,9 +48,9 @@ impl Crew {
                 continue;
             }
             if is_lead {
-                self.conversation.turn_to(message);
+                self.conversation.turn_to(&message.mark());
             } else if let Some(live) = self.members.get_mut(member)
-                && !message.origin.is_internal()
+                && message.mark().has_conversation()
             {
                 live.facts.mail.answers = Some(message.origin.clone());
             }

@@ -13,7 +13,7 @@ const MAX_REFUSED: u32 = 8;
 
 /// The facts about a running member.
 #[derive(Debug)]
-pub(in super::super) struct MemberFacts {
+pub struct MemberFacts {
     pub(in super::super) life: Lifecycle,
     pub(in super::super) wire: WireFacts,
     pub(in super::super) mail: MailFacts,
@@ -89,6 +89,7 @@ pub(in super::super) struct Offers {
 
 /// The idle reports of a member.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own; they combine freely")]
 pub(in super::super) struct IdleFacts {
     /// An idle report that has to wait.
     pub(in super::super) after: Option<IdleAfter>,
@@ -96,6 +97,10 @@ pub(in super::super) struct IdleFacts {
     pub(in super::super) has_said_so: bool,
     /// Whether it has claimed a task since.
     pub(in super::super) has_claimed: bool,
+    /// Whether it has had something to do since the last time that others were told that it is idle.
+    pub(in super::super) has_worked: bool,
+    /// Whether others were told of its last idle report.
+    pub(in super::super) was_told: bool,
 }
 
 /// An idle report that waits for pending reports, calls and the log.
@@ -147,6 +152,14 @@ impl MemberFacts {
         }
     }
 
+    /// The facts about a member that is ready for its first task.
+    #[must_use]
+    pub fn ready() -> Self {
+        let mut facts = Self::new(true, Instant::now());
+        facts.life.become_ready();
+        facts
+    }
+
     /// Whether it can get work and mail.
     pub(in super::super) fn is_open(&self) -> bool {
         self.life.is_ready() && !self.wire.is_silent
@@ -181,6 +194,8 @@ impl MemberFacts {
         if self.has_no_conversation() {
             self.signs.roused_at = now;
         }
+        // The first idle report of a member may be older than the mail that it was started with.
+        self.idle.has_worked |= self.idle.has_said_so;
         self.wire.n_refused = 0;
         self.mail.handed.insert(message);
     }
@@ -193,6 +208,7 @@ impl MemberFacts {
 
     /// Notes that it works on a task.
     pub(in super::super) fn engage(&mut self, task: TaskNumber, attempt: Option<u32>) {
+        self.idle.has_worked = true;
         self.work.engagement = Some(Engagement { task, attempt, said: None });
         self.work.is_in_turn = self.wire.tells_end;
     }
@@ -207,6 +223,18 @@ impl MemberFacts {
         self.work.is_at_rest = true;
         self.work.is_in_turn = false;
         self.mail.answers = None;
+    }
+
+    /// Whether others should hear of the end of its turn: it had something to do, and they did not hear of its last idle report,
+    /// because it had done nothing yet.
+    pub(in super::super) fn owes_idle_report(&self) -> bool {
+        self.idle.has_worked && !self.idle.was_told && self.idle.after.is_none()
+    }
+
+    /// Notes that others are told that it is idle.
+    pub(in super::super) fn note_idle_told(&mut self) {
+        self.idle.has_worked = false;
+        self.idle.was_told = true;
     }
 
     /// Takes a pending idle report, if nothing is left to wait for.

@@ -42,6 +42,7 @@ impl Office {
         let is_lead = self.post.is_lead(member);
         let Some(live) = self.crew.get_mut(member) else { return };
         let mut handed = Vec::new();
+        let mut told_otherwise = Vec::new();
         let mut texts = Vec::new();
         let mut is_full = false;
         for message in self.post.state.mailbox().unread_of(&Party::member(member)) {
@@ -50,11 +51,17 @@ impl Office {
             if is_known || message.kind == MessageKind::ShutdownRequest {
                 continue;
             }
+            // The task itself follows in its own session; as mail it would be worked on twice.
+            if message.kind == MessageKind::TaskAssignment {
+                told_otherwise.push(message.id);
+                continue;
+            }
             if live.facts.mail.handed.len() >= WINDOW {
                 break;
             }
             // An agent that reads requests of several users in one turn cannot know for whom it acts.
-            if is_lead && !live.facts.turn_to(&message.origin) {
+            let begins = message.mark().has_conversation();
+            if is_lead && begins && !live.facts.turn_to(&message.origin) {
                 continue;
             }
             if live.tell(&FromLead::Message(written(message, member, is_lead))).is_err() {
@@ -67,6 +74,10 @@ impl Office {
         }
         if is_full {
             self.retry_soon(member);
+        }
+        if !told_otherwise.is_empty() {
+            let messages = Some(told_otherwise);
+            self.post.give(Command::MarkRead { reader: Some(member.clone()), messages }).await;
         }
         texts.iter().for_each(|text| self.post.note(member, TranscriptLine::note(text)));
         if !handed.is_empty() {

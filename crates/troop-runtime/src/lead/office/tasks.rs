@@ -155,7 +155,7 @@ impl Office {
         let state = &self.post.state;
         let n_teams = self.post.agenda.n_teams;
         let told = self.crew.get(member).map_or(0, |it| it.facts.briefing.team);
-        let team_md = (told != n_teams).then(|| team_md(state, member.as_str()));
+        let team_md = (told != n_teams).then(|| team_md(state, member.as_str(), None));
         let spent = self.is_spent.then(|| self.why_spent());
         let live = self.crew.get_mut(member).filter(|it| it.is_open());
         let Some(live) = live else { return };
@@ -232,6 +232,7 @@ fn run_of(state: &State, task: &Task, member: &MemberName) -> WireRun {
         delegation_id: delegation.map(|it| it.id),
         trace_id: delegation.map(|it| it.trace_id),
         parent_trace_id: delegation.and_then(|it| it.parent_trace_id),
+        note: delegation.and_then(|it| it.note.clone()),
         channel: text(&origin.channel),
         chat_id: text(&origin.chat_id),
         workspace: None,

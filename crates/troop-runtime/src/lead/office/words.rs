@@ -43,9 +43,8 @@ impl Office {
         {
             work.said = Some(text.to_owned());
         }
-        // Failures of a teammate show in its task or its state; failures of the lead show only here.
-        let is_seen = level == Level::Warn || level == Level::Error && self.post.is_lead(member);
-        if is_seen {
+        // People see errors as well as warnings.
+        if matches!(level, Level::Warn | Level::Error) {
             self.post.tell_people(format!("{member}: {text}"));
         }
         self.post.note(member, TranscriptLine::said(level, text));

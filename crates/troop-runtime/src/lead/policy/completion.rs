@@ -9,7 +9,7 @@ use crate::{Aim, CommandRequest};
 
 /// A stage on the way to the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in super::super) enum PassageStage {
+pub enum PassageStage {
     /// Files that the holder wrote are attached to the task.
     Files,
     /// Hooks judge it.
@@ -22,13 +22,11 @@ pub(in super::super) enum PassageStage {
 
 /// The order of the stages. Files come first: they belong to the task only while its holder has it. Hooks come before proof,
 /// since a proof changes the team's branch, which cannot be undone.
-pub(in super::super) const ORDER: [PassageStage; 4] =
+pub const ORDER: [PassageStage; 4] =
     [PassageStage::Files, PassageStage::Hooks, PassageStage::Proof, PassageStage::Board];
 
 /// The stages after a finished one, or all of them.
-pub(in super::super) fn stages_after(
-    over: Option<PassageStage>,
-) -> impl Iterator<Item = PassageStage> {
+pub fn stages_after(over: Option<PassageStage>) -> impl Iterator<Item = PassageStage> {
     let n_over =
         over.and_then(|over| ORDER.iter().position(|it| *it == over)).map_or(0, |it| it + 1);
     ORDER.into_iter().skip(n_over)
@@ -36,18 +34,18 @@ pub(in super::super) fn stages_after(
 
 /// A claim that a task is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct DoneClaim {
-    pub(in super::super) task: TaskNumber,
+pub struct DoneClaim {
+    pub task: TaskNumber,
     /// The member whose work it is.
-    pub(in super::super) member: MemberName,
+    pub member: MemberName,
     /// The current attempt; none if the task has no holder, or is not worked on any more.
-    pub(in super::super) attempt: Option<u32>,
-    pub(in super::super) way: DoneWay,
+    pub attempt: Option<u32>,
+    pub way: DoneWay,
 }
 
 /// The kind of a done claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum DoneWay {
+pub enum DoneWay {
     /// By its holder.
     Finish(Aim),
     /// By the approval of submitted work.
@@ -56,7 +54,7 @@ pub(in super::super) enum DoneWay {
 
 /// The done claim of a command, if it is one. A completion by a person needs no proof; the holder's work is merged right after.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other command says that something is done")]
-pub(in super::super) fn done_claim(state: &State, request: &CommandRequest) -> Option<DoneClaim> {
+pub fn done_claim(state: &State, request: &CommandRequest) -> Option<DoneClaim> {
     let is_reviewed = state.team()?.settings.require_review;
     let aim = if is_reviewed { Aim::HandIn } else { Aim::Merge };
     let (task, way) = match &request.command {
@@ -98,15 +96,15 @@ pub(in super::super) fn done_claim(state: &State, request: &CommandRequest) -> O
 
 /// A task that its holder lets go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct Departure {
-    pub(in super::super) task: TaskNumber,
-    pub(in super::super) owner: MemberName,
+pub struct Departure {
+    pub task: TaskNumber,
+    pub owner: MemberName,
     /// The workspace folder of the task.
-    pub(in super::super) folder: WorkspaceFolder,
+    pub folder: WorkspaceFolder,
 }
 
 /// The task that its holder lets go by a command, if it does.
-pub(in super::super) fn departure(state: &State, request: &CommandRequest) -> Option<Departure> {
+pub fn departure(state: &State, request: &CommandRequest) -> Option<Departure> {
     let Command::Task(
         TaskCommand::Complete { task, .. }
         | TaskCommand::Fail { task, .. }
@@ -125,7 +123,7 @@ pub(in super::super) fn departure(state: &State, request: &CommandRequest) -> Op
 
 /// The objection to a done claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Objection {
+pub enum Objection {
     /// The proof is no longer wanted.
     Unwanted,
     /// Checks fail, or the work conflicts.
@@ -136,7 +134,7 @@ pub(in super::super) enum Objection {
 
 /// The consequence of an objection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Sentence {
+pub enum Sentence {
     /// The board gets the command anyway, and says why it is refused.
     LetTheBoardSay,
     /// The caller is told to complete it again.
@@ -148,11 +146,7 @@ pub(in super::super) enum Sentence {
 }
 
 /// The consequence of an objection to a done claim.
-pub(in super::super) fn after_objection(
-    way: DoneWay,
-    objection: Objection,
-    would_be_taken: bool,
-) -> Sentence {
+pub fn after_objection(way: DoneWay, objection: Objection, would_be_taken: bool) -> Sentence {
     match (objection, way) {
         // If the board would accept it again, it is another attempt, of which nothing was merged.
         (Objection::Unwanted, _) if would_be_taken => Sentence::Again,
@@ -164,12 +158,12 @@ pub(in super::super) fn after_objection(
 }
 
 /// The number of the current attempt at a task.
-pub(in super::super) fn attempt_at(state: &State, task: TaskNumber) -> u32 {
+pub fn attempt_at(state: &State, task: TaskNumber) -> u32 {
     state.tasks().get(task).map_or(0, |it| it.attempts)
 }
 
 /// Whether a report is about an earlier attempt at a task: it does not end the current one.
-pub(in super::super) fn is_late(state: &State, task: &TaskRef, attempt: Option<u32>) -> bool {
+pub fn is_late(state: &State, task: &TaskRef, attempt: Option<u32>) -> bool {
     let Ok(task) = state.resolve(task) else { return false };
     attempt.is_some_and(|attempt| attempt != attempt_at(state, task))
 }

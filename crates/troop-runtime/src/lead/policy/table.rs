@@ -106,6 +106,7 @@ impl SmallTeam {
         scene.give(
             Actor::human("pat"),
             Command::CreateTeam(NewTeamCommand {
+                goal: String::new(),
                 team: TeamId(Uuid::from_u128(7)),
                 name: "alpha".parse().unwrap(),
                 description: String::new(),

@@ -10,17 +10,13 @@ use crate::lead::crew::facts::MemberFacts;
 
 /// A task for a free member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct Offer {
-    pub(in super::super) member: MemberName,
-    pub(in super::super) task: TaskNumber,
+pub struct Offer {
+    pub member: MemberName,
+    pub task: TaskNumber,
 }
 
 /// The next task for every free member, if the team assigns work and has budget.
-pub(in super::super) fn offers(
-    state: &State,
-    crew: &[(&MemberName, &MemberFacts)],
-    is_spent: bool,
-) -> Vec<Offer> {
+pub fn offers(state: &State, crew: &[(&MemberName, &MemberFacts)], is_spent: bool) -> Vec<Offer> {
     if is_spent || !is_given_out(state) {
         return Vec::new();
     }
@@ -56,16 +52,13 @@ fn is_given_out(state: &State) -> bool {
 }
 
 /// Whether a member has work, or gets some as soon as it is idle.
-pub(in super::super) fn has_or_gets_work(state: &State, member: &MemberName) -> bool {
+pub fn has_or_gets_work(state: &State, member: &MemberName) -> bool {
     at_work(state, member).next().is_some()
         || is_given_out(state) && state.tasks().ready_for(member).next().is_some()
 }
 
 /// The tasks that a member works on, without those it has submitted.
-pub(in super::super) fn at_work(
-    state: &State,
-    member: &MemberName,
-) -> impl Iterator<Item = TaskNumber> {
+pub fn at_work(state: &State, member: &MemberName) -> impl Iterator<Item = TaskNumber> {
     let tasks = state.tasks();
     let is_at_work =
         |it: &TaskNumber| matches!(tasks.status(*it), Some(Status::InProgress | Status::Stale));
@@ -73,7 +66,7 @@ pub(in super::super) fn at_work(
 }
 
 /// The other tasks that a member works on.
-pub(in super::super) fn others_at_work(
+pub fn others_at_work(
     state: &State,
     member: &MemberName,
     task: TaskNumber,
@@ -82,7 +75,7 @@ pub(in super::super) fn others_at_work(
 }
 
 /// Whether a member has a task in progress, so that its folder changes.
-pub(in super::super) fn is_working(state: &State, member: &MemberName) -> bool {
+pub fn is_working(state: &State, member: &MemberName) -> bool {
     let tasks = state.tasks();
     tasks.held_by(member).any(|task| tasks.status(task) == Some(Status::InProgress))
 }

@@ -239,6 +239,8 @@ pub(super) fn member(team: &Team, member: &Member) -> Map<String, Value> {
         "agentId": format!("{name}@{}", team.name),
         "name": name,
         "agentType": if is_lead { LEAD } else { AGENT_TYPE },
+        // The client has its own kinds of agents; `--teammate` finds troop's.
+        "agent": member.agent,
         "model": member.model,
         "joinedAt": member.joined_at.as_micros() / 1_000,
         "tmuxPaneId": "",

@@ -1,12 +1,15 @@
 //! An inbox that is one file: an array of messages. Read messages are marked or removed.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 use troop_model::{OperationId, Time};
+use uuid::Uuid;
 
 use super::{InboxVisit, LetterOutcome};
 use crate::mirror::{
-    MirrorError, Settlement,
-    disk::{self, DiskFile, Stamp},
+    Item, MirrorError, Settlement,
+    disk::{self, DiskFile},
     layout::{self, Unreadable},
     operation,
     rules::{self, ClaimedId, EntryCase, KnownInbox, OwnerMail, SortedInbox},
@@ -18,15 +21,8 @@ impl InboxVisit<'_> {
         &mut self,
         before: KnownInbox,
         mail: Option<OwnerMail>,
+        noted: BTreeSet<Uuid>,
     ) -> Result<Settlement, MirrorError> {
-        let stamp = Stamp::of(&self.path).map_err(unusable(&self.path))?;
-        let is_quiet = mail.as_ref().is_none_or(|mail| mail.is_in(&before));
-        if is_quiet && stamp == before.stamp {
-            return Ok(Settlement::Done);
-        }
-        let Some(_lock) = self.mirror.lock(&self.path).await? else {
-            return Ok(Settlement::Later);
-        };
         let found = disk::read(&self.path).map_err(unusable(&self.path))?;
         let there = match found.as_ref().map(read).unwrap_or_else(|| Ok(Vec::new())) {
             Ok(there) => there,
@@ -34,10 +30,12 @@ impl InboxVisit<'_> {
         };
         let Some(mail) = mail else { return self.refuse_all(&there).await };
         let mut sorted = self.sort(&there, &before, &mail, found.as_ref()).await?;
+        sorted.add_gone(&before, &mail, &noted);
         let names = self.mirror.names().await?;
-        sorted.add_missing(&mail, &self.noted(&mail), &names, &self.mirror.memory.ids);
+        sorted.add_missing(&mail, &noted, &names, &self.mirror.memory.ids);
+        self.look_again_if(sorted.is_incomplete);
         let stamp = found.map(|it| it.stamp);
-        self.run(sorted.effects(&there, stamp, &before.ids()), &mail.member).await?;
+        self.run(sorted.effects(&there, stamp, &noted), &mail.member).await?;
         Ok(Settlement::Done)
     }
 
@@ -73,7 +71,6 @@ impl InboxVisit<'_> {
                 self.forget_note(id);
             }
         }
-        sorted.add_gone(before, mail);
         Ok(sorted)
     }
 
@@ -85,7 +82,12 @@ impl InboxVisit<'_> {
         sorted: &mut SortedInbox,
     ) -> Result<(), MirrorError> {
         let id = match self.say(&mail.member, entry, operation).await? {
-            LetterOutcome::Sent(id) => id,
+            LetterOutcome::Sent(id) => {
+                let what = format!("a message to {}", mail.member);
+                self.mirror.notice_taken(&self.path, what);
+                id
+            }
+            LetterOutcome::Known(id) => id,
             LetterOutcome::Refused(reason) => {
                 let text = entry.get("text").and_then(Value::as_str).unwrap_or_default();
                 let reason = format!("{reason}; it said: {text}");
@@ -94,9 +96,21 @@ impl InboxVisit<'_> {
                 return self.refuse_letter(&path, Some(entry), &reason, operation).await;
             }
         };
-        self.mirror.notice_taken(&self.path, format!("a message to {}", mail.member));
+        self.learn_color(entry).await?;
         if !mail.is_running {
             sorted.add_taken(entry, id);
+        }
+        Ok(())
+    }
+
+    /// A message has the colour of its sender, which may be missing in the config.
+    async fn learn_color(&mut self, entry: &Map<String, Value>) -> Result<(), MirrorError> {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str);
+        let (Some(from), Some(color)) = (text("from"), text(layout::COLOR)) else { return Ok(()) };
+        let Some(sender) = self.mirror.names().await?.find(from) else { return Ok(()) };
+        let colors = &mut self.mirror.memory.colors;
+        if colors.insert(sender, color.to_owned()).as_deref() != Some(color) {
+            self.mirror.work.mark(Item::Config);
         }
         Ok(())
     }

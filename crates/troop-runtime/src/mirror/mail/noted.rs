@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fs, io};
 use uuid::Uuid;
 
 use super::InboxVisit;
-use crate::mirror::{MirrorError, rules::OwnerMail, unusable};
+use crate::mirror::{MirrorError, unusable};
 
 impl InboxVisit<'_> {
     /// Notes messages that lie in the inbox.
@@ -24,11 +24,15 @@ impl InboxVisit<'_> {
         Ok(())
     }
 
-    /// Messages that wait for the owner although they were put into its inbox here, and we did not take them away.
-    pub(super) fn noted(&self, mail: &OwnerMail) -> BTreeSet<Uuid> {
+    /// Messages that some mirror saw in the inbox, and that no mirror took away.
+    pub(super) fn noted(&self) -> Result<BTreeSet<Uuid>, MirrorError> {
         let folder = self.mirror.places.noted(self.owner);
-        let waiting = mail.missing.iter().map(|it| it.message.id);
-        waiting.filter(|id| folder.join(id.to_string()).exists()).collect()
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+            entries => entries.map_err(unusable(&folder))?,
+        };
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        Ok(names.filter_map(|name| name.parse().ok()).collect())
     }
 
     /// Forgets a message that we take from the inbox, or that was read.
@@ -44,15 +48,6 @@ impl InboxVisit<'_> {
         match fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unusable(&folder)(error)),
             _ => Ok(()),
-        }
-    }
-
-    /// Forgets notes about messages that were read while no mirror ran.
-    pub(super) fn clean_notes(&self, unread: &BTreeSet<Uuid>) {
-        let Ok(entries) = fs::read_dir(self.mirror.places.noted(self.owner)) else { return };
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        for id in names.filter_map(|name| name.parse().ok()).filter(|id| !unread.contains(id)) {
-            self.forget_note(id);
         }
     }
 }

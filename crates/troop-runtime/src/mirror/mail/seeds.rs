@@ -28,10 +28,10 @@ impl InboxVisit<'_> {
         &mut self,
         mut inbox: KnownInbox,
         mail: Option<OwnerMail>,
+        noted: BTreeSet<Uuid>,
     ) -> Result<Settlement, MirrorError> {
         let there: BTreeSet<String> =
             disk::list(&self.path).map_err(unusable(&self.path))?.into_iter().collect();
-        let before = inbox.ids();
         let mut settled = Settlement::Done;
         let mut arrived = Vec::new();
         let fresh = there.iter().filter(|it| !inbox.letters.contains_key(*it));
@@ -49,9 +49,9 @@ impl InboxVisit<'_> {
             self.mirror.memory.inboxes.remove(self.owner);
             return Ok(settled);
         };
-        let sorted = FolderInbox::new(inbox, &there, &arrived, &mail);
-        let noted = self.noted(&mail);
-        let effects = sorted.effects(&mail, &noted, &before, arrived, &self.mirror.memory.ids);
+        let sorted = FolderInbox::new(inbox, &there, &arrived, &mail, &noted);
+        self.look_again_if(sorted.is_incomplete);
+        let effects = sorted.effects(&mail, &noted, arrived, &self.mirror.memory.ids);
         self.run(effects, &mail.member).await?;
         Ok(settled)
     }
@@ -100,19 +100,21 @@ impl InboxVisit<'_> {
             disk::remove(path).map_err(unusable(path))?;
             return Ok(LetterFate::Gone);
         }
-        match self.say(&mail.member, &raw, operation).await? {
+        let id = match self.say(&mail.member, &raw, operation).await? {
             LetterOutcome::Refused(reason) => {
-                self.refuse_file(path, Some(&raw), &reason, operation).await
+                return self.refuse_file(path, Some(&raw), &reason, operation).await;
             }
             LetterOutcome::Sent(id) => {
                 self.mirror.notice_taken(path, format!("a message to {}", mail.member));
-                if mail.is_running {
-                    disk::remove(path).map_err(unusable(path))?;
-                    return Ok(LetterFate::Gone);
-                }
-                Ok(LetterFate::Known(id))
+                id
             }
+            LetterOutcome::Known(id) => id,
+        };
+        if mail.is_running {
+            disk::remove(path).map_err(unusable(path))?;
+            return Ok(LetterFate::Gone);
         }
+        Ok(LetterFate::Known(id))
     }
 
     async fn refuse_file(

@@ -24,7 +24,7 @@ use crate::{
 /// A change at the end of a visit to an inbox. A message is put there before that is noted, and noted before the board hears of
 /// it: a mirror that is killed in between puts it there again, at worst.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::mirror) enum InboxEffect {
+pub enum InboxEffect {
     /// Forgets that a message lay there.
     ForgetNote(Uuid),
     RemoveLetter(String),
@@ -42,11 +42,11 @@ pub(in crate::mirror) enum InboxEffect {
 /// Notes, remembers and reports what lies in an inbox, in this order.
 fn closing(
     inbox: KnownInbox,
-    before: &BTreeSet<Uuid>,
+    noted: &BTreeSet<Uuid>,
     delivered: Vec<Uuid>,
     read: Vec<Uuid>,
 ) -> Vec<InboxEffect> {
-    let new = inbox.letters.values().filter(|it| !before.contains(it)).copied().collect();
+    let new = inbox.letters.values().filter(|it| !noted.contains(it)).copied().collect();
     let mut effects = vec![InboxEffect::Note(new), InboxEffect::Remember(inbox)];
     effects.extend((!delivered.is_empty()).then_some(InboxEffect::MarkDelivered(delivered)));
     effects.extend((!read.is_empty()).then(|| InboxEffect::MarkRead(read.clone())));
@@ -60,36 +60,32 @@ const ID: &str = "msg_id";
 
 /// What lies in an inbox, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::mirror) struct KnownInbox {
+pub struct KnownInbox {
     /// The messages, by the name of the file or of the entry.
-    pub(in crate::mirror) letters: BTreeMap<String, Uuid>,
+    pub letters: BTreeMap<String, Uuid>,
     /// The stamp of an inbox that is one file.
-    pub(in crate::mirror) stamp: Option<Stamp>,
+    pub stamp: Option<Stamp>,
 }
 
 impl KnownInbox {
-    pub(in crate::mirror) fn ids(&self) -> BTreeSet<Uuid> {
+    pub fn ids(&self) -> BTreeSet<Uuid> {
         self.letters.values().copied().collect()
     }
 }
 
 /// What the board knows about the mail of an inbox's owner.
 #[derive(Clone, Debug)]
-pub(in crate::mirror) struct OwnerMail {
-    pub(in crate::mirror) member: MemberName,
+pub struct OwnerMail {
+    pub member: MemberName,
     /// Whether troop runs the owner, and brings the mail in another way.
-    pub(in crate::mirror) is_running: bool,
-    pub(in crate::mirror) unread: BTreeSet<Uuid>,
+    pub is_running: bool,
+    pub unread: BTreeSet<Uuid>,
     /// Unread messages that are not known to lie in the inbox.
-    pub(in crate::mirror) missing: Vec<OutgoingLetter>,
+    pub missing: Vec<OutgoingLetter>,
 }
 
 /// The mail of an owner, of which `known` lies in its inbox; none if the board does not know the owner.
-pub(in crate::mirror) fn owner_mail(
-    state: &State,
-    owner: &str,
-    known: &BTreeSet<Uuid>,
-) -> Option<OwnerMail> {
+pub fn owner_mail(state: &State, owner: &str, known: &BTreeSet<Uuid>) -> Option<OwnerMail> {
     let member = state.find_member(owner).ok()?;
     let reader = Party::member(&member.name);
     let mut unread = BTreeSet::new();
@@ -106,9 +102,19 @@ pub(in crate::mirror) fn owner_mail(
     Some(OwnerMail { is_running, member: member.name.clone(), unread, missing })
 }
 
+/// What lies in a folder that this mirror sees for the first time, if troop wrote all of it and noted so.
+pub fn recognised_folder(there: &BTreeSet<String>, noted: &BTreeSet<Uuid>) -> Option<KnownInbox> {
+    let letter = |name: &String| {
+        let id = id_in_name(name).filter(|id| noted.contains(id))?;
+        Some((name.clone(), id))
+    };
+    let letters = there.iter().map(letter).collect::<Option<_>>()?;
+    Some(KnownInbox { letters, stamp: None })
+}
+
 impl OwnerMail {
     /// Whether an inbox that is as it was seen last needs no change.
-    pub(in crate::mirror) fn is_in(&self, inbox: &KnownInbox) -> bool {
+    pub fn is_in(&self, inbox: &KnownInbox) -> bool {
         let stays = |id| self.unread.contains(id) && !self.is_running;
         (self.missing.is_empty() || self.is_running) && inbox.letters.values().all(stays)
     }
@@ -116,18 +122,14 @@ impl OwnerMail {
 
 /// The message of the board that an entry claims to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mirror) enum ClaimedId {
+pub enum ClaimedId {
     Known(Uuid),
     /// It is that message if the log has it as sent to this member. Other programs may give their messages such names, too.
     IfLogged(Uuid),
     Nothing,
 }
 
-pub(in crate::mirror) fn claimed_id(
-    entry: &Map<String, Value>,
-    before: &KnownInbox,
-    mail: &OwnerMail,
-) -> ClaimedId {
+pub fn claimed_id(entry: &Map<String, Value>, before: &KnownInbox, mail: &OwnerMail) -> ClaimedId {
     let Some(name) = entry.get(ID).and_then(Value::as_str) else { return ClaimedId::Nothing };
     if let Some(id) = before.letters.get(name) {
         return ClaimedId::Known(*id);
@@ -141,7 +143,7 @@ pub(in crate::mirror) fn claimed_id(
 
 /// What becomes of an entry of an inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mirror) enum EntryCase {
+pub enum EntryCase {
     /// It was read elsewhere. A client that keeps read messages keeps it.
     ReadElsewhere(Uuid),
     /// Its owner has read it here.
@@ -157,7 +159,7 @@ pub(in crate::mirror) enum EntryCase {
 }
 
 /// `known` is the message of the board that it is.
-pub(in crate::mirror) fn entry_case(
+pub fn entry_case(
     entry: &Map<String, Value>,
     known: Option<Uuid>,
     mail: &OwnerMail,
@@ -177,16 +179,18 @@ pub(in crate::mirror) fn entry_case(
 
 /// An inbox that is one file, as it has to be.
 #[derive(Debug, Default)]
-pub(in crate::mirror) struct SortedInbox {
-    pub(in crate::mirror) entries: Vec<Value>,
-    pub(in crate::mirror) inbox: KnownInbox,
-    pub(in crate::mirror) delivered: Vec<Uuid>,
-    pub(in crate::mirror) read: Vec<Uuid>,
+pub struct SortedInbox {
+    pub entries: Vec<Value>,
+    pub inbox: KnownInbox,
+    pub delivered: Vec<Uuid>,
+    pub read: Vec<Uuid>,
+    /// Whether waiting messages were thought to lie there and do not: the next visit puts them back.
+    pub is_incomplete: bool,
 }
 
 impl SortedInbox {
     /// Adds an entry that is not new. Returns the message that needs no note any more.
-    pub(in crate::mirror) fn add(&mut self, value: &Value, case: EntryCase) -> Option<Uuid> {
+    pub fn add(&mut self, value: &Value, case: EntryCase) -> Option<Uuid> {
         let name = value.get(ID).and_then(Value::as_str);
         match case {
             EntryCase::ReadElsewhere(id) => {
@@ -205,7 +209,7 @@ impl SortedInbox {
     }
 
     /// Adds an entry that somebody put there, and that is on the board now.
-    pub(in crate::mirror) fn add_taken(&mut self, entry: &Map<String, Value>, id: Uuid) {
+    pub fn add_taken(&mut self, entry: &Map<String, Value>, id: Uuid) {
         let mut entry = entry.clone();
         let name = entry.entry(ID).or_insert_with(|| Value::from(id.to_string()));
         let name = name.as_str().map_or_else(|| id.to_string(), str::to_owned);
@@ -214,17 +218,20 @@ impl SortedInbox {
         self.delivered.push(id);
     }
 
-    /// Counts messages as read that lay there before and are gone.
-    pub(in crate::mirror) fn add_gone(&mut self, before: &KnownInbox, mail: &OwnerMail) {
+    /// Counts messages as read that lay there before and are gone. One without a note was taken away by another mirror.
+    pub fn add_gone(&mut self, before: &KnownInbox, mail: &OwnerMail, noted: &BTreeSet<Uuid>) {
         let still = self.inbox.ids();
-        let is_gone =
-            |id: &&Uuid| !still.contains(*id) && mail.unread.contains(*id) && !mail.is_running;
-        self.read.extend(before.letters.values().filter(is_gone));
+        let is_gone = |id: &&Uuid| !still.contains(*id) && !self.read.contains(*id);
+        let gone = before.letters.values().filter(is_gone);
+        let waiting = gone.filter(|id| mail.unread.contains(*id) && !mail.is_running).copied();
+        let (read, lost): (Vec<Uuid>, Vec<Uuid>) = waiting.partition(|id| noted.contains(id));
+        self.read.extend(read);
+        self.is_incomplete = !lost.is_empty();
     }
 
     /// Adds messages that wait for the owner, as far as there is room. Those in `noted` lay there before and are gone: they were
     /// read while no mirror ran.
-    pub(in crate::mirror) fn add_missing(
+    pub fn add_missing(
         &mut self,
         mail: &OwnerMail,
         noted: &BTreeSet<Uuid>,
@@ -263,24 +270,24 @@ impl SortedInbox {
         }
     }
 
-    /// Writes the inbox if it differs from what lies there: `there` in a file with this stamp, if there is one. `before` are the
-    /// messages that lay there when it was seen last.
-    pub(in crate::mirror) fn effects(
+    /// Writes the inbox if it differs from what lies there: `there` in a file with this stamp, if there is one. `noted` are the
+    /// messages that some mirror saw there.
+    pub fn effects(
         self,
         there: &[Value],
         stamp: Option<Stamp>,
-        before: &BTreeSet<Uuid>,
+        noted: &BTreeSet<Uuid>,
     ) -> Vec<InboxEffect> {
-        let Self { entries, inbox, delivered, read } = self;
+        let Self { entries, inbox, delivered, read, is_incomplete: _ } = self;
         let is_same = if stamp.is_some() { *there == *entries } else { entries.is_empty() };
         let mut effects = Vec::new();
         effects.extend((!is_same).then_some(InboxEffect::WriteFile(entries)));
-        effects.extend(closing(KnownInbox { stamp, ..inbox }, before, delivered, read));
+        effects.extend(closing(KnownInbox { stamp, ..inbox }, noted, delivered, read));
         effects
     }
 }
 
-pub(in crate::mirror) fn is_read(entry: &Value) -> bool {
+pub fn is_read(entry: &Value) -> bool {
     entry.as_object().is_some_and(is_read_entry)
 }
 
@@ -295,7 +302,7 @@ fn size(entry: &Value) -> u64 {
 
 /// What becomes of an unknown file in an inbox that is a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mirror) enum LetterCase {
+pub enum LetterCase {
     /// A message of the board, which waits there.
     Lies(Uuid),
     /// A message of the board, which was read or comes in another way.
@@ -306,11 +313,7 @@ pub(in crate::mirror) enum LetterCase {
     New,
 }
 
-pub(in crate::mirror) fn letter_case(
-    path: &Path,
-    raw: &Map<String, Value>,
-    mail: &OwnerMail,
-) -> LetterCase {
+pub fn letter_case(path: &Path, raw: &Map<String, Value>, mail: &OwnerMail) -> LetterCase {
     match own_id(path, raw) {
         None => LetterCase::New,
         Some(id) if !mail.unread.contains(&id) => LetterCase::WithdrawnIfLogged(id),
@@ -322,41 +325,50 @@ pub(in crate::mirror) fn letter_case(
 /// The message in a file that troop wrote.
 fn own_id(path: &Path, raw: &Map<String, Value>) -> Option<Uuid> {
     let is_stored = raw.get("stored").and_then(Value::as_bool) == Some(true);
-    let name = path.file_name()?.to_str()?;
-    let id = name.strip_prefix("msg-")?.strip_suffix(".json")?.parse().ok();
-    id.filter(|_| is_stored)
+    id_in_name(path.file_name()?.to_str()?).filter(|_| is_stored)
+}
+
+/// The message that the name of a file is made of.
+fn id_in_name(name: &str) -> Option<Uuid> {
+    name.strip_prefix("msg-")?.strip_suffix(".json")?.parse().ok()
 }
 
 /// An inbox that is a folder, as it has to be.
 #[derive(Debug, Default)]
-pub(in crate::mirror) struct FolderInbox {
-    pub(in crate::mirror) inbox: KnownInbox,
+pub struct FolderInbox {
+    pub inbox: KnownInbox,
     /// Files to remove, and the messages in them.
-    pub(in crate::mirror) withdrawn: Vec<(String, Uuid)>,
-    pub(in crate::mirror) read: Vec<Uuid>,
+    pub withdrawn: Vec<(String, Uuid)>,
+    pub read: Vec<Uuid>,
+    /// Whether waiting messages were thought to lie there and do not: the next visit puts them back.
+    pub is_incomplete: bool,
 }
 
 /// A file to put into an inbox.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::mirror) struct MissingLetter {
-    pub(in crate::mirror) name: String,
-    pub(in crate::mirror) id: Uuid,
-    pub(in crate::mirror) content: Value,
+pub struct MissingLetter {
+    pub name: String,
+    pub id: Uuid,
+    pub content: Value,
 }
 
 impl FolderInbox {
-    /// Sorts the known messages: those that are gone were read; those that were read or come in another way are removed.
-    pub(in crate::mirror) fn new(
+    /// Sorts the known messages: those that are gone were read; those that were read or come in another way are removed. One
+    /// that is gone and not in `noted` was taken away by another mirror.
+    pub fn new(
         known: KnownInbox,
         there: &BTreeSet<String>,
         arrived: &[Uuid],
         mail: &OwnerMail,
+        noted: &BTreeSet<Uuid>,
     ) -> Self {
         let mut sorted = Self::default();
         for (name, id) in known.letters {
             let is_unread = mail.unread.contains(&id) || arrived.contains(&id);
             if !there.contains(&name) {
-                sorted.read.extend((is_unread && !mail.is_running).then_some(id));
+                let was_read = is_unread && !mail.is_running && noted.contains(&id);
+                sorted.read.extend(was_read.then_some(id));
+                sorted.is_incomplete |= is_unread && !mail.is_running && !was_read;
             } else if is_unread && !mail.is_running {
                 sorted.inbox.letters.insert(name, id);
             } else {
@@ -366,19 +378,17 @@ impl FolderInbox {
         sorted
     }
 
-    /// Removes read messages, adds waiting ones, and reports both. `before` are the messages that lay there when the inbox was
-    /// seen last, `arrived` those that others put there since. Those in `noted` lay there and are gone: they were read while no
-    /// mirror ran.
-    pub(in crate::mirror) fn effects(
+    /// Removes read messages, adds waiting ones, and reports both. `arrived` are those that others put there since the inbox was
+    /// seen last. Those in `noted` that are gone were read while no mirror ran.
+    pub fn effects(
         mut self,
         mail: &OwnerMail,
         noted: &BTreeSet<Uuid>,
-        before: &BTreeSet<Uuid>,
         arrived: Vec<Uuid>,
         ids: &Ids,
     ) -> Vec<InboxEffect> {
         let missing = self.missing(mail, noted, ids);
-        let Self { mut inbox, withdrawn, read } = self;
+        let Self { mut inbox, withdrawn, read, is_incomplete: _ } = self;
         let mut effects = Vec::new();
         for (name, id) in withdrawn {
             effects.extend([InboxEffect::ForgetNote(id), InboxEffect::RemoveLetter(name)]);
@@ -390,12 +400,12 @@ impl FolderInbox {
             delivered.push(letter.id);
             effects.push(InboxEffect::WriteLetter(letter));
         }
-        effects.extend(closing(inbox, before, delivered, read));
+        effects.extend(closing(inbox, noted, delivered, read));
         effects
     }
 
     /// Messages that wait for the owner and are not there.
-    pub(in crate::mirror) fn missing(
+    pub fn missing(
         &mut self,
         mail: &OwnerMail,
         noted: &BTreeSet<Uuid>,

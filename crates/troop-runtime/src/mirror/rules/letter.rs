@@ -14,12 +14,7 @@ use crate::mirror::layout::{InboxLetter, Names};
 const REQUEST: &str = "request ";
 
 /// The command that sends what somebody put into an inbox.
-pub(in crate::mirror) fn outgoing(
-    state: &State,
-    to: &MemberName,
-    from: &str,
-    mut letter: InboxLetter,
-) -> Command {
+pub fn outgoing(state: &State, to: &MemberName, from: &str, mut letter: InboxLetter) -> Command {
     let asked = match letter.kind {
         MessageKind::ShutdownResponse => Some(MessageKind::ShutdownRequest),
         MessageKind::PlanApprovalResponse => Some(MessageKind::PlanApprovalRequest),
@@ -89,7 +84,7 @@ fn called(state: &State, request: Uuid) -> Option<String> {
 }
 
 /// The message that was sent.
-pub(in crate::mirror) fn sent<E: Borrow<Event>>(events: &[E]) -> Option<Uuid> {
+pub fn sent<E: Borrow<Event>>(events: &[E]) -> Option<Uuid> {
     events.iter().find_map(|event| {
         let Fact::MessageSent { id, .. } = &event.borrow().fact else { return None };
         Some(*id)
@@ -97,7 +92,7 @@ pub(in crate::mirror) fn sent<E: Borrow<Event>>(events: &[E]) -> Option<Uuid> {
 }
 
 /// The member that has agreed to stop.
-pub(in crate::mirror) fn stopping(events: &[Event]) -> Option<&MemberName> {
+pub fn stopping(events: &[Event]) -> Option<&MemberName> {
     events.iter().find_map(|event| {
         let Fact::MemberStateChanged { member, state, .. } = &event.fact else { return None };
         (*state == MemberState::Stopping).then_some(member)
@@ -106,19 +101,14 @@ pub(in crate::mirror) fn stopping(events: &[Event]) -> Option<&MemberName> {
 
 /// The message to the writer of something that was refused; to the lead, if the writer is unknown. None if there is nobody to
 /// tell.
-pub(in crate::mirror) fn refusal(
-    names: &Names,
-    who: Option<&str>,
-    shown: &str,
-    reason: &str,
-) -> Option<Command> {
+pub fn refusal(names: &Names, who: Option<&str>, shown: &str, reason: &str) -> Option<Command> {
     let to = who.and_then(|who| names.find(who)).or_else(|| names.lead().cloned())?;
     let content = format!("what was written to `{shown}` was refused: {reason}");
     Some(Command::Send(Outgoing::system(to.to_string(), content)))
 }
 
 /// The member that a file names; the lead, if it names nobody.
-pub(in crate::mirror) fn actor(by: Option<&str>) -> Actor {
+pub fn actor(by: Option<&str>) -> Actor {
     let name = by.unwrap_or(troop_model::LEAD_ALIASES[0]);
     Actor { kind: ActorKind::Agent, name: name.into() }
 }

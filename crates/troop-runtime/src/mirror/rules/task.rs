@@ -22,14 +22,14 @@ use crate::{
 
 /// A file as it was last written or taken.
 #[derive(Clone, Debug)]
-pub(in crate::mirror) struct KnownFile {
-    pub(in crate::mirror) stamp: Stamp,
-    pub(in crate::mirror) raw: Map<String, Value>,
+pub struct KnownFile {
+    pub stamp: Stamp,
+    pub raw: Map<String, Value>,
 }
 
 /// What the board says about the task of a file.
 #[derive(Debug)]
-pub(in crate::mirror) enum TaskOnBoard {
+pub enum TaskOnBoard {
     Live(Box<LiveTask>),
     /// It is over and archived: nothing about it changes.
     Over,
@@ -38,17 +38,17 @@ pub(in crate::mirror) enum TaskOnBoard {
 }
 
 #[derive(Debug)]
-pub(in crate::mirror) struct LiveTask {
-    pub(in crate::mirror) task: Arc<Task>,
+pub struct LiveTask {
+    pub task: Arc<Task>,
     /// The file as the board would have it.
-    pub(in crate::mirror) raw: Map<String, Value>,
+    pub raw: Map<String, Value>,
     /// Whether another program holds the task and half of its lease is over.
-    pub(in crate::mirror) wants_renewal: bool,
+    pub wants_renewal: bool,
 }
 
 impl TaskOnBoard {
     /// `kept` is the current content: other programs may keep fields in the file that the board does not know.
-    pub(in crate::mirror) fn new(
+    pub fn new(
         state: &State,
         layout: Layout,
         ids: &Ids,
@@ -71,7 +71,7 @@ impl TaskOnBoard {
 }
 
 /// Whether a file that is as it was seen last needs no change, because the board still says the same.
-pub(in crate::mirror) fn is_at_rest(known: &KnownFile, ours: &TaskOnBoard) -> bool {
+pub fn is_at_rest(known: &KnownFile, ours: &TaskOnBoard) -> bool {
     match ours {
         TaskOnBoard::Live(ours) => ours.raw == known.raw,
         TaskOnBoard::Over => true,
@@ -80,11 +80,7 @@ pub(in crate::mirror) fn is_at_rest(known: &KnownFile, ours: &TaskOnBoard) -> bo
 }
 
 /// Whether a file that this mirror has not seen yet says what some mirror wrote there, and the board still says that.
-pub(in crate::mirror) fn is_unchanged(
-    found: &DiskFile,
-    written: &WrittenNote,
-    ours: &TaskOnBoard,
-) -> bool {
+pub fn is_unchanged(found: &DiskFile, written: &WrittenNote, ours: &TaskOnBoard) -> bool {
     let is_ours = read_file(found).is_ok_and(|raw| raw == written.raw);
     let is_touched = found.stamp != written.stamp;
     let is_so = match ours {
@@ -96,7 +92,7 @@ pub(in crate::mirror) fn is_unchanged(
 
 /// What a file is in the place of a task's file.
 #[derive(Debug)]
-pub(in crate::mirror) enum TaskCase {
+pub enum TaskCase {
     /// It is the file of this task; the difference from before is what somebody wants.
     Change(Box<LiveTask>),
     /// Somebody made another task under the id of this one, at the same time.
@@ -110,7 +106,7 @@ pub(in crate::mirror) enum TaskCase {
     New,
 }
 
-pub(in crate::mirror) fn task_case(
+pub fn task_case(
     state: &State,
     layout: Layout,
     raw: &Map<String, Value>,
@@ -136,28 +132,29 @@ pub(in crate::mirror) fn task_case(
 }
 
 /// What is known about a file that somebody changed.
-pub(in crate::mirror) struct ChangeFacts<'a> {
-    pub(in crate::mirror) layout: Layout,
-    pub(in crate::mirror) names: &'a Names,
+#[derive(Debug)]
+pub struct ChangeFacts<'a> {
+    pub layout: Layout,
+    pub names: &'a Names,
     /// As some mirror wrote or took it last.
-    pub(in crate::mirror) known: Option<&'a KnownFile>,
-    pub(in crate::mirror) ours: &'a LiveTask,
-    pub(in crate::mirror) stamp: Stamp,
-    pub(in crate::mirror) raw: &'a Map<String, Value>,
+    pub known: Option<&'a KnownFile>,
+    pub ours: &'a LiveTask,
+    pub stamp: Stamp,
+    pub raw: &'a Map<String, Value>,
 }
 
 /// What the writer of a changed file wants.
 #[derive(Debug)]
-pub(in crate::mirror) struct WantedChange {
-    pub(in crate::mirror) before: TaskFile,
-    pub(in crate::mirror) now: TaskFile,
-    pub(in crate::mirror) reading: DiffReading,
-    pub(in crate::mirror) steps: Vec<WantedStep>,
+pub struct WantedChange {
+    pub before: TaskFile,
+    pub now: TaskFile,
+    pub reading: DiffReading,
+    pub steps: Vec<WantedStep>,
     /// Whether its holder has shown that it is alive, and wants nothing else.
-    pub(in crate::mirror) renews: bool,
+    pub renews: bool,
 }
 
-pub(in crate::mirror) fn change(facts: &ChangeFacts<'_>) -> Result<WantedChange, Unreadable> {
+pub fn change(facts: &ChangeFacts<'_>) -> Result<WantedChange, Unreadable> {
     let ChangeFacts { layout, names, known, ours, stamp, raw } = *facts;
     let is_later = stamp.at > ours.task.provenance.updated_at;
     let reading =
@@ -183,11 +180,7 @@ pub(in crate::mirror) fn change(facts: &ChangeFacts<'_>) -> Result<WantedChange,
 }
 
 /// The command for a task that a file makes.
-pub(in crate::mirror) fn new_task(
-    file: &TaskFile,
-    names: &Names,
-    ids: &Ids,
-) -> Result<Command, Refusal> {
+pub fn new_task(file: &TaskFile, names: &Names, ids: &Ids) -> Result<Command, Refusal> {
     let assignee = file.assignee.clone().flatten();
     let assignee = assignee.map(|it| named(&it, &|it| names.find(it))).transpose()?;
     let blocked_by = file.waits_for.iter().flatten().map(|it| ids.meant(it));
@@ -203,11 +196,7 @@ pub(in crate::mirror) fn new_task(
 
 /// A member that left may have completed a task before. That counts if nobody else has begun the task since, and is done in the
 /// lead's name.
-pub(in crate::mirror) fn in_leads_name(
-    wanted: WantedStep,
-    status: Option<Status>,
-    names: &Names,
-) -> WantedStep {
+pub fn in_leads_name(wanted: WantedStep, status: Option<Status>, names: &Names) -> WantedStep {
     let WantedStep { by: Some(who), step: TaskStep::Complete { result } } = &wanted else {
         return wanted;
     };
@@ -221,19 +210,14 @@ pub(in crate::mirror) fn in_leads_name(
 
 /// Whether a task waits for another already.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::mirror) enum BlockCase {
+pub enum BlockCase {
     Waits,
     Free,
     /// The board does not know the other task. Its file may say so, and was not taken yet.
     AskFile(FileId),
 }
 
-pub(in crate::mirror) fn block_case(
-    state: &State,
-    ids: &Ids,
-    other: &str,
-    number: TaskNumber,
-) -> BlockCase {
+pub fn block_case(state: &State, ids: &Ids, other: &str, number: TaskNumber) -> BlockCase {
     match state.resolve(&ids.meant(other)) {
         Ok(found) => {
             let task = state.tasks().shared(found);
@@ -248,27 +232,28 @@ pub(in crate::mirror) fn block_case(
 }
 
 /// The command that makes one task wait for another.
-pub(in crate::mirror) fn blocks(ids: &Ids, other: &str, number: TaskNumber) -> Command {
+pub fn blocks(ids: &Ids, other: &str, number: TaskNumber) -> Command {
     let add_blocked_by = vec![number.into()];
     let change = TaskUpdate { add_blocked_by, ..TaskUpdate::default() };
     Command::Task(TaskCommand::Update { task: ids.meant(other), change: Box::new(change) })
 }
 
 /// What is known about a task whose file is missing.
-pub(in crate::mirror) struct GoneFacts<'a> {
-    pub(in crate::mirror) layout: Layout,
-    pub(in crate::mirror) id: &'a FileId,
+#[derive(Debug)]
+pub struct GoneFacts<'a> {
+    pub layout: Layout,
+    pub id: &'a FileId,
     /// The files that some mirror has written or taken.
-    pub(in crate::mirror) noted: &'a [FileId],
+    pub noted: &'a [FileId],
     /// Those of them that exist.
-    pub(in crate::mirror) present: &'a BTreeSet<FileId>,
+    pub present: &'a BTreeSet<FileId>,
     /// The highest id that was ever used, as noted by the client.
-    pub(in crate::mirror) mark: Option<&'a str>,
+    pub mark: Option<&'a str>,
 }
 
 /// Why a file is missing that some mirror wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mirror) enum GoneCase {
+pub enum GoneCase {
     /// Somebody deleted all files.
     AllLost,
     /// Nobody deletes tasks like that.
@@ -277,7 +262,7 @@ pub(in crate::mirror) enum GoneCase {
     Deleted,
 }
 
-pub(in crate::mirror) fn gone(facts: &GoneFacts<'_>) -> GoneCase {
+pub fn gone(facts: &GoneFacts<'_>) -> GoneCase {
     if !facts.noted.iter().any(|it| facts.present.contains(it)) {
         return GoneCase::AllLost;
     }
@@ -289,13 +274,13 @@ pub(in crate::mirror) fn gone(facts: &GoneFacts<'_>) -> GoneCase {
 }
 
 /// Whether an id is higher than the noted highest. A note that is no number is left to others.
-pub(in crate::mirror) fn is_higher(number: u64, mark: Option<&str>) -> bool {
+pub fn is_higher(number: u64, mark: Option<&str>) -> bool {
     mark.is_none_or(|text| text.is_empty() || text.parse().is_ok_and(|it: u64| it < number))
 }
 
 /// How the file has to be at the end of a visit.
 #[derive(Debug, PartialEq)]
-pub(in crate::mirror) enum FilePut {
+pub enum FilePut {
     /// It is right already.
     Agree(Map<String, Value>),
     /// Written over what lies there.
@@ -309,7 +294,7 @@ pub(in crate::mirror) enum FilePut {
 }
 
 /// `theirs` is what lies there; none if there is no file.
-pub(in crate::mirror) fn put(ours: TaskOnBoard, theirs: Option<&Map<String, Value>>) -> FilePut {
+pub fn put(ours: TaskOnBoard, theirs: Option<&Map<String, Value>>) -> FilePut {
     match (ours, theirs) {
         (TaskOnBoard::Live(ours), Some(theirs)) if *theirs == ours.raw => FilePut::Agree(ours.raw),
         (TaskOnBoard::Live(ours), Some(_)) => FilePut::Write(ours.raw),
@@ -320,18 +305,18 @@ pub(in crate::mirror) fn put(ours: TaskOnBoard, theirs: Option<&Map<String, Valu
 }
 
 /// Reads a file that holds one object.
-pub(in crate::mirror) fn read_file(found: &DiskFile) -> Result<Map<String, Value>, Unreadable> {
+pub fn read_file(found: &DiskFile) -> Result<Map<String, Value>, Unreadable> {
     layout::read_object(found.bytes.as_deref().ok_or_else(|| too_large(found))?)
 }
 
-pub(in crate::mirror) fn too_large(found: &DiskFile) -> Unreadable {
+pub fn too_large(found: &DiskFile) -> Unreadable {
     let size = found.stamp.size;
     let limit = MAX_FILE >> 20;
     Unreadable::Shape(format!("it is not a file of at most {limit} MiB; it has {size} bytes"))
 }
 
 /// Reads what a file says about a task, with members by the names that the board has for them.
-pub(in crate::mirror) fn whole_task(
+pub fn whole_task(
     layout: Layout,
     raw: &Map<String, Value>,
     before: Option<&Map<String, Value>>,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use troop_model::{
     Actor, Asker, Command, Context, EXTERNAL, Event, Fact, MemberName, MemberState, MessageKind,
     NewMember, NewTask, NewTeamCommand, OperationId, Origin, Outgoing, Settings, State, Status,
-    TaskCommand, TaskNumber, TeamId, Time, decide,
+    TaskCommand, TaskNumber, TaskRef, TeamId, Time, decide,
 };
 use uuid::Uuid;
 
@@ -18,12 +18,14 @@ use super::{
     *,
 };
 use crate::{
+    CommandRequest,
     disk::{DiskFile, Stamp},
     mirror::{
         Item,
         difference::{DiffReading, TaskStep, WantedStep},
         ids::{FileId, Ids},
         layout::{InboxLetter, Layout, Names},
+        operation,
         written::WrittenNote,
     },
 };
@@ -65,6 +67,7 @@ impl Bench {
         bench.give(
             Actor::human("zoe"),
             &Command::CreateTeam(NewTeamCommand {
+                goal: String::new(),
                 team: TeamId(Uuid::from_u128(7)),
                 name: "crew".parse().unwrap(),
                 description: String::new(),
@@ -441,24 +444,31 @@ fn a_message_counts_as_read_only_if_it_lay_in_the_inbox() {
     let noted = bench.send("ann", "pat", MessageKind::Message);
     let fresh = bench.send("ann", "pat", MessageKind::Message);
     let before = KnownInbox { letters: BTreeMap::from([("a".to_owned(), lay)]), stamp: None };
-    let mail = bench.mail("pat", &[lay]);
-    let seen = BTreeSet::from([noted]);
+    let taken_away = bench.send("ann", "pat", MessageKind::Message);
+    let letters = [("t".to_owned(), taken_away)];
+    let before =
+        KnownInbox { letters: before.letters.into_iter().chain(letters).collect(), ..before };
+    let mail = bench.mail("pat", &[lay, taken_away]);
+    // Another mirror took `taken_away` out of the inbox, and its note first.
+    let seen = BTreeSet::from([lay, noted]);
 
     let mut file = SortedInbox::default();
-    file.add_gone(&before, &mail);
+    file.add_gone(&before, &mail, &seen);
+    assert!(file.is_incomplete, "what was taken away comes back");
     file.add_missing(&mail, &seen, &bench.names(), &bench.ids(Layout::Claude));
     assert_eq!(file.read, [lay, noted]);
     assert_eq!(file.delivered, [fresh]);
     assert_eq!(file.inbox.ids(), BTreeSet::from([fresh]));
 
-    let mut folder = FolderInbox::new(before.clone(), &BTreeSet::new(), &[], &mail);
+    let mut folder = FolderInbox::new(before.clone(), &BTreeSet::new(), &[], &mail, &seen);
+    assert!(folder.is_incomplete, "what was taken away comes back");
     let missing = folder.missing(&mail, &seen, &bench.ids(Layout::Seeds));
     assert_eq!(folder.read, [lay, noted]);
     assert_eq!(missing.iter().map(|it| it.id).collect::<Vec<_>>(), [fresh]);
 
     let running = OwnerMail { is_running: true, ..mail };
     let there = BTreeSet::from(["a".to_owned()]);
-    let mut folder = FolderInbox::new(before, &there, &[], &running);
+    let mut folder = FolderInbox::new(before, &there, &[], &running, &seen);
     assert_eq!(folder.withdrawn, [("a".to_owned(), lay)]);
     assert!(folder.missing(&running, &seen, &bench.ids(Layout::Seeds)).is_empty());
     assert!(folder.read.is_empty(), "what comes in another way was not read here");
@@ -472,6 +482,7 @@ fn a_message_lies_in_its_inbox_before_that_is_noted_and_the_board_hears_of_it() 
     let before = KnownInbox { letters: BTreeMap::from([("a".to_owned(), lay)]), stamp: None };
     let mail = bench.mail("pat", &[lay]);
     let nothing = BTreeSet::new();
+    let noted = BTreeSet::from([lay]);
     let closing = |inbox: KnownInbox| {
         [
             InboxEffect::Note(vec![fresh]),
@@ -483,11 +494,11 @@ fn a_message_lies_in_its_inbox_before_that_is_noted_and_the_board_hears_of_it() 
     };
 
     let mut file = SortedInbox::default();
-    file.add_gone(&before, &mail);
+    file.add_gone(&before, &mail, &noted);
     file.add_missing(&mail, &nothing, &bench.names(), &bench.ids(Layout::Claude));
     let written = InboxEffect::WriteFile(file.entries.clone());
     let inbox = file.inbox.clone();
-    let effects = file.effects(&[], None, &before.ids());
+    let effects = file.effects(&[], None, &noted);
     assert_eq!(effects, [vec![written], closing(inbox).to_vec()].concat());
     let quiet = SortedInbox::default().effects(&[], None, &nothing);
     let remember = InboxEffect::Remember(KnownInbox::default());
@@ -498,8 +509,8 @@ fn a_message_lies_in_its_inbox_before_that_is_noted_and_the_board_hears_of_it() 
     let letters = before.letters.clone().into_iter().chain([old.clone()]).collect();
     let known = KnownInbox { letters, stamp: None };
     let there = BTreeSet::from(["b".to_owned()]);
-    let folder = FolderInbox::new(known.clone(), &there, &[], &mail);
-    let effects = folder.effects(&mail, &nothing, &known.ids(), Vec::new(), &ids);
+    let folder = FolderInbox::new(known.clone(), &there, &[], &mail, &noted);
+    let effects = folder.effects(&mail, &noted, Vec::new(), &ids);
     let (begin, end) = effects.split_at(3);
     let withdrawn = [InboxEffect::ForgetNote(old.1), InboxEffect::RemoveLetter(old.0)];
     assert_eq!(begin, [withdrawn.to_vec(), vec![InboxEffect::MakeFolder]].concat());
@@ -507,6 +518,87 @@ fn a_message_lies_in_its_inbox_before_that_is_noted_and_the_board_hears_of_it() 
     assert!(matches!(&end[0], InboxEffect::WriteLetter(it) if it.name == name));
     let letters = BTreeMap::from([(name, fresh)]);
     assert_eq!(end[1..], closing(KnownInbox { letters, stamp: None }));
+}
+
+#[test]
+fn a_folder_that_troop_filled_is_recognised_by_its_notes() {
+    let waits = Uuid::from_u128(5);
+    let name = format!("msg-{waits}.json");
+    let noted = BTreeSet::from([waits]);
+    let there = BTreeSet::from([name.clone()]);
+    let inbox = KnownInbox { letters: BTreeMap::from([(name, waits)]), stamp: None };
+    assert_eq!(recognised_folder(&there, &noted), Some(inbox));
+    assert_eq!(recognised_folder(&there, &BTreeSet::new()), None, "nobody noted it");
+    let foreign = BTreeSet::from(["hello.json".to_owned()]);
+    assert_eq!(recognised_folder(&foreign, &noted), None);
+    assert_eq!(recognised_folder(&BTreeSet::new(), &noted), Some(KnownInbox::default()));
+}
+
+#[test]
+fn a_command_needs_the_file_of_the_task_that_it_changes() {
+    let number = || TaskRef::from(TaskNumber(1));
+    let claim = |task| Command::Task(TaskCommand::Claim { task });
+    let assign = |task| Command::Task(TaskCommand::Assign { task, to: name("pat") });
+    let complete = || {
+        let result = "x".to_owned();
+        let ended = TaskCommand::Complete { task: number(), result, summary: None, attempt: None };
+        Command::Task(ended)
+    };
+    let cancel = || Command::Task(TaskCommand::Cancel { task: number(), reason: "x".to_owned() });
+    let renew = || Command::Task(TaskCommand::Renew { task: number(), attempt: None });
+    let pat = || Actor::agent(&name("pat"));
+    let one = || Some(DoorTarget::Named(number()));
+    let next = || Some(DoorTarget::NextFor("pat".to_owned()));
+    let idle = Command::ReportIdle { member: name("pat"), last_task: None };
+    type Case = (Command, Actor, Option<u64>, Option<DoorTarget>);
+    let cases: [Case; 14] = [
+        (claim(Some(number())), pat(), None, one()),
+        (claim(Some(number())), pat(), Some(1), one()),
+        (claim(None), pat(), None, next()),
+        (assign(Some(number())), pat(), Some(1), one()),
+        (assign(None), Actor::human("zoe"), None, next()),
+        (idle, Actor::system(), Some(1), next()),
+        (complete(), pat(), None, one()),
+        (complete(), Actor::human("zoe"), Some(1), one()),
+        // A lead passes on what the holder of a task says in the order in which it was said.
+        (complete(), pat(), Some(1), None),
+        (cancel(), pat(), Some(1), one()),
+        (renew(), pat(), None, None),
+        (Command::Tick, Actor::system(), None, None),
+        (Command::RenewLead, Actor::system(), Some(1), None),
+        (Command::Send(Outgoing::system("pat", "x")), pat(), None, None),
+    ];
+    for (command, actor, fence, expect) in cases {
+        let request = CommandRequest { fence, ..CommandRequest::new(actor, command) };
+        assert_eq!(door_target(&request), expect, "{request:?}");
+    }
+    let mut request = CommandRequest::new(pat(), claim(Some(number())));
+    request.operation = operation::of_task(at(1), at(2), &[b"its file"]);
+    assert_eq!(door_target(&request), None, "its mirror has the lock");
+}
+
+#[test]
+fn the_next_task_is_the_first_whose_lock_can_be_taken_in_the_boards_order() {
+    let mut bench = Bench::new();
+    ["one", "two", "three"].iter().for_each(|it| bench.create(it));
+    bench.claim("bob", 2);
+    let next = |member: &str| candidates(&bench.state, &DoorTarget::NextFor(member.to_owned()));
+    assert_eq!(next("pat"), [TaskNumber(1), TaskNumber(3)]);
+    assert!(next("nobody").is_empty());
+    let named = |number| DoorTarget::Named(TaskNumber(number).into());
+    assert_eq!(candidates(&bench.state, &named(2)), [TaskNumber(2)]);
+    assert!(candidates(&bench.state, &named(9)).is_empty(), "the board says that there is none");
+    let claim = |task| Command::Task(TaskCommand::Claim { task });
+    assert_eq!(about(claim(None), TaskNumber(3)), claim(Some(TaskNumber(3).into())));
+    assert_eq!(about(Command::Tick, TaskNumber(3)), Command::Tick);
+    let request =
+        |fence| CommandRequest { fence, ..CommandRequest::new(Actor::system(), Command::Tick) };
+    for (fence, number, expect) in
+        [(None, 1, false), (Some(1), 1, false), (None, 2, false), (Some(1), 2, true)]
+    {
+        let passes = goes_without_lock(&bench.state, &request(fence), TaskNumber(number));
+        assert_eq!(passes, expect, "{fence:?} {number}");
+    }
 }
 
 #[test]
@@ -619,9 +711,10 @@ fn an_event_touches_the_files_that_show_it() {
         pid: None,
     };
     let items = |fact: &Fact, layout| touched(fact, layout, Some(&ann)).items;
-    assert_eq!(items(&state("pat"), Layout::Seeds), [inbox("pat")]);
-    assert_eq!(items(&state("ann"), Layout::Seeds), [inbox("ann")]);
-    assert_eq!(items(&state("ann"), Layout::Claude), [inbox("team-lead")]);
+    let config = || Item::Config;
+    assert_eq!(items(&state("pat"), Layout::Seeds), [config(), inbox("pat")]);
+    assert_eq!(items(&state("ann"), Layout::Seeds), [config(), inbox("ann")]);
+    assert_eq!(items(&state("ann"), Layout::Claude), [config(), inbox("team-lead")]);
     let mut bench = Bench::new();
     let events = bench.by("ann", &Command::RemoveMember { member: name("pat"), reason: None });
     let all: Vec<_> = events.iter().flat_map(|it| items(&it.fact, Layout::Seeds)).collect();

@@ -6,24 +6,21 @@ use crate::mirror::{Item, layout::Layout};
 
 /// What an event touches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::mirror) struct Touched {
-    pub(in crate::mirror) items: Vec<Item>,
+pub struct Touched {
+    pub items: Vec<Item>,
     /// The task that it is about. The files of tasks name each other, so more of them may be touched.
-    pub(in crate::mirror) task: Option<TaskNumber>,
+    pub task: Option<TaskNumber>,
 }
 
-pub(in crate::mirror) fn touched(
-    fact: &Fact,
-    layout: Layout,
-    lead: Option<&MemberName>,
-) -> Touched {
+pub fn touched(fact: &Fact, layout: Layout, lead: Option<&MemberName>) -> Touched {
     let inbox = |member: &str| inbox_of(member, layout, lead);
     #[expect(clippy::wildcard_enum_match_arm, reason = "other facts are in no file")]
     let items = match fact {
         Fact::MemberAdded { member, .. } | Fact::MemberRemoved { member, .. } => {
             vec![Item::Config, inbox(member.as_str())]
         }
-        Fact::MemberStateChanged { member, .. } => vec![inbox(member.as_str())],
+        // The config has the process of a member.
+        Fact::MemberStateChanged { member, .. } => vec![Item::Config, inbox(member.as_str())],
         Fact::MessageSent { readers, .. } => {
             readers.iter().map(|reader| inbox(reader.as_str())).collect()
         }
@@ -35,7 +32,7 @@ pub(in crate::mirror) fn touched(
 }
 
 /// The inbox of a member, by its name in the files.
-pub(in crate::mirror) fn inbox_of(member: &str, layout: Layout, lead: Option<&MemberName>) -> Item {
+pub fn inbox_of(member: &str, layout: Layout, lead: Option<&MemberName>) -> Item {
     let is_lead = lead.is_some_and(|lead| lead.as_str() == member);
     Item::Inbox(match layout {
         Layout::Claude if is_lead => "team-lead".to_owned(),

@@ -14,28 +14,53 @@ use crate::mirror::{
 
 use super::task::{FilePut, WantedChange};
 
+/// When the board last took in the whole log, while the lock of a file was held.
+///
+/// A board that is behind does not know what another mirror took from the file, and would write over it. So it catches up before
+/// the file is read, and again before it is written: giving commands takes time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BoardCatchUp {
+    #[default]
+    Never,
+    ToRead,
+    ToWrite,
+}
+
+/// What a visit is for, besides keeping the file in step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VisitErrand {
+    #[default]
+    None,
+    /// A command about the task, to be given while the file is locked and everything in it is taken in.
+    Command,
+    /// The command was given.
+    Given,
+}
+
 /// What is known so far in a visit to the file of a task.
 #[derive(Debug, Default)]
-pub(in crate::mirror) struct VisitFacts {
+pub struct VisitFacts {
+    pub errand: VisitErrand,
     /// Whether the file is as it was seen last, and the board still says the same.
-    pub(in crate::mirror) is_at_rest: Option<bool>,
+    pub is_at_rest: Option<bool>,
     /// Whether it is noted that this mirror reads files now.
-    pub(in crate::mirror) has_begun: bool,
+    pub has_begun: bool,
     /// Whether some mirror wrote the file, and the board still says the same.
-    pub(in crate::mirror) is_recognised: Option<bool>,
+    pub is_recognised: Option<bool>,
     /// Whether we have the file's lock, or somebody else.
-    pub(in crate::mirror) has_lock: Option<bool>,
+    pub has_lock: Option<bool>,
+    pub caught_up: BoardCatchUp,
     /// Whether we know what was written into the file last.
-    pub(in crate::mirror) is_recalled: bool,
-    pub(in crate::mirror) reading: Option<FileReading>,
-    pub(in crate::mirror) intake: Option<Intake>,
-    pub(in crate::mirror) put: Option<Settlement>,
-    pub(in crate::mirror) is_noted: bool,
+    pub is_recalled: bool,
+    pub reading: Option<FileReading>,
+    pub intake: Option<Intake>,
+    pub put: Option<Settlement>,
+    pub is_noted: bool,
 }
 
 /// What lies in the place of a file, read under its lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::mirror) enum FileReading {
+pub enum FileReading {
     Gone,
     /// Somebody may still be writing it.
     Half,
@@ -45,7 +70,7 @@ pub(in crate::mirror) enum FileReading {
 
 /// What came of taking a file in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mirror) enum Intake {
+pub enum Intake {
     /// Nothing is written.
     Settled(Settlement),
     /// The board's file comes in the place of theirs.
@@ -56,13 +81,15 @@ pub(in crate::mirror) enum Intake {
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::mirror) enum VisitStep {
+pub enum VisitStep {
     /// Compares the file's stamp and the board with what is known.
     Compare,
     BeginReading,
     /// Compares the file and the board with what some mirror wrote.
     Recognise,
     Lock,
+    /// Has the board take in the whole log.
+    CatchUp(BoardCatchUp),
     /// Reads the note about what was written last, and mends it if a mirror was killed while it wrote.
     Recall,
     Read,
@@ -71,6 +98,8 @@ pub(in crate::mirror) enum VisitStep {
     SetAside(String),
     /// Gives the board the commands that the file stands for.
     TakeIn,
+    /// Gives the command that the visit is for.
+    GiveCommand,
     /// Writes what the board says.
     Put(Intake),
     /// Notes that the file need not be read again.
@@ -78,21 +107,16 @@ pub(in crate::mirror) enum VisitStep {
     End(Settlement),
 }
 
-pub(in crate::mirror) fn visit_step(facts: &VisitFacts) -> VisitStep {
-    match facts.is_at_rest {
-        None => return VisitStep::Compare,
-        Some(true) => return VisitStep::End(Settlement::Done),
-        Some(false) if !facts.has_begun => return VisitStep::BeginReading,
-        Some(false) => {}
-    }
-    match facts.is_recognised {
-        None => return VisitStep::Recognise,
-        Some(true) => return VisitStep::End(Settlement::Done),
-        Some(false) => {}
+pub fn visit_step(facts: &VisitFacts) -> VisitStep {
+    if let Some(step) = glance_step(facts) {
+        return step;
     }
     match facts.has_lock {
         None => return VisitStep::Lock,
         Some(false) => return VisitStep::End(Settlement::Later),
+        Some(true) if facts.caught_up == BoardCatchUp::Never => {
+            return VisitStep::CatchUp(BoardCatchUp::ToRead);
+        }
         Some(true) if !facts.is_recalled => return VisitStep::Recall,
         Some(true) => {}
     }
@@ -105,8 +129,15 @@ pub(in crate::mirror) fn visit_step(facts: &VisitFacts) -> VisitStep {
             FileReading::Whole => VisitStep::TakeIn,
         };
     };
+    let is_open = !matches!(intake, Intake::Settled(Settlement::Later | Settlement::Waits));
+    if is_open && facts.errand == VisitErrand::Command {
+        return VisitStep::GiveCommand;
+    }
     let settled = match (intake, facts.put) {
         (Intake::Settled(settled), _) | (_, Some(settled)) => settled,
+        (Intake::Replace | Intake::Renew, None) if facts.caught_up < BoardCatchUp::ToWrite => {
+            return VisitStep::CatchUp(BoardCatchUp::ToWrite);
+        }
         (Intake::Replace | Intake::Renew, None) => return VisitStep::Put(intake),
     };
     if settled == Settlement::Done && !facts.is_noted {
@@ -115,9 +146,23 @@ pub(in crate::mirror) fn visit_step(facts: &VisitFacts) -> VisitStep {
     VisitStep::End(settled)
 }
 
+/// The steps before the lock: they find out whether there is anything to do. A command needs the lock in any case.
+fn glance_step(facts: &VisitFacts) -> Option<VisitStep> {
+    if facts.errand != VisitErrand::None {
+        return None;
+    }
+    match (facts.is_at_rest, facts.is_recognised) {
+        (None, _) => Some(VisitStep::Compare),
+        (Some(false), _) if !facts.has_begun => Some(VisitStep::BeginReading),
+        (Some(false), None) => Some(VisitStep::Recognise),
+        (Some(true), _) | (_, Some(true)) => Some(VisitStep::End(Settlement::Done)),
+        (Some(false), Some(false)) => None,
+    }
+}
+
 /// One thing that the writer of a task's file wants from the board. Wishes are given in their order.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::mirror) enum FileWish {
+pub enum FileWish {
     /// A member that touches the file of a task that it holds is alive.
     Renew { by: Option<String> },
     /// The nth step that the file stands for. If one is refused, those after it are not given.
@@ -129,10 +174,7 @@ pub(in crate::mirror) enum FileWish {
 }
 
 /// What somebody wants who changed the file of a task that `owner` holds.
-pub(in crate::mirror) fn change_wishes(
-    change: &WantedChange,
-    owner: Option<String>,
-) -> Vec<FileWish> {
+pub fn change_wishes(change: &WantedChange, owner: Option<String>) -> Vec<FileWish> {
     let mut wishes = Vec::new();
     wishes.extend(change.renews.then_some(FileWish::Renew { by: owner }));
     wishes.extend(steps(change.steps.clone()));
@@ -143,7 +185,7 @@ pub(in crate::mirror) fn change_wishes(
 }
 
 /// What somebody wants besides a new task: to take it or end it, and to have others wait for it.
-pub(in crate::mirror) fn new_wishes(file: &TaskFile) -> Vec<FileWish> {
+pub fn new_wishes(file: &TaskFile) -> Vec<FileWish> {
     let fresh = TaskFile { status: FileStatus::Pending, owner: Some(None), ..file.clone() };
     let wanted = difference(&fresh, file, DiffReading::Forward);
     let fresh = TaskFile { blocks: None, ..fresh };
@@ -151,13 +193,13 @@ pub(in crate::mirror) fn new_wishes(file: &TaskFile) -> Vec<FileWish> {
 }
 
 /// Steps, in their order.
-pub(in crate::mirror) fn steps(steps: Vec<WantedStep>) -> impl Iterator<Item = FileWish> {
+pub fn steps(steps: Vec<WantedStep>) -> impl Iterator<Item = FileWish> {
     // Those before are the refusal of the whole file, and the making of its task.
     (2..).zip(steps).map(|(nth, wanted)| FileWish::Step { nth, wanted })
 }
 
 /// Which other tasks begin to wait for this one, and which cease to, as its file says.
-pub(in crate::mirror) fn block_wishes(before: &TaskFile, now: &TaskFile) -> Vec<FileWish> {
+pub(super) fn block_wishes(before: &TaskFile, now: &TaskFile) -> Vec<FileWish> {
     let Some(now) = &now.blocks else { return Vec::new() };
     let before = before.blocks.as_deref().unwrap_or_default();
     let new = now.iter().filter(|it| !before.contains(it)).cloned().map(FileWish::Block);
@@ -167,7 +209,7 @@ pub(in crate::mirror) fn block_wishes(before: &TaskFile, now: &TaskFile) -> Vec<
 
 /// A change at the end of a visit to the file of a task.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::mirror) enum PutEffect {
+pub enum PutEffect {
     /// Takes the lock under which Claude Code counts ids.
     LockIds,
     /// Writes the file and its note.
@@ -185,7 +227,7 @@ pub(in crate::mirror) enum PutEffect {
 
 impl FilePut {
     /// `is_noted`: what lies there is what was noted last.
-    pub(in crate::mirror) fn effects(self, layout: Layout, is_noted: bool) -> Vec<PutEffect> {
+    pub fn effects(self, layout: Layout, is_noted: bool) -> Vec<PutEffect> {
         match self {
             Self::Agree(raw) if is_noted => vec![PutEffect::Remember(raw)],
             Self::Agree(raw) => vec![PutEffect::NoteTheirs(raw.clone()), PutEffect::Remember(raw)],
@@ -215,7 +257,7 @@ impl FilePut {
 
 /// What becomes of members that were taken out of the config.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mirror) enum Leavers {
+pub enum Leavers {
     /// They stay members until everything is taken that they did before.
     Stay,
     Go,
@@ -223,20 +265,21 @@ pub(in crate::mirror) enum Leavers {
 
 /// What is known so far in a visit to the config.
 #[derive(Debug)]
-pub(in crate::mirror) struct ConfigFacts {
-    pub(in crate::mirror) leavers: Leavers,
+pub struct ConfigFacts {
+    pub leavers: Leavers,
     /// Whether the file is as it was seen last, and the board still says the same.
-    pub(in crate::mirror) is_at_rest: Option<bool>,
+    pub is_at_rest: Option<bool>,
     /// Whether we have the file's lock, or somebody else.
-    pub(in crate::mirror) has_lock: Option<bool>,
-    pub(in crate::mirror) is_recalled: bool,
-    pub(in crate::mirror) reading: Option<FileReading>,
-    pub(in crate::mirror) progress: ConfigProgress,
+    pub has_lock: Option<bool>,
+    pub caught_up: BoardCatchUp,
+    pub is_recalled: bool,
+    pub reading: Option<FileReading>,
+    pub progress: ConfigProgress,
 }
 
 /// How far a config that can be read was taken in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mirror) enum ConfigProgress {
+pub enum ConfigProgress {
     Read,
     /// Those who were written into it have joined.
     Joined,
@@ -252,9 +295,11 @@ pub(in crate::mirror) enum ConfigProgress {
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::mirror) enum ConfigStep {
+pub enum ConfigStep {
     Compare,
     Lock,
+    /// Has the board take in the whole log.
+    CatchUp(BoardCatchUp),
     Recall,
     Read,
     SetAside(String),
@@ -272,11 +317,12 @@ pub(in crate::mirror) enum ConfigStep {
 }
 
 impl ConfigFacts {
-    pub(in crate::mirror) fn new(leavers: Leavers) -> Self {
+    pub fn new(leavers: Leavers) -> Self {
         Self {
             leavers,
             is_at_rest: None,
             has_lock: None,
+            caught_up: BoardCatchUp::Never,
             is_recalled: false,
             reading: None,
             progress: ConfigProgress::Read,
@@ -284,7 +330,7 @@ impl ConfigFacts {
     }
 }
 
-pub(in crate::mirror) fn config_step(facts: &ConfigFacts) -> ConfigStep {
+pub fn config_step(facts: &ConfigFacts) -> ConfigStep {
     match facts.is_at_rest {
         None => return ConfigStep::Compare,
         Some(true) => return ConfigStep::End(Settlement::Done),
@@ -293,6 +339,9 @@ pub(in crate::mirror) fn config_step(facts: &ConfigFacts) -> ConfigStep {
     match facts.has_lock {
         None => return ConfigStep::Lock,
         Some(false) => return ConfigStep::End(Settlement::Later),
+        Some(true) if facts.caught_up == BoardCatchUp::Never => {
+            return ConfigStep::CatchUp(BoardCatchUp::ToRead);
+        }
         Some(true) if !facts.is_recalled => return ConfigStep::Recall,
         Some(true) => {}
     }
@@ -304,7 +353,7 @@ pub(in crate::mirror) fn config_step(facts: &ConfigFacts) -> ConfigStep {
         Some(FileReading::Half) => return ConfigStep::End(Settlement::Later),
         Some(FileReading::Unreadable(reason)) => return ConfigStep::SetAside(reason.clone()),
         // It says nothing about members, so that they are as they were.
-        Some(FileReading::Gone) => return ConfigStep::Restore,
+        Some(FileReading::Gone) => return restored_step(facts),
         Some(FileReading::Whole) => {}
     }
     match facts.progress {
@@ -314,8 +363,19 @@ pub(in crate::mirror) fn config_step(facts: &ConfigFacts) -> ConfigStep {
             ConfigStep::HearOut
         }
         ConfigProgress::Compared { .. } => ConfigStep::LetGo,
+        ConfigProgress::Left if facts.caught_up < BoardCatchUp::ToWrite => {
+            ConfigStep::CatchUp(BoardCatchUp::ToWrite)
+        }
         ConfigProgress::Left => ConfigStep::Put,
         ConfigProgress::Written => ConfigStep::End(Settlement::Done),
+    }
+}
+
+/// A config that is set aside told its writer so, which takes time.
+fn restored_step(facts: &ConfigFacts) -> ConfigStep {
+    match facts.caught_up {
+        BoardCatchUp::Never | BoardCatchUp::ToRead => ConfigStep::CatchUp(BoardCatchUp::ToWrite),
+        BoardCatchUp::ToWrite => ConfigStep::Restore,
     }
 }
 

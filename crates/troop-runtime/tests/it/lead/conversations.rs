@@ -7,8 +7,11 @@ use std::sync::{
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use troop_model::{Actor, Asker, DelegationStatus, Origin, Settings, Status, TaskNumber};
-use troop_protocol::{FromLead, FromTeammate, MessageIn, ReportedStatus};
+use troop_model::{
+    Actor, Asker, Command, DelegationStatus, MessageKind, Origin, Outgoing, Settings, Status,
+    TaskNumber,
+};
+use troop_protocol::{FromLead, FromTeammate, MessageIn, MessageOut, ReportedStatus};
 use troop_runtime::Signature;
 
 use super::{
@@ -137,6 +140,18 @@ fn attentive(
                             done.send(()).unwrap();
                         }
                         Order::EndTurn => part.say(FromTeammate::TurnEnd {}).await,
+                        Order::Ask => {
+                            let kind = MessageKind::PermissionRequest;
+                            part.say(FromTeammate::Message(MessageOut {
+                                to: "user".to_owned(),
+                                content: "may I?".to_owned(),
+                                kind,
+                                summary: None,
+                                request_id: None,
+                                approve: None,
+                            }))
+                            .await;
+                        }
                     },
                 }
             }
@@ -148,6 +163,7 @@ enum Order {
     Read(uuid::Uuid),
     Create(tokio::sync::oneshot::Sender<()>),
     EndTurn,
+    Ask,
 }
 
 #[tokio::test]
@@ -199,4 +215,45 @@ async fn mail_of_two_users_reaches_the_lead_in_separate_turns() {
         stage.board.look(|state| state.tasks().status(TaskNumber(1))).await.unwrap(),
         Some(Status::Pending)
     );
+}
+
+#[tokio::test]
+async fn an_answer_of_another_user_reaches_the_lead_in_the_middle_of_its_turn() {
+    let (handed, mut seen) = mpsc::unbounded_channel();
+    let (order, orders) = mpsc::unbounded_channel();
+    let act = std::sync::Mutex::new(Some(attentive(handed, orders)));
+    let stage = led_by(play(move |part| {
+        let act = act.lock().unwrap().take().unwrap();
+        act(part)
+    }))
+    .await;
+    let from = |user: &str| {
+        let origin =
+            Origin { user_id: Some(user.into()), channel: Some("cli".into()), ..Origin::default() };
+        Signature::new(Asker { actor: Actor::human(user), origin })
+    };
+    stage.board.submit(from("person").on(say("lead", "do it"))).await.unwrap();
+    let goal = seen.recv().await.unwrap();
+    order.send(Order::Read(goal.id.unwrap())).unwrap_or_default();
+    order.send(Order::Ask).unwrap_or_default();
+    let request =
+        stage.until("the request", |state| state.requests().next().map(|(id, _)| *id)).await;
+    stage.board.submit(from("colleague").on(say("lead", "something else"))).await.unwrap();
+    let yes =
+        Outgoing::new("lead", MessageKind::PermissionResponse, "yes").answering(request, true);
+    stage.board.submit(from("colleague").on(Command::Send(yes))).await.unwrap();
+    let answer = seen.recv().await.unwrap();
+    assert_eq!((answer.kind, answer.approve), (MessageKind::PermissionResponse, Some(true)));
+    order.send(Order::Read(answer.id.unwrap())).unwrap_or_default();
+    // What it does now still belongs to whoever gave it its goal.
+    let (done, is_done) = tokio::sync::oneshot::channel();
+    order.send(Order::Create(done)).unwrap_or_default();
+    is_done.await.unwrap();
+    let user = stage.until("the task", |state| {
+        state.tasks().get(TaskNumber(1)).map(|it| it.provenance.origin.user_id.clone())
+    });
+    assert_eq!(user.await.as_deref(), Some("person"));
+    assert!(seen.try_recv().is_err(), "the colleague's own request waits for the end of the turn");
+    order.send(Order::EndTurn).unwrap_or_default();
+    assert_eq!(seen.recv().await.unwrap().content, "something else");
 }

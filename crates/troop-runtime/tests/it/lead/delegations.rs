@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 use troop_model::{
-    Actor, Asker, Command, Delegation, DelegationStatus, Fact, Link, MemberName, MemberState,
-    MessageKind, NewTask, Origin, Party, Settings, State, Status, TaskCommand, TaskNumber, Version,
+    Actor, Asker, Command, Delegation, DelegationStatus, Dialect, Event, Fact, LinkChange,
+    MemberName, MemberState, MessageKind, NewTask, Origin, Party, Settings, State, Status,
+    TaskCommand, TaskNumber, Version,
 };
 use troop_protocol::{
     FromLead, FromTeammate, Level, Log, MessageIn, ReportedStatus, ShutdownAck, TeamContext,
@@ -20,13 +21,10 @@ use super::{
 };
 use crate::support::{name, say};
 
-/// A team whose lead gives out the work.
+/// A team whose lead gives out the work, with the settings that its dialect has by itself.
 pub(super) fn setting() -> Setting {
-    let settings = Settings {
-        assignment: troop_model::Assignment::Claim,
-        retry_backoff_seconds: 3_600,
-        ..Settings::default()
-    };
+    let settings =
+        Settings { retry_backoff_seconds: 3_600, ..Settings::for_dialect(Dialect::Board) };
     Setting { settings, ..Setting::default() }
 }
 
@@ -43,7 +41,7 @@ fn thread() -> Origin {
 
 pub(super) fn delegate(task: u32, to: &str) -> Command {
     let task = Some(TaskNumber(task).into());
-    Command::Delegate { to: name(to), task, subject: None, trace_id: None }
+    Command::Delegate { to: name(to), task, subject: None, note: None, trace_id: None }
 }
 
 /// All announcements of delegations to the lead.
@@ -134,6 +132,7 @@ async fn a_delegated_run_gets_its_whole_context_and_its_result_is_announced() {
         to: name("fay"),
         task: Some(TaskNumber(1).into()),
         subject: None,
+        note: None,
         trace_id,
     };
     let signature =
@@ -160,6 +159,144 @@ async fn a_delegated_run_gets_its_whole_context_and_its_result_is_announced() {
     let said = entries.iter().find(|it| it.line.text == "on my way").unwrap();
     assert_eq!(said.session.as_deref(), Some(format!("delegate:{}", delegation.id).as_str()));
     assert_eq!(entries.first().unwrap().session, None, "before, there was none");
+}
+
+#[tokio::test]
+async fn delegated_work_comes_once_with_its_note_to_members_that_did_not_run() {
+    let stage = Stage::new(setting()).await;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    stage.plays.add(
+        "fay",
+        reporting(tell, |part, task| async move {
+            begin(&part, &task).await;
+            part.complete(&task).await;
+        }),
+    );
+    for (nth, to) in [(1, "fay"), (2, "gil")] {
+        add(&stage, to, "fay").await;
+        stage.task("write").await;
+        let command = Command::Delegate {
+            to: name(to),
+            task: Some(TaskNumber(nth).into()),
+            subject: None,
+            note: Some(format!("for {to} alone")),
+            trace_id: None,
+        };
+        stage.lead_does(command).await;
+    }
+    stage
+        .until("they are announced", |state| {
+            let all: Vec<_> = state.delegations().map(|it| it.is_announced).collect();
+            (all == [true, true]).then_some(())
+        })
+        .await;
+    for member in ["fay", "gil"] {
+        assert!(!was_idle_with_work(&stage.log().await, member), "{member}");
+    }
+    let mut notes = Vec::new();
+    while let Ok(said) = told.try_recv() {
+        match said {
+            FromLead::AssignTask { task } => {
+                let run = task.run.unwrap();
+                assert!(run.session.unwrap().starts_with("delegate:"));
+                notes.push(run.note.unwrap());
+            }
+            FromLead::Message(message) => panic!("it is handed the task as mail: {message:?}"),
+            FromLead::UpdateContext(_) | FromLead::Shutdown { .. } | FromLead::Interrupt { .. } => {
+            }
+        }
+    }
+    notes.sort_unstable();
+    assert_eq!(notes, ["for fay alone", "for gil alone"]);
+}
+
+/// Whether a member was shown as idle between getting its task and completing it.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other fact is about it")]
+fn was_idle_with_work(log: &[Arc<Event>], member: &str) -> bool {
+    let mut work = None;
+    log.iter().any(|event| {
+        match &event.fact {
+            Fact::TaskAssigned { task, owner, .. } if *owner == name(member) => work = Some(*task),
+            Fact::TaskCompleted { task, .. } if work == Some(*task) => work = None,
+            Fact::MemberStateChanged { member: who, state: MemberState::Idle, .. } => {
+                return work.is_some() && *who == name(member);
+            }
+            _ => {}
+        }
+        false
+    })
+}
+
+#[tokio::test]
+async fn a_task_goes_to_a_member_that_did_not_run_and_only_then_it_is_shown_working() {
+    for dialect in [Dialect::Board, Dialect::Claude] {
+        let settings = Settings::for_dialect(dialect);
+        let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
+        let go_on = Arc::new(Notify::new());
+        let gate = Arc::clone(&go_on);
+        let (tell, _told) = mpsc::unbounded_channel();
+        let work = move |part: Arc<Part>, task: WireTask| {
+            let gate = Arc::clone(&gate);
+            async move {
+                gate.notified().await;
+                part.complete(&task).await;
+            }
+        };
+        stage.plays.add("slow", reporting(tell, work));
+        for (nth, member) in [(1, "fay"), (2, "gil")] {
+            add(&stage, member, "slow").await;
+            if dialect == Dialect::Claude {
+                // Any idle member gets a task that is for nobody.
+                stage.task_for("write", member).await;
+            } else {
+                stage.task("write").await;
+                let to = name(member);
+                let order = TaskCommand::Assign { task: Some(TaskNumber(nth).into()), to };
+                stage.submit(Actor::human("zoe"), Command::Task(order)).await.unwrap();
+            }
+            stage.until_state(member, MemberState::Working).await;
+            let pid = stage.board.look(move |state| state.member(&name(member)).unwrap().pid);
+            assert!(pid.await.unwrap().is_some(), "{member} works, so it runs");
+            go_on.notify_one();
+            stage.until("it is done", super::is_done(nth)).await;
+            stage.until_state(member, MemberState::Idle).await;
+        }
+        stage.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn the_lead_hears_of_every_result_of_members_that_go_straight_on() {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let lead = leading(move |_, message| {
+        let tell = tell.clone();
+        async move { drop(tell.send(message)) }
+    });
+    let stage = led_in(Setting::default(), lead).await;
+    let user = |nth: u32| Origin { user_id: Some(format!("u{nth}").into()), ..thread() };
+    for nth in 1..=6 {
+        let new = NewTask { subject: format!("task {nth}"), ..NewTask::default() };
+        let asker = Asker { actor: Actor::agent(&MemberName::lead()), origin: user(nth % 2) };
+        let command = Command::Task(TaskCommand::Create(new));
+        stage.board.submit(Signature::new(asker).on(command)).await.unwrap();
+    }
+    for member in ["fay", "gil"] {
+        stage.spawn(member, "worker").await;
+    }
+    let mut results: Vec<Option<Origin>> = vec![None; 6];
+    while results.contains(&None) {
+        let message = told.recv().await.unwrap();
+        for (nth, result) in (1..).zip(&mut results) {
+            if message.content.contains(&format!("task-{nth} is completed"))
+                || message.content.contains(&format!("task-{nth}; it is completed"))
+            {
+                assert_eq!(result.replace(message.origin.clone()), None, "{}", message.content);
+            }
+        }
+    }
+    let wanted: Vec<_> = (1..=6).map(|nth| Some(user(nth % 2))).collect();
+    assert_eq!(results, wanted, "each in the conversation of its task");
+    stage.stop().await;
 }
 
 #[tokio::test]
@@ -366,7 +503,8 @@ pub(super) async fn led_by(lead: Play) -> Stage {
 }
 
 pub(super) async fn led_in(setting: Setting, lead: Play) -> Stage {
-    let mut stage = Stage::new(self::setting()).await;
+    let settings = setting.settings.clone();
+    let mut stage = Stage::new(Setting { settings, ..Setting::default() }).await;
     let first = stage.lead.take().unwrap();
     first.stop("another takes over").await.unwrap();
     first.ended().await;
@@ -418,8 +556,10 @@ async fn actions_of_the_leads_agent_belong_to_the_conversation_it_handles() {
     // The lead's agent cannot delegate for a user whom the link denies.
     let link =
         stage.until("the link", |state| state.links().find(|it| it.to == name("fay")).cloned());
-    let link = Link { user_deny: vec!["u2".into()], ..link.await };
-    stage.lead_does(Command::SetLink(link)).await;
+    let link = link.await;
+    let change = LinkChange::new(link.from, link.to);
+    let deny = LinkChange { user_deny: Some(vec!["u2".into()]), ..change };
+    stage.lead_does(Command::SetLink(deny)).await;
     stage.board.submit(from("u2").on(say("lead", "read"))).await.unwrap();
     let (_, said) = told.recv().await.unwrap();
     let refused = said.unwrap_err();
@@ -511,7 +651,7 @@ async fn everyone_can_query_the_team_context_and_delegations() {
         let client = super::socket::connect(&stage).await;
         client.open(&Asker::from(actor)).await.unwrap();
         let answer: troop_protocol::ContextText =
-            client.query(&troop_protocol::Query::Context {}).await.unwrap();
+            client.query(&troop_protocol::Query::Context { dialect: None }).await.unwrap();
         assert!(answer.team_md.contains(wanted), "{}", answer.team_md);
         let list: Value = client.query(&troop_protocol::Query::Delegations {}).await.unwrap();
         assert_eq!(list["delegations"][0]["status"], "completed", "{list}");

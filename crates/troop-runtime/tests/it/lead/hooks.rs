@@ -6,10 +6,10 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Command, Fact, MemberState, NewTask, Settings, State, Status, Task, TaskCommand, TaskNumber,
-    TrailKind,
+    Command, Fact, MemberState, MessageKind, NewMember, NewTask, Outgoing, Settings, Spawn, State,
+    Status, Task, TaskCommand, TaskNumber, TrailKind,
 };
-use troop_protocol::{FromLead, ReportedStatus};
+use troop_protocol::{FromLead, FromTeammate, ReportedStatus};
 use troop_runtime::{Agreement, HookOptions, Hooks, HooksConfig};
 use troop_testkit::{git, wait_for};
 
@@ -17,7 +17,7 @@ use super::{
     is_done,
     isolation::{Project, writer},
     processes::programs,
-    stage::{Part, Setting, Stage, play, raw, worker},
+    stage::{Part, Play, Setting, Stage, play, raw, worker},
     starting::add,
 };
 
@@ -74,10 +74,13 @@ async fn each_event_fires_once_at_its_moment() {
     };
     until("the team is there", vec!["team-created  "]).await;
     stage.spawn("bob", "plain").await;
-    until("bob is there", vec!["teammate-spawned bob ", "teammate-idle bob "]).await;
+    until("bob is there, and has done nothing", vec!["teammate-spawned bob "]).await;
     stage.task("wait").await;
     let begun = vec!["task-created ann task-1", "task-assigned bob task-1"];
     until("there is something to do", begun).await;
+    stage.plays.add("meddler", meddler());
+    stage.spawn("eve", "meddler").await;
+    refused(&stage, "while bob works").await;
     std::fs::write(stage.folder.path().join("go"), "").unwrap();
     let seen = wait_for("it is done, and there is nothing else to do", async || {
         let seen = lines(folder.path(), "log");
@@ -85,8 +88,75 @@ async fn each_event_fires_once_at_its_moment() {
     });
     assert_eq!(seen.await, ["task-completed bob task-1", "teammate-idle bob "]);
     std::fs::remove_file(folder.path().join("log")).unwrap();
+    refused(&stage, "when it is done").await;
     stage.stop().await;
-    assert_eq!(lines(folder.path(), "log"), ["team-shutdown  "]);
+    assert_eq!(
+        lines(folder.path(), "log"),
+        ["team-shutdown  "],
+        "of what is refused, no hook hears"
+    );
+}
+
+/// With each message, completes the task of another and creates one, which it may not.
+fn meddler() -> Play {
+    play(|mut part: Part| async move {
+        part.ready(true).await;
+        part.idle().await;
+        while let Some(said) = part.hear().await {
+            let FromLead::Message(message) = said else { continue };
+            for (method, params) in [
+                ("task/complete", r#"{"task":1,"result":"STOLEN"}"#),
+                ("task/create", r#"{"subject":"more"}"#),
+            ] {
+                let asked = raw(method, params);
+                part.peer.request::<serde_json::Value>(asked).await.unwrap_err();
+            }
+            let params = json!({"to": "user", "content": format!("tried {}", message.content)});
+            let over = raw("message/send", &params.to_string());
+            part.peer.request::<serde_json::Value>(over).await.unwrap();
+        }
+    })
+}
+
+/// Lets the meddler try, and waits until it has.
+async fn refused(stage: &Stage, moment: &str) {
+    stage.lead_does(Command::Send(Outgoing::message("eve", moment))).await;
+    let tried = format!("tried {moment}");
+    let look = move |state: &State| {
+        state.mailbox().iter().find(|message| message.content == tried).map(drop)
+    };
+    stage.until(moment, look).await;
+}
+
+#[tokio::test]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the test is about two kinds")]
+async fn a_veto_of_a_task_that_was_cancelled_meanwhile_tells_nobody_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = "echo seen >> seen; until test -e go; do sleep 0.01; done; echo BAD >&2; exit 2";
+    let hooks = hooks(folder.path(), &[("task-completed", slow)]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    stage.spawn("bob", "worker").await;
+    stage.task("write").await;
+    wait_for("the hook judges", async || lines(folder.path(), "seen").pop()).await;
+    let cancel = TaskCommand::Cancel { task: TaskNumber(1).into(), reason: "no".to_owned() };
+    stage.lead_does(Command::Task(cancel)).await;
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    stage.task("read").await;
+    wait_for("the next task is judged", async || {
+        (lines(folder.path(), "seen").len() > 1).then_some(())
+    })
+    .await;
+    let log = stage.log().await;
+    let is_veto = |event: &Fact| match event {
+        Fact::TaskRefused { task, .. } => *task == Some(TaskNumber(1)),
+        Fact::MessageSent { content, .. } => content.contains("BAD") && !content.contains("task-2"),
+        _ => false,
+    };
+    let first = log
+        .iter()
+        .take_while(|it| !matches!(it.fact, Fact::TaskRefused { task: Some(TaskNumber(2)), .. }));
+    let vetoes: Vec<_> = first.filter(|it| is_veto(&it.fact)).collect();
+    assert!(vetoes.is_empty(), "{vetoes:?}");
 }
 
 #[tokio::test]
@@ -108,13 +178,15 @@ async fn each_hook_gets_the_values_of_its_event() {
         ["team-created", "teammate-idle", "task-assigned", "task-completed", "team-shutdown"];
     let hooks = hooks(folder.path(), &events.map(|event| (event, log.as_str())));
     let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
-    // Three members, one of which never runs, so that one of two tasks is done in the end.
+    // Three members, and two tasks of which one waits for approval, so that one is done in the end.
     add(&stage, "eve", "worker").await;
     stage.spawn("bob", "worker").await;
-    wait_for("bob is said to be idle", async || lines(folder.path(), "teammate-idle").pop()).await;
     stage.task_for("write", "bob").await;
-    stage.task_for("read", "eve").await;
+    let subject = "read".to_owned();
+    let new = NewTask { subject, approve_start: Some(true), ..NewTask::default() };
+    stage.lead_does(Command::Task(TaskCommand::Create(new))).await;
     stage.until("it is done", is_done(1)).await;
+    wait_for("bob is said to be idle", async || lines(folder.path(), "teammate-idle").pop()).await;
     stage.stop().await;
     let seen = |event: &str| lines(folder.path(), event).pop().unwrap_or_default();
     assert_eq!(seen("team-created"), "crew|||||||");
@@ -249,21 +321,79 @@ async fn a_veto_of_idleness_keeps_a_teammate_at_work() {
                 part.ready(true).await;
                 part.idle().await;
                 while let Some(said) = part.hear().await {
-                    if let FromLead::Message(message) = said {
-                        tell.send(message.content).unwrap();
-                        part.idle().await;
+                    match said {
+                        FromLead::AssignTask { task } => part.complete(&task).await,
+                        FromLead::Message(message) => {
+                            tell.send(message.content).unwrap();
+                            part.idle().await;
+                        }
+                        FromLead::UpdateContext(_)
+                        | FromLead::Shutdown { .. }
+                        | FromLead::Interrupt { .. } => {}
                     }
                 }
             }
         }),
     );
     stage.spawn("bob", "sweeper").await;
+    stage.task("write").await;
     assert_eq!(told.recv().await.unwrap(), "sweep the floor");
     stage
         .until("then the lead hears that it is idle", |state| {
             state.mailbox().iter().any(|it| it.content == "bob is idle").then_some(())
         })
         .await;
+}
+
+#[tokio::test]
+async fn a_member_that_has_done_nothing_is_not_told_as_idle() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "echo \"$HOOK_teammateName\" >> log";
+    let hooks = hooks(folder.path(), &[("teammate-idle", log)]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    // Started with a prompt, it ends that turn without a word about being idle.
+    stage.plays.add(
+        "reader",
+        play(|mut part: Part| async move {
+            part.ready_acknowledging().await;
+            part.idle().await;
+            while let Some(said) = part.hear().await {
+                if let FromLead::Message(message) = said {
+                    let read = json!({"messages": [message.id]}).to_string();
+                    part.peer
+                        .request::<serde_json::Value>(raw("message/read", &read))
+                        .await
+                        .unwrap();
+                    part.say(FromTeammate::TurnEnd {}).await;
+                }
+            }
+        }),
+    );
+    for member in ["bob", "cyd"] {
+        stage.spawn(member, "worker").await;
+        stage.until_state(member, MemberState::Idle).await;
+    }
+    for member in ["dan", "eve"] {
+        let new = NewMember::new(member.parse().unwrap(), "reader");
+        let prompt = Some("look around".to_owned());
+        stage.lead_does(Command::SpawnMember(Spawn { member: new, prompt })).await;
+    }
+    stage.task_for("write", "cyd").await;
+    wait_for("three have done something", async || {
+        (lines(folder.path(), "log").len() >= 3).then_some(())
+    })
+    .await;
+    let told = |state: &State| {
+        let idle = state.mailbox().iter().filter(|it| it.kind == MessageKind::Idle);
+        let mut told: Vec<_> = idle.map(|it| it.from.to_string()).collect();
+        told.sort_unstable();
+        (told.len() >= 3).then_some(told)
+    };
+    assert_eq!(stage.until("the lead hears of them", told).await, ["cyd", "dan", "eve"]);
+    stage.stop().await;
+    let mut seen = lines(folder.path(), "log");
+    seen.sort_unstable();
+    assert_eq!(seen, ["cyd", "dan", "eve"], "each once, and bob not at all");
 }
 
 #[tokio::test]

@@ -174,7 +174,7 @@ async fn a_finished_task_is_merged_before_its_dependents_begin() {
     assert_eq!(merged.into, "troop/crew");
     assert_eq!(
         git(&project.path(), &["log", "-1", "--format=%s", &merged.commit]),
-        "task-1: write a 1"
+        "merge task-1: write a 1"
     );
     assert!(!project.path().join("a").exists(), "the project itself is left alone");
     stage.stop().await;

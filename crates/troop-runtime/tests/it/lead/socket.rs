@@ -13,7 +13,7 @@ use troop_protocol::{
     Call, Client, ClientError, EventFeed, FailureKind, FollowCall, Incoming, NeedList, Peer, Query,
     SubscriptionNews, SubscriptionTicket, TeamList, TeamStanding, TranscriptEdge, TranscriptPage,
 };
-use troop_runtime::{LeadClient, find_lead};
+use troop_runtime::find_lead;
 use uuid::Uuid;
 
 use super::stage::{Setting, Stage};
@@ -48,6 +48,31 @@ async fn another_process_sends_commands_through_the_lead() {
     let list: serde_json::Value =
         client.query(&Query::Tasks { status: Default::default(), page: 1 }).await.unwrap();
     assert_eq!(list["tasks"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_command_of_a_caller_that_hung_up_has_no_effect() {
+    let stage = Stage::new(Setting::default()).await;
+    // Nothing here gives way to the lead, so the caller is gone before the lead hears of it: as when the lead was stopped.
+    drop(ask_raw(&stage, "of a caller that left"));
+    let waiting = ask_raw(&stage, "of a caller that waits");
+    waiting.shutdown(std::net::Shutdown::Write).unwrap();
+    let subjects = stage.until("the second task is made", |state| {
+        let subjects = state.tasks().iter().map(|it| it.subject.clone()).collect::<Vec<_>>();
+        subjects.iter().any(|it| it.ends_with("waits")).then_some(subjects)
+    });
+    assert_eq!(subjects.await, ["of a caller that waits"]);
+}
+
+/// Sends a command on the lead's socket, without waiting for anything.
+fn ask_raw(stage: &Stage, subject: &str) -> std::os::unix::net::UnixStream {
+    let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
+    let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
+    let open = json!({"jsonrpc": "2.0", "id": 1, "method": "session/open", "params": {"actor": {"kind": "human", "name": "zoe"}}});
+    let create =
+        json!({"jsonrpc": "2.0", "id": 2, "method": "task/create", "params": {"subject": subject}});
+    write!(stream, "{open}\n{create}\n").unwrap();
+    stream
 }
 
 #[tokio::test]
@@ -86,8 +111,8 @@ async fn a_socket_ends_with_its_lead() {
 }
 
 async fn follow(stage: &Stage, since: Version) -> EventFeed {
-    let tracker = TaskTracker::new();
-    LeadClient::subscribe(stage.folder.path(), &person(), since, &tracker).await.unwrap()
+    let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
+    EventFeed::open(&socket, &person(), since, &TaskTracker::new()).await.unwrap()
 }
 
 async fn log_of(stage: &Stage) -> Vec<Event> {

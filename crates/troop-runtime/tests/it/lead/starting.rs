@@ -1,6 +1,6 @@
 //! Delegations to members that do not run yet.
 
-use troop_model::{Command, MemberState, NewMember};
+use troop_model::{Actor, Command, MemberName, MemberState, NewMember, Status, TaskNumber};
 
 use super::{
     delegations::{announced, announcements, delegate, setting},
@@ -39,7 +39,7 @@ async fn a_delegation_starts_its_member_if_it_does_not_run() {
 }
 
 #[tokio::test]
-async fn a_delegation_that_would_exceed_the_teammate_limit_fails() {
+async fn a_delegation_that_would_exceed_the_teammate_limit_is_refused() {
     let mut setting = setting();
     setting.settings.max_teammates = 1;
     setting.settings.max_attempts = 1;
@@ -48,12 +48,11 @@ async fn a_delegation_that_would_exceed_the_teammate_limit_fails() {
     stage.until_state("fay", MemberState::Idle).await;
     add(&stage, "bob", "worker").await;
     stage.task("write").await;
-    stage.lead_does(delegate(1, "bob")).await;
-    let [text] = stage.until("it is announced", announced(1)).await.try_into().unwrap();
-    assert!(
-        text.contains("it cannot be started: 1 teammates are already running and the limit is 1"),
-        "{text}"
-    );
+    let lead = Actor::agent(&MemberName::lead());
+    let refused = stage.submit(lead, delegate(1, "bob")).await.unwrap_err().to_string();
+    assert!(refused.contains("1 teammates are already running and the limit is 1"), "{refused}");
+    let status = stage.board.look(|state| state.tasks().status(TaskNumber(1))).await.unwrap();
+    assert_eq!(status, Some(Status::Pending), "it is still there for others");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
-//! Any order of our writes and those of others, under the locks: each is on the board or was refused, once.
+//! Any order of our writes and those of others, under the locks, with two mirrors whose boards learn of the log only when they
+//! ask: each is on the board or was refused, once.
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, sync::Arc};
 
 use proptest::prelude::*;
 use rustix::fs::{FlockOperation, flock};
@@ -9,7 +10,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use troop_model::{
     Command, Fact, Metadata, State, Status, TaskCommand, TaskNumber, TaskUpdate, Version,
 };
-use troop_runtime::{Layout, Mirror, MirrorNotice};
+use troop_runtime::{Board, Clock, Following, Layout, Mirror, MirrorNotice, MirrorOptions};
+use troop_store::{MemoryStore, Store};
 
 use super::stage::Stage;
 use crate::support::{by, claim, complete, create, name, numbered, say};
@@ -33,8 +35,9 @@ enum Deed {
     TheyNote(u32),
     TheySay,
     TheyRead,
-    Pass,
-    Restart,
+    /// One of the two mirrors looks.
+    Pass(usize),
+    Restart(usize),
 }
 
 fn deed() -> impl Strategy<Value = Deed> {
@@ -56,8 +59,8 @@ fn deed() -> impl Strategy<Value = Deed> {
         task().prop_map(Deed::TheyNote),
         Just(Deed::TheySay),
         Just(Deed::TheyRead),
-        Just(Deed::Pass),
-        Just(Deed::Restart),
+        (0..2_usize).prop_map(Deed::Pass),
+        (0..2_usize).prop_map(Deed::Restart),
     ]
 }
 
@@ -74,8 +77,8 @@ struct Theirs {
 
 struct Play {
     stage: Stage,
-    mirror: Mirror,
-    notices: UnboundedReceiver<MirrorNotice>,
+    store: Arc<dyn Store>,
+    mirrors: Vec<(Mirror, UnboundedReceiver<MirrorNotice>)>,
     theirs: Theirs,
     /// What the mirror refused, by path.
     refused: BTreeMap<String, Vec<String>>,
@@ -86,12 +89,12 @@ struct Play {
 
 impl Play {
     async fn new(layout: Layout) -> Self {
-        let stage = Stage::new(layout).await;
-        let mut mirror = stage.mirror().await;
-        let notices = mirror.notices();
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let stage = Stage::on(Arc::clone(&store), layout).await;
+        let mirrors = vec![mirror(&stage, &store).await, mirror(&stage, &store).await];
         let theirs = Theirs::default();
         let refused = BTreeMap::new();
-        Self { stage, mirror, notices, theirs, refused, n_deeds: 0, claimed: Vec::new() }
+        Self { stage, store, mirrors, theirs, refused, n_deeds: 0, claimed: Vec::new() }
     }
 
     fn path(&self, number: u32) -> String {
@@ -188,11 +191,10 @@ impl Play {
             | Deed::TheyNote(_)
             | Deed::TheySay
             | Deed::TheyRead => self.they_act(deed, mark),
-            Deed::Pass => self.pass().await,
-            Deed::Restart => {
+            Deed::Pass(nth) => self.pass(nth).await,
+            Deed::Restart(nth) => {
                 self.hear();
-                self.mirror = self.stage.mirror().await;
-                self.notices = self.mirror.notices();
+                self.mirrors[nth] = mirror(&self.stage, &self.store).await;
             }
         }
     }
@@ -265,31 +267,38 @@ impl Play {
             | Deed::WeRetry(_)
             | Deed::WeNote(_)
             | Deed::WeSay
-            | Deed::Pass
-            | Deed::Restart => {}
+            | Deed::Pass(_)
+            | Deed::Restart(_) => {}
         }
     }
 
-    async fn pass(&mut self) {
-        self.mirror.pass().await.unwrap();
+    async fn pass(&mut self, nth: usize) {
+        self.mirrors[nth].0.pass().await.unwrap();
+        // Our own deeds are decided on what the mirrors took.
+        self.stage.board.catch_up().await.unwrap();
         self.hear();
     }
 
     fn hear(&mut self) {
-        while let Ok(notice) = self.notices.try_recv() {
-            if let MirrorNotice::Refused { path, reason } = notice {
-                self.refused.entry(path).or_default().push(reason);
+        for (_, notices) in &mut self.mirrors {
+            while let Ok(notice) = notices.try_recv() {
+                if let MirrorNotice::Refused { path, reason } = notice {
+                    self.refused.entry(path).or_default().push(reason);
+                }
             }
         }
     }
 
     /// Everything that others did is on the board once, or was refused; the files agree with the board.
     async fn check(&mut self) {
-        self.pass().await;
-        self.pass().await;
-        let written = self.mirror.n_written();
-        self.pass().await;
-        assert_eq!(self.mirror.n_written(), written, "it comes to rest");
+        for nth in [0, 1, 0, 1] {
+            self.pass(nth).await;
+        }
+        let n_written = |play: &Self| play.mirrors.iter().map(|it| it.0.n_written()).sum::<u64>();
+        let written = n_written(self);
+        self.pass(0).await;
+        self.pass(1).await;
+        assert_eq!(n_written(self), written, "they come to rest");
         let mut facts = Vec::new();
         let mut log = self.stage.board.subscribe(Version::ZERO);
         while let Some(event) = log.next_stored().await.unwrap() {
@@ -376,11 +385,27 @@ impl Play {
     }
 }
 
+/// A mirror with a board of its own.
+async fn mirror(
+    stage: &Stage,
+    store: &Arc<dyn Store>,
+) -> (Mirror, UnboundedReceiver<MirrorNotice>) {
+    let clock = Clock::system();
+    let following = Following::WhenAsked;
+    let team = stage.board.team();
+    let board = Board::open(Arc::clone(store), clock.clone(), following, team).await.unwrap();
+    let folder = stage.folder.path().to_owned();
+    let options = MirrorOptions { board, clock, folder, layout: stage.layout, lead: None };
+    let mut mirror = Mirror::open(options).await.unwrap();
+    let notices = mirror.notices();
+    (mirror, notices)
+}
+
 fn run(deeds: &[Deed], layout: Layout) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut play = Play::new(layout).await;
-        for deed in [Deed::WeCreate, Deed::WeCreate, Deed::WeCreate, Deed::Pass] {
+        for deed in [Deed::WeCreate, Deed::WeCreate, Deed::WeCreate, Deed::Pass(0)] {
             play.act(deed).await;
         }
         for deed in deeds {

@@ -4,36 +4,16 @@ use anyhow::Result;
 use serde_json::json;
 use smol_str::SmolStr;
 use troop_app::team::TeamDesk;
-use troop_model::{Command, Link, MemberName, Refusal};
+use troop_model::{Command, Link, MemberName, Refusal, State};
 
-use crate::{
-    cli::LinkArgs,
-    output::Printer,
-    render,
-    report::{Error, Hint, HintCommand},
-};
+use crate::{cli::LinkArgs, output::Printer, render};
 
 /// Shows or changes the lead's link to a member.
 pub(super) async fn run(args: LinkArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let to: MemberName = args.name.parse().map_err(Refusal::from)?;
     let board = desk.team(None).await?;
-    let wanted = to.clone();
-    let (lead, link, known) = board
-        .look(move |state| {
-            let lead = state.lead().map(|lead| lead.name.clone());
-            let link = state.links().find(|it| it.to == wanted).cloned();
-            (lead, link, state.find_member(wanted.as_str()).map(drop))
-        })
-        .await?;
+    let lead = board.look(|state| state.lead().map(|lead| lead.name.clone())).await?;
     let from = lead.ok_or(Refusal::NoTeam)?;
-    if link.is_none() {
-        known?;
-    }
-    if from == to {
-        let message = format!("`{to}` leads the team and cannot delegate to itself");
-        let hint = Hint::to("see the members", HintCommand::troop("member list"));
-        return Err(Error::refused(message, hint).into());
-    }
     if args.purge {
         desk.submit(Command::PurgeLink { from, to: to.clone() }).await?;
         return if printer.json {
@@ -42,38 +22,23 @@ pub(super) async fn run(args: LinkArgs, desk: &mut TeamDesk, printer: &Printer) 
             printer.text(&format!("purged the link to {to}\n"))
         };
     }
-    let is_change = args.is_change();
-    let link = match link {
-        Some(link) => link,
-        None if is_change => Link {
-            from,
-            to: to.clone(),
-            team: None,
-            enabled: true,
-            max_concurrent: 3,
-            user_allow: Vec::new(),
-            user_deny: Vec::new(),
-        },
-        None => return Err(Refusal::NoLink { from, to }.into()),
-    };
-    let link = if is_change { changed(link, args) } else { link };
-    if is_change {
-        desk.submit(Command::SetLink(link.clone())).await?;
+    let change = args.change(from.clone(), to.clone());
+    if !change.is_empty() {
+        desk.submit(Command::SetLink(change)).await?;
     }
+    let link = board.look(move |state| link(state, from, to)).await??;
     if printer.json { printer.json(&link) } else { printer.text(&shown(&link)) }
 }
 
-fn changed(link: Link, args: LinkArgs) -> Link {
-    let users = |given: Option<Vec<String>>, before: Vec<SmolStr>| match given {
-        Some(users) => users.iter().filter(|it| !it.is_empty()).map(SmolStr::new).collect(),
-        None => before,
-    };
-    Link {
-        enabled: args.enable || (link.enabled && !args.disable),
-        max_concurrent: args.max.unwrap_or(link.max_concurrent),
-        user_allow: users(args.allow, link.user_allow),
-        user_deny: users(args.deny, link.user_deny),
-        ..link
+fn link(state: &State, from: MemberName, to: MemberName) -> Result<Link, Refusal> {
+    match state.links().find(|it| it.from == from && it.to == to) {
+        Some(link) => Ok(link.clone()),
+        // A link outlives its member.
+        None => match state.find_member(to.as_str()) {
+            Ok(_) if from == to => Err(Refusal::SelfLink { member: to }),
+            Ok(_) => Err(Refusal::NoLink { from, to }),
+            Err(unknown) => Err(unknown),
+        },
     }
 }
 

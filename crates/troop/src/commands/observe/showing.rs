@@ -138,6 +138,26 @@ impl<'a> Showing<'a> {
         self.lines.clear();
     }
 
+    /// Goes on with another session, of which nothing is known.
+    pub(super) fn switch(&mut self, name: &str, now: Time) -> Result<()> {
+        self.page.add(self.observer.end(now))?;
+        self.page.print(self.printer)?;
+        if self.page.form == ObservedForm::Story {
+            let session = self.observer.session();
+            self.printer.text(&render::observed(&session, self.printer.width()))?;
+        }
+        self.observer = Observer::default();
+        self.lines.clear();
+        self.page.story = ObservedStory::new(None);
+        let news = format!("a newer session has begun: reading {name}");
+        if self.page.form == ObservedForm::Screen {
+            self.page.recent.push(news);
+        } else {
+            self.printer.error_line(&news);
+        }
+        Ok(())
+    }
+
     /// Draws the screen, if there is one. While there is more to read, not too often.
     pub(super) fn draw(&mut self, is_quiet: bool) -> Result<()> {
         let is_due = self.drawn.is_none_or(|it| it.at.elapsed() >= PAUSE);

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use serde_json::{Value, json};
-use troop_app::team::{DelegationProgress, DelegationStage, TeamDesk, oldest_first};
-use troop_model::{ActorKind, DelegationView, State, Time, team_md};
+use serde_json::json;
+use troop_app::team::{DelegationProgress, DelegationStage, TeamDesk};
+use troop_model::{ActorKind, Time, team_md};
 
 use crate::{output::Printer, render};
 
@@ -16,8 +16,7 @@ const SHORT: usize = 8;
 pub(super) async fn list(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     if printer.json {
-        let all: Vec<Value> = board.look(all_json).await??;
-        return printer.json(&json!({ "delegations": all }));
+        return printer.json(&desk.answers(&board).delegations().await?);
     }
     let all = desk.delegations(&board).await?;
     if all.is_empty() {
@@ -29,11 +28,6 @@ pub(super) async fn list(name: Option<&str>, desk: &mut TeamDesk, printer: &Prin
     let rows: Vec<_> = all.iter().map(|it| row(it, n_chars, now)).collect();
     let header = ["BEGAN", "TASK", "TO", "STATUS", "TOOK", "DELEGATION", "RESULT"];
     printer.text(&render::table(&header, &rows, printer.width()))
-}
-
-fn all_json(state: &State) -> serde_json::Result<Vec<Value>> {
-    let views = oldest_first(state).into_iter().map(|it| DelegationView::new(state, it));
-    views.map(serde_json::to_value).collect()
 }
 
 /// How many characters tell each id from the others; `troop log --delegation` accepts that many.
@@ -76,7 +70,9 @@ pub(super) async fn show_team_md(
     let reader = if actor.kind == ActorKind::Agent { actor.name } else { "lead".into() };
     let board = desk.team(name).await?;
     let text = board
-        .look(move |state| state.find_member(&reader).map(|it| team_md(state, it.name.as_str())))
+        .look(move |state| {
+            state.find_member(&reader).map(|it| team_md(state, it.name.as_str(), None))
+        })
         .await??;
     if printer.json {
         return printer.json(&json!({ "team_md": text }));

@@ -46,6 +46,7 @@ impl World {
         world.does(
             Actor::human("pat"),
             Command::CreateTeam(NewTeamCommand {
+                goal: String::new(),
                 team: TeamId(Uuid::nil()),
                 name: "crew".parse().unwrap(),
                 description: String::new(),

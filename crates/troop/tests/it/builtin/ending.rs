@@ -6,6 +6,7 @@ use serde_json::json;
 use troop_testkit::mock::{Answer, MockModel, MockRequest};
 
 use super::{member, repository, run};
+use crate::troop::Troop;
 
 const CREW: [&str; 8] =
     ["--team", "crew", "run", "find the bug", "--agent", "builtin", "-m", "ann=builtin"];
@@ -105,4 +106,54 @@ async fn a_completion_refused_at_the_end_of_a_turn_is_repaired() {
     assert_eq!(troop.json("--team crew task get 1")["result"], "line 7");
     assert_eq!(fs::read_to_string(troop.folder().join("good.txt")).unwrap(), "x");
     assert_eq!(troop.json("--team crew task get 1")["attempts"], 1);
+}
+
+/// A teammate that ends its task by its last words, is refused, and repairs it. `mended` is a file that the repair writes.
+async fn repairs(troop: &Troop, options: &[&str]) {
+    let mock = MockModel::start(move |seen| match member(seen).as_str() {
+        "lead" if seen.last().contains("find the bug") => {
+            let task = json!({"subject": "one", "description": "write it"});
+            Answer::call("TaskCreate", &task)
+        }
+        "lead" => Answer::text("I wait."),
+        _ if seen.last().contains("Your task is not done yet") => {
+            Answer::calls([write("good.txt")])
+        }
+        _ if wrote(seen, "good.txt") => Answer::text("Fixed it properly (v2)"),
+        _ => Answer::text("It is done (v1)"),
+    })
+    .await;
+    let run = run(troop, &mock, &[&CREW[..], options].concat()).await;
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    let task = troop.json("--team crew task get 1");
+    assert_eq!((&task["result"], &task["attempts"]), (&json!("Fixed it properly (v2)"), &json!(1)));
+    let asked = mock.requests();
+    let ann: Vec<_> = asked.iter().filter(|seen| member(seen) == "ann").collect();
+    assert_eq!(ann.len(), 3, "first words, the repair, and its words: {ann:#?}");
+    for tool in ["FailTask", "GiveBackTask"] {
+        assert!(ann.iter().all(|seen| seen.tools().contains(&tool.to_owned())), "{tool}");
+    }
+    assert!(ann[1].last().contains("FEEDBACK"), "{}", ann[1].last());
+    let used = troop.json("--team crew member list");
+    let used = used["members"].as_array().unwrap().iter().find(|it| it["name"] == "ann").unwrap();
+    assert_eq!(task["usage"], used["usage"], "all that it used was for the task");
+    assert!(troop.folder().join("good.txt").exists(), "{}", run.out);
+}
+
+#[tokio::test]
+async fn the_answer_to_a_failed_check_is_the_result() {
+    let troop = repository(&["Edit"]);
+    repairs(&troop, &["--check", "test -f good.txt || { echo FEEDBACK; exit 1; }"]).await;
+}
+
+#[tokio::test]
+async fn the_answer_to_a_veto_of_a_hook_is_the_result() {
+    let troop = repository(&["Edit"]);
+    let config = troop.folder().join("home/config.json");
+    let command =
+        "test -f \"${HOOK_teamTaskFolder:-.}/good.txt\" || { echo FEEDBACK >&2; exit 2; }";
+    let hooks = json!({"hooks": [{"event": "task-completed", "command": command}]});
+    let rules = json!({"allow": ["Edit"]});
+    fs::write(config, json!({"hooks": hooks, "permissions": rules}).to_string()).unwrap();
+    repairs(&troop, &[]).await;
 }

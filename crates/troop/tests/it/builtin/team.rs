@@ -246,7 +246,9 @@ async fn every_member_gets_the_team_md_of_its_role() {
     let name = member(worker);
     let worker = worker.last();
     let other = if name == "ann" { "bob" } else { "ann" };
-    let both = ["<system_context name=\"TEAM.md\">", "# Team crew", "write a greeting"];
+    let both = ["<system_context name=\"TEAM.md\">", "# Team crew"];
+    assert!(lead.contains("write a greeting"), "what a person told the lead: {lead}");
+    assert!(!worker.contains("write a greeting"), "is the lead's alone: {worker}");
     for part in both.iter().chain(&["`ann` (member)", "`bob` (member)", "Sequential", "Parallel"]) {
         assert!(lead.contains(part), "`{part}` is not in {lead}");
     }
@@ -256,6 +258,13 @@ async fn every_member_gets_the_team_md_of_its_role() {
         assert!(worker.contains(part), "`{part}` is not in {worker}");
     }
     assert!(!worker.contains("Sequential"), "how to lead is for the lead: {worker}");
+    for seen in [&lead, &worker] {
+        let of_board = ["team_tasks", "spawn", "What you can do with the board"];
+        assert!(
+            !of_board.iter().any(|it| seen.contains(it)),
+            "tools that it does not have: {seen}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -288,6 +297,164 @@ async fn a_spawned_teammate_gets_the_prompt_but_not_the_leads_conversation() {
         assert!(lead.iter().any(&knows), "the lead itself remembers {known}");
         assert!(!eve.iter().any(knows), "{known}: {eve:#?}");
     }
+    let knows_goal = |seen: &&MockRequest| seen.body.to_string().contains("secret goal");
+    assert!(lead.iter().any(knows_goal) && !eve.iter().any(knows_goal), "{eve:#?}");
+}
+
+/// A lead that cleans up: it stops its teammate once the task is done, and deletes the team when the teammate has stopped.
+fn cleans_up(seen: &MockRequest) -> Answer {
+    let last = seen.last();
+    if last.contains("is cleaned up at the end of your turn") {
+        Answer::text("All is done: b.txt is there.")
+    } else if last.contains("has shut down") {
+        Answer::call("CleanupTeam", &json!({}))
+    } else if last.contains("task-1 is completed") {
+        Answer::call("ShutdownTeammate", &json!({"name": "eve"}))
+    } else if last.contains("write b") {
+        Answer::calls([
+            ("CleanupTeam", json!({})),
+            ("TaskCreate", json!({"subject": "b.txt", "description": "write b.txt"})),
+        ])
+    } else {
+        Answer::text("I wait.")
+    }
+}
+
+#[tokio::test]
+async fn a_lead_that_deletes_its_team_says_its_last_words_and_frees_the_name() {
+    let troop = repository(&["Edit"]);
+    let mock = MockModel::start(|seen| match member(seen).as_str() {
+        "lead" => cleans_up(seen),
+        _ if seen.last().contains("write b.txt") => {
+            Answer::call("Write", &json!({"file_path": "b.txt", "content": "b"}))
+        }
+        _ => Answer::text("b.txt is written"),
+    })
+    .await;
+    let arguments =
+        ["--team", "clean", "run", "write b", "--agent", "builtin", "-m", "eve=builtin"];
+    let run = run(&troop, &mock, &arguments).await;
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    for part in ["All is done: b.txt is there.", "1 of 1"] {
+        assert!(run.out.contains(part), "`{part}`: {}", run.out);
+    }
+    assert!(!run.out.contains("resume clean") && !run.err.contains("resume clean"), "{}", run.err);
+    assert!(troop.folder().join("b.txt").exists(), "its work has landed: {}", run.out);
+    let first = mock
+        .requests()
+        .iter()
+        .map(|seen| seen.body.to_string())
+        .find(|it| it.contains("tool_result"));
+    assert!(first.unwrap().contains("shut down all teammates"), "a running teammate forbids it");
+    let listed = troop.run("team list");
+    assert!(!listed.out.contains("clean"), "{}", listed.out);
+    assert_eq!(troop.run("team create clean").code, 0);
+}
+
+/// A lead of a `board` team: it creates a task and delegates it.
+fn delegates(seen: &MockRequest) -> Answer {
+    let last = seen.last();
+    if last.contains("the greeting is written") {
+        Answer::text("It is done.")
+    } else if last.contains("\"action\":\"create\"") || last.contains("spawn(agent") {
+        Answer::call("spawn", &json!({"agent": "ann", "team_task_id": "1"}))
+    } else if last.contains("\"tasks\"") {
+        let task = json!({"action": "create", "subject": "greet", "description": "write it", "assignee": "ann"});
+        Answer::call("team_tasks", &task)
+    } else if last.contains("write a greeting") {
+        Answer::call("team_tasks", &json!({"action": "list"}))
+    } else {
+        Answer::text("I wait.")
+    }
+}
+
+#[tokio::test]
+async fn a_built_in_lead_of_a_board_team_delegates_with_its_tools() {
+    let troop = repository(&["Edit"]);
+    let mock = MockModel::start(|seen| match member(seen).as_str() {
+        "lead" => delegates(seen),
+        _ => Answer::text("the greeting is written"),
+    })
+    .await;
+    let arguments =
+        ["--team", "crew", "run", "write a greeting", "--agent", "builtin", "-m", "ann=builtin"];
+    let settings = ["--set", "dialect=board", "--set", "assignment=claim"];
+    let run = run(&troop, &mock, &[&arguments[..], &settings].concat()).await;
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    let delegations = troop.json("--team crew team delegations");
+    assert_eq!(delegations["delegations"].as_array().unwrap().len(), 1, "{delegations}");
+    let asked = mock.requests();
+    for (who, has, lacks) in [
+        (
+            "lead",
+            &["team_tasks", "team_message", "spawn"][..],
+            &["TaskCreate", "TaskUpdate", "SendMessage"][..],
+        ),
+        (
+            "ann",
+            &["team_tasks", "team_message", "FailTask"],
+            &["spawn", "TaskUpdate", "SendMessage"],
+        ),
+    ] {
+        let is_at_work = |seen: &&MockRequest| who == "lead" || seen.last().contains("<task");
+        let seen = asked.iter().find(|seen| member(seen) == who && is_at_work(seen)).unwrap();
+        let tools = seen.tools();
+        assert!(has.iter().all(|it| tools.contains(&(*it).to_owned())), "{who}: {tools:?}");
+        let texts = format!("{} {}", seen.system(), seen.last());
+        for tool in lacks {
+            assert!(!tools.contains(&(*tool).to_owned()), "{who} has {tool}");
+            assert!(!texts.contains(tool), "{who} reads of {tool}: {texts}");
+        }
+    }
+    let lead = asked.iter().find(|seen| member(seen) == "lead").unwrap();
+    for action in ["approve", "reject", "review", "comment", "progress", "retry", "attach"] {
+        assert!(lead.body.to_string().contains(&format!("{action} (task_id")), "{action}");
+    }
+}
+
+#[tokio::test]
+async fn file_tools_work_in_the_teams_workspace_and_keep_its_rules() {
+    let troop = repository(&["Edit"]);
+    let path = |file: &str| json!({"file_path": format!("$TROOP_WORKSPACE/{file}")});
+    let with = move |file: &str, more: serde_json::Value| {
+        let mut input = path(file);
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        input
+    };
+    let calls = move || {
+        Answer::calls([
+            ("Write", with("notes/plan.md", json!({"content": "first\nsecond\n"}))),
+            ("Edit", with("notes/plan.md", json!({"old_string": "second", "new_string": "2nd"}))),
+            ("Read", path("notes/plan.md")),
+            ("LS", json!({"path": "$TROOP_WORKSPACE"})),
+            ("Write", with("../out.md", json!({"content": "x"}))),
+        ])
+    };
+    let mock = MockModel::start(move |seen| match member(seen).as_str() {
+        "lead" if seen.last().contains("plan it") => {
+            Answer::call("TaskCreate", &json!({"subject": "plan", "description": "the plan"}))
+        }
+        "lead" => Answer::text("I wait."),
+        _ if seen.last().contains("<task") => calls(),
+        _ => Answer::text("planned"),
+    })
+    .await;
+    let arguments = ["--team", "crew", "run", "plan it", "--agent", "builtin", "-m", "ann=builtin"];
+    let run = run(&troop, &mock, &arguments).await;
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    let files = troop.json("--team crew workspace list");
+    let file = &files["files"][0];
+    assert_eq!((&file["path"], &file["task"]), (&json!("notes/plan.md"), &json!(1)), "{files}");
+    let kept = troop.run("--team crew workspace read notes/plan.md");
+    assert_eq!(kept.out, "first\n2nd\n", "{}", kept.err);
+    let asked = mock.requests();
+    let mut told = asked.iter().filter(|it| member(it) == "ann").map(|it| it.body.to_string());
+    let told = told.find(|it| it.contains("tool_result")).unwrap();
+    for part in ["changed 1 place", "1\\t", "notes/plan.md (", "by ann", "The team shares files"] {
+        assert!(told.contains(part), "`{part}`: {told}");
+    }
+    assert!(!troop.folder().join("out.md").exists());
+    assert_eq!(files["files"].as_array().unwrap().len(), 1, "{files}");
 }
 
 /// A minimal MCP server.

@@ -28,7 +28,7 @@ fn a_client_is_configured_after_the_change_was_shown() {
     // The home is not the default here, so the arguments name it.
     let [mcp, "--home", home, rest @ ..] = args.as_slice() else { panic!("{args:?}") };
     assert_eq!((*mcp, Path::new(home)), ("mcp", troop.folder().join("home").as_path()));
-    assert_eq!(rest, ["--team", "blue", "--as", "ann", "--dialect", "board"]);
+    assert_eq!(rest, ["--team", "blue", "--as", "ann"], "the team has the dialect");
     let again = troop.ok("mcp install claude-code --as ann --yes");
     assert!(again.ends_with("has it already\n"), "{again}");
 }

@@ -125,6 +125,14 @@ async fn a_web_page_cannot_connect() {
     request.headers_mut().insert("origin", "https://example.com".parse().unwrap());
     let error = client_async(request, stream).await.unwrap_err();
     assert!(error.to_string().contains("403"), "{error}");
+    // A page whose name was made to mean this machine.
+    for host in ["evil.example", "127.0.0.1.evil.example:80"] {
+        let stream = TcpStream::connect(&address).await.unwrap();
+        let mut request = format!("ws://{address}/").into_client_request().unwrap();
+        request.headers_mut().insert("host", host.parse().unwrap());
+        let error = client_async(request, stream).await.unwrap_err();
+        assert!(error.to_string().contains("403"), "{host}: {error}");
+    }
     // A connection that is not an agent's does not block the agent.
     drop(TcpStream::connect(&address).await.unwrap());
     let mut agent = dial(&address).await;

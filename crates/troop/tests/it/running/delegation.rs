@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 
 use rustix::process::Signal;
 
-use super::{Printing, project, start, statuses, write};
+use super::{Printing, Troop, project, start, statuses, wait, write};
 
 /// A lead that delegates two tasks at once, and makes one answer of their results.
 const LEAD: &str = r#"
@@ -20,12 +20,26 @@ when mail *that you delegated* from system
         {mail}
 "#;
 
-const RUN: &str = "run 'a garden' --agent script:lead.script --set assignment=claim";
+/// Makes a team with the settings that a lead which delegates has by itself, and gives it a goal.
+fn board_team(troop: &Troop, name: &str, more: &str) {
+    let lead = "--dialect board --lead lead=script:lead.script";
+    troop.ok(&format!("team create {name} {lead} {more}"));
+    troop.ok(&format!("--team {name} message send lead 'a garden'"));
+}
+
+/// Runs such a team until it is stopped.
+fn keep_board_team(troop: &Troop, more: &str) -> Printing {
+    board_team(troop, "crew", more);
+    let mut team = Printing::new(troop.start("resume crew --keep"));
+    team.wait_for(" leads");
+    team
+}
 
 #[test]
 fn the_user_sees_the_leads_answer_to_its_members_results() {
     let troop = project(LEAD);
-    let run = troop.succeed_silently(&format!("{RUN} -m ann=command -m bob=command"));
+    board_team(&troop, "crew", "--member ann=command --member bob=command");
+    let run = troop.succeed_silently("resume crew");
     assert_eq!(statuses(&troop), ["completed", "completed"]);
     let (_, end) = run.out.split_once("2 of 2 tasks done in ").unwrap();
     let (_, answer) = end.split_once("\nThe garden is ready.\n").unwrap();
@@ -55,7 +69,8 @@ fn the_user_sees_the_leads_answer_to_its_members_results() {
     let log = troop.ok(&format!("log bob --delegation {id}"));
     assert!(log.contains(&format!("filled in delegate:{id}")), "{log}");
     assert!(!log.contains("started in process"), "{log}");
-    let run = troop.succeed("--team again run 'a pond' --agent script:lead.script --set assignment=claim -m ann=command -m bob=command --json");
+    board_team(&troop, "again", "--member ann=command --member bob=command");
+    let run = troop.succeed("resume again --json");
     let report: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert!(report["answer"].as_str().unwrap().starts_with("The garden is ready."), "{report}");
 }
@@ -67,7 +82,8 @@ fn a_delegation_starts_a_stopped_member() {
         "when mail * from user\n    call member/add {\"name\": \"ann\", \"agent\": \"command\"}\n    call member/add {\"name\": \"bob\", \"agent\": \"command\"}\n",
     );
     let troop = project(&script);
-    troop.succeed_silently(RUN);
+    board_team(&troop, "crew", "");
+    troop.succeed_silently("resume crew");
     assert_eq!(statuses(&troop), ["completed", "completed"]);
 }
 
@@ -104,7 +120,8 @@ when task two
     complete saw {seen.number}
 "#,
     );
-    troop.succeed_silently(&format!("{RUN} -m eve=script:eve.script"));
+    board_team(&troop, "crew", "--member eve=script:eve.script");
+    troop.succeed_silently("resume crew");
     let all = troop.json("team delegations");
     assert_eq!(all["delegations"][0]["result"], "saw 1");
     assert_eq!(
@@ -125,9 +142,7 @@ when task two
 #[test]
 fn a_person_delegates_and_waits_for_the_result() {
     let troop = project("when mail * from user\n    log hello\n");
-    let mut team =
-        start(&troop, "--keep --set assignment=claim --set max_attempts=1 -m ann=command");
-    team.wait_for("ann is ready");
+    let team = keep_board_team(&troop, "--set max_attempts=1 --member ann=command");
     troop.ok("task create dig -d 'echo dug'");
     let said = troop.ok("task delegate 1 --to ann --wait 40");
     assert!(
@@ -149,8 +164,7 @@ fn a_person_delegates_and_waits_for_the_result() {
 #[test]
 fn waiting_for_a_delegation_reports_a_dead_lead() {
     let troop = project("when mail * from user\n    log hello\n");
-    let mut team = start(&troop, "--keep --set assignment=claim -m ann=command");
-    team.wait_for("ann is ready");
+    let mut team = keep_board_team(&troop, "--member ann=command");
     troop.ok("task create dig -d 'until [ -e go ]; do sleep 0.01; done'");
     let mut waits = troop.start("task delegate 1 --to ann --wait 40");
     team.wait_for("task-1 goes to ann");
@@ -171,8 +185,7 @@ fn waiting_for_a_delegation_reports_a_dead_lead() {
 #[test]
 fn a_delegation_continues_after_its_lead_was_killed_or_stopped() {
     let troop = project("when mail * from user\n    log hello\n");
-    let mut team = start(&troop, "--keep --set assignment=claim -m ann=command");
-    team.wait_for("ann is ready");
+    let mut team = keep_board_team(&troop, "--member ann=command");
     troop.ok("task create dig -d 'until [ -e go ]; do sleep 0.01; done; echo dug'");
     troop.ok("task delegate 1 --to ann");
     team.wait_for("task-1 goes to ann");
@@ -193,9 +206,7 @@ fn a_delegation_continues_after_its_lead_was_killed_or_stopped() {
 #[test]
 fn a_delegation_without_a_lead_starts_with_the_next_lead() {
     let troop = project("when mail * from user\n    log hello\n");
-    let line =
-        "--team crew run hi --agent script:lead.script -m ann=command --set assignment=claim";
-    assert_eq!(troop.run(line).code, 0);
+    board_team(&troop, "crew", "--member ann=command");
     troop.ok("task create dig -d 'echo dug'");
     troop.ok("task delegate 1 --to ann");
     troop.succeed_silently("resume crew");
@@ -207,8 +218,9 @@ fn a_delegation_whose_member_crashes_is_retried_and_announced() {
     let troop = project(LEAD);
     let careless = "when task *\n    on attempt 1\n        run kill -9 $PPID\n    complete dug in {run.session}\n";
     write(&troop, "ann.script", careless);
-    let more = "--set retry_backoff_seconds=0 -m ann=script:ann.script -m bob=command";
-    let run = troop.succeed_silently(&format!("{RUN} {more}"));
+    let more = "--set retry_backoff_seconds=0 --member ann=script:ann.script --member bob=command";
+    board_team(&troop, "crew", more);
+    let run = troop.succeed_silently("resume crew");
     let (_, end) = run.out.split_once("2 of 2 tasks done in ").unwrap();
     assert!(end.contains("have ended, after ") && end.contains(": 2 done."), "{end}");
     assert!(end.contains("\ndug in delegate:") && !end.contains("did not work out"), "{end}");
@@ -237,8 +249,7 @@ fn delegations_to_an_external_member_never_wait() {
 #[test]
 fn of_several_delegations_to_a_member_one_runs_and_the_rest_wait() {
     let troop = project("when started\n    log here\n");
-    let mut team = start(&troop, "-m ann=command --keep --set assignment=claim");
-    team.wait_for("ann is ready");
+    let mut team = keep_board_team(&troop, "--member ann=command");
     for nth in [1, 2] {
         let wait = "until [ -e go ]; do sleep 0.01; done; echo ok";
         troop.ok(&format!("--team crew task create t{nth} --description '{wait}'"));
@@ -261,4 +272,67 @@ fn of_several_delegations_to_a_member_one_runs_and_the_rest_wait() {
     team.wait_for("completed task-2");
     troop.ok("stop crew");
     assert_eq!(team.end().code, 0);
+}
+
+#[test]
+fn members_that_do_not_run_are_started_for_what_they_are_given() {
+    let troop = project("when mail * from user\n    log hello\n");
+    let members = "--member ann=command --member bob=command";
+    let lead = "--lead lead=external";
+    troop.ok(&format!("team create crew --dialect board {lead} {members}"));
+    let mut team = Printing::new(troop.start("resume crew --keep"));
+    team.wait_for(" leads");
+    let state = |name: &str| {
+        let all = troop.json("member list");
+        let all = all["members"].as_array().unwrap().clone();
+        let found = all.into_iter().find(|it| it["name"] == name).unwrap();
+        (found["state"].as_str().unwrap().to_owned(), found["pid"].is_number())
+    };
+    for (nth, member) in [(1, "ann"), (2, "bob")] {
+        assert_eq!(state(member), ("stopped".to_owned(), false));
+        let waits = format!("until [ -e go{nth} ]; do sleep 0.01; done; echo dug");
+        troop.ok(&format!("task create dig -d '{waits}'"));
+        troop.ok(&format!("task assign {nth} {member}"));
+        team.wait_for(&format!("task-{nth} goes to {member}"));
+        wait("it works", || state(member) == ("working".to_owned(), true));
+        write(&troop, &format!("go{nth}"), "");
+        team.wait_for(&format!("completed task-{nth}"));
+        wait("it is idle", || state(member) == ("idle".to_owned(), true));
+    }
+    troop.ok("stop crew");
+    team.end();
+}
+
+#[test]
+fn the_last_file_of_a_task_is_never_given_to_the_task_beside_it() {
+    let troop = project("when mail * from user\n    log hello\n");
+    let members = "--member ann=command --member bob=command";
+    troop.ok(&format!("team create crew --dialect board --lead lead=external {members}"));
+    let mut team = Printing::new(troop.start("resume crew --keep"));
+    team.wait_for(" leads");
+    for nth in 1..=4 {
+        let one = 2 * nth - 1;
+        let other = 2 * nth;
+        let both = format!("until [ -e both{nth} ]; do sleep 0.01; done");
+        troop.ok(&format!("task create A -d '{both}; echo a > $TROOP_WORKSPACE/a{nth}.txt'"));
+        troop.ok(&format!(
+            "task create B -d 'touch both{nth}; until [ -e b{nth} ]; do sleep 0.01; done'"
+        ));
+        troop.ok(&format!("task delegate {one} --to ann"));
+        troop.ok(&format!("task delegate {other} --to bob"));
+        team.wait_for(&format!("completed task-{one}"));
+        write(&troop, &format!("b{nth}"), "");
+        team.wait_for(&format!("completed task-{other}"));
+    }
+    let list = troop.json("workspace list");
+    let files = list["files"].as_array().unwrap();
+    assert_eq!(files.len(), 4, "{list}");
+    for file in files {
+        let is_nobodys = file["by"].is_null() && file["task"].is_null();
+        assert!(is_nobodys, "both tasks may have written it: {file}");
+    }
+    let log = troop.ok("log ann");
+    assert!(log.contains("`a1.txt` may be of task-1 or task-2: it belongs to no task"), "{log}");
+    troop.ok("stop crew");
+    team.end();
 }

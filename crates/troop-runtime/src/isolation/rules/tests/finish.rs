@@ -1,6 +1,6 @@
 //! The end of a piece of work: from what is known to the next step, and what becomes of work if a lead dies between any two.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::merge::evidence;
 use crate::isolation::{
@@ -145,42 +145,57 @@ fn work_is_handed_in_after_its_checks_even_if_they_failed() {
     assert_eq!(finish_step(&facts), FinishStep::End(report));
 }
 
-/// A repository in memory: commits with their parents and the files that they hold, and one folder.
+/// A repository in memory: commits with their parents and the files that they hold, and one folder. A member does a task there, and
+/// leads come one after the other.
 struct ModelRepository {
     commits: BTreeMap<String, ModelCommit>,
     team: String,
     head: String,
     is_dirty: bool,
+    /// The attempt that the member is at.
+    attempt: u32,
+    /// Whether the board knows that the task is done.
+    is_done: bool,
     /// How many steps a process may do before it dies.
     n_left: usize,
 }
 
 struct ModelCommit {
     parents: Vec<String>,
-    files: Vec<&'static str>,
+    files: BTreeSet<String>,
+    /// The attempt that a merge commit names.
+    attempt: Option<u32>,
 }
 
 impl ModelRepository {
-    /// The member changed a file since it began at `base`; another member's work is merged meanwhile.
-    fn new(n_left: usize) -> Self {
-        let commit = |parent: &str, files: &[&'static str]| ModelCommit {
+    /// The member changed a file since it began at `base`; another member's work is merged meanwhile, or not.
+    fn new(n_left: usize, has_other: bool) -> Self {
+        let commit = |parent: &str, files: &[&str]| ModelCommit {
             parents: vec![parent.to_owned()],
-            files: files.to_vec(),
+            files: files.iter().map(ToString::to_string).collect(),
+            attempt: None,
         };
         let commits = [("base", commit("", &[])), ("other", commit("base", &["theirs"]))];
         let commits = commits.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
-        let head = "base".to_owned();
-        Self { commits, team: "other".to_owned(), head, is_dirty: true, n_left }
+        let team = if has_other { "other" } else { "base" };
+        Self {
+            commits,
+            team: team.to_owned(),
+            head: "base".to_owned(),
+            is_dirty: true,
+            attempt: 1,
+            is_done: false,
+            n_left,
+        }
     }
 
-    /// Commits with the parents' files and more. The same commit has the same name.
-    fn commit(&mut self, parents: &[&str], more: &[&'static str]) -> String {
-        let mut files = more.to_vec();
-        files
-            .extend(parents.iter().filter_map(|it| self.commits.get(*it)).flat_map(|it| &it.files));
+    /// Commits with the parents' files, and perhaps one more. The same commit has the same name.
+    fn commit(&mut self, parents: &[&str], more: Option<String>, attempt: Option<u32>) -> String {
+        let of_parents = parents.iter().filter_map(|it| self.commits.get(*it));
+        let files = of_parents.flat_map(|it| it.files.clone()).chain(more).collect();
         let name = format!("({})", parents.join("+"));
         let parents = parents.iter().map(ToString::to_string).collect();
-        self.commits.insert(name.clone(), ModelCommit { parents, files });
+        self.commits.insert(name.clone(), ModelCommit { parents, files, attempt });
         name
     }
 
@@ -190,7 +205,7 @@ impl ModelRepository {
     }
 
     fn fork(&self, own: &str) -> ForkPoint {
-        let both = [own, "other", "base"];
+        let both = [own, self.team.as_str(), "other", "base"];
         let is_common = |it: &&&str| self.is_ancestor(it, own) && self.is_ancestor(it, &self.team);
         let base = both.iter().find(is_common).unwrap().to_string();
         ForkPoint { team: self.team.clone(), base }
@@ -199,9 +214,10 @@ impl ModelRepository {
     fn trial(&mut self, own: &str) -> MergeTrial {
         let fork = self.fork(own);
         let merged = match join_case(&fork, own) {
-            JoinCase::Own => own.to_owned(),
             JoinCase::Team => fork.team.clone(),
-            JoinCase::Merge => self.commit(&[&fork.team, own], &[]),
+            JoinCase::Own | JoinCase::Merge => {
+                self.commit(&[&fork.team, own], None, Some(self.attempt))
+            }
         };
         MergeTrial { own: own.to_owned(), fork, merged: Ok(merged) }
     }
@@ -212,7 +228,43 @@ impl ModelRepository {
         Some(())
     }
 
-    /// What a lead does that was asked to merge; none if it died.
+    /// Whether the team's branch has a merge that names the attempt.
+    fn is_merged(&self) -> bool {
+        let mut at = self.commits.get(&self.team);
+        while let Some(commit) = at {
+            if commit.attempt == Some(self.attempt) {
+                return true;
+            }
+            at = commit.parents.first().and_then(|it| self.commits.get(it));
+        }
+        false
+    }
+
+    /// What a lead does: it hears what was merged before it, and else has the task done. None if it died.
+    fn lead(&mut self) -> Option<()> {
+        self.step()?;
+        if !self.is_done && self.is_merged() {
+            self.is_done = true;
+        }
+        if self.is_done {
+            return Some(());
+        }
+        let report = self.finish()?;
+        assert!(matches!(report.outcome, MergeOutcome::Merged(_)), "{report:?}");
+        self.step()?;
+        self.is_done = true;
+        Some(())
+    }
+
+    /// The lead died, and its member with it. If the task is still open, the member begins again.
+    fn begin_again(&mut self) {
+        if !self.is_done && !self.is_merged() {
+            self.attempt += 1;
+            self.head = self.team.clone();
+            self.is_dirty = true;
+        }
+    }
+
     fn finish(&mut self) -> Option<WorkReport> {
         let mut facts = tied(Aim::Merge);
         loop {
@@ -222,7 +274,8 @@ impl ModelRepository {
                 FinishStep::LookIntoSubmodules => facts.submodules = Some(SubmoduleState::Clean),
                 FinishStep::KeepSubmodules => facts.submodules = Some(SubmoduleState::Kept),
                 FinishStep::Commit => {
-                    self.head = self.commit(&[&self.head.clone()], &["ours"]);
+                    let work = format!("ours, attempt {}", self.attempt);
+                    self.head = self.commit(&[&self.head.clone()], Some(work), None);
                     self.is_dirty = false;
                     facts.committed = Some(self.head.clone());
                 }
@@ -276,21 +329,25 @@ impl ModelRepository {
 }
 
 #[test]
-fn work_is_merged_once_wherever_a_lead_dies_and_the_next_one_tries_again() {
-    let mut n_died = 0;
-    for n_steps in 0.. {
-        let mut repository = ModelRepository::new(n_steps);
-        let has_died = repository.finish().is_none();
-        repository.n_left = usize::MAX;
-        let report = repository.finish().unwrap();
-        assert!(matches!(report.outcome, MergeOutcome::Merged(_)), "{n_steps}: {report:?}");
-        let mut files = repository.commits[&repository.team].files.clone();
-        files.sort_unstable();
-        assert_eq!(files, ["ours", "theirs"], "{n_steps}");
-        if !has_died {
-            break;
+fn work_is_merged_once_wherever_leads_die_one_after_the_other() {
+    for has_other in [true, false] {
+        let mut n_died = 0;
+        for n_first in 0..20 {
+            for n_second in 0..20 {
+                let mut repository = ModelRepository::new(n_first, has_other);
+                for n_left in [n_second, usize::MAX] {
+                    n_died += usize::from(repository.lead().is_none());
+                    repository.begin_again();
+                    repository.n_left = n_left;
+                }
+                repository.lead().unwrap();
+                let files = &repository.commits[&repository.team].files;
+                let ours: Vec<_> = files.iter().filter(|it| it.starts_with("ours")).collect();
+                let where_from = format!("{n_first}, {n_second}");
+                assert_eq!(ours.len(), 1, "{where_from}: {ours:?}");
+                assert_eq!(files.contains("theirs"), has_other, "{where_from}");
+            }
         }
-        n_died += 1;
+        assert!(n_died > 300, "{n_died}");
     }
-    assert!(n_died > 8, "{n_died}");
 }

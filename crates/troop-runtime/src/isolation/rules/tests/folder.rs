@@ -11,8 +11,8 @@ use crate::isolation::{
         WorktreeStart,
     },
     rules::{
-        BeginFacts, CommitFacts, FolderHead, FolderRemains, FolderState, KeepBranch, begin,
-        go_back, make_folder, save_message, work_message,
+        AttemptName, BeginFacts, CommitFacts, FolderHead, FolderRemains, FolderState, KeepBranch,
+        begin, go_back, make_folder, merge_message, merged_attempt, save_message, work_message,
     },
 };
 
@@ -37,6 +37,8 @@ fn a_folder_is_made_after_what_lies_in_its_place_is_moved_aside() {
         effects(FolderState::Replaced),
         [FolderEffect::SetAside(".git".to_owned()), FolderEffect::MendTie, make(&place)]
     );
+    let half_made = FolderState::HalfMade { team: "t1".to_owned() };
+    assert_eq!(effects(half_made), [FolderEffect::RemoveHalfMade, add(), make(&place)]);
     assert_eq!(effects(missing(FolderRemains::Nothing)), [make(all), add(), make(&place)]);
     assert_eq!(
         effects(missing(FolderRemains::EmptyFolder)),
@@ -70,16 +72,18 @@ fn files_are_exchanged_under_a_mark_and_a_merged_branch_goes_last() {
             FolderEffect::ClearRepositories,
         ]
     };
-    let new = FileExchange::NewBranch { branch: "next".to_owned(), from: "t1".to_owned() };
-    let expect = switch(new);
+    let make = || RefMove::new("refs/heads/next", OldValue::Absent, "t1").into();
+    let to_next = switch(FileExchange::Branch("next".to_owned()));
+    let mut expect: Vec<FolderEffect> = vec![make()];
+    expect.extend(to_next.clone());
     assert_eq!(begin(&facts(None, false, None)), expect);
     assert_eq!(begin(&facts(Some(WORK), false, None)), expect, "unmerged work stays");
     let mut with_end = expect.clone();
     let old = OldValue::Is("c1".to_owned());
     with_end.push(RefMove::delete("refs/heads/troop-work/crew/ann/task-1", old).into());
     assert_eq!(begin(&facts(Some(WORK), true, None)), with_end);
-    let mut with_quit = vec![FolderEffect::Quit("rebase")];
-    with_quit.extend(expect);
+    let mut with_quit = vec![make(), FolderEffect::Quit("rebase")];
+    with_quit.extend(to_next);
     assert_eq!(begin(&facts(None, false, Some("rebase"))), with_quit);
     assert_eq!(go_back(None, WORK), switch(FileExchange::Branch(WORK.to_owned())));
 }
@@ -113,6 +117,25 @@ fn commits_name_their_task_and_member() {
     assert_eq!(save_message(WORK, &member), "unfinished work on task-1\n\nMember: ann\n");
     assert_eq!(save_message("other", &member), "work without a task\n\nMember: ann\n");
     let subject = "two\n lines".to_owned();
-    let work = TaskAttempt { member, task: TaskNumber(1), attempt: 1, subject };
+    let work = TaskAttempt { member, task: TaskNumber(1), attempt: 1, subject, report: None };
     assert_eq!(work_message(&work), "task-1: two lines\n\nTask: task-1\nMember: ann\n");
+    let merge =
+        "merge task-1: two lines\n\nTask: task-1\nMember: ann\nTroop-Task: T7 task-1 attempt 1\n";
+    assert_eq!(merge_message(&work, "T7"), merge);
+}
+
+#[test]
+fn a_merge_commit_names_team_task_and_attempt() {
+    let named = |task, attempt| Some(AttemptName { task: TaskNumber(task), attempt });
+    let cases = [
+        ("T7 task-12 attempt 3", named(12, 3)),
+        ("T8 task-12 attempt 3", None),
+        ("T7 task-12", None),
+        ("T7 task-12 attempt 3 and more", None),
+        ("T7 task-x attempt 3", None),
+        ("", None),
+    ];
+    for (trailer, expect) in cases {
+        assert_eq!(merged_attempt(trailer, "T7"), expect, "{trailer}");
+    }
 }

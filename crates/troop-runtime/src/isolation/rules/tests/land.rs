@@ -6,8 +6,8 @@ use crate::isolation::{
     effect::{OldValue, RefMove},
     land::Landing,
     rules::{
-        FolderHead, ForwardFacts, ForwardFailure, LandFacts, LandStep, ProjectFacts, TidyState,
-        forget_merged, land_step,
+        FolderHead, ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingTurn,
+        LandingUndo, ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged, land_step,
     },
 };
 
@@ -21,7 +21,8 @@ fn facts() -> LandFacts {
 fn in_project(branch: Option<&str>, is_there: bool) -> LandFacts {
     let now = FolderHead { commit: "p".to_owned(), branch: branch.map(str::to_owned) };
     let project = Some(ProjectFacts { now, is_there });
-    LandFacts { team: Some("t".to_owned()), is_released: true, project, ..facts() }
+    let turn = Some(LandingTurn::Ours);
+    LandFacts { team: Some("t".to_owned()), is_released: true, turn, project, ..facts() }
 }
 
 fn team() -> String {
@@ -30,6 +31,15 @@ fn team() -> String {
 
 fn now() -> String {
     "p".to_owned()
+}
+
+fn on_main(commit: &str) -> FolderHead {
+    FolderHead { commit: commit.to_owned(), branch: Some("main".to_owned()) }
+}
+
+fn failure(says: &str) -> ForwardFailure {
+    let says = says.to_owned();
+    ForwardFailure { says, lock: None, n_commits: 3, is_clear: true, is_full: false }
 }
 
 /// What became of the work, once everything else is done.
@@ -53,7 +63,18 @@ fn the_teams_branch_is_released_before_the_project_is_looked_at() {
     facts.team = Some(team());
     assert_eq!(land_step(&facts), LandStep::Release);
     facts.is_released = true;
+    assert_eq!(land_step(&facts), LandStep::TakeTurn);
+    facts.turn = Some(LandingTurn::Ours);
     assert_eq!(land_step(&facts), LandStep::LookAtProject { team: team() });
+}
+
+#[test]
+fn a_team_whose_turn_does_not_come_waits_and_leaves_the_project_alone() {
+    let why_not = "another team has been landing here".to_owned();
+    let turn = Some(LandingTurn::Taken { why: why_not.clone() });
+    let facts = LandFacts { turn, project: None, ..in_project(Some("main"), false) };
+    assert_eq!(land_step(&facts), LandStep::NoteStray);
+    assert_eq!(why(landing(facts)), why_not);
 }
 
 #[test]
@@ -61,7 +82,8 @@ fn the_projects_branch_moves_only_forward() {
     let mut facts = in_project(Some("main"), false);
     assert_eq!(land_step(&facts), LandStep::LookAhead { now: now(), team: team() });
     facts.forward = Some(ForwardFacts::Ahead { n_commits: 3, is_clear: true });
-    let forward = LandStep::Forward { team: team(), n_commits: 3, is_clear: true };
+    let forward =
+        LandStep::Forward { now: on_main("p"), team: team(), n_commits: 3, is_clear: true };
     assert_eq!(land_step(&facts), forward);
     facts.forward = Some(ForwardFacts::Moved { n_commits: 3 });
     assert_eq!(landing(facts), Landing::Merged { branch: "main".to_owned(), n_commits: 3 });
@@ -71,18 +93,29 @@ fn the_projects_branch_moves_only_forward() {
 }
 
 #[test]
-fn files_that_git_began_to_write_are_put_back_before_anything_else() {
-    let failure = ForwardFailure { says: "odd".to_owned(), is_clear: true, is_full: false };
+fn what_a_landing_wrote_is_looked_at_and_put_back_before_anything_else() {
+    let failure = failure("odd");
     let mut facts = in_project(Some("main"), false);
     facts.forward = Some(ForwardFacts::Failed(failure.clone()));
-    let step = LandStep::PutBack { now: now(), team: team(), failure: failure.clone() };
-    assert_eq!(land_step(&facts), step);
-    facts.forward = Some(ForwardFacts::PutBack(failure.clone()));
+    let look = LandStep::LookAfter { now: on_main("p"), team: team(), failure: failure.clone() };
+    assert_eq!(land_step(&facts), look);
+    let seen = |failure: &ForwardFailure, commit: &str, is_there| {
+        let index = IndexSide::Before;
+        let after = ProjectAfter { head: on_main(commit), is_there, index };
+        let forward = Some(ForwardFacts::Seen { failure: failure.clone(), after });
+        LandFacts { forward, ..in_project(Some("main"), false) }
+    };
+    let step = land_step(&seen(&failure, "p", false));
+    let LandStep::Undo { undo: LandingUndo::Files, after, .. } = step else { panic!("{step:?}") };
+    let result = UndoResult::Done;
+    facts.forward = Some(ForwardFacts::Undone { failure: failure.clone(), after, result });
     assert_eq!(land_step(&facts), LandStep::NoteStray);
     assert!(why(landing(facts)).ends_with("the project is as it was: odd"));
-    let mut facts = in_project(Some("main"), false);
-    facts.forward = Some(ForwardFacts::Failed(ForwardFailure { is_clear: false, ..failure }));
-    assert_eq!(why(landing(facts)), "odd", "files of a person are in the way");
+    let in_the_way = ForwardFailure { is_clear: false, ..failure.clone() };
+    assert_eq!(why(landing(seen(&in_the_way, "p", false))), "odd", "files of a person are there");
+    assert_eq!(why(landing(seen(&failure, "q", false))), "`main` has moved in the meantime");
+    let landed = Landing::Merged { branch: "main".to_owned(), n_commits: 3 };
+    assert_eq!(landing(seen(&failure, "t", true)), landed, "git was killed when it had moved it");
 }
 
 #[test]
@@ -105,7 +138,7 @@ fn the_teams_branch_goes_last_and_only_if_its_work_is_in_the_project() {
     };
     let end = || LandStep::End(Landing::Nothing);
     let name = "refs/heads/troop/crew";
-    let forget = LandStep::ForgetBranch(RefMove::delete(name, OldValue::Any));
+    let forget = LandStep::ForgetBranch(RefMove::delete(name, OldValue::Is(team())));
     assert_eq!(steps(TidyState::Begins), (LandStep::NoteStray, false));
     assert_eq!(steps(TidyState::StrayNoted), (LandStep::Tidy, false));
     assert_eq!(steps(TidyState::Tidy), (LandStep::AskInUse, true));
@@ -117,8 +150,9 @@ fn the_teams_branch_goes_last_and_only_if_its_work_is_in_the_project() {
 #[test]
 fn branches_that_a_folder_is_on_are_kept() {
     let in_use = ["b".to_owned()];
-    let gone = forget_merged(["a", "b"].into_iter(), &in_use);
-    assert_eq!(gone, [RefMove::delete("refs/heads/a", OldValue::Any)]);
+    let gone = forget_merged([("a", "c1"), ("b", "c2")].into_iter(), &in_use);
+    let was_c1 = OldValue::Is("c1".to_owned());
+    assert_eq!(gone, [RefMove::delete("refs/heads/a", was_c1)], "unless it has moved");
 }
 
 /// A project in which two teams land at the same time. Both began at the commit `p`.
@@ -127,6 +161,10 @@ struct ModelProject {
     parents: BTreeMap<&'static str, &'static str>,
     main: &'static str,
     branches: BTreeMap<&'static str, &'static str>,
+    /// The team that has the turn to land.
+    turn: Option<String>,
+    /// How often somebody put files back.
+    n_undone: u32,
 }
 
 impl ModelProject {
@@ -135,6 +173,8 @@ impl ModelProject {
             parents: BTreeMap::from([("red", "p"), ("blue", "p")]),
             main: "p",
             branches: BTreeMap::from([("troop/red", "red"), ("troop/blue", "blue")]),
+            turn: None,
+            n_undone: 0,
         }
     }
 
@@ -149,6 +189,13 @@ impl ModelProject {
                 facts.team = Some(self.branches[facts.team_branch.as_str()].to_owned());
             }
             LandStep::Release => facts.is_released = true,
+            LandStep::TakeTurn => {
+                let holder = self.turn.get_or_insert_with(|| facts.team_branch.clone());
+                facts.turn = Some(match *holder == facts.team_branch {
+                    true => LandingTurn::Ours,
+                    false => LandingTurn::Taken { why: holder.clone() },
+                });
+            }
             LandStep::LookAtProject { team } => {
                 let branch = Some("main".to_owned());
                 let now = FolderHead { commit: self.main.to_owned(), branch };
@@ -162,22 +209,33 @@ impl ModelProject {
                     false => ForwardFacts::Behind,
                 });
             }
-            LandStep::Forward { team, n_commits, is_clear } => {
+            LandStep::Forward { team, n_commits, .. } => {
                 facts.forward = Some(match self.is_ancestor(self.main, &team) {
                     true => {
                         self.main = self.branches[facts.team_branch.as_str()];
                         ForwardFacts::Moved { n_commits }
                     }
                     false => {
-                        let says = "fatal: Not possible to fast-forward, aborting.".to_owned();
-                        ForwardFacts::Failed(ForwardFailure { says, is_clear, is_full: false })
+                        let says = "fatal: Not possible to fast-forward, aborting.";
+                        ForwardFacts::Failed(failure(says))
                     }
                 });
             }
-            LandStep::PutBack { failure, .. } => {
-                facts.forward = Some(ForwardFacts::PutBack(failure));
+            LandStep::LookAfter { team, failure, .. } => {
+                let is_there = self.is_ancestor(&team, self.main);
+                let index = IndexSide::Other;
+                let after = ProjectAfter { head: on_main(self.main), is_there, index };
+                facts.forward = Some(ForwardFacts::Seen { failure, after });
             }
-            LandStep::NoteStray => facts.tidy = TidyState::StrayNoted,
+            LandStep::Undo { failure, after, .. } => {
+                self.n_undone += 1;
+                let result = UndoResult::Done;
+                facts.forward = Some(ForwardFacts::Undone { failure, after, result });
+            }
+            LandStep::NoteStray => {
+                self.turn.take_if(|it| *it == facts.team_branch);
+                facts.tidy = TidyState::StrayNoted;
+            }
             LandStep::Tidy => facts.tidy = TidyState::Tidy,
             LandStep::AskInUse => facts.tidy = TidyState::BranchFree,
             LandStep::ForgetBranch(_) => {
@@ -187,6 +245,25 @@ impl ModelProject {
             LandStep::End(landing) => return Some(landing),
         }
         None
+    }
+}
+
+#[test]
+fn a_person_who_commits_between_two_steps_of_a_landing_loses_nothing() {
+    for n_steps in 0..12 {
+        let mut project = ModelProject::new();
+        project.parents.insert("person", "p");
+        let mut red = LandFacts::new("troop/red", Some("main"));
+        let early = (0..n_steps).find_map(|_| project.step(&mut red));
+        let was = project.main;
+        // It does not see who has the turn, and git lets it commit.
+        project.parents.insert("person", was);
+        project.main = "person";
+        let landed = early.or_else(|| (0..20).find_map(|_| project.step(&mut red))).unwrap();
+        let is_in = project.is_ancestor("red", project.main);
+        assert_eq!(is_in, matches!(landed, Landing::Merged { .. } | Landing::Nothing), "{n_steps}");
+        assert!(is_in || project.branches.contains_key("troop/red"), "{n_steps}");
+        assert_eq!((project.main, project.n_undone), ("person", 0), "{n_steps}");
     }
 }
 
@@ -206,6 +283,7 @@ fn of_two_teams_that_land_at_once_one_waits_and_no_commit_is_lost() {
         let n_merged = landed.iter().filter(|it| matches!(it, Landing::Merged { .. })).count();
         let n_waiting = landed.iter().filter(|it| matches!(it, Landing::Waits { .. })).count();
         assert_eq!((n_merged, n_waiting), (1, 1), "after {n_red}: {landed:?}");
+        assert_eq!(project.n_undone, 0, "nothing of another is put back");
         for (branch, commit) in [("troop/red", "red"), ("troop/blue", "blue")] {
             let is_held = project.branches.contains_key(branch);
             assert!(is_held || project.is_ancestor(commit, project.main), "{n_red}: {commit}");

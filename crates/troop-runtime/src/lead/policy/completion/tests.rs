@@ -121,6 +121,7 @@ fn a_completed_delegation_is_a_done_claim() {
         to: name("ann"),
         task: Some(task_ref(1)),
         subject: None,
+        note: None,
         trace_id: None,
     };
     scene.give(Actor::agent(&name("lead")), command);

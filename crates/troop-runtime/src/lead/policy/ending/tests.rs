@@ -275,9 +275,10 @@ fn a_team_without_budget_ends_when_all_are_idle_despite_mail_and_tasks() {
 fn a_lead_is_stuck_when_no_member_can_begin_the_remaining_tasks() {
     let stuck = |change: Change| {
         let mut scene = SmallTeam::new();
+        scene.adds(|new| new.assignee = Some(name("bob")));
+        // It was stopped after it got the task.
         scene.crew.remove("bob");
         scene.sets("bob", MemberState::Stopped, Some(StateCause::Asked));
-        scene.adds(|new| new.assignee = Some(name("bob")));
         // The lead waits for the end of all tasks.
         scene.facts("lead").work.is_at_rest = false;
         change(&mut scene);

@@ -31,6 +31,7 @@ fn locked() -> VisitFacts {
         has_begun: true,
         is_recognised: Some(false),
         has_lock: Some(true),
+        caught_up: BoardCatchUp::ToRead,
         is_recalled: true,
         ..VisitFacts::default()
     }
@@ -47,6 +48,8 @@ fn a_file_is_read_only_under_its_lock_and_after_its_note() {
     facts.is_recognised = Some(false);
     assert_eq!(visit_step(&facts), VisitStep::Lock);
     facts.has_lock = Some(true);
+    assert_eq!(visit_step(&facts), VisitStep::CatchUp(BoardCatchUp::ToRead));
+    facts.caught_up = BoardCatchUp::ToRead;
     assert_eq!(visit_step(&facts), VisitStep::Recall);
     facts.is_recalled = true;
     assert_eq!(visit_step(&facts), VisitStep::Read);
@@ -74,6 +77,8 @@ fn a_file_is_taken_in_before_it_is_written() {
         let mut facts = VisitFacts { reading: Some(reading), ..locked() };
         assert_eq!(visit_step(&facts), expect);
         facts.intake = Some(Intake::Renew);
+        assert_eq!(visit_step(&facts), VisitStep::CatchUp(BoardCatchUp::ToWrite));
+        facts.caught_up = BoardCatchUp::ToWrite;
         assert_eq!(visit_step(&facts), VisitStep::Put(Intake::Renew));
         facts.put = Some(Settlement::Done);
         assert_eq!(visit_step(&facts), VisitStep::NoteInStep);
@@ -85,6 +90,55 @@ fn a_file_is_taken_in_before_it_is_written() {
         facts.put = None;
         assert_eq!(visit_step(&facts), VisitStep::End(Settlement::Waits), "nothing is written");
     }
+}
+
+#[test]
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other step needs the same")]
+fn no_file_is_read_or_written_by_a_board_that_is_behind() {
+    // Every state of a visit that holds the lock: whatever is known besides, the board catches up first.
+    for errand in [VisitErrand::None, VisitErrand::Command, VisitErrand::Given] {
+        for reading in [None, Some(FileReading::Gone), Some(FileReading::Whole)] {
+            for intake in [None, Some(Intake::Renew), Some(Intake::Replace)] {
+                for caught_up in [BoardCatchUp::Never, BoardCatchUp::ToRead, BoardCatchUp::ToWrite]
+                {
+                    let reading = reading.clone();
+                    let facts = VisitFacts { errand, reading, intake, caught_up, ..locked() };
+                    let allowed = match visit_step(&facts) {
+                        VisitStep::Put(_) => caught_up == BoardCatchUp::ToWrite,
+                        VisitStep::CatchUp(next) => next > caught_up,
+                        _ => caught_up > BoardCatchUp::Never,
+                    };
+                    assert!(allowed, "{facts:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_command_is_given_under_the_lock_after_the_file_is_taken_in_and_before_it_is_written() {
+    let facts = VisitFacts { errand: VisitErrand::Command, ..VisitFacts::default() };
+    assert_eq!(visit_step(&facts), VisitStep::Lock, "however much the file is at rest");
+    let locked = || VisitFacts {
+        errand: VisitErrand::Command,
+        reading: Some(FileReading::Whole),
+        ..locked()
+    };
+    assert_eq!(visit_step(&locked()), VisitStep::TakeIn);
+    for intake in [Intake::Replace, Intake::Renew, Intake::Settled(Settlement::Done)] {
+        let mut facts = VisitFacts { intake: Some(intake), ..locked() };
+        assert_eq!(visit_step(&facts), VisitStep::GiveCommand, "{intake:?}");
+        facts.errand = VisitErrand::Given;
+        assert_ne!(visit_step(&facts), VisitStep::GiveCommand, "{intake:?}");
+    }
+    for settled in [Settlement::Later, Settlement::Waits] {
+        let facts = VisitFacts { intake: Some(Intake::Settled(settled)), ..locked() };
+        assert_eq!(visit_step(&facts), VisitStep::End(settled), "the file is not taken in");
+    }
+    let busy = VisitFacts { has_lock: Some(false), ..locked() };
+    assert_eq!(visit_step(&busy), VisitStep::End(Settlement::Later));
+    let half = VisitFacts { reading: Some(FileReading::Half), ..locked() };
+    assert_eq!(visit_step(&half), VisitStep::End(Settlement::Later));
 }
 
 #[test]
@@ -156,6 +210,8 @@ fn members_join_before_others_leave_and_the_config_is_written_last() {
     facts.is_at_rest = Some(false);
     assert_eq!(config_step(&facts), ConfigStep::Lock);
     facts.has_lock = Some(true);
+    assert_eq!(config_step(&facts), ConfigStep::CatchUp(BoardCatchUp::ToRead));
+    facts.caught_up = BoardCatchUp::ToRead;
     assert_eq!(config_step(&facts), ConfigStep::Recall);
     facts.is_recalled = true;
     assert_eq!(config_step(&facts), ConfigStep::Read);
@@ -165,13 +221,16 @@ fn members_join_before_others_leave_and_the_config_is_written_last() {
         (ConfigProgress::Joined, ConfigStep::FindLeavers),
         (ConfigProgress::Compared { has_leavers: true }, ConfigStep::HearOut),
         (ConfigProgress::Compared { has_leavers: false }, ConfigStep::LetGo),
-        (ConfigProgress::Left, ConfigStep::Put),
+        (ConfigProgress::Left, ConfigStep::CatchUp(BoardCatchUp::ToWrite)),
         (ConfigProgress::Written, ConfigStep::End(Settlement::Done)),
     ];
     for (progress, expect) in steps {
         facts.progress = progress;
         assert_eq!(config_step(&facts), expect, "{progress:?}");
     }
+    let caught_up = ConfigFacts { caught_up: BoardCatchUp::ToWrite, ..facts };
+    facts = ConfigFacts { progress: ConfigProgress::Left, ..caught_up };
+    assert_eq!(config_step(&facts), ConfigStep::Put);
     facts.progress = ConfigProgress::Compared { has_leavers: true };
     facts.leavers = Leavers::Go;
     assert_eq!(config_step(&facts), ConfigStep::LetGo);
@@ -182,13 +241,17 @@ fn a_config_that_is_gone_or_unreadable_is_restored_and_half_of_one_is_waited_for
     let facts = |reading| ConfigFacts {
         is_at_rest: Some(false),
         has_lock: Some(true),
+        caught_up: BoardCatchUp::ToRead,
         is_recalled: true,
         reading: Some(reading),
         ..ConfigFacts::new(Leavers::Stay)
     };
     let no = || "no".to_owned();
     let later = ConfigStep::End(Settlement::Later);
-    assert_eq!(config_step(&facts(FileReading::Gone)), ConfigStep::Restore);
+    let gone = facts(FileReading::Gone);
+    assert_eq!(config_step(&gone), ConfigStep::CatchUp(BoardCatchUp::ToWrite));
+    let gone = ConfigFacts { caught_up: BoardCatchUp::ToWrite, ..gone };
+    assert_eq!(config_step(&gone), ConfigStep::Restore);
     assert_eq!(config_step(&facts(FileReading::Half)), later);
     assert_eq!(config_step(&facts(FileReading::Unreadable(no()))), ConfigStep::SetAside(no()));
     let locked = ConfigFacts { has_lock: Some(false), ..facts(FileReading::Whole) };

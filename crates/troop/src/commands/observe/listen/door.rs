@@ -1,6 +1,6 @@
 //! Lets agents connect, one at a time. Others are told to come back later.
 
-use std::{collections::VecDeque, pin::Pin, time::Duration};
+use std::{collections::VecDeque, net::IpAddr, pin::Pin, time::Duration};
 
 use anyhow::{Context as _, Result};
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
@@ -13,7 +13,7 @@ use tokio_tungstenite::{
     tungstenite::{
         Error,
         handshake::server::{ErrorResponse, Request, Response},
-        http::StatusCode,
+        http::{HeaderValue, StatusCode, uri::Authority},
         protocol::{CloseFrame, WebSocketConfig, frame::coding::CloseCode},
     },
 };
@@ -118,13 +118,64 @@ async fn greet(stream: TcpStream) -> Result<WebSocketStream<TcpStream>, Error> {
     accept_hdr_async_with_config(stream, refuse_browsers, Some(config)).await
 }
 
-/// A web page can connect to this machine too, but its browser adds an `Origin`.
+/// A web page can connect to this machine too. Its browser adds an `Origin`, and a `Host` that names where the page came from,
+/// even if that name was made to mean this machine (DNS rebinding).
 #[expect(clippy::result_large_err, reason = "this is what is asked for")]
 fn refuse_browsers(request: &Request, response: Response) -> Result<Response, ErrorResponse> {
-    if request.headers().contains_key("origin") {
-        let mut refusal = ErrorResponse::new(Some("not for web pages".to_owned()));
+    let refuse = |words: &str| {
+        let mut refusal = ErrorResponse::new(Some(words.to_owned()));
         *refusal.status_mut() = StatusCode::FORBIDDEN;
-        return Err(refusal);
+        Err(refusal)
+    };
+    if request.headers().contains_key("origin") {
+        return refuse("not for web pages");
+    }
+    let mut hosts = request.headers().get_all("host").iter();
+    let names_us = |host: Option<&HeaderValue>| {
+        host.and_then(|it| it.to_str().ok()).is_some_and(is_this_machine)
+    };
+    if !names_us(hosts.next()) || hosts.next().is_some() {
+        return refuse("the Host must name this machine: 127.0.0.1, [::1] or localhost");
     }
     Ok(response)
+}
+
+/// Whether the value of a `Host` header names this machine by a name that only this machine has.
+fn is_this_machine(host: &str) -> bool {
+    let parsed = host.parse::<Authority>().ok().filter(|_| !host.contains('@'));
+    let Some(authority) = parsed else { return false };
+    let name = authority.host();
+    let name = name.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(name);
+    let is_address = name.parse::<IpAddr>().is_ok_and(|it| it.is_loopback());
+    is_address || name.eq_ignore_ascii_case("localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    //! Which names mean this machine.
+
+    use super::is_this_machine;
+
+    #[test]
+    fn only_names_of_this_machine_may_be_in_the_host_header() {
+        for host in
+            ["127.0.0.1", "127.0.0.1:8765", "127.9.9.9:1", "[::1]:8765", "localhost", "LocalHost:1"]
+        {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "evil.example:8765",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:8765",
+            "10.0.0.1",
+            "[::2]:1",
+            "0.0.0.0",
+            "127.0.0.1:80@evil.example",
+            "evil.example@127.0.0.1",
+        ] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+    }
 }

@@ -1,0 +1,70 @@
+//! The deciding half of the board: from waiting commands to rulings. The writer appends what they made and answers.
+
+use troop_model::{Command, Context, Refusal, Span, State, Time, decide};
+
+use super::{CommandEffect, CommandRequest};
+
+/// A command that has been decided but not answered.
+#[derive(Clone, Debug)]
+pub enum Ruling {
+    /// It makes these facts, or none if nothing had to change.
+    Made(CommandEffect),
+    Refused(Refusal),
+    /// It happened before: these are its events' positions.
+    Repeated(Span),
+}
+
+impl Ruling {
+    /// Whether the team is deleted after this command. A process that deleted it before may have died before it freed the name.
+    #[must_use]
+    pub fn deletes_team(&self, request: &CommandRequest) -> bool {
+        let is_over = match self {
+            Self::Made(_) | Self::Repeated(_) => true,
+            Self::Refused(refusal) => matches!(refusal, Refusal::TeamDeleted),
+        };
+        is_over && request.command == Command::DeleteTeam
+    }
+}
+
+/// Decides commands one after another, each on the effects of those before it. The state has these effects afterwards; until
+/// they are in the log, it can be rolled back. `clock` is that of this process.
+pub fn decide_all(state: &mut State, requests: &[CommandRequest], clock: Time) -> Vec<Ruling> {
+    let now = begin(state, clock);
+    requests.iter().map(|request| decide_one(state, request, clock, now)).collect()
+}
+
+/// Begins a batch of commands that can be rolled back, and says for which time they are decided.
+pub(super) fn begin(state: &mut State, clock: Time) -> Time {
+    state.begin();
+    // Time in a log never runs backwards, so a slow clock ends no lease early. A fast one may; its holder is refused
+    // then, so that nothing is done twice.
+    clock.max(state.latest())
+}
+
+/// Decides one command of a batch.
+pub(super) fn decide_one(
+    state: &mut State,
+    request: &CommandRequest,
+    clock: Time,
+    now: Time,
+) -> Ruling {
+    if let Some(span) = state.operation(request.operation) {
+        return Ruling::Repeated(span);
+    }
+    if let Err(refusal) = state.check_age(request.operation, clock) {
+        return Ruling::Refused(refusal);
+    }
+    let ctx = Context {
+        now,
+        asker: request.asker.clone(),
+        operation: request.operation,
+        fence: request.fence,
+    };
+    match decide(state, &request.command, &ctx) {
+        Ok(events) => {
+            events.iter().for_each(|event| state.apply(event));
+            Ruling::Made(CommandEffect { version: state.version(), events: events.into() })
+        }
+        Err(refusal) => Ruling::Refused(refusal),
+    }
+}

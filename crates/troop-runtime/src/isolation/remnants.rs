@@ -1,0 +1,73 @@
+//! What a killed process leaves of worktrees: half-made ones, places of folders that are gone, copies of indexes. None of it holds
+//! anybody's work.
+
+use std::{fs, path::Path};
+
+use super::{names, tie};
+
+/// What git writes into a worktree's place until the worktree is whole.
+const HALF_MADE: &str = "initializing";
+
+/// Whether git was killed while it made the worktree of a folder. Nobody has worked in it.
+pub(super) fn is_half_made(shared: &Path, folder: &Path) -> bool {
+    tie::place(shared, folder).is_some_and(|place| is_half_made_place(&place))
+}
+
+fn is_half_made_place(place: &Path) -> bool {
+    fs::read_to_string(place.join("locked")).is_ok_and(|why| why.trim_end() == HALF_MADE)
+}
+
+/// Whether git was killed while it removed a worktree of troop: then nobody can tell any more where its folder was. One that is just
+/// being made is locked.
+fn is_half_removed(place: &Path) -> bool {
+    let is_troops = match fs::read_to_string(place.join("HEAD")) {
+        Ok(head) => {
+            names::ROOTS.iter().any(|it| head.starts_with(&format!("ref: refs/heads/{it}/")))
+        }
+        Err(_) => true,
+    };
+    is_troops && !place.join("gitdir").exists() && !place.join("locked").exists()
+}
+
+/// Removes a worktree of which git made only a half, so that it can be made again.
+pub(super) fn remove_half_made(shared: &Path, folder: &Path) {
+    let Some(place) = tie::place(shared, folder).filter(|it| is_half_made_place(it)) else {
+        return;
+    };
+    // What stays is reported by git, which makes it next. The place goes last: it shows that the folder is no one's.
+    if fs::remove_dir_all(folder).is_ok() || !folder.exists() {
+        drop(fs::remove_dir_all(place));
+    }
+}
+
+/// Removes what killed processes left below the folder of a team's worktrees, and in the repository about it. Nothing may run for
+/// the team.
+pub(super) fn clear(shared: &Path, worktrees: &Path) {
+    for entry in fs::read_dir(worktrees).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with(".index-") {
+            // The copy of an index, with which a watcher looked at a folder.
+            drop(fs::remove_file(&path));
+        } else if is_half_made(shared, &path) {
+            remove_half_made(shared, &path);
+        } else {
+            // Only if it is empty.
+            drop(fs::remove_dir(&path));
+        }
+    }
+    for place in tie::places_below(shared, worktrees) {
+        let is_gone = tie::folder_of(&place).is_some_and(|folder| !folder.exists());
+        // A commit on no branch is only here.
+        let is_on_branch =
+            fs::read_to_string(place.join("HEAD")).is_ok_and(|head| head.starts_with("ref: "));
+        if is_gone && (is_on_branch || is_half_made_place(&place)) {
+            drop(fs::remove_dir_all(place));
+        }
+    }
+    let places = fs::read_dir(shared.join("worktrees")).into_iter().flatten().flatten();
+    for place in places.map(|it| it.path()).filter(|it| is_half_removed(it)) {
+        drop(fs::remove_dir_all(place));
+    }
+    // As git does with the last one. Only if it is empty.
+    drop(fs::remove_dir(shared.join("worktrees")));
+}

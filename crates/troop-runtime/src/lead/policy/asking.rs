@@ -1,0 +1,146 @@
+//! What hooks are asked about: only what the rules would accept.
+
+use troop_model::{
+    Actor, ActorKind, Command, Context, DelegationOutcome, Event, Fact, MemberName, NewTask,
+    Refusal, State, TaskCommand, TaskNumber, Time, decide,
+};
+
+use crate::{
+    CommandRequest,
+    hooks::{HookEvent, HookTask, Occasion},
+};
+
+/// The event about which hooks may be asked before a command is given, if there is one.
+#[expect(clippy::wildcard_enum_match_arm, reason = "hooks are asked about two things only")]
+pub(in super::super) fn event_of(command: &Command) -> Option<HookEvent> {
+    match command {
+        Command::Task(TaskCommand::Create(_)) => Some(HookEvent::TaskCreated),
+        Command::Task(TaskCommand::Complete { .. } | TaskCommand::Approve { .. })
+        | Command::FinishDelegation { outcome: DelegationOutcome::Completed(_), .. } => {
+            Some(HookEvent::TaskCompleted)
+        }
+        _ => None,
+    }
+}
+
+/// What the rules would do with a command.
+#[derive(Debug)]
+pub(in super::super) enum RuleVerdict {
+    /// They accept it, with these events.
+    Accepted(Vec<Event>),
+    /// They accept it once its task is proved.
+    NeedsProof,
+    Refused(Refusal),
+}
+
+/// What the rules would do with a command in this state. Changes nothing.
+pub(in super::super) fn ruling(state: &State, request: &CommandRequest, now: Time) -> RuleVerdict {
+    let ctx = Context {
+        // As the board does: time in a log never runs backwards.
+        now: now.max(state.latest()),
+        asker: request.asker.clone(),
+        operation: request.operation,
+        fence: request.fence,
+    };
+    match decide(state, &request.command, &ctx) {
+        Ok(events) => RuleVerdict::Accepted(events),
+        Err(Refusal::NotProved { .. }) => RuleVerdict::NeedsProof,
+        Err(refusal) => RuleVerdict::Refused(refusal),
+    }
+}
+
+/// The occasion on which hooks are asked before a command is given; none if the rules refuse the command, if it has no effect
+/// of this kind, or if it was carried out before.
+pub(in super::super) fn occasion(
+    state: &State,
+    request: &CommandRequest,
+    now: Time,
+) -> Option<Occasion> {
+    if state.operation(request.operation).is_some() {
+        return None;
+    }
+    let ruling = ruling(state, request, now);
+    if let RuleVerdict::Refused(_) = ruling {
+        return None;
+    }
+    if let Command::Task(TaskCommand::Create(new)) = &request.command {
+        return Some(created(state, new, &request.asker.actor));
+    }
+    let (task, result) = done(state, &request.command)?;
+    let doer = match &ruling {
+        RuleVerdict::Accepted(events) if !completes(events, task) => return None,
+        RuleVerdict::Accepted(events) => events.iter().find_map(|event| claimer(event, task)),
+        RuleVerdict::NeedsProof | RuleVerdict::Refused(_) => None,
+    };
+    let task = hook_task(state, task, doer.or_else(|| member(&request.asker.actor)))?;
+    Some(Occasion::TaskCompleted { task, result })
+}
+
+/// A task as hooks see it; whoever completes a task that nobody holds is its owner.
+pub(in super::super) fn hook_task(
+    state: &State,
+    number: TaskNumber,
+    doer: Option<MemberName>,
+) -> Option<HookTask> {
+    let task = state.tasks().get(number)?;
+    Some(HookTask {
+        number,
+        subject: task.subject.clone(),
+        description: task.description.clone(),
+        owner: task.owner.clone().or(doer).or_else(|| task.assignee.clone()),
+        folder: None,
+    })
+}
+
+fn created(state: &State, new: &NewTask, actor: &Actor) -> Occasion {
+    let task = HookTask {
+        // The number that it will get, unless another task is created first.
+        number: TaskNumber(state.tasks().last().0 + 1),
+        subject: new.subject.clone(),
+        description: new.description.clone(),
+        owner: new.assignee.clone(),
+        folder: None,
+    };
+    Occasion::TaskCreated { task, teammate: member(actor) }
+}
+
+/// The task that a command ends as done, and its result.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other command completes a task")]
+fn done(state: &State, command: &Command) -> Option<(TaskNumber, String)> {
+    match command {
+        Command::Task(TaskCommand::Complete { task, result, .. }) => {
+            Some((state.resolve(task).ok()?, result.clone()))
+        }
+        Command::Task(TaskCommand::Approve { task, .. }) => {
+            let number = state.resolve(task).ok()?;
+            let result = state.tasks().get(number)?.result.clone();
+            Some((number, result.unwrap_or_default()))
+        }
+        Command::FinishDelegation { delegation, outcome: DelegationOutcome::Completed(result) } => {
+            let found = state.delegations().find(|it| it.id == *delegation)?;
+            Some((found.task, result.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a task is done by these events. A result that is only submitted for review is not.
+fn completes(events: &[Event], number: TaskNumber) -> bool {
+    events.iter().any(|event| {
+        matches!(&event.fact, Fact::TaskCompleted { task, .. } | Fact::TaskApproved { task, .. } if *task == number)
+    })
+}
+
+/// The member that takes a task by an event.
+fn claimer(event: &Event, number: TaskNumber) -> Option<MemberName> {
+    let Fact::TaskClaimed { task, owner, .. } = &event.fact else { return None };
+    (*task == number).then(|| owner.clone())
+}
+
+/// The member that an actor is, if it is one.
+pub(in super::super) fn member(actor: &Actor) -> Option<MemberName> {
+    (actor.kind == ActorKind::Agent).then(|| actor.name.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,325 @@
+//! Locks that git leaves when it is killed. Git removes them at every other end, so that a lock either belongs to a git that runs, or
+//! was left by one that was killed, and then blocks all others for good.
+//!
+//! Before a command of ours, a note is written: what runs, since when, and which locks were there. It is removed when the command
+//! has ended by itself. A lock that came while a command of such a note ran, and to which no running git can belong, was left by
+//! it. Locks of others are never touched.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
+use troop_model::{Time, lock};
+use troop_process::{ProcessStat, is_at_work};
+
+use crate::disk::{self, Stamp};
+
+/// How long a command may take: its locks cannot be younger.
+pub(crate) const LONGEST: Duration = Duration::from_secs(600);
+
+/// How long, and how often, we wait for a git that runs in the repository.
+const BETWEEN: Duration = Duration::from_millis(50);
+const N_LOOKS: u32 = 40;
+
+/// How old a lock must be where the system does not tell whether git runs.
+const OLD: Duration = Duration::from_secs(5);
+
+/// How long a lock lasts that doctor names.
+const LASTING: Duration = Duration::from_secs(1);
+
+/// The folders of a repository in which git makes no locks, and that may be large.
+const WITHOUT_LOCKS: [&str; 4] = ["objects", "hooks", "logs", "lfs"];
+
+/// How deep we look for locks: branches have folders in their names.
+const DEEPEST: usize = 16;
+
+/// A lock in a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GitLock {
+    pub(crate) path: PathBuf,
+    stamp: Stamp,
+}
+
+/// A command of ours that runs, or was killed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct CommandNote {
+    command: String,
+    began_at: Time,
+    /// The git that runs it, once it was started.
+    process: Option<NotedProcess>,
+    /// The locks that were there before.
+    locks: Vec<PathBuf>,
+}
+
+/// A process that cannot be mistaken for a later one with the same id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct NotedProcess {
+    id: u32,
+    started: u64,
+}
+
+impl NotedProcess {
+    fn of(id: u32) -> Option<Self> {
+        let started = ProcessStat::read(id)?.started;
+        Some(Self { id, started })
+    }
+
+    fn is_alive(self) -> bool {
+        let stat = ProcessStat::read(self.id);
+        stat.is_some_and(|it| !it.is_dead && it.started == self.started)
+    }
+}
+
+impl CommandNote {
+    /// Whether this command may have left a lock: it came while the command could run.
+    fn may_have_left(&self, path: &Path, at: Time) -> bool {
+        let is_in_time = self.began_at <= at && at.since(self.began_at) <= LONGEST;
+        is_in_time && !self.locks.iter().any(|it| it == path)
+    }
+}
+
+/// What is known about a lock that may be left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LockFacts {
+    /// Whether a killed command of ours may have left it, or only troop works where it is.
+    is_ours: bool,
+    /// Whether git runs in the repository, if the system tells.
+    is_git_at_work: Option<bool>,
+    age: Duration,
+}
+
+/// What happens to a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LockCase {
+    /// It is not ours.
+    Leave,
+    /// Somebody may still have it.
+    Wait,
+    Remove,
+}
+
+fn lock_case(facts: LockFacts) -> LockCase {
+    match facts {
+        LockFacts { is_ours: false, .. } => LockCase::Leave,
+        LockFacts { is_git_at_work: Some(true), .. } => LockCase::Wait,
+        LockFacts { is_git_at_work: None, age, .. } if age < OLD => LockCase::Wait,
+        LockFacts { .. } => LockCase::Remove,
+    }
+}
+
+/// Whether locks of killed commands are left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sweep {
+    Clean,
+    Waits,
+}
+
+/// The notes of one team about its git commands in one repository.
+#[derive(Debug)]
+pub(crate) struct CommandNotes {
+    /// Where the notes are.
+    folder: PathBuf,
+    /// The folder that all worktrees of the repository share.
+    shared: PathBuf,
+    /// Where our git commands run.
+    places: Vec<PathBuf>,
+    n_notes: AtomicU64,
+    /// The commands that were killed.
+    killed: Mutex<Vec<(PathBuf, CommandNote)>>,
+}
+
+impl CommandNotes {
+    /// Finds the commands that former leads of a team left running or killed. Only one process at a time has the folder.
+    pub(crate) fn open(team: &Path, shared: &Path, places: &[PathBuf]) -> Self {
+        let folder = team.join("git");
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let mut killed = Vec::new();
+        for path in entries.map(|it| it.path()) {
+            match read(&path) {
+                Some(note) => killed.push((path, note)),
+                // It was killed before it began.
+                None => drop(fs::remove_file(path)),
+            }
+        }
+        let mut all = places.to_vec();
+        all.extend([shared.to_owned(), team.join("worktrees")]);
+        Self {
+            folder,
+            shared: shared.to_owned(),
+            places: all,
+            n_notes: AtomicU64::new(0),
+            killed: Mutex::new(killed),
+        }
+    }
+
+    /// Notes that a command begins in a folder. A full disk keeps no command from running: then there is no note.
+    pub(crate) fn begin(&self, command: &str) -> Option<RunningNote<'_>> {
+        let nth = self.n_notes.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.join(format!("{}-{nth}.json", std::process::id()));
+        let mut locks = Vec::new();
+        find(&self.shared, 1, &mut locks);
+        let locks = locks.into_iter().map(|it: GitLock| it.path).collect();
+        fs::create_dir_all(&self.folder).ok()?;
+        fs::write(&path, "").ok()?;
+        // By the clock that also stamps locks.
+        let began_at = Stamp::of(&path).ok()??.at;
+        let note = CommandNote { command: command.to_owned(), began_at, process: None, locks };
+        let running = RunningNote { notes: self, path, note, has_ended: false };
+        running.write();
+        Some(running)
+    }
+
+    /// Removes locks that killed commands left, also below places that only troop works in, where nothing may run. Waits a while
+    /// for git commands that still run.
+    pub(crate) async fn clear(&self, own: &[PathBuf]) {
+        for _ in 0..N_LOOKS {
+            if self.sweep(own) == Sweep::Clean {
+                break;
+            }
+            sleep(BETWEEN).await;
+        }
+    }
+
+    /// Removes locks that killed commands left, as far as that can be done now.
+    pub(crate) fn clear_now(&self) {
+        let (Sweep::Clean | Sweep::Waits) = self.sweep(&[]);
+    }
+
+    fn sweep(&self, own: &[PathBuf]) -> Sweep {
+        let mut killed = lock(&self.killed);
+        if killed.is_empty() && own.is_empty() {
+            return Sweep::Clean;
+        }
+        let mut locks = Vec::new();
+        find(&self.shared, DEEPEST, &mut locks);
+        let is_running =
+            killed.iter().any(|(_, it)| it.process.is_some_and(NotedProcess::is_alive));
+        let mut sweep = if is_running { Sweep::Waits } else { Sweep::Clean };
+        for lock in locks {
+            let is_own = own.iter().any(|it| lock.path.starts_with(it));
+            let is_left =
+                |(_, note): &(_, CommandNote)| note.may_have_left(&lock.path, lock.stamp.at);
+            let is_ours = is_own || killed.iter().any(is_left);
+            match if is_ours { lock_case(self.facts(&lock)) } else { LockCase::Leave } {
+                LockCase::Leave => {}
+                LockCase::Wait => sweep = Sweep::Waits,
+                // Not one that was made while we asked.
+                LockCase::Remove if Stamp::of(&lock.path).ok().flatten() == Some(lock.stamp) => {
+                    drop(fs::remove_file(&lock.path));
+                }
+                LockCase::Remove => sweep = Sweep::Waits,
+            }
+        }
+        if sweep == Sweep::Clean {
+            killed.drain(..).for_each(|(path, _)| drop(fs::remove_file(path)));
+        }
+        sweep
+    }
+
+    fn facts(&self, lock: &GitLock) -> LockFacts {
+        let places: Vec<_> = self.places.iter().map(PathBuf::as_path).collect();
+        let is_git_at_work = is_at_work("git", &places);
+        let age = self.now().map_or(Duration::ZERO, |now| now.since(lock.stamp.at));
+        LockFacts { is_ours: true, is_git_at_work, age }
+    }
+
+    /// The time by the clock that stamps files.
+    fn now(&self) -> Option<Time> {
+        let probe = self.folder.join(".now");
+        fs::write(&probe, "").ok()?;
+        let now = Stamp::of(&probe).ok()??.at;
+        drop(fs::remove_file(probe));
+        Some(now)
+    }
+}
+
+/// The note of a command that runs. It stays if the command is killed, or is no longer waited for.
+#[derive(Debug)]
+pub(crate) struct RunningNote<'a> {
+    notes: &'a CommandNotes,
+    path: PathBuf,
+    note: CommandNote,
+    has_ended: bool,
+}
+
+impl RunningNote<'_> {
+    /// Git was started.
+    pub(crate) fn started(&mut self, id: Option<u32>) {
+        self.note.process = id.and_then(NotedProcess::of);
+        self.write();
+    }
+
+    /// It ended by itself, with all its locks.
+    pub(crate) fn ended(mut self) {
+        self.has_ended = true;
+        drop(fs::remove_file(&self.path));
+    }
+
+    fn write(&self) {
+        let text = disk::pretty(&self.note).unwrap_or_default();
+        drop(fs::write(&self.path, text));
+    }
+}
+
+impl Drop for RunningNote<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            lock(&self.notes.killed).push((self.path.clone(), self.note.clone()));
+        }
+    }
+}
+
+/// A note that a former lead left. One that is cut short names its time only.
+fn read(path: &Path) -> Option<CommandNote> {
+    let text = fs::read(path).ok()?;
+    let began_at = Stamp::of(path).ok()??.at;
+    let nameless =
+        || CommandNote { command: String::new(), began_at, process: None, locks: Vec::new() };
+    path.extension()?;
+    Some(serde_json::from_slice(&text).unwrap_or_else(|_| nameless()))
+}
+
+/// The locks in a repository that last: not those of commands that run just now.
+pub(crate) async fn lasting_locks(shared: &Path) -> Vec<PathBuf> {
+    let mut locks = Vec::new();
+    find(shared, DEEPEST, &mut locks);
+    if !locks.is_empty() {
+        sleep(LASTING).await;
+        locks.retain(|it| Stamp::of(&it.path).ok().flatten() == Some(it.stamp));
+    }
+    locks.into_iter().map(|it| it.path).collect()
+}
+
+/// Removes the locks in a folder and below. Nothing may run there.
+pub(crate) fn remove_locks(folder: &Path) {
+    let mut locks = Vec::new();
+    find(folder, DEEPEST, &mut locks);
+    locks.into_iter().for_each(|it| drop(fs::remove_file(it.path)));
+}
+
+fn find(folder: &Path, depth: usize, found: &mut Vec<GitLock>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|it| it.is_dir()) {
+            if depth > 1 && !WITHOUT_LOCKS.iter().any(|it| name == *it) {
+                find(&path, depth - 1, found);
+            }
+        } else if name.to_string_lossy().ends_with(".lock")
+            && let Ok(Some(stamp)) = Stamp::of(&path)
+        {
+            found.push(GitLock { path, stamp });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Locks that killed commands left, and those of others.
+
+use super::*;
+
+const BEGAN: i64 = 1_000_000_000;
+
+fn note(locks: &[&str]) -> CommandNote {
+    CommandNote {
+        command: "update-ref".to_owned(),
+        began_at: Time::from_micros(BEGAN),
+        process: None,
+        locks: locks.iter().map(PathBuf::from).collect(),
+    }
+}
+
+#[test]
+fn a_command_left_only_locks_that_came_while_it_could_run() {
+    let second = 1_000_000;
+    let cases = [
+        ("before", &[][..], BEGAN - 1, false),
+        ("in the same moment", &[], BEGAN, true),
+        ("while it ran", &[], BEGAN + second, true),
+        ("an hour later", &[], BEGAN + 3_600 * second, false),
+        ("it was there before, and written again", &["/p/.git/index.lock"], BEGAN + 1, false),
+    ];
+    for (what, before, at, expect) in cases {
+        let left =
+            note(before).may_have_left(Path::new("/p/.git/index.lock"), Time::from_micros(at));
+        assert_eq!(left, expect, "{what}");
+    }
+}
+
+#[test]
+fn only_our_locks_are_removed_and_only_when_no_git_can_have_them() {
+    let young = Duration::from_secs(1);
+    let cases = [
+        (false, Some(false), OLD, LockCase::Leave),
+        (false, None, OLD, LockCase::Leave),
+        (true, Some(true), OLD, LockCase::Wait),
+        (true, Some(false), Duration::ZERO, LockCase::Remove),
+        (true, None, young, LockCase::Wait),
+        (true, None, OLD, LockCase::Remove),
+    ];
+    for (is_ours, is_git_at_work, age, expect) in cases {
+        let facts = LockFacts { is_ours, is_git_at_work, age };
+        assert_eq!(lock_case(facts), expect, "{facts:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_killed_commands_lock_is_removed_by_the_next_process_and_a_persons_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let shared = folder.path().join("repository");
+    let team = folder.path().join("team");
+    fs::create_dir_all(shared.join("refs/heads")).unwrap();
+    let foreign = shared.join("index.lock");
+    fs::write(&foreign, "").unwrap();
+    let notes = CommandNotes::open(&team, &shared, &[]);
+    let running = notes.begin("update-ref").unwrap();
+    let left = shared.join("refs/heads/main.lock");
+    fs::write(&left, "").unwrap();
+    notes.clear(&[]).await;
+    assert!(left.exists(), "the command runs");
+    // The process is killed: nobody says that the command has ended.
+    drop(running);
+    drop(notes);
+    CommandNotes::open(&team, &shared, &[]).clear(&[]).await;
+    assert!(!left.exists() && foreign.exists());
+    assert_eq!(fs::read_dir(team.join("git")).unwrap().count(), 0, "nothing is left to clear");
+}
+
+#[tokio::test]
+async fn a_command_that_ended_by_itself_answers_for_no_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = CommandNotes::open(&folder.path().join("team"), folder.path(), &[]);
+    let running = notes.begin("update-ref").unwrap();
+    let foreign = folder.path().join("HEAD.lock");
+    fs::write(&foreign, "").unwrap();
+    running.ended();
+    notes.clear(&[]).await;
+    assert!(foreign.exists());
+    notes.clear(std::slice::from_ref(&foreign)).await;
+    assert!(!foreign.exists(), "only troop works in a place of its own");
+}
