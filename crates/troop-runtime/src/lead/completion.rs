@@ -21,7 +21,7 @@ use std::{collections::BTreeMap, ffi::OsString};
 
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    ActorKind, Command, Fact, Notice, Refusal, RefusalRecord, RefusedBy, TaskCommand,
+    ActorKind, Command, Fact, MemberName, Notice, Refusal, RefusalRecord, RefusedBy, TaskCommand,
 };
 use troop_protocol::{Failure, Responder};
 
@@ -35,6 +35,7 @@ use super::{
     policy::completion::{
         Departure, DoneClaim, PassageStage, departure, done_claim, is_late, stages_after,
     },
+    policy::files::LastEnd,
     policy::work::at_work,
 };
 use crate::{
@@ -95,6 +96,8 @@ pub(super) type ReleasedRunner = Option<Runner>;
 pub(super) struct Completions {
     passages: BTreeMap<PassageId, Passage>,
     n_passages: u64,
+    /// What was in each member's folder when it ended its last task.
+    last_ends: BTreeMap<MemberName, LastEnd>,
     /// How many late merges are under way.
     n_late: usize,
     /// Verifies before each run of a check that a person agreed to it.
@@ -105,7 +108,14 @@ pub(super) struct Completions {
 
 impl Completions {
     pub(super) fn new(agreement: Agreement, environment: Vec<(OsString, OsString)>) -> Self {
-        Self { passages: BTreeMap::new(), n_passages: 0, n_late: 0, agreement, environment }
+        Self {
+            passages: BTreeMap::new(),
+            n_passages: 0,
+            last_ends: BTreeMap::new(),
+            n_late: 0,
+            agreement,
+            environment,
+        }
     }
 
     /// How many passages and late merges are under way.
@@ -214,7 +224,9 @@ impl Completions {
         office.post.agenda.is_due = true;
         let Passage { intent, station } = self.passages.remove(&id)?;
         if let Station::Files(departure) = station {
-            files::record(office, &departure, listing).await;
+            let last = self.last_ends.remove(&departure.owner);
+            let last = files::record(office, &departure, listing, last).await;
+            self.last_ends.extend(last.map(|it| (departure.owner, it)));
         }
         self.go_on(office, intent, PassageStage::Files).await
     }

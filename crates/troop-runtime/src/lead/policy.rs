@@ -6,6 +6,7 @@ pub(super) mod asking;
 pub(crate) mod completion;
 pub(super) mod delegation;
 pub(super) mod ending;
+pub(super) mod files;
 pub(super) mod lead_state;
 pub(super) mod loss;
 pub(super) mod restart;

@@ -4,7 +4,12 @@ use troop_model::{Actor, Command};
 
 use super::{Completions, Departure, Intent, PassageStage, Station};
 use crate::{
-    lead::{input::LeadInput, office::Office, transcript::TranscriptLine},
+    lead::{
+        input::LeadInput,
+        office::Office,
+        policy::files::{FileOwner, LastEnd, owner_of},
+        transcript::TranscriptLine,
+    },
     workspace::{FileStat, Listing, MAX_FILE, MAX_FILES, WorkspaceError},
 };
 
@@ -37,32 +42,38 @@ impl Completions {
 }
 
 /// Attaches the files that a member wrote for a task, before it lets the task go. A file that several members may have written
-/// belongs to no task.
-pub(super) async fn record(office: &mut Office, departure: &Departure, listing: FileListing) {
+/// belongs to no task. `last`: what is known from the member's earlier tasks; returns what is known now.
+pub(super) async fn record(
+    office: &mut Office,
+    departure: &Departure,
+    listing: FileListing,
+    last: Option<LastEnd>,
+) -> Option<LastEnd> {
     let Departure { task, owner, folder } = departure;
     let state = &office.post.state;
     // A workspace that cannot be used has no new files.
-    let Ok(listing) = listing else { return };
+    let Ok(listing) = listing else { return None };
     if listing.files.len() > MAX_FILES {
         let n_files = listing.files.len();
         let what =
             format!("{n_files} files in the workspace, over {MAX_FILES}: they belong to no task");
-        return office.post.note(owner, TranscriptLine::trouble(&what));
+        office.post.note(owner, TranscriptLine::trouble(&what));
+        return None;
     }
     let known = state.files(folder);
     let is_new = |path: &str, stat: &FileStat| !known.get(path).is_some_and(|it| stat.is_as(it));
     let mut new = Vec::new();
     let mut unclear = Vec::new();
     for (path, stat) in listing.files.iter().filter(|(path, stat)| is_new(path.as_str(), stat)) {
-        let tasks = state.tasks_then(folder, stat.at());
-        match tasks.as_slice() {
-            [only] if only == task => new.push((path.to_string(), stat.size)),
-            several if several.contains(task) => {
-                let tasks: Vec<_> = several.iter().map(ToString::to_string).collect();
+        let then = state.tasks_then(folder, stat.at());
+        match owner_of(departure, last.as_ref(), path.as_str(), stat, then) {
+            FileOwner::ThisTask => new.push((path.to_string(), stat.size)),
+            FileOwner::Unclear(tasks) => {
+                let tasks: Vec<_> = tasks.iter().map(ToString::to_string).collect();
                 let tasks = tasks.join(" or ");
                 unclear.push(format!("`{path}` may be of {tasks}: it belongs to no task"));
             }
-            _ => {}
+            FileOwner::Others => {}
         }
     }
     for what in unclear {
@@ -79,4 +90,6 @@ pub(super) async fn record(office: &mut Office, departure: &Departure, listing: 
         let request = office.crew.signed(&office.post, Actor::agent(owner), command);
         drop(office.post.enqueue(request).await);
     }
+    let files = listing.files.into_iter().map(|(path, stat)| (path.to_string(), stat));
+    Some(LastEnd::after(departure, last, files.collect()))
 }
