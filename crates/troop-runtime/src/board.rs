@@ -186,6 +186,8 @@ impl<T: Send, L: Fn(&State, CommandEffect) -> T + Send> BoardReply for LookingRe
 enum BoardJob {
     Submit(Box<CommandRequest>, Box<dyn BoardReply>),
     Look(Box<dyn FnOnce(&State) + Send>),
+    /// Looks at the state as it would be after a command, and leaves it as it is.
+    Foresee(Box<dyn FnOnce(&mut State, Time) + Send>),
     /// Takes in what others wrote, then answers.
     CatchUp(oneshot::Sender<BoardResult<Version>>),
 }
@@ -299,6 +301,23 @@ impl Board {
         Ok(looked.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
+    /// Looks at the state as it would be after a command, which is not given. None if this board would refuse it, or it would
+    /// change nothing; what others wrote meanwhile may change that.
+    pub(crate) async fn foresee<T: Send + 'static>(
+        &self,
+        request: CommandRequest,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> BoardResult<Option<T>> {
+        let (reply, answer) = oneshot::channel();
+        let job = move |state: &mut State, clock: Time| {
+            let look = |state: &State| catch_unwind(AssertUnwindSafe(|| look(state)));
+            drop(reply.send(rules::foresee(state, &request, clock, look)));
+        };
+        self.enqueue(BoardJob::Foresee(Box::new(job))).await?;
+        let Ok(foreseen) = answer.await else { return Err(self.ended().await) };
+        Ok(foreseen.map(|looked| looked.unwrap_or_else(|panic| resume_unwind(panic))))
+    }
+
     /// Takes in what other processes wrote, and returns the version of the log.
     pub async fn catch_up(&self) -> BoardResult<Version> {
         let (reply, answer) = oneshot::channel();
@@ -366,6 +385,7 @@ impl std::fmt::Debug for BoardJob {
         f.write_str(match self {
             Self::Submit(..) => "Submit",
             Self::Look(_) => "Look",
+            Self::Foresee(_) => "Foresee",
             Self::CatchUp(_) => "CatchUp",
         })
     }

@@ -6,7 +6,7 @@ use std::{rc::Rc, slice};
 use troop_model::{Actor, Asker, Command, Event, OperationId, Origin, Refusal, State, Version};
 use troop_runtime::{
     CommandEffect, CommandRequest,
-    deciding::board::{Ruling, decide_all},
+    deciding::board::{Ruling, decide_all, foresee},
 };
 
 use crate::{process::ProcessSeat, store::AppendResult};
@@ -92,6 +92,15 @@ impl SimulatedBoard {
         }
         self.seat.boundary().await;
         self.answer(ruling)
+    }
+
+    /// Looks at the state as it would be after a command, which is not given.
+    pub(crate) fn foresee<T>(
+        &mut self,
+        request: &CommandRequest,
+        look: impl FnOnce(&State) -> T,
+    ) -> Option<T> {
+        foresee(&mut self.state, request, self.seat.now(), look)
     }
 
     /// Decides a command. Its effects are in the state until they are rolled back.

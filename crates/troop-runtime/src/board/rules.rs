@@ -33,6 +33,21 @@ pub fn decide_all(state: &mut State, requests: &[CommandRequest], clock: Time) -
     requests.iter().map(|request| decide_one(state, request, clock, now)).collect()
 }
 
+/// Shows the state as it would be after a command, and takes the command back. None if the command would change nothing.
+pub fn foresee<T>(
+    state: &mut State,
+    request: &CommandRequest,
+    clock: Time,
+    look: impl FnOnce(&State) -> T,
+) -> Option<T> {
+    let now = begin(state, clock);
+    let ruling = decide_one(state, request, clock, now);
+    let foreseen =
+        matches!(&ruling, Ruling::Made(done) if !done.events.is_empty()).then(|| look(state));
+    state.rollback();
+    foreseen
+}
+
 /// Begins a batch of commands that can be rolled back, and says for which time they are decided.
 pub(super) fn begin(state: &mut State, clock: Time) -> Time {
     state.begin();

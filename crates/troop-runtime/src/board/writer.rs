@@ -91,6 +91,10 @@ impl BoardWriter {
                     self.commit(std::mem::take(&mut requests)).await;
                     look(&self.state);
                 }
+                BoardJob::Foresee(foresee) => {
+                    self.commit(std::mem::take(&mut requests)).await;
+                    foresee(&mut self.state, self.clock.now());
+                }
                 BoardJob::CatchUp(reply) => {
                     self.commit(std::mem::take(&mut requests)).await;
                     let version = self.catch_up().await.map(|()| self.state.version());

@@ -76,6 +76,15 @@ pub(super) struct VisitCommand {
     pub(super) number: TaskNumber,
 }
 
+impl VisitCommand {
+    /// The command, about the task whose file is visited; none if it was given.
+    pub(super) fn request(&self) -> Option<CommandRequest> {
+        let mut request = (*self.job.as_ref()?.request).clone();
+        request.command = rules::about(request.command, self.number);
+        Some(request)
+    }
+}
+
 /// What became of a command at the file of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DoorTry {

@@ -20,8 +20,8 @@ pub use inbox::{
 pub use letter::{actor, outgoing, refusal, sent, stopping};
 pub use task::{
     BlockCase, ChangeFacts, GoneCase, GoneFacts, KnownFile, LiveTask, TaskCase, TaskOnBoard,
-    block_case, blocks, change, gone, in_leads_name, is_at_rest, is_higher, is_unchanged, new_task,
-    put, read_file, task_case, too_large, whole_task,
+    announcement, block_case, blocks, change, gone, in_leads_name, is_at_rest, is_higher,
+    is_unchanged, new_task, put, read_file, task_case, too_large, whole_task,
 };
 pub use touched::{inbox_of, touched};
 pub use visit::{

@@ -1,6 +1,7 @@
 //! A visit to the file of a task: read under its lock, what others did to it given to the board, and written again as the board
 //! has it then. `rules` decides what comes next; here it is done.
 
+mod announce;
 mod blocks;
 mod gone;
 
@@ -135,6 +136,13 @@ impl<'a> TaskVisit<'a> {
                         None => Intake::Settled(Settlement::Later),
                     });
                 }
+                VisitStep::Announce => {
+                    let request = command.as_ref().and_then(|it| it.request());
+                    if let (Some(request), Some(found)) = (request, &mut theirs) {
+                        self.announce(request, found).await?;
+                    }
+                    facts.errand = VisitErrand::Announced;
+                }
                 VisitStep::GiveCommand => {
                     if let Some(command) = command.take() {
                         *answer = self.give_command(command).await?;
@@ -163,12 +171,14 @@ impl<'a> TaskVisit<'a> {
         &self,
         command: &mut VisitCommand,
     ) -> Result<Option<DoorAnswer>, MirrorError> {
-        let VisitCommand { job, target, number } = command;
-        if !door::still_wants(&self.mirror.board, target, *number).await? {
+        if !door::still_wants(&self.mirror.board, &command.target, command.number).await? {
             return Ok(None);
         }
-        let Some(mut job) = job.take() else { return Ok(None) };
-        job.request.command = rules::about(job.request.command, *number);
+        let request = command.request();
+        let (Some(mut job), Some(request)) = (command.job.take(), request) else {
+            return Ok(None);
+        };
+        *job.request = request;
         Ok(self.mirror.board.give_from_door(job).await)
     }
 

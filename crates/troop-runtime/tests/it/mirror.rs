@@ -1,5 +1,6 @@
 //! Programs that know only the files work in the team, and nothing is lost.
 
+mod announced;
 mod bad_input;
 mod behind;
 mod interleaved;

@@ -2,15 +2,15 @@
 //! step is taken follows `troop-runtime/src/mirror/tasks.rs` and `written.rs`. Change both together.
 
 use serde_json::{Map, Value};
-use troop_model::{Command, OperationId, Refusal, TaskCommand, TaskNumber};
+use troop_model::{Command, OperationId, Refusal, State, TaskCommand, TaskNumber};
 use troop_runtime::{
     CommandEffect, CommandRequest, Layout,
     deciding::mirror::{
         ChangeFacts, DoorTarget, FileId, FileReading, FileWish, Intake, KnownFile, LiveTask, Names,
         PutEffect, Settlement, Stamp, TargetPlace, TaskCase, TaskOnBoard, VisitErrand, VisitFacts,
-        VisitStep, WantedStep, WrittenNote, about, actor, candidates, change, change_wishes,
-        in_leads_name, is_at_rest, is_unchanged, operation_of, put, read_file, refusal, task_case,
-        visit_step,
+        VisitStep, WantedStep, WrittenNote, about, actor, announcement, candidates, change,
+        change_wishes, in_leads_name, is_at_rest, is_unchanged, operation_of, put, read_file,
+        refusal, task_case, visit_step,
     },
 };
 
@@ -77,6 +77,12 @@ impl<'a> SimulatedTaskVisit<'a> {
                     self.mirror.board.catch_up().await;
                     facts.caught_up = caught_up;
                 }
+                VisitStep::Announce => {
+                    if let (Some(order), Some(found)) = (&order, &mut theirs) {
+                        self.announce(order, found).await;
+                    }
+                    facts.errand = VisitErrand::Announced;
+                }
                 VisitStep::GiveCommand => {
                     if let Some(order) = order.take() {
                         self.give_command(order).await;
@@ -113,6 +119,27 @@ impl<'a> SimulatedTaskVisit<'a> {
                     return settled;
                 }
             }
+        }
+    }
+
+    /// Writes the file as the command would have it, if a program could take the task now and not then.
+    async fn announce(&mut self, order: &VisitOrder, theirs: &mut LockedFile) {
+        let Some(request) = order.request.clone() else { return };
+        let command = about(request.command.clone(), order.number);
+        let request = CommandRequest { command, ..request };
+        let ids = &self.mirror.ids;
+        let now = self.mirror.seat.now();
+        let look = |state: &State| {
+            let kept = Some(&theirs.raw);
+            let foreseen = TaskOnBoard::new(state, Layout::Seeds, ids, order.number, kept, now);
+            announcement(Layout::Seeds, &theirs.raw, foreseen)
+        };
+        let Some(raw) = self.mirror.board.foresee(&request, look).flatten() else { return };
+        if let Some(stamp) = self.write(&raw, TargetPlace::Any).await {
+            self.mirror.seat.count("a mirror announced a command");
+            self.remember(stamp, raw.clone());
+            theirs.file.stamp = stamp;
+            theirs.raw = raw;
         }
     }
 

@@ -93,6 +93,7 @@ fn programs_and_command_lines_that_share_files_break_only_known_promises() {
             "a lock was waited for",
             "a file was locked, and visited again later",
             "a command waited for the lock of a file",
+            "a mirror announced a command",
             "a mirror took in what a program wrote",
             "a mirror wrote the file of a task",
             "a program claimed a task",

@@ -15,7 +15,7 @@ use crate::{
         difference::{DiffReading, TaskStep, WantedStep, difference, named},
         ids::{FileId, Ids},
         is_external_in,
-        layout::{self, Layout, Names, TaskFile, Unreadable},
+        layout::{self, FileStatus, Layout, Names, TaskFile, Unreadable},
         written::WrittenNote,
     },
 };
@@ -276,6 +276,20 @@ pub fn gone(facts: &GoneFacts<'_>) -> GoneCase {
 /// Whether an id is higher than the noted highest. A note that is no number is left to others.
 pub fn is_higher(number: u64, mark: Option<&str>) -> bool {
     mark.is_none_or(|text| text.is_empty() || text.parse().is_ok_and(|it: u64| it < number))
+}
+
+/// What to write before a command is given, if the file says that the task is free, and the board would not say so afterwards.
+pub fn announcement(
+    layout: Layout,
+    theirs: &Map<String, Value>,
+    foreseen: TaskOnBoard,
+) -> Option<Map<String, Value>> {
+    let TaskOnBoard::Live(ours) = foreseen else { return None };
+    let is_free = |raw| {
+        let read = layout::read_task(layout, raw, None);
+        read.is_ok_and(|it| it.status == FileStatus::Pending && it.owner.flatten().is_none())
+    };
+    (is_free(theirs) && !is_free(&ours.raw)).then_some(ours.raw)
 }
 
 /// How the file has to be at the end of a visit.

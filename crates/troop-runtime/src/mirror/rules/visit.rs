@@ -33,6 +33,8 @@ pub enum VisitErrand {
     None,
     /// A command about the task, to be given while the file is locked and everything in it is taken in.
     Command,
+    /// The file shows already what the command would do, so that no program takes a task that the board has given away.
+    Announced,
     /// The command was given.
     Given,
 }
@@ -98,6 +100,9 @@ pub enum VisitStep {
     SetAside(String),
     /// Gives the board the commands that the file stands for.
     TakeIn,
+    /// If a program could take the task by its file, and cannot after the command, writes the file as the command would have it.
+    /// A mirror that is killed once the board has the command leaves no file behind that says that the task is free.
+    Announce,
     /// Gives the command that the visit is for.
     GiveCommand,
     /// Writes what the board says.
@@ -130,8 +135,10 @@ pub fn visit_step(facts: &VisitFacts) -> VisitStep {
         };
     };
     let is_open = !matches!(intake, Intake::Settled(Settlement::Later | Settlement::Waits));
-    if is_open && facts.errand == VisitErrand::Command {
-        return VisitStep::GiveCommand;
+    match facts.errand {
+        VisitErrand::Command if intake == Intake::Replace => return VisitStep::Announce,
+        VisitErrand::Command | VisitErrand::Announced if is_open => return VisitStep::GiveCommand,
+        VisitErrand::None | VisitErrand::Command | VisitErrand::Announced | VisitErrand::Given => {}
     }
     let settled = match (intake, facts.put) {
         (Intake::Settled(settled), _) | (_, Some(settled)) => settled,

@@ -127,6 +127,10 @@ fn a_command_is_given_under_the_lock_after_the_file_is_taken_in_and_before_it_is
     assert_eq!(visit_step(&locked()), VisitStep::TakeIn);
     for intake in [Intake::Replace, Intake::Renew, Intake::Settled(Settlement::Done)] {
         let mut facts = VisitFacts { intake: Some(intake), ..locked() };
+        if intake == Intake::Replace {
+            assert_eq!(visit_step(&facts), VisitStep::Announce, "a file lies there");
+            facts.errand = VisitErrand::Announced;
+        }
         assert_eq!(visit_step(&facts), VisitStep::GiveCommand, "{intake:?}");
         facts.errand = VisitErrand::Given;
         assert_ne!(visit_step(&facts), VisitStep::GiveCommand, "{intake:?}");
