@@ -187,7 +187,7 @@ enum BoardJob {
     Submit(Box<CommandRequest>, Box<dyn BoardReply>),
     Look(Box<dyn FnOnce(&State) + Send>),
     /// Looks at the state as it would be after a command, and leaves it as it is.
-    Foresee(Box<dyn FnOnce(&mut State, Time) + Send>),
+    Foresee(Box<dyn FnOnce(&mut State) + Send>),
     /// Takes in what others wrote, then answers.
     CatchUp(oneshot::Sender<BoardResult<Version>>),
 }
@@ -309,9 +309,10 @@ impl Board {
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> BoardResult<Option<T>> {
         let (reply, answer) = oneshot::channel();
-        let job = move |state: &mut State, clock: Time| {
+        let clock = self.clock.clone();
+        let job = move |state: &mut State| {
             let look = |state: &State| catch_unwind(AssertUnwindSafe(|| look(state)));
-            drop(reply.send(rules::foresee(state, &request, clock, look)));
+            drop(reply.send(rules::foresee(state, &request, clock.now(), look)));
         };
         self.enqueue(BoardJob::Foresee(Box::new(job))).await?;
         let Ok(foreseen) = answer.await else { return Err(self.ended().await) };

@@ -93,7 +93,7 @@ impl BoardWriter {
                 }
                 BoardJob::Foresee(foresee) => {
                     self.commit(std::mem::take(&mut requests)).await;
-                    foresee(&mut self.state, self.clock.now());
+                    foresee(&mut self.state);
                 }
                 BoardJob::CatchUp(reply) => {
                     self.commit(std::mem::take(&mut requests)).await;
