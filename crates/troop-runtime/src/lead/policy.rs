@@ -11,6 +11,7 @@ pub(super) mod lead_state;
 pub(super) mod loss;
 pub(super) mod restart;
 pub(super) mod silence;
+pub(super) mod task_end;
 pub(crate) mod unheard;
 pub(super) mod word;
 pub(crate) mod work;
