@@ -2,7 +2,7 @@
 //! touch no disk and wait for nothing; the other modules of the lead carry out the decisions.
 
 pub(super) mod aftermath;
-pub(super) mod asking;
+pub(crate) mod asking;
 pub(crate) mod completion;
 pub(super) mod delegation;
 pub(super) mod ending;

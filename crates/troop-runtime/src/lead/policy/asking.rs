@@ -1,8 +1,8 @@
 //! What hooks are asked about: only what the rules would accept.
 
 use troop_model::{
-    Actor, ActorKind, Command, Context, DelegationOutcome, Event, Fact, MemberName, Refusal, State,
-    TaskCommand, TaskNumber, Time, decide,
+    Actor, ActorKind, Command, DelegationOutcome, Event, Fact, MemberName, Refusal, State,
+    TaskCommand, TaskNumber, Time,
 };
 
 use super::task_end::{TaskEnd, TaskEnding, task_end};
@@ -36,19 +36,21 @@ pub(in super::super) enum RuleVerdict {
 }
 
 /// What the rules would do with a command in this state. Changes nothing.
-pub(in super::super) fn ruling(state: &State, request: &CommandRequest, now: Time) -> RuleVerdict {
-    let ctx = Context {
-        // As the board does: time in a log never runs backwards.
-        now: now.max(state.latest()),
-        asker: request.asker.clone(),
-        operation: request.operation,
-        fence: request.fence,
-    };
-    match decide(state, &request.command, &ctx) {
+pub(in super::super) fn ruling(
+    state: &State,
+    request: &CommandRequest,
+    clock: Time,
+) -> RuleVerdict {
+    match request.judged(state, clock) {
         Ok(events) => RuleVerdict::Accepted(events),
         Err(Refusal::NotProved { .. }) => RuleVerdict::NeedsProof,
         Err(refusal) => RuleVerdict::Refused(refusal),
     }
+}
+
+/// Whether the rules would accept a command, proof aside.
+pub fn would_take(state: &State, request: &CommandRequest, clock: Time) -> bool {
+    !matches!(ruling(state, request, clock), RuleVerdict::Refused(_))
 }
 
 /// The occasion on which hooks are asked before a command is given; none if the rules refuse the command, if it has no effect
