@@ -3,6 +3,7 @@
 
 pub(super) mod aftermath;
 pub(crate) mod asking;
+pub(super) mod attempt_end;
 pub(crate) mod completion;
 pub(super) mod delegation;
 pub(super) mod ending;
@@ -11,7 +12,6 @@ pub(super) mod lead_state;
 pub(super) mod loss;
 pub(super) mod restart;
 pub(super) mod silence;
-pub(super) mod task_end;
 pub(crate) mod unheard;
 pub(super) mod word;
 pub(crate) mod work;

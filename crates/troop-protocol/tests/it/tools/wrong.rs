@@ -238,7 +238,7 @@ async fn a_hint_fits_the_status_of_the_task() {
     for (task, hint) in [
         ("1", "it is over; take another task"),
         ("2", "the lead can retry it; take another task"),
-        ("4", "wait until what it depends on is finished; take another task meanwhile"),
+        ("4", "blocked"),
     ] {
         for call in [
             json!({"action": "complete", "task_id": task, "result": "r"}),
@@ -247,6 +247,7 @@ async fn a_hint_fits_the_status_of_the_task() {
         ] {
             let told = ann.told("team_tasks", call.clone()).await;
             assert!(told.contains(hint), "{call}: {told}");
+            assert!(!told.contains("claim it first"), "{call}: {told}");
         }
     }
 }

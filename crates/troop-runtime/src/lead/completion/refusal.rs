@@ -11,7 +11,7 @@ use crate::{
     lead::{
         Runner,
         office::Office,
-        policy::task_end::{TaskEnd, TaskEnding, task_end},
+        policy::attempt_end::{AttemptEnd, AttemptEnding, attempt_end},
     },
 };
 
@@ -44,10 +44,10 @@ pub(super) async fn say_no_to_deed(
 ) {
     let end = {
         let CommandRequest { asker, command, .. } = &intent.request;
-        task_end(&office.post.state, &asker.actor, command)
+        attempt_end(&office.post.state, &asker.actor, command)
     };
     let Some(runner) = say_no(office, intent, feedback, notice).await else { return };
-    if let Some(TaskEnd { task, ending: TaskEnding::Done(_) }) = end
+    if let Some(AttemptEnd { task, ending: AttemptEnding::Done(_) }) = end
         && let Some(facts) = office.crew.facts_of(&runner)
     {
         // The task is sent again with the message, or soon after.

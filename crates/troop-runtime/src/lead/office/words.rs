@@ -11,7 +11,7 @@ use crate::lead::{
     Runner,
     crew::facts::Engagement,
     input::Due,
-    policy::task_end::{TaskEnd, task_end},
+    policy::attempt_end::{AttemptEnd, attempt_end},
     transcript::TranscriptLine,
 };
 
@@ -59,7 +59,7 @@ impl Office {
     /// A member's own command ends its work on a task.
     pub(in super::super) fn end_work(&mut self, runner: &Runner, command: &Command) {
         let actor = Actor::agent(&runner.member);
-        let Some(TaskEnd { task, .. }) = task_end(&self.post.state, &actor, command) else {
+        let Some(AttemptEnd { task, .. }) = attempt_end(&self.post.state, &actor, command) else {
             return;
         };
         if let Some(facts) = self.crew.facts_of(runner)

@@ -5,7 +5,7 @@ use troop_model::{
     TaskCommand, TaskNumber, Time,
 };
 
-use super::task_end::{TaskEnd, TaskEnding, task_end};
+use super::attempt_end::{AttemptEnd, AttemptEnding, attempt_end};
 use crate::{
     CommandRequest,
     hooks::{HookEvent, HookTask, Occasion},
@@ -118,14 +118,14 @@ fn created(event: &Event, actor: &Actor) -> Option<Occasion> {
 
 /// The task that a command ends as done, and its result.
 fn done(state: &State, request: &CommandRequest) -> Option<(TaskNumber, String)> {
-    let TaskEnd { task, ending } = task_end(state, &request.asker.actor, &request.command)?;
+    let AttemptEnd { task, ending } = attempt_end(state, &request.asker.actor, &request.command)?;
     match ending {
-        TaskEnding::Done(result) => Some((task, result)),
-        TaskEnding::Approved => {
+        AttemptEnding::Done(result) => Some((task, result)),
+        AttemptEnding::Approved => {
             let result = state.tasks().get(task)?.result.clone();
             Some((task, result.unwrap_or_default()))
         }
-        TaskEnding::Submitted | TaskEnding::Failed | TaskEnding::GivenBack => None,
+        AttemptEnding::Submitted | AttemptEnding::Failed | AttemptEnding::GivenBack => None,
     }
 }
 

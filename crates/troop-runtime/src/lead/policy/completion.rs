@@ -2,7 +2,7 @@
 
 use troop_model::{ActorKind, MemberName, State, Status, TaskNumber, TaskRef, WorkspaceFolder};
 
-use super::task_end::{TaskEnd, TaskEnding, task_end};
+use super::attempt_end::{AttemptEnd, AttemptEnding, attempt_end};
 use crate::{Aim, CommandRequest};
 
 /// A stage on the way to the board.
@@ -54,12 +54,12 @@ pub enum DoneWay {
 pub fn done_claim(state: &State, request: &CommandRequest) -> Option<DoneClaim> {
     let is_reviewed = state.team()?.settings.require_review;
     let aim = if is_reviewed { Aim::HandIn } else { Aim::Merge };
-    let TaskEnd { task, ending } = task_end(state, &request.asker.actor, &request.command)?;
+    let AttemptEnd { task, ending } = attempt_end(state, &request.asker.actor, &request.command)?;
     let way = match ending {
-        TaskEnding::Done(_) => DoneWay::Finish(aim),
-        TaskEnding::Submitted => DoneWay::Finish(Aim::HandIn),
-        TaskEnding::Approved => DoneWay::Approve,
-        TaskEnding::Failed | TaskEnding::GivenBack => return None,
+        AttemptEnding::Done(_) => DoneWay::Finish(aim),
+        AttemptEnding::Submitted => DoneWay::Finish(Aim::HandIn),
+        AttemptEnding::Approved => DoneWay::Approve,
+        AttemptEnding::Failed | AttemptEnding::GivenBack => return None,
     };
     let is_approval = way == DoneWay::Approve;
     if is_approval && state.tasks().status(task) != Some(Status::InReview) {
@@ -87,8 +87,8 @@ pub struct Departure {
 
 /// The task that its holder lets go by a command, if it does.
 pub fn departure(state: &State, request: &CommandRequest) -> Option<Departure> {
-    let TaskEnd { task, ending } = task_end(state, &request.asker.actor, &request.command)?;
-    if matches!(ending, TaskEnding::Approved | TaskEnding::GivenBack) {
+    let AttemptEnd { task, ending } = attempt_end(state, &request.asker.actor, &request.command)?;
+    if matches!(ending, AttemptEnding::Approved | AttemptEnding::GivenBack) {
         // Work that is approved was let go before; work that is given back goes on in the same folder.
         return None;
     }

@@ -7,7 +7,7 @@ use troop_model::{
 
 /// How the work on a task ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) enum TaskEnding {
+pub(in super::super) enum AttemptEnding {
     /// It is said to be done, with this result.
     Done(String),
     /// It is submitted for review.
@@ -21,18 +21,18 @@ pub(in super::super) enum TaskEnding {
 
 /// The end of the work on a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct TaskEnd {
+pub(in super::super) struct AttemptEnd {
     pub(in super::super) task: TaskNumber,
-    pub(in super::super) ending: TaskEnding,
+    pub(in super::super) ending: AttemptEnding,
 }
 
 /// The end that a command of an actor would bring, if the rules take it.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other command ends the work on a task")]
-pub(in super::super) fn task_end(
+pub(in super::super) fn attempt_end(
     state: &State,
     actor: &Actor,
     command: &Command,
-) -> Option<TaskEnd> {
+) -> Option<AttemptEnd> {
     let (task, ending) = match command {
         Command::Task(order) => {
             let (task, ending) = ending_of(order)?;
@@ -40,30 +40,30 @@ pub(in super::super) fn task_end(
         }
         Command::FinishDelegation { delegation, outcome } => {
             let ending = match outcome {
-                DelegationOutcome::Completed(result) => TaskEnding::Done(result.clone()),
-                DelegationOutcome::Failed(_) => TaskEnding::Failed,
-                DelegationOutcome::Cancelled(_) => TaskEnding::GivenBack,
+                DelegationOutcome::Completed(result) => AttemptEnding::Done(result.clone()),
+                DelegationOutcome::Failed(_) => AttemptEnding::Failed,
+                DelegationOutcome::Cancelled(_) => AttemptEnding::GivenBack,
             };
             (state.delegations().find(|it| it.id == *delegation)?.task, ending)
         }
         Command::ReportIdle { member, last_task: Some(task) } if *actor == Actor::agent(member) => {
             let delegation = state.delegation_of(state.resolve(task).ok()?)?;
             let task = delegation.ends_with_work_of(member).then_some(delegation.task)?;
-            (task, TaskEnding::Done(NO_RESULT.to_owned()))
+            (task, AttemptEnding::Done(NO_RESULT.to_owned()))
         }
         _ => return None,
     };
-    Some(TaskEnd { task, ending })
+    Some(AttemptEnd { task, ending })
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other command ends the work on a task")]
-fn ending_of(order: &TaskCommand) -> Option<(&TaskRef, TaskEnding)> {
+fn ending_of(order: &TaskCommand) -> Option<(&TaskRef, AttemptEnding)> {
     Some(match order {
-        TaskCommand::Complete { task, result, .. } => (task, TaskEnding::Done(result.clone())),
-        TaskCommand::Review { task, .. } => (task, TaskEnding::Submitted),
-        TaskCommand::Approve { task, .. } => (task, TaskEnding::Approved),
-        TaskCommand::Fail { task, .. } => (task, TaskEnding::Failed),
-        TaskCommand::Release { task, .. } => (task, TaskEnding::GivenBack),
+        TaskCommand::Complete { task, result, .. } => (task, AttemptEnding::Done(result.clone())),
+        TaskCommand::Review { task, .. } => (task, AttemptEnding::Submitted),
+        TaskCommand::Approve { task, .. } => (task, AttemptEnding::Approved),
+        TaskCommand::Fail { task, .. } => (task, AttemptEnding::Failed),
+        TaskCommand::Release { task, .. } => (task, AttemptEnding::GivenBack),
         _ => return None,
     })
 }

@@ -2,7 +2,7 @@
 
 use troop_model::{Actor, Command, DelegationOutcome, NewTask, TaskCommand};
 
-use super::{TaskEnd, TaskEnding, task_end};
+use super::{AttemptEnd, AttemptEnding, attempt_end};
 use crate::lead::policy::{
     asking::{event_of, occasion},
     completion::{departure, done_claim},
@@ -28,7 +28,7 @@ fn delegate(number: Option<u32>, subject: Option<&str>) -> Command {
 }
 
 /// All commands of `ann` that end the work on her task, and how.
-fn endings(scene: &SmallTeam) -> Vec<(Command, TaskEnding)> {
+fn endings(scene: &SmallTeam) -> Vec<(Command, AttemptEnding)> {
     let delegation = scene.state.delegation_of(task(1)).unwrap().id;
     let finish = |outcome| Command::FinishDelegation { delegation, outcome };
     let text = || "said".to_owned();
@@ -38,14 +38,14 @@ fn endings(scene: &SmallTeam) -> Vec<(Command, TaskEnding)> {
     let release = TaskCommand::Release { task: task_ref(1), reason: text() };
     let idle = Command::ReportIdle { member: name("ann"), last_task: Some(task_ref(1)) };
     vec![
-        (Command::Task(complete(1)), TaskEnding::Done("done".to_owned())),
-        (finish(DelegationOutcome::Completed(text())), TaskEnding::Done(text())),
-        (idle, TaskEnding::Done("done".to_owned())),
-        (Command::Task(review), TaskEnding::Submitted),
-        (Command::Task(fail), TaskEnding::Failed),
-        (finish(DelegationOutcome::Failed(text())), TaskEnding::Failed),
-        (Command::Task(release), TaskEnding::GivenBack),
-        (finish(DelegationOutcome::Cancelled(text())), TaskEnding::GivenBack),
+        (Command::Task(complete(1)), AttemptEnding::Done("done".to_owned())),
+        (finish(DelegationOutcome::Completed(text())), AttemptEnding::Done(text())),
+        (idle, AttemptEnding::Done("done".to_owned())),
+        (Command::Task(review), AttemptEnding::Submitted),
+        (Command::Task(fail), AttemptEnding::Failed),
+        (finish(DelegationOutcome::Failed(text())), AttemptEnding::Failed),
+        (Command::Task(release), AttemptEnding::GivenBack),
+        (finish(DelegationOutcome::Cancelled(text())), AttemptEnding::GivenBack),
     ]
 }
 
@@ -54,16 +54,20 @@ fn every_way_to_end_a_task_attaches_its_files_asks_hooks_and_is_proved() {
     let scene = delegated();
     let ann = Actor::agent(&name("ann"));
     for (command, ending) in endings(&scene) {
-        let found = task_end(&scene.state, &ann, &command);
-        assert_eq!(found, Some(TaskEnd { task: task(1), ending: ending.clone() }), "{command:?}");
+        let found = attempt_end(&scene.state, &ann, &command);
+        assert_eq!(
+            found,
+            Some(AttemptEnd { task: task(1), ending: ending.clone() }),
+            "{command:?}"
+        );
         let asked = request(ann.clone(), command.clone());
-        let is_done = matches!(ending, TaskEnding::Done(_));
-        let leaves = ending != TaskEnding::GivenBack;
+        let is_done = matches!(ending, AttemptEnding::Done(_));
+        let leaves = ending != AttemptEnding::GivenBack;
         assert_eq!(departure(&scene.state, &asked).is_some(), leaves, "files: {command:?}");
         let judged = occasion(&scene.state, &asked, scene.time).is_some();
         assert_eq!(judged, is_done, "hooks: {command:?}");
         assert_eq!(event_of(&command).is_some(), is_done, "hooks: {command:?}");
-        let is_claim = is_done || ending == TaskEnding::Submitted;
+        let is_claim = is_done || ending == AttemptEnding::Submitted;
         assert_eq!(done_claim(&scene.state, &asked).is_some(), is_claim, "proof: {command:?}");
     }
 }
@@ -71,8 +75,9 @@ fn every_way_to_end_a_task_attaches_its_files_asks_hooks_and_is_proved() {
 #[test]
 fn commands_that_end_nothing_are_not_taken_for_an_end() {
     let scene = delegated();
-    let end =
-        |who: &str, command: &Command| task_end(&scene.state, &Actor::agent(&name(who)), command);
+    let end = |who: &str, command: &Command| {
+        attempt_end(&scene.state, &Actor::agent(&name(who)), command)
+    };
     let idle = |member: &str, last: Option<u32>| Command::ReportIdle {
         member: name(member),
         last_task: last.map(task_ref),
