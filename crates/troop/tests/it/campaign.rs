@@ -1,6 +1,6 @@
 //! A small campaign with a fixed seed: a team on every store, under faults. `cargo xtask campaign` runs hundreds of these.
 
-use troop_campaign::{Backend, CampaignEnd, Options};
+use troop_campaign::{Backend, CampaignEnd, Mix, Options, TrialKind};
 
 const SEED: u64 = 3;
 
@@ -13,7 +13,7 @@ async fn a_team_keeps_its_promises_whatever_goes_wrong() {
         troop: env!("CARGO_BIN_EXE_troop").into(),
         lead: [itself.into()].into_iter().chain(errand.map(Into::into)).collect(),
         seed: SEED,
-        backends: Backend::ALL.to_vec(),
+        mix: Mix { kinds: vec![TrialKind::Team], backends: Backend::ALL.to_vec() },
         folder: folder.path().to_owned(),
         n_at_once: 3,
         first: 0,
