@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::{
     plan::{MateMind, Plan},
-    tally::{Finding, Severity},
+    tally::{Finding, ViolationSeverity},
     trial::{Trial, open_store},
 };
 
@@ -37,9 +37,9 @@ pub(crate) async fn all(trial: &Trial) -> Result<Vec<Finding>> {
     agree(trial, &state, &mut broken).await?;
     tasks(trial, &state, &holders, &mut broken);
     mail(trial, &events, &mut broken);
-    let broken = broken.into_iter().map(|it| Finding::new(Severity::Critical, it));
+    let broken = broken.into_iter().map(|it| Finding::new(ViolationSeverity::Critical, it));
     let outlived = orphans(&events).await.into_iter();
-    Ok(broken.chain(outlived.map(|it| Finding::new(Severity::High, it))).collect())
+    Ok(broken.chain(outlived.map(|it| Finding::new(ViolationSeverity::High, it))).collect())
 }
 
 /// The processes that held a task, one after another.

@@ -1,6 +1,6 @@
 //! Real teams of processes under random faults, and what must hold afterwards.
 //!
-//! Read in this order: a [`Mix`] says which kinds of trials there are, in turn; a [`Course`] is everything random about one;
+//! Read in this order: a [`Mix`] says which kinds of trials there are, in turn; a [`TrialPlan`] is everything random about one;
 //! [`run`] runs many at once; a [`CampaignTally`] is the report.
 //!
 //! - Trials of teams without git: `plan.rs`, `trial.rs`; [`lead`] runs in the lead's process; `check.rs` checks the promises.
@@ -21,9 +21,9 @@ use tokio::{task::JoinSet, time::Instant};
 
 pub use disk::can_mount;
 pub use kind::{Mix, TrialKind};
-pub use plan::{Backend, Course, Plan};
+pub use plan::{Backend, Plan, TrialPlan};
 use tally::TrialOutcome;
-pub use tally::{CampaignTally, Finding, Severity, Violation};
+pub use tally::{CampaignTally, Finding, Violation, ViolationSeverity};
 
 /// The inputs of a campaign.
 #[derive(Clone, Debug)]
@@ -72,8 +72,8 @@ pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<Campaign
             CampaignEnd::Trials(n_trials) => next < options.first + n_trials,
         };
         if goes_on && trials.len() < options.n_at_once {
-            let course = Course::new(options.seed, next, &options.mix, can_mount);
-            trials.spawn(hold(options.clone(), course, next));
+            let plan = TrialPlan::new(options.seed, next, &options.mix, can_mount);
+            trials.spawn(hold(options.clone(), plan, next));
             next += 1;
             continue;
         }
@@ -87,8 +87,8 @@ pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<Campaign
 }
 
 /// Runs a trial and checks the promises.
-async fn hold(options: Options, course: Course, nth: u64) -> Result<TrialOutcome> {
-    match course {
-        Course::Team(plan) => trial::hold(options, plan, nth).await,
+async fn hold(options: Options, plan: TrialPlan, nth: u64) -> Result<TrialOutcome> {
+    match plan {
+        TrialPlan::Team(plan) => trial::hold(options, plan, nth).await,
     }
 }

@@ -115,11 +115,11 @@ pub enum Weather {
 
 /// What happens in a trial of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Course {
+pub enum TrialPlan {
     Team(Plan),
 }
 
-impl Course {
+impl TrialPlan {
     /// The course of a trial; the same for the same numbers.
     #[must_use]
     pub fn new(seed: u64, trial: u64, mix: &Mix, can_mount: bool) -> Self {

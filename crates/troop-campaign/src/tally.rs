@@ -11,7 +11,7 @@ use crate::{kind::TrialKind, plan::Backend};
 
 /// How bad a broken promise is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum ViolationSeverity {
     /// Work, mail or a person's files are lost, doubled or told wrongly.
     Critical,
     /// A team or a command does not come to its end, or ends with a bug.
@@ -22,7 +22,7 @@ pub enum Severity {
     Low,
 }
 
-impl fmt::Display for Severity {
+impl fmt::Display for ViolationSeverity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Critical => "critical",
@@ -36,12 +36,12 @@ impl fmt::Display for Severity {
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    pub severity: Severity,
+    pub severity: ViolationSeverity,
     pub what: String,
 }
 
 impl Finding {
-    pub(crate) fn new(severity: Severity, what: impl Into<String>) -> Self {
+    pub(crate) fn new(severity: ViolationSeverity, what: impl Into<String>) -> Self {
         Self { severity, what: what.into() }
     }
 }
@@ -148,7 +148,7 @@ impl CampaignTally {
             return;
         }
         *text += "\n| kind | severity | violations |\n|---|---|---|\n";
-        let mut counts = BTreeMap::<(TrialKind, Severity), u64>::new();
+        let mut counts = BTreeMap::<(TrialKind, ViolationSeverity), u64>::new();
         for violation in &self.violations {
             for finding in &violation.what {
                 *counts.entry((violation.kind, finding.severity)).or_default() += 1;
