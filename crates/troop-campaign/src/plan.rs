@@ -4,7 +4,12 @@ use std::{fmt, str::FromStr, time::Duration};
 
 use anyhow::bail;
 
-use crate::random::Random;
+use crate::{
+    board::BoardPlan,
+    kind::{Mix, TrialKind},
+    random::Random,
+    run::RunPlan,
+};
 
 /// Where a team is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,7 +115,37 @@ pub enum Weather {
     LostAnswer(usize),
 }
 
-/// The course of a trial.
+/// What happens in a trial of any kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrialPlan {
+    Team(Plan),
+    Run(RunPlan),
+    Board(BoardPlan),
+}
+
+impl TrialPlan {
+    /// The course of a trial; the same for the same numbers.
+    #[must_use]
+    pub fn new(seed: u64, trial: u64, mix: &Mix, can_mount: bool) -> Self {
+        let backend = mix.backend(trial);
+        match mix.kind(trial) {
+            TrialKind::Team => Self::Team(Plan::new(seed, trial, backend, can_mount)),
+            TrialKind::Board => Self::Board(BoardPlan::new(seed, trial, backend)),
+            // Without a small disk there is nothing to fill.
+            TrialKind::Disk if !can_mount => {
+                Self::Run(RunPlan::new(seed, trial, TrialKind::Run, backend))
+            }
+            kind @ (TrialKind::Run
+            | TrialKind::Landing
+            | TrialKind::Person
+            | TrialKind::Git
+            | TrialKind::Disk
+            | TrialKind::Killed(_)) => Self::Run(RunPlan::new(seed, trial, kind, backend)),
+        }
+    }
+}
+
+/// The course of a team without git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Where the team is kept.
@@ -135,10 +170,8 @@ const SPAN: u64 = 1_500;
 impl Plan {
     /// The plan of a trial; the same for the same numbers.
     #[must_use]
-    pub fn new(seed: u64, trial: u64, backends: &[Backend], can_mount: bool) -> Self {
+    pub fn new(seed: u64, trial: u64, backend: Backend, can_mount: bool) -> Self {
         let mut random = Random::of_trial(seed, trial);
-        let backend = backends.get(trial as usize % backends.len().max(1)).copied();
-        let backend = backend.unwrap_or(Backend::Sqlite);
         let n_mates = random.within(2..6) as usize;
         let mates = (0..n_mates).map(|nth| mind(nth, &mut random)).collect();
         let chores = (0..random.within(5..31)).map(|nth| chore(nth as usize, &mut random));
@@ -158,6 +191,17 @@ impl Plan {
             _ => Weather::Fair,
         };
         Self { backend, mates, chores, letters, faults, weather, has_small_disk }
+    }
+
+    /// The names of what is wrong all the time.
+    pub(crate) fn lasting_faults(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let weather = match self.weather {
+            Weather::Fair => None,
+            Weather::Slow(_) => Some("slow disk, for all of a trial"),
+            Weather::LostAnswer(_) => Some("answer of the store lost"),
+        };
+        let has_foreign = self.mates.contains(&MateMind::Foreign);
+        weather.into_iter().chain(has_foreign.then_some("garbage on the wire, for all of a trial"))
     }
 
     /// The name of a teammate.

@@ -26,11 +26,12 @@ use troop_store::{Missing, Store, StoreUrl};
 use uuid::Uuid;
 
 use crate::{
-    Options, Violation, check,
+    Options, check,
     disk::Disk,
+    kind::TrialKind,
     lead::{FOREIGN, Orders},
     plan::{Backend, Chore, Fault, MateMind, Plan, Weather},
-    tally::TrialOutcome,
+    tally::{TrialFinding, TrialOutcome, Violation, ViolationSeverity},
 };
 use lead_process::LeadProcess;
 
@@ -55,14 +56,15 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Trial
     let mut trial = Trial::new(&options, plan, folder.clone(), disk).await?;
     let mut what = Vec::new();
     if let Err(error) = trial.run().await {
-        what.push(format!("{error:#}"));
+        what.push(TrialFinding::new(ViolationSeverity::High, format!("{error:#}")));
         trial.lead.end().await;
     }
     let n_events = trial.board.look(|state| state.version().0).await?;
-    what.extend(std::mem::take(&mut trial.vigils).join_all().await.into_iter().flatten());
+    let outlived = std::mem::take(&mut trial.vigils).join_all().await.into_iter().flatten();
+    what.extend(outlived.map(|it| TrialFinding::new(ViolationSeverity::High, it)));
     what.extend(check::all(&trial).await?);
-    let violation =
-        (!what.is_empty()).then(|| Violation { trial: nth, what, folder: folder.clone() });
+    let kind = TrialKind::Team;
+    let violation = Violation::of(nth, kind, what, folder.clone());
     let (plan, faults, disk) = trial.close(violation.is_some()).await?;
     if let Some(disk) = disk {
         disk.unmount().await;
@@ -70,7 +72,9 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Trial
     if violation.is_none() {
         fs::remove_dir_all(&folder)?;
     }
-    Ok(TrialOutcome { plan, faults, n_events, violation })
+    let faults = faults.iter().map(|it| it.name()).chain(plan.lasting_faults()).collect();
+    let n_tasks = plan.chores.len() as u64;
+    Ok(TrialOutcome { kind, backend: plan.backend, faults, n_tasks, n_events, violation })
 }
 
 /// A running trial.
@@ -98,11 +102,7 @@ impl Trial {
         folder: PathBuf,
         disk: Option<Disk>,
     ) -> Result<Self> {
-        let url = match plan.backend {
-            Backend::Sqlite => format!("sqlite:{}", folder.join("store/troop.db").display()),
-            Backend::Files => format!("files:{}", folder.join("store/troop").display()),
-            Backend::Postgres => troop_testkit::postgres::database().await.url().to_owned(),
-        };
+        let url = store_url(plan.backend, &folder).await;
         let script = folder.join("mate.sh");
         fs::write(&script, SCRIPT)?;
         let board = make_team(open_store(&url, Missing::Make).await?).await?;
@@ -310,6 +310,15 @@ fn is_led(state: &State) -> bool {
 
 fn person(command: Command) -> CommandRequest {
     CommandRequest::new(Actor::human("zoe"), command)
+}
+
+/// A fresh place for teams.
+pub(crate) async fn store_url(backend: Backend, folder: &Path) -> String {
+    match backend {
+        Backend::Sqlite => format!("sqlite:{}", folder.join("store/troop.db").display()),
+        Backend::Files => format!("files:{}", folder.join("store/troop").display()),
+        Backend::Postgres => troop_testkit::postgres::database().await.url().to_owned(),
+    }
 }
 
 pub(crate) async fn open_store(url: &str, missing: Missing) -> Result<Arc<dyn Store>> {
