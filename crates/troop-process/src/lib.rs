@@ -6,6 +6,7 @@
 //! program works somewhere.
 
 mod at_work;
+mod ended;
 mod group;
 mod mark;
 mod orphans;
@@ -13,6 +14,7 @@ mod output;
 mod tree;
 
 pub use at_work::is_at_work;
+pub use ended::has_ended;
 pub use group::{Group, Signal, command, is_stopped, kill_group};
 pub use mark::{Mark, RUN};
 pub use orphans::{adopt_orphans, end_orphans};
