@@ -34,6 +34,9 @@ pub(crate) fn all() -> Result<()> {
     if !has_postgres() {
         debian(&["postgresql"])?;
     }
+    if !has_bouncer() {
+        debian(&["pgbouncer"])?;
+    }
     // Teammates' own folders, benchmarks, hooks in other languages and the scripts of `docs/hooks.md`.
     let tools: Vec<_> = ["git", "make", "python3", "unshare", "script"]
         .into_iter()
@@ -111,6 +114,11 @@ fn has_postgres() -> bool {
     let on_debian =
         folders.map(|folder| folder.path().join("bin/initdb")).any(|path| path.exists());
     on_debian || run::exists("initdb")
+}
+
+/// Debian keeps it where only root looks for programs.
+fn has_bouncer() -> bool {
+    run::exists("pgbouncer") || run::exists("/usr/sbin/pgbouncer")
 }
 
 fn debian(packages: &[&str]) -> Result<()> {
