@@ -7,6 +7,7 @@ use anyhow::bail;
 use crate::{
     kind::{Mix, TrialKind},
     random::Random,
+    run::RunPlan,
 };
 
 /// Where a team is kept.
@@ -117,6 +118,7 @@ pub enum Weather {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrialPlan {
     Team(Plan),
+    Run(RunPlan),
 }
 
 impl TrialPlan {
@@ -126,6 +128,11 @@ impl TrialPlan {
         let backend = mix.backend(trial);
         match mix.kind(trial) {
             TrialKind::Team => Self::Team(Plan::new(seed, trial, backend, can_mount)),
+            // Without a small disk there is nothing to fill.
+            TrialKind::Disk if !can_mount => {
+                Self::Run(RunPlan::new(seed, trial, TrialKind::Run, backend))
+            }
+            kind => Self::Run(RunPlan::new(seed, trial, kind, backend)),
         }
     }
 }
