@@ -4,8 +4,10 @@
 //! [`run`] runs many at once; a [`CampaignTally`] is the report.
 //!
 //! - Trials of whole runs in a repository: `run.rs`. They use `troop` as a person does (`program.rs`).
+//! - Trials of a board without members that troop runs: `board.rs`.
 //! - Trials of teams without git: `plan.rs`, `trial.rs`; [`lead`] runs in the lead's process; `check.rs` checks the promises.
 
+mod board;
 mod check;
 mod disk;
 mod kind;
@@ -22,6 +24,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use anyhow::Result;
 use tokio::{task::JoinSet, time::Instant};
 
+pub use board::BoardPlan;
 pub use disk::can_mount;
 pub use kind::{Mix, TrialKind};
 pub use plan::{Backend, Plan, TrialPlan};
@@ -95,5 +98,6 @@ async fn hold(options: Options, plan: TrialPlan, nth: u64) -> Result<TrialOutcom
     match plan {
         TrialPlan::Team(plan) => trial::hold(options, plan, nth).await,
         TrialPlan::Run(plan) => run::hold(options, plan, nth).await,
+        TrialPlan::Board(plan) => board::hold(options, plan, nth).await,
     }
 }

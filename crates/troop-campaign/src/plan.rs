@@ -5,6 +5,7 @@ use std::{fmt, str::FromStr, time::Duration};
 use anyhow::bail;
 
 use crate::{
+    board::BoardPlan,
     kind::{Mix, TrialKind},
     random::Random,
     run::RunPlan,
@@ -119,6 +120,7 @@ pub enum Weather {
 pub enum TrialPlan {
     Team(Plan),
     Run(RunPlan),
+    Board(BoardPlan),
 }
 
 impl TrialPlan {
@@ -128,6 +130,7 @@ impl TrialPlan {
         let backend = mix.backend(trial);
         match mix.kind(trial) {
             TrialKind::Team => Self::Team(Plan::new(seed, trial, backend, can_mount)),
+            TrialKind::Board => Self::Board(BoardPlan::new(seed, trial, backend)),
             // Without a small disk there is nothing to fill.
             TrialKind::Disk if !can_mount => {
                 Self::Run(RunPlan::new(seed, trial, TrialKind::Run, backend))

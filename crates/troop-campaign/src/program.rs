@@ -3,6 +3,7 @@
 use std::{
     ffi::OsString,
     fs::OpenOptions,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     process::Stdio,
     sync::{Arc, Mutex},
@@ -14,7 +15,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
 use tokio::{
     process::{Child, Command},
-    time::timeout,
+    time::{sleep, timeout},
 };
 use troop_model::{Event, decode, lock};
 
@@ -22,6 +23,8 @@ use crate::tally::{Finding, ViolationSeverity};
 
 /// How long a command may take. Some wait for others.
 const LONGEST: Duration = Duration::from_secs(90);
+/// Who runs commands.
+pub(crate) const PERSON: &str = "zoe";
 /// The exit code of a bug.
 const BUG: i32 = 70;
 
@@ -75,6 +78,35 @@ impl CommandEnd {
     }
 }
 
+/// What happens to the process of a command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ClientHarm {
+    None,
+    Kill(Duration),
+    Stop { after: Duration, pause: Duration },
+}
+
+impl ClientHarm {
+    /// Returns its name if it happened.
+    async fn inflict(self, process: OwnedFd) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Kill(after) => {
+                sleep(after).await;
+                pidfd_send_signal(process, Signal::KILL).ok().map(|()| "client killed")
+            }
+            Self::Stop { after, pause } => {
+                sleep(after).await;
+                pidfd_send_signal(&process, Signal::STOP).ok()?;
+                sleep(pause).await;
+                pidfd_send_signal(process, Signal::CONT)
+                    .ok()
+                    .map(|()| "client stopped and continued")
+            }
+        }
+    }
+}
+
 /// The program, where it runs, and where its teams are.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
@@ -97,7 +129,7 @@ impl Program {
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = troop_process::command(program);
         command.current_dir(&self.place).env_clear();
-        command.env("PATH", &self.path).env("USER", "zoe").env("LANG", "C.UTF-8");
+        command.env("PATH", &self.path).env("USER", PERSON).env("LANG", "C.UTF-8");
         command.env("HOME", self.folder.join("user")).env("TROOP_HOME", self.home());
         command.env("TMPDIR", &self.folder).env("TROOP_STORE", &self.store);
         command.env("GIT_CONFIG_NOSYSTEM", "1");
@@ -106,15 +138,29 @@ impl Program {
 
     /// Runs `troop --json` with these words, and judges how it ended.
     pub(crate) async fn call(&self, words: &[&str]) -> Result<CommandEnd> {
+        self.call_under(words, ClientHarm::None).await
+    }
+
+    /// The same, while something happens to its process.
+    pub(crate) async fn call_under(&self, words: &[&str], harm: ClientHarm) -> Result<CommandEnd> {
         let mut command = self.command(&self.troop);
         command.arg("--json").args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
         let said = words.join(" ");
-        let Ok(output) = timeout(LONGEST, command.output()).await else {
+        let child = command.spawn().context("`troop` cannot be run")?;
+        let harmed = child.id().and_then(handle).map(|it| tokio::spawn(harm.inflict(it)));
+        let ended = timeout(LONGEST, child.wait_with_output()).await;
+        if let Some(name) = match harmed {
+            Some(harmed) if harmed.is_finished() => harmed.await?,
+            Some(_) | None => None,
+        } {
+            self.record.fault(name);
+        }
+        let Ok(output) = ended else {
             let what = format!("a command hung: `troop {said}`");
             self.record.find(ViolationSeverity::High, what);
             return Ok(CommandEnd { code: None, out: String::new(), err: String::new() });
         };
-        let output = output.context("`troop` cannot be run")?;
+        let output = output.context("`troop` cannot be waited for")?;
         let end = CommandEnd {
             code: output.status.code(),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -203,10 +249,15 @@ pub(crate) fn tail(file: &Path) -> String {
     lines.get(lines.len().saturating_sub(12)..).unwrap_or_default().join("\n    ")
 }
 
+/// A handle of a process that never refers to another one.
+fn handle(id: u32) -> Option<OwnedFd> {
+    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+    pid.and_then(|it| pidfd_open(it, PidfdFlags::empty()).ok())
+}
+
 /// Sends a signal to a process, if it is still there.
 pub(crate) fn send(id: u32, signal: Signal) {
-    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
-    if let Some(process) = pid.and_then(|it| pidfd_open(it, PidfdFlags::empty()).ok()) {
+    if let Some(process) = handle(id) {
         // It may have ended just now.
         let (Ok(()) | Err(_)) = pidfd_send_signal(process, signal);
     }

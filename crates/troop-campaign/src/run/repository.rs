@@ -72,6 +72,8 @@ pub(super) async fn make(program: &Program, plan: &RunPlan) -> Result<()> {
         fs::write(project.join(name), text)?;
     }
     ask(program, &["add", STAGED.0]).await?;
+    // What fills the disk is not of the project.
+    fs::write(project.join(".git/info/exclude"), "/ballast\n")?;
     Ok(())
 }
 

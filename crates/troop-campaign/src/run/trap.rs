@@ -84,7 +84,8 @@ pub(super) async fn follow(
         FullEnd::Stopped => {
             let team = ["--team", "red", "stop"];
             let stopped = program.call(&team).await?;
-            if !stopped.is_good() {
+            // It may have ended by itself just now.
+            if !stopped.is_good() && stopped.kind() != "refused" {
                 let what = format!("a team on a full disk does not stop: {stopped:?}");
                 program.record.find(High, what);
             }
@@ -92,8 +93,9 @@ pub(super) async fn follow(
     }
     // Nobody but troop works here, and it has written all of something or nothing.
     let damaged = damaged_files(&program.place);
-    if !damaged.is_empty() || view(program).await? != *before {
-        let what = format!("on a full disk the project is not as it was: {damaged:?}");
+    let now = view(program).await?;
+    if !damaged.is_empty() || now != *before {
+        let what = format!("on a full disk the project is not as it was: {damaged:?}, {now:?}");
         program.record.find(Critical, what);
     }
     fs::remove_file(ballast)?;
