@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use tokio::time::{Instant, sleep};
 
-use super::{PersonRecord, PersonView, RunTrial, person, trap};
+use super::{PersonRecord, PersonView, RunTrial, person, plan::Spring, trap};
 use crate::{
     program::{CommandEnd, LongRunning, Program},
     tally::ViolationSeverity::High,
@@ -94,6 +94,10 @@ impl RunTrial {
     /// Waits for what the trap of the trial does, if it has one.
     async fn spring(&mut self, before: &PersonView) -> Result<()> {
         let Some(trap) = self.plan.trap else { return Ok(()) };
+        if let Spring::Gather { .. } = trap.spring {
+            self.program.record.fault(trap.name());
+            return Ok(());
+        }
         let deadline = Instant::now() + PATIENCE;
         let Some(lead) = self.leads.first_mut() else { return Ok(()) };
         if !trap::wait(&self.program, lead, trap, deadline).await? {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Stands before git on the path of leads. Does what git does, and at one command of a lead what the trial wants.
-# The lines before these set: real, trial, words, nth, deed, lock, after.
+# The lines before these set: real, trial, n_teams, words, nth, deed, lock, after.
 
 is_lead() {
     case " $(cat "$trial"/lead-*.pid 2>/dev/null | tr '\n' ' ') " in *" $PPID "*) ;; *) return 1 ;; esac
@@ -46,9 +46,21 @@ if test -e "$trial/cut-next" && is_lead && mv "$trial/cut-next" "$trial/cut-$$" 
     cut "$@" 2>/dev/null
     kill -9 $$
 fi
+# Waits half a second at most, because only one team at a time may come here.
+gather() {
+    : >"$trial/here-$PPID"
+    count=0
+    while test "$count" -lt 50 && test "$(ls "$trial" | grep -c '^here-')" -lt "$n_teams"; do
+        count=$((count + 1))
+        sleep 0.01
+    done
+}
+
 case "$*" in
 *"$words"*)
-    if test -n "$words" && is_lead && is_time; then
+    if test "$deed" = gather && is_lead; then
+        gather
+    elif test -n "$words" && is_lead && is_time; then
         echo "$*" >"$trial/sprung"
         case $deed in
         before) kill -9 "$PPID"; exit 1 ;;

@@ -109,6 +109,8 @@ pub enum Spring {
     Lock { words: &'static str, lock: LockPlace, with_lead: bool },
     /// Git is killed in the middle.
     Cut { words: &'static str, after: Duration, with_lead: bool },
+    /// Every lead waits there a moment, until so many have come.
+    Gather { words: &'static str },
     /// The disk of the repository is full from here on.
     Full { words: &'static str, end: FullEnd },
 }
@@ -182,6 +184,9 @@ impl RunPlan {
         };
         let names = TEAMS.into_iter().take(n_teams as usize);
         let mut teams: Vec<_> = names.map(|name| team(name, kind, &mut random)).collect();
+        if kind == TrialKind::Landing {
+            end_at_once(&mut teams);
+        }
         let trap = trap(kind, &mut random);
         for team in &mut teams {
             let strike = trap.and_then(|it| it.spring.strike());
@@ -216,7 +221,7 @@ impl Spring {
     fn strike(self) -> Option<Strike> {
         match self {
             Self::Kill(strike) => Some(strike),
-            Self::Lock { .. } | Self::Cut { .. } | Self::Full { .. } => None,
+            Self::Lock { .. } | Self::Cut { .. } | Self::Gather { .. } | Self::Full { .. } => None,
         }
     }
 }
@@ -243,21 +248,28 @@ fn team(name: &'static str, kind: TrialKind, random: &mut Random) -> RunTeam {
         TrialKind::Landing | TrialKind::Person => random.within(1..4),
         _ => random.within(2..6),
     };
-    let errands = (0..n_errands as usize).map(|nth| errand(nth, kind, random)).collect();
+    let errands = (0..n_errands as usize).map(|nth| errand(nth, random)).collect();
     let lease_seconds = [2, 5, 900].get(random.within(0..3) as usize).copied().unwrap_or(900);
     let has_check = random.within(0..5) < 2;
     let has_hooks = random.within(0..5) < 2;
     RunTeam { name, minds, errands, lease_seconds, has_check, has_hooks }
 }
 
-fn errand(nth: usize, kind: TrialKind, random: &mut Random) -> Errand {
+/// Teams with the same work come to their ends at once, and add the same file.
+fn end_at_once(teams: &mut [RunTeam]) {
+    let Some((first, others)) = teams.split_first_mut() else { return };
+    first.errands.iter_mut().take(1).for_each(|it| it.work = ErrandWork::Same);
+    for team in others {
+        *team = RunTeam { name: team.name, ..first.clone() };
+    }
+}
+
+fn errand(nth: usize, random: &mut Random) -> Errand {
     let mut waits_for = Vec::new();
     if nth > 0 && random.one_in(2) {
         waits_for.push(random.within(0..nth as u64) as usize);
     }
-    let meets_others = kind == TrialKind::Landing && nth == 0;
     let work = match random.within(0..8) {
-        _ if meets_others && random.one_in(2) => ErrandWork::Same,
         0 | 1 => ErrandWork::Shared,
         2 => ErrandWork::FailsFirst,
         3 => ErrandWork::Commits,
@@ -279,6 +291,7 @@ fn trap(kind: TrialKind, random: &mut Random) -> Option<Trap> {
             };
             Spring::Full { words, end }
         }
+        TrialKind::Landing if !random.one_in(3) => Spring::Gather { words: boundary::LANDING },
         TrialKind::Team
         | TrialKind::Run
         | TrialKind::Landing

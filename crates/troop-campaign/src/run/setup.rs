@@ -23,7 +23,7 @@ pub(super) fn write_scripts(program: &Program, plan: &RunPlan) -> Result<()> {
     fs::write(folder.join("errand.sh"), ERRAND)?;
     fs::write(folder.join("strike.sh"), STRIKE)?;
     let git = folder.join("bin/git");
-    fs::write(&git, trapped_git(folder, plan.trap))?;
+    fs::write(&git, trapped_git(folder, plan))?;
     fs::set_permissions(git, fs::Permissions::from_mode(0o755))?;
     let has_hooks = plan.teams.iter().any(|it| it.has_hooks);
     let strikes = plan.trap.filter(|it| it.spring == Spring::Kill(Strike::InHook));
@@ -45,7 +45,8 @@ fn strike(folder: &Path, trap: Trap) -> String {
 }
 
 /// The git on the path of leads, with the trap of the trial.
-fn trapped_git(folder: &Path, trap: Option<Trap>) -> String {
+fn trapped_git(folder: &Path, plan: &RunPlan) -> String {
+    let trap = plan.trap;
     let (deed, words, lock, after) = match trap.map(|it| it.spring) {
         Some(Spring::Kill(Strike::BeforeGit(words))) => ("before", words, "", 0.0),
         Some(Spring::Kill(Strike::AfterGit(words))) => ("after", words, "", 0.0),
@@ -57,6 +58,7 @@ fn trapped_git(folder: &Path, trap: Option<Trap>) -> String {
             let deed = if with_lead { "cut-with-lead" } else { "cut" };
             (deed, words, "", after.as_secs_f64())
         }
+        Some(Spring::Gather { words }) => ("gather", words, "", 0.0),
         Some(Spring::Full { words, end: FullEnd::Freed(_) | FullEnd::Stopped }) => {
             ("full", words, "", 0.0)
         }
@@ -67,8 +69,9 @@ fn trapped_git(folder: &Path, trap: Option<Trap>) -> String {
     let real = real_git();
     let nth = trap.map_or(1, |it| it.nth);
     let set = format!(
-        "real='{real}' trial='{}' nth={nth}\nwords='{words}' deed='{deed}' lock='{lock}' after={after}\n",
-        folder.display()
+        "real='{real}' trial='{}' nth={nth} n_teams={}\nwords='{words}' deed='{deed}' lock='{lock}' after={after}\n",
+        folder.display(),
+        plan.teams.len()
     );
     // Its first line names the shell.
     let (shell, rest) = GIT.split_once('\n').unwrap_or_default();

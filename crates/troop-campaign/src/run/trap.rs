@@ -27,6 +27,7 @@ impl Trap {
             Spring::Lock { with_lead: false, .. } => "git killed alone, a lock is left",
             Spring::Cut { with_lead: true, .. } => "git killed with its lead in the middle",
             Spring::Cut { with_lead: false, .. } => "git killed alone in the middle",
+            Spring::Gather { .. } => "landings held up",
             Spring::Full { end: FullEnd::Freed(_), .. } => {
                 "disk of the repository full for a while"
             }
