@@ -216,7 +216,7 @@ fn lines(file: &Path) -> Vec<String> {
 }
 
 /// No process outlives the lead that started it.
-async fn orphans(events: &[Event]) -> Vec<String> {
+pub(crate) async fn orphans(events: &[Event]) -> Vec<String> {
     let sessions = events.iter().filter_map(|event| {
         let Fact::LeadTaken { session, .. } = &event.fact else { return None };
         Some(*session)

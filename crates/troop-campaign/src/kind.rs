@@ -1,48 +1,94 @@
 //! The kinds of trials, and how a campaign mixes them.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
-use anyhow::bail;
+use anyhow::{Result, bail};
 
-use crate::plan::Backend;
+use crate::{plan::Backend, run::Boundary};
 
 /// What a trial is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrialKind {
     /// A team of processes works through a graph of tasks, without git.
     Team,
+    /// A team works in a repository, and everything that runs is killed and stopped at random.
+    Run,
+    /// Two or three teams of one repository end and land at once.
+    Landing,
+    /// The same, while a person commits, rebases and stashes.
+    Person,
+    /// Git is killed under the lead, alone or with it, and leaves locks.
+    Git,
+    /// The disk of the repository is full for a while.
+    Disk,
+    /// Commands and programs that know only the files work on one board.
+    Board,
+    /// The lead is killed at a boundary of a completion.
+    Killed(Boundary),
 }
 
+/// The name of all boundaries together.
+const KILLED: &str = "killed";
+
 impl TrialKind {
-    /// All of them.
-    pub const ALL: [Self; 1] = [Self::Team];
+    const OTHERS: [Self; 7] =
+        [Self::Team, Self::Run, Self::Landing, Self::Person, Self::Git, Self::Disk, Self::Board];
+
+    /// All kinds, as often as a campaign has them: a boundary is only one of many.
+    #[must_use]
+    pub fn mix() -> Vec<Self> {
+        let rounds = Boundary::ALL.map(|it| {
+            let others = Self::OTHERS.into_iter();
+            others.chain([Self::Team, Self::Killed(it)])
+        });
+        rounds.into_iter().flatten().collect()
+    }
 
     /// Its name, for reports and for `--kind`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Team => "team",
+            Self::Run => "run",
+            Self::Landing => "landing",
+            Self::Person => "person",
+            Self::Git => "git",
+            Self::Disk => "disk",
+            Self::Board => "board",
+            Self::Killed(boundary) => boundary.name(),
         }
+    }
+
+    /// The kinds of a list of names, separated by commas.
+    ///
+    /// # Errors
+    ///
+    /// If a name is unknown.
+    pub fn parse(list: &str) -> Result<Vec<Self>> {
+        let mut kinds = Vec::new();
+        for name in list.split(',') {
+            let killed = Boundary::ALL.map(Self::Killed);
+            let found = |it: &&Self| it.name() == name;
+            match Self::OTHERS.iter().chain(&killed).find(found) {
+                Some(kind) => kinds.push(*kind),
+                None if name == KILLED => kinds.extend(killed),
+                None => {
+                    let names: Vec<_> = Self::OTHERS.iter().map(|it| it.name()).collect();
+                    bail!(
+                        "there is no kind of trial `{name}`; the kinds are: {}, {KILLED} (all of: {})",
+                        names.join(", "),
+                        Boundary::ALL.map(Boundary::name).join(", ")
+                    )
+                }
+            }
+        }
+        Ok(kinds)
     }
 }
 
 impl fmt::Display for TrialKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
-    }
-}
-
-impl FromStr for TrialKind {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match Self::ALL.into_iter().find(|it| it.name() == text) {
-            Some(kind) => Ok(kind),
-            None => {
-                let names: Vec<_> = Self::ALL.iter().map(|it| it.name()).collect();
-                bail!("there is no kind of trial `{text}`; the kinds are: {}", names.join(", "))
-            }
-        }
     }
 }
 
@@ -77,9 +123,12 @@ mod tests {
 
     #[test]
     fn every_kind_has_one_name() {
-        for kind in TrialKind::ALL {
-            assert_eq!(kind.name().parse::<TrialKind>().unwrap(), kind);
+        for kind in TrialKind::mix() {
+            assert_eq!(TrialKind::parse(kind.name()).unwrap(), [kind]);
         }
+        assert_eq!(TrialKind::parse("team,killed").unwrap().len(), 1 + Boundary::ALL.len());
+        let unknown = TrialKind::parse("team,tame").unwrap_err().to_string();
+        assert!(unknown.contains("`tame`") && unknown.contains("killed-after-move"), "{unknown}");
     }
 
     #[test]

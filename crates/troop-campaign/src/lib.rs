@@ -3,14 +3,19 @@
 //! Read in this order: a [`Mix`] says which kinds of trials there are, in turn; a [`TrialPlan`] is everything random about one;
 //! [`run`] runs many at once; a [`CampaignTally`] is the report.
 //!
+//! - Trials of whole runs in a repository: `run.rs`. They use `troop` as a person does (`program.rs`).
+//! - Trials of a board without members that troop runs: `board.rs`.
 //! - Trials of teams without git: `plan.rs`, `trial.rs`; [`lead`] runs in the lead's process; `check.rs` checks the promises.
 
+mod board;
 mod check;
 mod disk;
 mod kind;
 pub mod lead;
 mod plan;
+mod program;
 mod random;
+mod run;
 mod tally;
 mod trial;
 
@@ -19,9 +24,11 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use anyhow::Result;
 use tokio::{task::JoinSet, time::Instant};
 
+pub use board::BoardPlan;
 pub use disk::can_mount;
 pub use kind::{Mix, TrialKind};
 pub use plan::{Backend, Plan, TrialPlan};
+pub use run::{Boundary, RunPlan};
 use tally::TrialOutcome;
 pub use tally::{CampaignTally, Finding, Violation, ViolationSeverity};
 
@@ -90,5 +97,7 @@ pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<Campaign
 async fn hold(options: Options, plan: TrialPlan, nth: u64) -> Result<TrialOutcome> {
     match plan {
         TrialPlan::Team(plan) => trial::hold(options, plan, nth).await,
+        TrialPlan::Run(plan) => run::hold(options, plan, nth).await,
+        TrialPlan::Board(plan) => board::hold(options, plan, nth).await,
     }
 }

@@ -104,7 +104,7 @@ impl CampaignArguments {
             troop: PathBuf::new(),
             minutes: MINUTES,
             seed: Clock::system().now().as_micros().unsigned_abs(),
-            kinds: TrialKind::ALL.to_vec(),
+            kinds: TrialKind::mix(),
             backends: Backend::ALL.to_vec(),
             n_at_once: AT_ONCE,
             trial: None,
@@ -117,7 +117,7 @@ impl CampaignArguments {
                 "--minutes" => given.minutes = value.parse()?,
                 "--seed" => given.seed = value.parse()?,
                 "--kind" => {
-                    given.kinds = value.split(',').map(str::parse).collect::<Result<_>>()?;
+                    given.kinds = TrialKind::parse(&value)?;
                 }
                 "--store" => given.backends = vec![value.parse()?],
                 "--at-once" => given.n_at_once = value.parse()?,

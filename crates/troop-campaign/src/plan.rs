@@ -5,8 +5,10 @@ use std::{fmt, str::FromStr, time::Duration};
 use anyhow::bail;
 
 use crate::{
+    board::BoardPlan,
     kind::{Mix, TrialKind},
     random::Random,
+    run::RunPlan,
 };
 
 /// Where a team is kept.
@@ -117,6 +119,8 @@ pub enum Weather {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrialPlan {
     Team(Plan),
+    Run(RunPlan),
+    Board(BoardPlan),
 }
 
 impl TrialPlan {
@@ -126,6 +130,12 @@ impl TrialPlan {
         let backend = mix.backend(trial);
         match mix.kind(trial) {
             TrialKind::Team => Self::Team(Plan::new(seed, trial, backend, can_mount)),
+            TrialKind::Board => Self::Board(BoardPlan::new(seed, trial, backend)),
+            // Without a small disk there is nothing to fill.
+            TrialKind::Disk if !can_mount => {
+                Self::Run(RunPlan::new(seed, trial, TrialKind::Run, backend))
+            }
+            kind => Self::Run(RunPlan::new(seed, trial, kind, backend)),
         }
     }
 }

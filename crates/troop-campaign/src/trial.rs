@@ -102,11 +102,7 @@ impl Trial {
         folder: PathBuf,
         disk: Option<Disk>,
     ) -> Result<Self> {
-        let url = match plan.backend {
-            Backend::Sqlite => format!("sqlite:{}", folder.join("store/troop.db").display()),
-            Backend::Files => format!("files:{}", folder.join("store/troop").display()),
-            Backend::Postgres => troop_testkit::postgres::database().await.url().to_owned(),
-        };
+        let url = store_url(plan.backend, &folder).await;
         let script = folder.join("mate.sh");
         fs::write(&script, SCRIPT)?;
         let board = make_team(open_store(&url, Missing::Make).await?).await?;
@@ -314,6 +310,15 @@ fn is_led(state: &State) -> bool {
 
 fn person(command: Command) -> CommandRequest {
     CommandRequest::new(Actor::human("zoe"), command)
+}
+
+/// A fresh place for teams.
+pub(crate) async fn store_url(backend: Backend, folder: &Path) -> String {
+    match backend {
+        Backend::Sqlite => format!("sqlite:{}", folder.join("store/troop.db").display()),
+        Backend::Files => format!("files:{}", folder.join("store/troop").display()),
+        Backend::Postgres => troop_testkit::postgres::database().await.url().to_owned(),
+    }
 }
 
 pub(crate) async fn open_store(url: &str, missing: Missing) -> Result<Arc<dyn Store>> {
