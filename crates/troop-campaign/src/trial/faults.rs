@@ -72,15 +72,40 @@ impl Trial {
                 self.heal(pause, move || drop(std::fs::remove_file(ballast)));
                 true
             }
-            Fault::HangUp => {
-                let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-                              WHERE datname = current_database() AND pid <> pg_backend_pid()";
-                troop_testkit::postgres::execute(&self.url, others).await;
+            Fault::HangUp | Fault::Restart(..) | Fault::FailOver(_) => {
+                self.harm_server(fault).await
+            }
+            Fault::ClockJump(hours, pause) => {
+                let Some(clock) = self.clock.clone() else { return Ok(()) };
+                clock.shift(hours)?;
+                // A clock that cannot be set back goes on wrong, which is a fault as well.
+                self.heal(pause, move || drop(clock.shift(0)));
                 true
             }
         };
         self.faults.extend(happened.then_some(fault));
         Ok(())
+    }
+
+    /// Hurts the database server. Returns whether it could.
+    async fn harm_server(&mut self, fault: Fault) -> bool {
+        let Some(servers) = &self.servers else { return false };
+        match fault {
+            Fault::Restart(how, pause) => {
+                let healing = servers.restart(how, pause);
+                healing.map(|it| self.healing.spawn(it)).is_some()
+            }
+            Fault::FailOver(pause) => {
+                let healing = servers.fail_over(pause);
+                healing.map(|it| self.healing.spawn(it)).is_some()
+            }
+            _ => {
+                let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                              WHERE datname = current_database() AND pid <> pg_backend_pid()";
+                troop_testkit::postgres::execute(&self.url, others).await;
+                true
+            }
+        }
     }
 
     /// Undoes a fault, whatever the trial waits for then.

@@ -8,9 +8,13 @@ use std::{
 };
 
 use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
 
-use super::{Server, as_server_user, database, keeper::Keeper, own::give_to_server};
-use crate::wait_for;
+use super::{
+    Server, as_server_user, database,
+    keeper::Keeper,
+    own::{LOOK, PATIENCE, give_to_server},
+};
 
 /// Its socket; the number is that of its port.
 const SOCKET: &str = ".s.PGSQL.6432";
@@ -65,7 +69,11 @@ impl Bouncer {
         command.arg("-q").arg(&file);
         let process = Keeper::start(&command, "TERM");
         let socket = folder.path().join(SOCKET);
-        wait_for("the pooler answers", async || UnixStream::connect(&socket).ok()).await;
+        let deadline = Instant::now() + PATIENCE;
+        while UnixStream::connect(&socket).is_err() {
+            assert!(Instant::now() < deadline, "waited {PATIENCE:?} in vain for: the pooler");
+            sleep(LOOK).await;
+        }
         Self { _process: process, folder }
     }
 

@@ -5,16 +5,22 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use tempfile::TempDir;
-use tokio::task::spawn_blocking;
+use tokio::{
+    task::spawn_blocking,
+    time::{Instant, sleep},
+};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 use super::{as_server_user, binaries, execute, keeper::Keeper, run};
-use crate::wait_for;
 
 const DATABASE: &str = "troop";
+/// How long a server may take to start. Long, because the machine may be busy.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// How a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,14 +97,21 @@ impl OwnServer {
     /// Starts it, and waits until it answers.
     pub async fn start_again(&mut self) {
         let url = self.url_of("postgres");
-        wait_for("the server answers", async || {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
             // Sessions of a server that was killed may still be on their way out, and then the new one does not start.
             if self.process.as_mut().is_none_or(Keeper::check_ended) {
                 self.process = Some(Keeper::start(&self.command(), ServerEnd::Immediate.signal()));
             }
-            tokio_postgres::connect(&url, NoTls).await.ok().map(drop)
-        })
-        .await;
+            if tokio_postgres::connect(&url, NoTls).await.is_ok() {
+                return;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "waited {PATIENCE:?} in vain for: the server answers"
+            );
+            sleep(LOOK).await;
+        }
     }
 
     /// The data need not survive a crash of the machine, so nothing waits for the disk.
@@ -123,6 +136,17 @@ impl OwnServer {
 /// Runs a program while other tasks of this thread go on.
 async fn run_aside(mut command: Command) {
     spawn_blocking(move || run(&mut command)).await.unwrap();
+}
+
+/// Whether the server waits for a standby that is there.
+async fn has_standby(url: &str) -> bool {
+    let Ok((client, connection)) = tokio_postgres::connect(url, NoTls).await else { return false };
+    let asked = async move {
+        let state = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
+        client.simple_query(state).await.unwrap_or_default()
+    };
+    let (_, said) = tokio::join!(connection, asked);
+    said.iter().any(|it| matches!(it, SimpleQueryMessage::Row(_)))
 }
 
 /// A primary server and its synchronous standby.
@@ -152,15 +176,11 @@ impl ServerPair {
         let url = first.url_of("postgres");
         execute(&url, "ALTER SYSTEM SET synchronous_standby_names = '*'").await;
         execute(&url, "SELECT pg_reload_conf()").await;
-        // A change that waits for the standby comes back only if there is one.
-        wait_for("the standby is synchronous", async || {
-            let (client, connection) = tokio_postgres::connect(&url, NoTls).await.ok()?;
-            let state = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
-            let asked = async move { client.simple_query(state).await.ok() };
-            let (_, said) = tokio::join!(connection, asked);
-            said?.iter().any(|it| matches!(it, SimpleQueryMessage::Row(_))).then_some(())
-        })
-        .await;
+        let deadline = Instant::now() + PATIENCE;
+        while !has_standby(&url).await {
+            assert!(Instant::now() < deadline, "waited {PATIENCE:?} in vain for: the standby");
+            sleep(LOOK).await;
+        }
         Self { first, second }
     }
 
