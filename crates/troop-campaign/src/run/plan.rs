@@ -210,6 +210,12 @@ impl RunPlan {
         self.kind == TrialKind::Disk
     }
 
+    /// Whether a landing may fail by what this trial does.
+    pub(crate) fn may_wait(&self) -> bool {
+        let cuts_git = self.harm.iter().any(|(_, it)| matches!(it, Harm::CutGit(_)));
+        self.trap.is_some() || cuts_git
+    }
+
     /// The name of a member.
     #[must_use]
     pub fn member(nth: usize) -> String {
