@@ -135,7 +135,12 @@ impl TrialPlan {
             TrialKind::Disk if !can_mount => {
                 Self::Run(RunPlan::new(seed, trial, TrialKind::Run, backend))
             }
-            kind => Self::Run(RunPlan::new(seed, trial, kind, backend)),
+            kind @ (TrialKind::Run
+            | TrialKind::Landing
+            | TrialKind::Person
+            | TrialKind::Git
+            | TrialKind::Disk
+            | TrialKind::Killed(_)) => Self::Run(RunPlan::new(seed, trial, kind, backend)),
         }
     }
 }
