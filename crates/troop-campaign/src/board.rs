@@ -19,7 +19,7 @@ use tokio::{
 pub use plan::BoardPlan;
 
 use self::{
-    client::{Client, Deal},
+    client::{BoardClient, Deal},
     outside::{Belief, OutsideProgram},
 };
 use crate::{
@@ -91,18 +91,21 @@ impl BoardTrial {
         self.make_team().await?;
         let mut follower =
             self.program.start("follower", &["--team", TEAM, "--json", "events", "--follow"])?;
-        let programs = self.start_programs();
-        let leading = tokio::spawn(lead(self.program.clone(), self.plan.clone()));
+        let mut programs = self.start_programs();
+        let mut leading = JoinSet::new();
+        leading.spawn(lead(self.program.clone(), self.plan.clone()));
         let mut clients = self.start_clients();
         let mut deals = Vec::new();
         while let Some(given) = clients.join_next().await {
             deals.extend(given??);
         }
-        leading.await??;
+        while let Some(led) = leading.join_next().await {
+            led??;
+        }
         fs::write(self.program.folder.join("over"), "")?;
         let mut beliefs = Vec::new();
-        for program in programs {
-            beliefs.push(program.await??);
+        while let Some(belief) = programs.join_next().await {
+            beliefs.push(belief??);
         }
         // Every command takes in what the programs wrote last.
         self.program.must(&["--team", TEAM, "task", "list"]).await?;
@@ -144,7 +147,7 @@ impl BoardTrial {
         let members = members.map(|(nth, seed)| (Some(BoardPlan::member(nth)), *seed));
         let persons = self.plan.persons.iter().map(|seed| (None, *seed));
         for (member, seed) in members.chain(persons) {
-            let mut client = Client::new(self.program.clone(), member, seed);
+            let mut client = BoardClient::new(self.program.clone(), member, seed);
             let me = client.member.clone();
             let programs = (0..self.plan.programs.len()).map(BoardPlan::program);
             let all = self.members().into_iter().chain(programs);
@@ -156,9 +159,9 @@ impl BoardTrial {
         clients
     }
 
-    fn start_programs(&self) -> Vec<tokio::task::JoinHandle<Result<Belief>>> {
-        let seeds = self.plan.programs.iter().enumerate();
-        let start = seeds.map(|(nth, seed)| {
+    fn start_programs(&self) -> JoinSet<Result<Belief>> {
+        let mut programs = JoinSet::new();
+        for (nth, seed) in self.plan.programs.iter().enumerate() {
             self.program.record.fault("programs that know only the files");
             let program = OutsideProgram {
                 name: BoardPlan::program(nth),
@@ -167,9 +170,9 @@ impl BoardTrial {
                 over: self.program.folder.join("over"),
                 seed: *seed,
             };
-            tokio::task::spawn_blocking(move || program.work())
-        });
-        start.collect()
+            programs.spawn(program.work());
+        }
+        programs
     }
 
     /// The follower printed every event, once and in order.

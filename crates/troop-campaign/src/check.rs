@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::{
     plan::{MateMind, Plan},
-    tally::{Finding, ViolationSeverity},
+    tally::{TrialFinding, ViolationSeverity},
     trial::{Trial, open_store},
 };
 
@@ -27,7 +27,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// All violations.
-pub(crate) async fn all(trial: &Trial) -> Result<Vec<Finding>> {
+pub(crate) async fn all(trial: &Trial) -> Result<Vec<TrialFinding>> {
     let mut broken = Vec::new();
     let store = open_store(&trial.url, Missing::Refuse).await?;
     let entries = store.read(trial.board.team(), Version::ZERO, usize::MAX).await?;
@@ -37,9 +37,9 @@ pub(crate) async fn all(trial: &Trial) -> Result<Vec<Finding>> {
     agree(trial, &state, &mut broken).await?;
     tasks(trial, &state, &holders, &mut broken);
     mail(trial, &events, &mut broken);
-    let broken = broken.into_iter().map(|it| Finding::new(ViolationSeverity::Critical, it));
+    let broken = broken.into_iter().map(|it| TrialFinding::new(ViolationSeverity::Critical, it));
     let outlived = orphans(&events).await.into_iter();
-    Ok(broken.chain(outlived.map(|it| Finding::new(ViolationSeverity::High, it))).collect())
+    Ok(broken.chain(outlived.map(|it| TrialFinding::new(ViolationSeverity::High, it))).collect())
 }
 
 /// The processes that held a task, one after another.

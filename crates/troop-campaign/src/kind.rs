@@ -4,7 +4,7 @@ use std::fmt;
 
 use anyhow::{Result, bail};
 
-use crate::{plan::Backend, run::Boundary};
+use crate::{plan::Backend, run::KillBoundary};
 
 /// What a trial is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +24,7 @@ pub enum TrialKind {
     /// Commands and programs that know only the files work on one board.
     Board,
     /// The lead is killed at a boundary of a completion.
-    Killed(Boundary),
+    Killed(KillBoundary),
 }
 
 /// The name of all boundaries together.
@@ -37,7 +37,7 @@ impl TrialKind {
     /// All kinds, as often as a campaign has them: a boundary is only one of many.
     #[must_use]
     pub fn mix() -> Vec<Self> {
-        let rounds = Boundary::ALL.map(|it| {
+        let rounds = KillBoundary::ALL.map(|it| {
             let others = Self::OTHERS.into_iter();
             others.chain([Self::Team, Self::Killed(it)])
         });
@@ -67,7 +67,7 @@ impl TrialKind {
     pub fn parse(list: &str) -> Result<Vec<Self>> {
         let mut kinds = Vec::new();
         for name in list.split(',') {
-            let killed = Boundary::ALL.map(Self::Killed);
+            let killed = KillBoundary::ALL.map(Self::Killed);
             let found = |it: &&Self| it.name() == name;
             match Self::OTHERS.iter().chain(&killed).find(found) {
                 Some(kind) => kinds.push(*kind),
@@ -77,7 +77,7 @@ impl TrialKind {
                     bail!(
                         "there is no kind of trial `{name}`; the kinds are: {}, {KILLED} (all of: {})",
                         names.join(", "),
-                        Boundary::ALL.map(Boundary::name).join(", ")
+                        KillBoundary::ALL.map(KillBoundary::name).join(", ")
                     )
                 }
             }
@@ -126,7 +126,7 @@ mod tests {
         for kind in TrialKind::mix() {
             assert_eq!(TrialKind::parse(kind.name()).unwrap(), [kind]);
         }
-        assert_eq!(TrialKind::parse("team,killed").unwrap().len(), 1 + Boundary::ALL.len());
+        assert_eq!(TrialKind::parse("team,killed").unwrap().len(), 1 + KillBoundary::ALL.len());
         let unknown = TrialKind::parse("team,tame").unwrap_err().to_string();
         assert!(unknown.contains("`tame`") && unknown.contains("killed-after-move"), "{unknown}");
     }

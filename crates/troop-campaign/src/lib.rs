@@ -31,9 +31,9 @@ pub use board::BoardPlan;
 pub use kind::{Mix, TrialKind};
 pub use machine::Machine;
 pub use plan::{Backend, Plan, TrialPlan};
-pub use run::{Boundary, RunPlan};
+pub use run::{KillBoundary, RunPlan};
 use tally::TrialOutcome;
-pub use tally::{CampaignTally, Finding, Violation, ViolationSeverity};
+pub use tally::{CampaignTally, TrialFinding, Violation, ViolationSeverity};
 
 /// The inputs of a campaign.
 #[derive(Clone, Debug)]

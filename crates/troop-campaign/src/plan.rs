@@ -161,7 +161,12 @@ impl TrialPlan {
             TrialKind::Disk if !machine.can_mount => {
                 Self::Run(RunPlan::new(seed, trial, TrialKind::Run, backend))
             }
-            kind => Self::Run(RunPlan::new(seed, trial, kind, backend)),
+            kind @ (TrialKind::Run
+            | TrialKind::Landing
+            | TrialKind::Person
+            | TrialKind::Git
+            | TrialKind::Disk
+            | TrialKind::Killed(_)) => Self::Run(RunPlan::new(seed, trial, kind, backend)),
         }
     }
 }
@@ -228,6 +233,12 @@ impl Plan {
             place,
             has_shifted_clock,
         }
+    }
+
+    /// The names of all that goes wrong, for a while or all the time.
+    #[must_use]
+    pub fn fault_names(&self) -> Vec<&'static str> {
+        self.faults.iter().map(|(_, it)| it.name()).chain(self.lasting_faults()).collect()
     }
 
     /// The names of what is wrong all the time.

@@ -15,11 +15,12 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
 use tokio::{
     process::{Child, Command},
+    task::JoinSet,
     time::{sleep, timeout},
 };
 use troop_model::{Event, decode, lock};
 
-use crate::tally::{Finding, ViolationSeverity};
+use crate::tally::{TrialFinding, ViolationSeverity};
 
 /// How long a command may take. Some wait for others.
 const LONGEST: Duration = Duration::from_secs(90);
@@ -34,20 +35,20 @@ pub(crate) struct TrialRecord(Arc<Mutex<RecordParts>>);
 
 #[derive(Debug, Default)]
 struct RecordParts {
-    findings: Vec<Finding>,
+    findings: Vec<TrialFinding>,
     faults: Vec<&'static str>,
 }
 
 impl TrialRecord {
     pub(crate) fn find(&self, severity: ViolationSeverity, what: impl Into<String>) {
-        lock(&self.0).findings.push(Finding::new(severity, what));
+        lock(&self.0).findings.push(TrialFinding::new(severity, what));
     }
 
     pub(crate) fn fault(&self, name: &'static str) {
         lock(&self.0).faults.push(name);
     }
 
-    pub(crate) fn findings(&self) -> Vec<Finding> {
+    pub(crate) fn findings(&self) -> Vec<TrialFinding> {
         lock(&self.0).findings.clone()
     }
 
@@ -58,14 +59,14 @@ impl TrialRecord {
 
 /// How a command ended.
 #[derive(Debug)]
-pub(crate) struct CommandEnd {
+pub(crate) struct CallEnd {
     /// None if it was killed.
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl CommandEnd {
+impl CallEnd {
     pub(crate) fn is_good(&self) -> bool {
         self.code == Some(0)
     }
@@ -73,8 +74,8 @@ impl CommandEnd {
     /// The kind of its error, for programs.
     pub(crate) fn kind(&self) -> String {
         let lines = self.err.lines().filter_map(|it| serde_json::from_str::<Value>(it).ok());
-        let kind = lines.filter_map(|it| Some(it.get("error")?.get("kind")?.as_str()?.to_owned()));
-        kind.last().unwrap_or_default()
+        let kind = |it: Value| Some(it.get("error")?.get("kind")?.as_str()?.to_owned());
+        lines.filter_map(kind).next_back().unwrap_or_default()
     }
 }
 
@@ -137,31 +138,31 @@ impl Program {
     }
 
     /// Runs `troop --json` with these words, and judges how it ended.
-    pub(crate) async fn call(&self, words: &[&str]) -> Result<CommandEnd> {
+    pub(crate) async fn call(&self, words: &[&str]) -> Result<CallEnd> {
         self.call_under(words, ClientHarm::None).await
     }
 
     /// The same, while something happens to its process.
-    pub(crate) async fn call_under(&self, words: &[&str], harm: ClientHarm) -> Result<CommandEnd> {
+    pub(crate) async fn call_under(&self, words: &[&str], harm: ClientHarm) -> Result<CallEnd> {
         let mut command = self.command(&self.troop);
         command.arg("--json").args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
         let said = words.join(" ");
         let child = command.spawn().context("`troop` cannot be run")?;
-        let harmed = child.id().and_then(handle).map(|it| tokio::spawn(harm.inflict(it)));
+        let mut harming = JoinSet::new();
+        if let Some(process) = child.id().and_then(handle) {
+            harming.spawn(harm.inflict(process));
+        }
         let ended = timeout(LONGEST, child.wait_with_output()).await;
-        if let Some(name) = match harmed {
-            Some(harmed) if harmed.is_finished() => harmed.await?,
-            Some(_) | None => None,
-        } {
-            self.record.fault(name);
+        if let Some(harmed) = harming.try_join_next() {
+            harmed?.into_iter().for_each(|name| self.record.fault(name));
         }
         let Ok(output) = ended else {
             let what = format!("a command hung: `troop {said}`");
             self.record.find(ViolationSeverity::High, what);
-            return Ok(CommandEnd { code: None, out: String::new(), err: String::new() });
+            return Ok(CallEnd { code: None, out: String::new(), err: String::new() });
         };
         let output = output.context("`troop` cannot be waited for")?;
-        let end = CommandEnd {
+        let end = CallEnd {
             code: output.status.code(),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -171,7 +172,7 @@ impl Program {
     }
 
     /// A bug is a violation, whatever happened before.
-    pub(crate) fn judge(&self, said: &str, end: &CommandEnd) {
+    pub(crate) fn judge(&self, said: &str, end: &CallEnd) {
         if end.code == Some(BUG) || end.kind() == "bug" || end.err.contains("panicked at") {
             let what = format!("a bug was told by the program itself: `troop {said}`: {}", end.err);
             self.record.find(ViolationSeverity::High, what);

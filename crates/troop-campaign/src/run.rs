@@ -19,7 +19,7 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Result;
 
-pub use boundary::Boundary;
+pub use boundary::KillBoundary;
 pub use plan::RunPlan;
 
 use self::{

@@ -35,18 +35,18 @@ impl fmt::Display for ViolationSeverity {
 
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct TrialFinding {
     pub severity: ViolationSeverity,
     pub what: String,
 }
 
-impl Finding {
+impl TrialFinding {
     pub(crate) fn new(severity: ViolationSeverity, what: impl Into<String>) -> Self {
         Self { severity, what: what.into() }
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for TrialFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}] {}", self.severity, self.what)
     }
@@ -58,7 +58,7 @@ pub struct Violation {
     pub trial: u64,
     pub kind: TrialKind,
     /// The broken promises.
-    pub what: Vec<Finding>,
+    pub what: Vec<TrialFinding>,
     /// The remains of the trial: its log and the output of its processes.
     pub folder: PathBuf,
 }
@@ -68,7 +68,7 @@ impl Violation {
     pub(crate) fn of(
         trial: u64,
         kind: TrialKind,
-        what: Vec<Finding>,
+        what: Vec<TrialFinding>,
         folder: PathBuf,
     ) -> Option<Self> {
         (!what.is_empty()).then_some(Self { trial, kind, what, folder })
@@ -110,6 +110,12 @@ impl CampaignTally {
         self.n_tasks += outcome.n_tasks;
         self.n_events += outcome.n_events;
         self.violations.extend(outcome.violation);
+    }
+
+    /// How often a fault really happened.
+    #[must_use]
+    pub fn n_faults(&self, name: &str) -> u64 {
+        self.faults.iter().filter(|((_, it), _)| *it == name).map(|(_, n)| n).sum()
     }
 
     /// How many trials there were.

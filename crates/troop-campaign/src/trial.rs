@@ -33,7 +33,7 @@ use crate::{
     lead::{FOREIGN, Orders},
     plan::{Backend, Chore, Fault, MateMind, Plan, Weather},
     servers::TrialServers,
-    tally::{Finding, TrialOutcome, Violation, ViolationSeverity},
+    tally::{TrialFinding, TrialOutcome, Violation, ViolationSeverity},
 };
 use lead_process::LeadProcess;
 
@@ -58,12 +58,12 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Trial
     let mut trial = Trial::new(&options, plan, folder.clone(), disk).await?;
     let mut what = Vec::new();
     if let Err(error) = trial.run().await {
-        what.push(Finding::new(ViolationSeverity::High, format!("{error:#}")));
+        what.push(TrialFinding::new(ViolationSeverity::High, format!("{error:#}")));
         trial.lead.end().await;
     }
     let n_events = trial.board.look(|state| state.version().0).await?;
     let outlived = std::mem::take(&mut trial.vigils).join_all().await.into_iter().flatten();
-    what.extend(outlived.map(|it| Finding::new(ViolationSeverity::High, it)));
+    what.extend(outlived.map(|it| TrialFinding::new(ViolationSeverity::High, it)));
     what.extend(check::all(&trial).await?);
     let kind = TrialKind::Team;
     let violation = Violation::of(nth, kind, what, folder.clone());

@@ -14,7 +14,7 @@ use crate::{
 
 /// What a command is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Act {
+pub(super) enum ClientAct {
     Create,
     Claim,
     Complete,
@@ -28,7 +28,7 @@ pub(super) enum Act {
 
 /// What its answer says about its effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum ClientOutcome {
     Done,
     Refused,
     /// It may have happened.
@@ -39,11 +39,11 @@ pub(super) enum Outcome {
 #[derive(Clone, Debug)]
 pub(super) struct Deal {
     pub(super) actor: String,
-    pub(super) act: Act,
+    pub(super) act: ClientAct,
     pub(super) task: Option<u64>,
     /// A text that is nowhere else.
     pub(super) token: Option<String>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: ClientOutcome,
     pub(super) began: Instant,
     pub(super) ended: Instant,
     pub(super) answer: Value,
@@ -54,7 +54,7 @@ const REFUSALS: [&str; 8] =
     ["not_found", "conflict", "forbidden", "invalid", "limit", "no_work", "usage", "refused"];
 
 /// Who gives commands, with its own random choices.
-pub(super) struct Client {
+pub(super) struct BoardClient {
     pub(super) program: Program,
     /// The member; none is the person.
     pub(super) member: Option<String>,
@@ -67,7 +67,7 @@ pub(super) struct Client {
     deals: Vec<Deal>,
 }
 
-impl Client {
+impl BoardClient {
     pub(super) fn new(program: Program, member: Option<String>, seed: u64) -> Self {
         let random = Random::of_trial(seed, 0);
         let others = Vec::new();
@@ -91,7 +91,7 @@ impl Client {
             7..=12 => self.end_task().await,
             13 | 14 => self.comment().await,
             15 | 16 => self.send().await,
-            17 | 18 => self.give(Act::Read, None, None, &["message", "read"]).await.map(drop),
+            17 | 18 => self.give(ClientAct::Read, None, None, &["message", "read"]).await.map(drop),
             _ => self.look().await,
         }
     }
@@ -101,11 +101,11 @@ impl Client {
             0..=3 => {
                 let token = self.token();
                 let words = ["task", "create", &token];
-                self.give(Act::Create, None, Some(&token), &words).await.map(drop)
+                self.give(ClientAct::Create, None, Some(&token), &words).await.map(drop)
             }
             4 | 5 => self.comment().await,
             6 | 7 => self.send().await,
-            8 => self.give(Act::Read, None, None, &["message", "read"]).await.map(drop),
+            8 => self.give(ClientAct::Read, None, None, &["message", "read"]).await.map(drop),
             _ => self.look().await,
         }
     }
@@ -115,7 +115,7 @@ impl Client {
         let number = wanted.map(|it| it.to_string());
         let mut words = vec!["task", "claim"];
         words.extend(number.as_deref());
-        let answer = self.give(Act::Claim, wanted, None, &words).await?;
+        let answer = self.give(ClientAct::Claim, wanted, None, &words).await?;
         self.held.extend(answer.get("number").and_then(Value::as_u64));
         Ok(())
     }
@@ -128,9 +128,9 @@ impl Client {
         let token = self.token();
         let number = task.to_string();
         let (act, word, option) = match self.random.within(0..4) {
-            0 | 1 => (Act::Complete, "complete", "--result"),
-            2 => (Act::Fail, "fail", "--reason"),
-            _ => (Act::Release, "release", "--reason"),
+            0 | 1 => (ClientAct::Complete, "complete", "--result"),
+            2 => (ClientAct::Fail, "fail", "--reason"),
+            _ => (ClientAct::Release, "release", "--reason"),
         };
         self.held.remove(&task);
         let words = ["task", word, &number, option, &token];
@@ -141,7 +141,7 @@ impl Client {
         let task = self.some_task();
         let token = self.token();
         let words = ["task", "comment", &task.to_string(), &token];
-        self.give(Act::Comment, Some(task), Some(&token), &words).await.map(drop)
+        self.give(ClientAct::Comment, Some(task), Some(&token), &words).await.map(drop)
     }
 
     async fn send(&mut self) -> Result<()> {
@@ -149,13 +149,13 @@ impl Client {
         let Some(to) = self.others.get(nth).cloned() else { return Ok(()) };
         let token = self.token();
         let words = ["message", "send", &to, &token];
-        self.give(Act::Send, None, Some(&token), &words).await.map(drop)
+        self.give(ClientAct::Send, None, Some(&token), &words).await.map(drop)
     }
 
     async fn look(&mut self) -> Result<()> {
         let task = self.some_task();
         let words = ["task", "get", &task.to_string()];
-        self.give(Act::Look, Some(task), None, &words).await.map(drop)
+        self.give(ClientAct::Look, Some(task), None, &words).await.map(drop)
     }
 
     fn some_task(&mut self) -> u64 {
@@ -182,7 +182,7 @@ impl Client {
     /// Gives a command and keeps how it ended. Returns its answer, if it was done.
     async fn give(
         &mut self,
-        act: Act,
+        act: ClientAct,
         task: Option<u64>,
         token: Option<&str>,
         words: &[&str],
@@ -196,16 +196,16 @@ impl Client {
         let ended = Instant::now();
         let kind = end.kind();
         let outcome = match end.code {
-            Some(0) => Outcome::Done,
-            Some(_) if REFUSALS.contains(&kind.as_str()) => Outcome::Refused,
-            _ => Outcome::Unknown,
+            Some(0) => ClientOutcome::Done,
+            Some(_) if REFUSALS.contains(&kind.as_str()) => ClientOutcome::Refused,
+            _ => ClientOutcome::Unknown,
         };
-        if outcome == Outcome::Unknown && end.code.is_some() && kind != "unavailable" {
+        if outcome == ClientOutcome::Unknown && end.code.is_some() && kind != "unavailable" {
             let what = format!("an answer is neither yes nor no: {words:?}: {end:?}");
             self.program.record.find(High, what);
         }
         let mut answer = Value::Null;
-        if outcome == Outcome::Done {
+        if outcome == ClientOutcome::Done {
             match serde_json::from_str(&end.out) {
                 Ok(found) => answer = found,
                 Err(_) => {

@@ -7,12 +7,12 @@ use std::{
 
 use anyhow::Result;
 use serde_json::Value;
-use troop_model::{Event, Fact, Notice, State, Status, TaskNumber};
+use troop_model::{Event, Fact, State, Status, TaskNumber};
 use uuid::Uuid;
 
 use super::{
     TEAM,
-    client::{Act, Deal, Outcome},
+    client::{ClientAct, ClientOutcome, Deal},
     outside::Belief,
 };
 use crate::{
@@ -99,10 +99,10 @@ impl<'a> BoardJudge<'a> {
                 self.critical(format!("one operation has {} effects: {said}", operations.len()));
             }
             match (deal.outcome, found.first()) {
-                (Outcome::Done, None) => {
+                (ClientOutcome::Done, None) => {
                     self.critical(format!("an acknowledged write is not in the log: {said}"));
                 }
-                (Outcome::Refused, Some(event)) => {
+                (ClientOutcome::Refused, Some(event)) => {
                     self.critical(format!("a refused operation had an effect: {said}: {event:?}"));
                 }
                 (_, Some(event)) => {
@@ -114,7 +114,7 @@ impl<'a> BoardJudge<'a> {
                     }
                     places.push((deal, event.version.0));
                 }
-                (Outcome::Refused | Outcome::Unknown, None) => {}
+                (ClientOutcome::Refused | ClientOutcome::Unknown, None) => {}
             }
         }
         places
@@ -124,9 +124,9 @@ impl<'a> BoardJudge<'a> {
     fn claims(&self) -> Places<'a> {
         let mut places: Places<'a> = Vec::new();
         let mut attributed = BTreeMap::<u64, &Deal>::new();
-        for deal in self.deals.iter().filter(|it| it.act == Act::Claim) {
+        for deal in self.deals.iter().filter(|it| it.act == ClientAct::Claim) {
             // It holds the task already.
-            if deal.outcome != Outcome::Done || deal.answer.is_null() {
+            if deal.outcome != ClientOutcome::Done || deal.answer.is_null() {
                 continue;
             }
             let number = |name: &str| deal.answer.get(name).and_then(Value::as_u64);
@@ -164,8 +164,9 @@ impl<'a> BoardJudge<'a> {
     fn unasked_claims(&self, attributed: &BTreeMap<u64, &Deal>) {
         let actors: BTreeSet<_> = self.deals.iter().map(|it| &it.actor).collect();
         for actor in actors {
-            let asked = self.deals.iter().filter(|it| it.actor == *actor && it.act == Act::Claim);
-            let n_lost = asked.filter(|it| it.outcome == Outcome::Unknown).count();
+            let asked =
+                self.deals.iter().filter(|it| it.actor == *actor && it.act == ClientAct::Claim);
+            let n_lost = asked.filter(|it| it.outcome == ClientOutcome::Unknown).count();
             // Who completes a free task claims it with that.
             let is_more = |event: &Event| {
                 let others = self.events.iter().filter(|it| it.operation == event.operation);
@@ -187,7 +188,7 @@ impl<'a> BoardJudge<'a> {
         for (later, version) in places {
             let before = places
                 .iter()
-                .filter(|(it, _)| it.outcome == Outcome::Done && it.ended < later.began);
+                .filter(|(it, _)| it.outcome == ClientOutcome::Done && it.ended < later.began);
             if let Some((earlier, at)) = before.max_by_key(|(_, at)| *at)
                 && at >= version
             {
@@ -200,11 +201,11 @@ impl<'a> BoardJudge<'a> {
     /// A look shows the board as it was at one moment between question and answer.
     fn looks(&self, places: &Places<'_>, looks: &BTreeMap<u64, Vec<(u64, TaskLook)>>) {
         let last = self.events.last().map_or(0, |it| it.version.0);
-        for deal in self.deals.iter().filter(|it| it.act == Act::Look) {
-            let (Some(task), Outcome::Done) = (deal.task, deal.outcome) else { continue };
+        for deal in self.deals.iter().filter(|it| it.act == ClientAct::Look) {
+            let (Some(task), ClientOutcome::Done) = (deal.task, deal.outcome) else { continue };
             let done = places
                 .iter()
-                .filter(|(it, _)| it.outcome == Outcome::Done && it.ended < deal.began);
+                .filter(|(it, _)| it.outcome == ClientOutcome::Done && it.ended < deal.began);
             let from = done.map(|(_, at)| *at).max().unwrap_or(1);
             let after = places.iter().filter(|(it, _)| it.began > deal.ended);
             let until = after.map(|(_, at)| at - 1).min().unwrap_or(last);
@@ -234,7 +235,9 @@ impl<'a> BoardJudge<'a> {
                 }
             }
             let may_read = self.deals.iter().any(|it| {
-                it.act == Act::Read && it.actor == reader && it.outcome != Outcome::Refused
+                it.act == ClientAct::Read
+                    && it.actor == reader
+                    && it.outcome != ClientOutcome::Refused
             });
             if !may_read && reader != "lead" {
                 let version = event.version;
@@ -242,8 +245,8 @@ impl<'a> BoardJudge<'a> {
             }
         }
         let mut shown = BTreeMap::<(String, Uuid), &Deal>::new();
-        let reads = self.deals.iter().filter(|it| it.act == Act::Read);
-        for deal in reads.filter(|it| it.outcome == Outcome::Done) {
+        let reads = self.deals.iter().filter(|it| it.act == ClientAct::Read);
+        for deal in reads.filter(|it| it.outcome == ClientOutcome::Done) {
             let messages = deal.answer.get("messages").and_then(Value::as_array);
             let ids = messages.into_iter().flatten().filter_map(|it| it.get("id")?.as_str());
             for id in ids.filter_map(|it| it.parse::<Uuid>().ok()) {
@@ -274,7 +277,9 @@ impl<'a> BoardJudge<'a> {
     ) {
         for ((reader, id), version) in read {
             let may_be_lost = self.deals.iter().any(|it| {
-                it.act == Act::Read && it.actor == *reader && it.outcome == Outcome::Unknown
+                it.act == ClientAct::Read
+                    && it.actor == *reader
+                    && it.outcome == ClientOutcome::Unknown
             });
             if reader != "lead" && !may_be_lost && !shown.contains_key(&(reader.clone(), *id)) {
                 self.critical(format!("event {version}: {reader} was never shown message {id}"));
@@ -298,9 +303,9 @@ impl<'a> BoardJudge<'a> {
                 self.critical(format!("{}: {what}", belief.name));
             }
         }
-        for deal in self.deals.iter().filter(|it| it.outcome == Outcome::Done) {
+        for deal in self.deals.iter().filter(|it| it.outcome == ClientOutcome::Done) {
             let Some(task) = deal.task else { continue };
-            if deal.act == Act::Complete {
+            if deal.act == ClientAct::Complete {
                 completed.entry(task).or_default().push(&deal.actor);
             }
         }
@@ -385,7 +390,7 @@ fn has_effect(event: &Event, token: &str) -> bool {
         Fact::TaskCompleted { result, .. } => result == token,
         Fact::TaskFailed { reason, .. } | Fact::TaskReleased { reason, .. } => reason == token,
         Fact::TaskCommented { text, .. } => text == token,
-        Fact::MessageSent { content, notice, .. } => content == token && *notice == None::<Notice>,
+        Fact::MessageSent { content, notice, .. } => content == token && notice.is_none(),
         _ => false,
     }
 }

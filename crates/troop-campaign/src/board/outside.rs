@@ -5,12 +5,13 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use crate::random::Random;
 
@@ -20,6 +21,8 @@ const WORK: Duration = Duration::from_millis(20);
 const IDLE: Duration = Duration::from_millis(10);
 /// The client's own limit for a lock that is a folder.
 const STALE: Duration = Duration::from_secs(10);
+/// Between two tries to take a lock.
+const BETWEEN: Duration = Duration::from_millis(1);
 
 /// What a program believes to have done.
 #[derive(Clone, Debug, Default)]
@@ -42,22 +45,20 @@ pub(super) struct OutsideProgram {
 }
 
 impl OutsideProgram {
-    pub(super) fn work(&self) -> Result<Belief> {
+    pub(super) async fn work(self) -> Result<Belief> {
         let mut random = Random::of_trial(self.seed, 0);
         let mut belief = Belief { name: self.name.clone(), ..Belief::default() };
         while !self.over.exists() {
             let mut numbers = self.numbers();
             let nth = random.within(0..numbers.len().max(1) as u64) as usize;
             numbers.rotate_left(nth);
-            let taken =
-                numbers.into_iter().find_map(|it| self.claim(it).transpose()).transpose()?;
-            let Some(number) = taken else {
-                std::thread::sleep(IDLE);
+            let Some(number) = self.claim_one(numbers).await? else {
+                sleep(IDLE).await;
                 continue;
             };
             belief.claimed.push(number);
-            std::thread::sleep(WORK);
-            match self.complete(number)? {
+            sleep(WORK).await;
+            match self.complete(number).await? {
                 true => belief.completed.push(number),
                 false => belief.lost.push(number),
             }
@@ -106,25 +107,33 @@ impl OutsideProgram {
         task.get("status") == Some(&json!("pending")) && !has_owner && !is_blocked(task)
     }
 
-    fn claim(&self, number: u64) -> Result<Option<u64>> {
-        if !self.is_free(&self.read(number)?) {
-            return Ok(None);
+    /// Claims the first task that is free.
+    async fn claim_one(&self, numbers: Vec<u64>) -> Result<Option<u64>> {
+        for number in numbers {
+            if self.is_free(&self.read(number)?) && self.claim(number).await? {
+                return Ok(Some(number));
+            }
         }
-        let _lock = FileLock::take(&self.path(number), self.is_claude)?;
+        Ok(None)
+    }
+
+    /// False if somebody was first.
+    async fn claim(&self, number: u64) -> Result<bool> {
+        let _lock = TaskFileLock::take(&self.path(number), self.is_claude).await?;
         let mut task = self.read(number)?;
         if !self.is_free(&task) {
-            return Ok(None);
+            return Ok(false);
         }
         let fields = task.as_object_mut().context("a task is an object")?;
         fields.insert("status".to_owned(), json!("in_progress"));
         fields.insert(self.owner().to_owned(), json!(self.name));
         self.write(number, &task)?;
-        Ok(Some(number))
+        Ok(true)
     }
 
     /// False if it has the task no longer.
-    fn complete(&self, number: u64) -> Result<bool> {
-        let _lock = FileLock::take(&self.path(number), self.is_claude)?;
+    async fn complete(&self, number: u64) -> Result<bool> {
+        let _lock = TaskFileLock::take(&self.path(number), self.is_claude).await?;
         let mut task = self.read(number)?;
         let status = task.get("status").and_then(Value::as_str).unwrap_or_default();
         let is_begun = ["in_progress", "claimed"].contains(&status);
@@ -144,16 +153,20 @@ fn is_blocked(task: &Value) -> bool {
 }
 
 /// The lock of a task's file, as the programs of its layout take it.
-enum FileLock {
+enum TaskFileLock {
     Flock { _held: File },
     Folder(PathBuf),
 }
 
-impl FileLock {
-    fn take(task: &Path, is_claude: bool) -> Result<Self> {
+impl TaskFileLock {
+    async fn take(task: &Path, is_claude: bool) -> Result<Self> {
+        let since = Instant::now();
         if !is_claude {
             let file = File::create(task.with_extension("lock"))?;
-            flock(&file, FlockOperation::LockExclusive)?;
+            while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+                ensure!(since.elapsed() < STALE, "a task's lock is held for ever");
+                sleep(BETWEEN).await;
+            }
             return Ok(Self::Flock { _held: file });
         }
         let folder = task.with_extension("json.lock");
@@ -163,18 +176,16 @@ impl FileLock {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error.into()),
             }
-            let made = fs::metadata(&folder).and_then(|it| it.modified());
-            let age = made.ok().and_then(|it| SystemTime::now().duration_since(it).ok());
-            if age.is_some_and(|it| it > STALE) {
+            if since.elapsed() > STALE {
                 // Whoever had it was killed.
                 drop(fs::remove_dir(&folder));
             }
-            std::thread::sleep(Duration::from_millis(1));
+            sleep(BETWEEN).await;
         }
     }
 }
 
-impl Drop for FileLock {
+impl Drop for TaskFileLock {
     fn drop(&mut self) {
         if let Self::Folder(folder) = self {
             drop(fs::remove_dir(folder));

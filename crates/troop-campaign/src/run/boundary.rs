@@ -2,7 +2,7 @@
 
 /// A place between two steps of a completion, from the work in a member's folder to a tidy project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Boundary {
+pub enum KillBoundary {
     InHook,
     BeforeStage,
     AfterStage,
@@ -37,7 +37,7 @@ pub enum Strike {
     AtCompletion,
 }
 
-impl Boundary {
+impl KillBoundary {
     /// All of them, in the order of a completion.
     pub const ALL: [Self; 17] = [
         Self::InHook,

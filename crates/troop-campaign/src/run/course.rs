@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
-use tokio::time::{Instant, sleep};
+use anyhow::{Context as _, Result};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
 
 use super::{PersonRecord, PersonView, RunTrial, person, plan::Spring, trap};
 use crate::{
-    program::{CommandEnd, LongRunning, Program},
+    program::{CallEnd, LongRunning, Program},
     tally::ViolationSeverity::High,
 };
 
@@ -36,7 +39,7 @@ impl TeamLead {
 
     /// Begins again as a person does, when it has ended with this code.
     pub(super) fn begin_again(&mut self, program: &Program, code: Option<i32>) -> Result<()> {
-        let end = CommandEnd { code, out: String::new(), err: self.process.last_words() };
+        let end = CallEnd { code, out: String::new(), err: self.process.last_words() };
         program.judge(&format!("resume {}", self.team), &end);
         self.process = start(program, self.team)?;
         self.deadline = Instant::now() + PATIENCE;
@@ -58,13 +61,14 @@ impl RunTrial {
             self.program.record.fault("several teams begin and end at once");
         }
         let deeds = person::act(self.program.clone(), self.plan.deeds.clone());
-        let person = tokio::spawn(deeds);
+        let mut person = JoinSet::new();
+        person.spawn(deeds);
         self.spring(before).await?;
         self.harm().await?;
         while !self.are_over().await? {
             sleep(STEP).await;
         }
-        person.await?
+        person.join_next().await.context("there is one person")??
     }
 
     /// Whether all teams have ended well, or will not. Resumes those that have ended otherwise.
@@ -100,12 +104,16 @@ impl RunTrial {
         }
         let deadline = Instant::now() + PATIENCE;
         let Some(lead) = self.leads.first_mut() else { return Ok(()) };
+        let team = lead.team;
         if !trap::wait(&self.program, lead, trap, deadline).await? {
             let what = format!("{trap:?} was never met: {}", lead.process.last_words());
             self.program.record.find(High, what);
             return Ok(());
         }
         self.program.record.fault(trap.name());
-        trap::follow(&self.program, trap, self.disk.as_ref(), before).await
+        if self.plan.is_stopped {
+            trap::stop(&self.program, team).await?;
+        }
+        trap::follow(&self.program, team, trap, self.disk.as_ref(), before).await
     }
 }

@@ -156,17 +156,15 @@ impl RunTrial {
         Ok(())
     }
 
-    /// A result that waits although nothing was in its way. It lands with the command that troop names.
+    /// A result that waits although nobody changed the project. If git was killed or the disk was full, it may wait, and then
+    /// the command that troop names brings it there.
     async fn land(&self, team: &RunTeam, branch: &str) -> Result<()> {
-        let killed_git = self.plan.trap.is_some();
         let merged = git(&self.program, &["merge", "--ff-only", "--quiet", branch]).await?;
-        if !merged.is_good() || !killed_git {
-            let said = self.leads.iter().find(|it| it.team == team.name);
-            let said = said.map(|it| it.process.last_words()).unwrap_or_default();
-            let what = format!(
-                "the result was not brought to the project although nothing is in its way: {} {said}",
-                merged.err
-            );
+        if !merged.is_good() || !self.plan.may_wait() {
+            let lead = self.leads.iter().find(|it| it.team == team.name);
+            let said = lead.map(|it| it.process.last_words()).unwrap_or_default();
+            let why = merged.err;
+            let what = format!("nothing is in the way of the result, and it waits: {why} {said}");
             self.program.record.find(Medium, what);
         }
         Ok(())

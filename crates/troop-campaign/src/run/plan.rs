@@ -19,6 +19,8 @@ pub struct RunPlan {
     pub deeds: Vec<(Duration, PersonDeed)>,
     /// What happens at a git command, once.
     pub trap: Option<Trap>,
+    /// Whether a person stops the team right after that.
+    pub is_stopped: bool,
 }
 
 /// A team of a trial.
@@ -177,11 +179,10 @@ impl RunPlan {
     #[must_use]
     pub fn new(seed: u64, trial: u64, kind: TrialKind, backend: Backend) -> Self {
         let mut random = Random::of_trial(seed, trial);
-        let n_teams = match kind {
-            TrialKind::Landing => random.within(2..4),
-            TrialKind::Person => random.within(1..3),
-            _ => 1,
-        };
+        let is_of = |wanted: TrialKind, n: u64| if kind == wanted { n } else { 0 };
+        let n_more = is_of(TrialKind::Landing, random.within(1..3));
+        let n_more = n_more + is_of(TrialKind::Person, random.within(0..2));
+        let n_teams = 1 + n_more;
         let names = TEAMS.into_iter().take(n_teams as usize);
         let mut teams: Vec<_> = names.map(|name| team(name, kind, &mut random)).collect();
         if kind == TrialKind::Landing {
@@ -193,21 +194,24 @@ impl RunPlan {
             team.has_check |= strike.is_some_and(Strike::needs_check);
             team.has_hooks |= strike == Some(Strike::InHook);
         }
-        let harm = match kind {
-            TrialKind::Run => (0..random.within(2..9)).map(|_| harm(&mut random)).collect(),
-            _ => Vec::new(),
-        };
-        let deeds = match kind {
-            TrialKind::Person => (0..random.within(6..14)).map(|_| deed(&mut random)).collect(),
-            _ => Vec::new(),
-        };
-        Self { kind, backend, teams, harm, deeds, trap }
+        let n_harm = is_of(TrialKind::Run, random.within(2..9));
+        let harm = (0..n_harm).map(|_| harm(&mut random)).collect();
+        let n_deeds = is_of(TrialKind::Person, random.within(6..14));
+        let deeds = (0..n_deeds).map(|_| deed(&mut random)).collect();
+        let is_stopped = kind == TrialKind::Git && random.one_in(3);
+        Self { kind, backend, teams, harm, deeds, trap, is_stopped }
     }
 
     /// Whether the project lies on a separate small disk.
     #[must_use]
     pub fn has_small_disk(&self) -> bool {
         self.kind == TrialKind::Disk
+    }
+
+    /// Whether a landing may fail by what this trial does.
+    pub(crate) fn may_wait(&self) -> bool {
+        let cuts_git = self.harm.iter().any(|(_, it)| matches!(it, Harm::CutGit(_)));
+        self.trap.is_some() || cuts_git
     }
 
     /// The name of a member.
@@ -246,7 +250,11 @@ fn team(name: &'static str, kind: TrialKind, random: &mut Random) -> RunTeam {
     let n_errands = match kind {
         TrialKind::Run => random.within(4..11),
         TrialKind::Landing | TrialKind::Person => random.within(1..4),
-        _ => random.within(2..6),
+        TrialKind::Team
+        | TrialKind::Git
+        | TrialKind::Disk
+        | TrialKind::Board
+        | TrialKind::Killed(_) => random.within(2..6),
     };
     let errands = (0..n_errands as usize).map(|nth| errand(nth, random)).collect();
     let lease_seconds = [2, 5, 900].get(random.within(0..3) as usize).copied().unwrap_or(900);
@@ -299,10 +307,8 @@ fn trap(kind: TrialKind, random: &mut Random) -> Option<Trap> {
         | TrialKind::Board => return None,
     };
     // There are at least two tasks.
-    let nth = match kind {
-        TrialKind::Killed(boundary) if boundary.is_of_task() => random.within(1..3),
-        _ => 1,
-    };
+    let is_of_task = matches!(kind, TrialKind::Killed(boundary) if boundary.is_of_task());
+    let nth = if is_of_task { random.within(1..3) } else { 1 };
     Some(Trap { spring, nth })
 }
 
@@ -349,7 +355,7 @@ fn deed(random: &mut Random) -> (Duration, PersonDeed) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Boundary;
+    use crate::run::KillBoundary;
 
     #[test]
     fn a_plan_is_the_same_for_the_same_numbers() {
@@ -361,16 +367,17 @@ mod tests {
 
     #[test]
     fn a_boundary_is_met_in_every_plan() {
-        for boundary in Boundary::ALL {
+        for boundary in KillBoundary::ALL {
             for trial in 0..50 {
                 let kind = TrialKind::Killed(boundary);
                 let plan = RunPlan::new(1, trial, kind, Backend::Sqlite);
                 let team = &plan.teams[0];
                 let trap = plan.trap.unwrap();
                 assert!(trap.nth <= team.errands.len() as u64, "{plan:?}");
-                let needs_check = [Boundary::InCheck, Boundary::AfterForward].contains(&boundary);
+                let needs_check =
+                    [KillBoundary::InCheck, KillBoundary::AfterForward].contains(&boundary);
                 assert!(team.has_check || !needs_check, "{plan:?}");
-                assert!(team.has_hooks || boundary != Boundary::InHook, "{plan:?}");
+                assert!(team.has_hooks || boundary != KillBoundary::InHook, "{plan:?}");
             }
         }
     }

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use anyhow::{Result, ensure};
 
 use super::plan::RunPlan;
-use crate::program::{CommandEnd, Program};
+use crate::program::{CallEnd, Program};
 
 const LEAD: &str = "when started\n  wait until all tasks are done\n";
 const WORKER: &str = "when task *\n  run {description}\n  complete {output}\n";
@@ -26,12 +26,12 @@ pub(super) struct PersonView {
 }
 
 /// Runs git in the project, as the person does: with the real one.
-pub(super) async fn git(program: &Program, words: &[&str]) -> Result<CommandEnd> {
-    let mut command = program.command(&real_git());
+pub(super) async fn git(program: &Program, words: &[&str]) -> Result<CallEnd> {
+    let mut command = program.command(real_git());
     // A look at the project writes nothing.
     command.env("GIT_OPTIONAL_LOCKS", "0");
     let output = command.args(words).output().await?;
-    Ok(CommandEnd {
+    Ok(CallEnd {
         code: output.status.code(),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),

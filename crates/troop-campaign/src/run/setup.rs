@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     boundary::Strike,
-    plan::{ErrandWork, FullEnd, LockPlace, RunMind, RunPlan, RunTeam, Spring, Trap},
+    plan::{ErrandWork, LockPlace, RunMind, RunPlan, RunTeam, Spring, Trap},
     repository::real_git,
 };
 use crate::program::Program;
@@ -46,44 +46,63 @@ fn strike(folder: &Path, trap: Trap) -> String {
 
 /// The git on the path of leads, with the trap of the trial.
 fn trapped_git(folder: &Path, plan: &RunPlan) -> String {
-    let trap = plan.trap;
-    let (deed, words, lock, after) = match trap.map(|it| it.spring) {
-        Some(Spring::Kill(Strike::BeforeGit(words))) => ("before", words, "", 0.0),
-        Some(Spring::Kill(Strike::AfterGit(words))) => ("after", words, "", 0.0),
-        Some(Spring::Lock { words, lock, with_lead }) => {
-            let deed = if with_lead { "lock-with-lead" } else { "lock" };
-            (deed, words, name(lock), 0.0)
-        }
-        Some(Spring::Cut { words, after, with_lead }) => {
-            let deed = if with_lead { "cut-with-lead" } else { "cut" };
-            (deed, words, "", after.as_secs_f64())
-        }
-        Some(Spring::Gather { words }) => ("gather", words, "", 0.0),
-        Some(Spring::Full { words, end: FullEnd::Freed(_) | FullEnd::Stopped }) => {
-            ("full", words, "", 0.0)
-        }
-        Some(Spring::Kill(Strike::InHook | Strike::InCheck | Strike::AtCompletion)) | None => {
-            ("", "", "", 0.0)
-        }
-    };
+    let deed = plan.trap.map(|it| GitDeed::of(it.spring)).unwrap_or_default();
+    let GitDeed { name, words, lock, after } = deed;
     let real = real_git();
-    let nth = trap.map_or(1, |it| it.nth);
+    let trial = folder.display();
+    let nth = plan.trap.map_or(1, |it| it.nth);
+    let n_teams = plan.teams.len();
     let set = format!(
-        "real='{real}' trial='{}' nth={nth} n_teams={}\nwords='{words}' deed='{deed}' lock='{lock}' after={after}\n",
-        folder.display(),
-        plan.teams.len()
+        "real='{real}' trial='{trial}' n_teams={n_teams}\n\
+         words='{words}' nth={nth} deed='{name}' lock='{lock}' after={after}\n"
     );
     // Its first line names the shell.
     let (shell, rest) = GIT.split_once('\n').unwrap_or_default();
     format!("{shell}\n{set}{rest}")
 }
 
-fn name(lock: LockPlace) -> &'static str {
-    match lock {
-        LockPlace::Index => "index",
-        LockPlace::Head => "head",
-        LockPlace::Branch => "branch",
-        LockPlace::PackedRefs => "packed-refs",
+/// What the git of a trial does at one command, in the words of its script.
+#[derive(Clone, Copy, Debug, Default)]
+struct GitDeed {
+    name: &'static str,
+    /// The words of the command.
+    words: &'static str,
+    lock: &'static str,
+    /// In seconds.
+    after: f64,
+}
+
+impl GitDeed {
+    fn of(spring: Spring) -> Self {
+        let at = |words, name| Self { name, words, ..Self::default() };
+        match spring {
+            Spring::Kill(Strike::BeforeGit(words)) => at(words, "before"),
+            Spring::Kill(Strike::AfterGit(words)) => at(words, "after"),
+            Spring::Kill(Strike::InHook | Strike::InCheck | Strike::AtCompletion) => {
+                Self::default()
+            }
+            Spring::Lock { words, lock, with_lead } => {
+                let name = if with_lead { "lock-with-lead" } else { "lock" };
+                Self { lock: lock.name(), ..at(words, name) }
+            }
+            Spring::Cut { words, after, with_lead } => {
+                let name = if with_lead { "cut-with-lead" } else { "cut" };
+                Self { after: after.as_secs_f64(), ..at(words, name) }
+            }
+            Spring::Gather { words } => at(words, "gather"),
+            Spring::Full { words, .. } => at(words, "full"),
+        }
+    }
+}
+
+impl LockPlace {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Index => "index",
+            Self::Head => "head",
+            Self::Branch => "branch",
+            Self::PackedRefs => "packed-refs",
+        }
     }
 }
 

@@ -46,13 +46,11 @@ pub(super) async fn wait(
     deadline: Instant,
 ) -> Result<bool> {
     let sprung = program.folder.join("sprung");
-    let follower = match trap.spring {
-        Spring::Kill(Strike::AtCompletion) => {
-            let words = ["--team", lead.team, "--json", "events", "--follow"];
-            Some(program.start("follower", &words)?)
-        }
-        _ => None,
-    };
+    let mut follower = None;
+    if trap.spring == Spring::Kill(Strike::AtCompletion) {
+        let words = ["--team", lead.team, "--json", "events", "--follow"];
+        follower = Some(program.start("follower", &words)?);
+    }
     let said = program.folder.join("follower.out");
     while !sprung.exists() && Instant::now() < deadline && lead.process.end()?.is_none() {
         let log = follower.as_ref().map(|_| fs::read_to_string(&said).unwrap_or_default());
@@ -73,6 +71,7 @@ pub(super) async fn wait(
 /// What a full disk brings, and its end.
 pub(super) async fn follow(
     program: &Program,
+    team: &str,
     trap: Trap,
     disk: Option<&Disk>,
     before: &PersonView,
@@ -82,15 +81,7 @@ pub(super) async fn follow(
     fs::write(program.folder.join("go-on"), "")?;
     match end {
         FullEnd::Freed(after) => sleep(after).await,
-        FullEnd::Stopped => {
-            let team = ["--team", "red", "stop"];
-            let stopped = program.call(&team).await?;
-            // It may have ended by itself just now.
-            if !stopped.is_good() && stopped.kind() != "refused" {
-                let what = format!("a team on a full disk does not stop: {stopped:?}");
-                program.record.find(High, what);
-            }
-        }
+        FullEnd::Stopped => stop(program, team).await?,
     }
     // Nobody but troop works here, and it has written all of something or nothing.
     let damaged = damaged_files(&program.place);
@@ -101,5 +92,16 @@ pub(super) async fn follow(
     }
     fs::remove_file(ballast)?;
     sleep(STEP).await;
+    Ok(())
+}
+
+/// A person stops the team. The command must come to its end, whatever git or the disk is in.
+pub(super) async fn stop(program: &Program, team: &str) -> Result<()> {
+    program.record.fault("team stopped by a person");
+    let stopped = program.call(&["--team", team, "stop"]).await?;
+    // It may have ended by itself just now.
+    if !stopped.is_good() && stopped.kind() != "refused" {
+        program.record.find(High, format!("a team does not stop: {stopped:?}"));
+    }
     Ok(())
 }
