@@ -1,20 +1,41 @@
 //! The PostgreSQL servers of a trial.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use tokio::{
-    sync::{Mutex, OwnedMutexGuard},
+    sync::{mpsc, oneshot},
+    task::JoinSet,
     time::sleep,
 };
 use troop_testkit::postgres::{Bouncer, OwnServer, ServerEnd, ServerPair, StartupSettings};
 
 use crate::plan::PostgresPlace;
 
-/// The servers that belong to a trial alone. Several tasks that hurt and heal them take turns.
+/// How many orders may wait. A trial has fewer faults.
+const N_WAITING: usize = 16;
+
+/// The servers that belong to a trial alone. A task of its own hurts and heals them, one order after another.
 #[derive(Debug)]
 pub(crate) struct TrialServers {
     pub(crate) url: String,
-    servers: Arc<Mutex<OwnServers>>,
+    orders: mpsc::Sender<ServerOrder>,
+    task: JoinSet<()>,
+}
+
+/// What happens to the servers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ServerHarm {
+    /// The server ends, and is started again after a pause.
+    Restart(ServerEnd, Duration),
+    /// The primary is killed, after a pause its standby is promoted, and after another one the old primary is started again,
+    /// which does not know that it is none any more.
+    FailOver(Duration),
+}
+
+#[derive(Debug)]
+struct ServerOrder {
+    harm: ServerHarm,
+    healed: oneshot::Sender<()>,
 }
 
 #[derive(Debug)]
@@ -25,10 +46,7 @@ enum OwnServers {
         server: OwnServer,
         _bouncer: Option<Bouncer>,
     },
-    Pair {
-        pair: ServerPair,
-        has_failed_over: bool,
-    },
+    Pair(ServerPair),
 }
 
 impl TrialServers {
@@ -49,52 +67,67 @@ impl TrialServers {
             }
             PostgresPlace::Pair => {
                 let pair = ServerPair::start().await;
-                (pair.url(), OwnServers::Pair { pair, has_failed_over: false })
+                (pair.url(), OwnServers::Pair(pair))
             }
         };
-        Self { url, servers: Arc::new(Mutex::new(servers)) }
+        let (orders, coming) = mpsc::channel(N_WAITING);
+        let mut task = JoinSet::new();
+        task.spawn(servers.obey(coming));
+        Self { url, orders, task }
     }
 
-    /// Ends the server; the returned work starts it again after a pause. None if it is down just now.
-    pub(crate) fn restart(
-        &self,
-        how: ServerEnd,
-        pause: Duration,
-    ) -> Option<impl Future<Output = ()> + Send + use<>> {
-        let mut servers = self.lock()?;
-        let OwnServers::One { server, .. } = &mut *servers else { return None };
-        server.end(how);
-        Some(async move {
-            sleep(pause).await;
-            if let OwnServers::One { server, .. } = &mut *servers {
+    /// Begins to hurt the servers. The returned work ends when they are as before.
+    pub(crate) fn harm(&self, harm: ServerHarm) -> impl Future<Output = ()> + Send + use<> {
+        let orders = self.orders.clone();
+        async move {
+            let (healed, done) = oneshot::channel();
+            // Without the task there are no servers, and nothing to heal.
+            drop(orders.send(ServerOrder { harm, healed }).await);
+            drop(done.await);
+        }
+    }
+
+    /// Ends them, once nobody needs them.
+    pub(crate) async fn end(self) {
+        let Self { orders, task, .. } = self;
+        drop(orders);
+        task.join_all().await;
+    }
+}
+
+impl OwnServers {
+    async fn obey(mut self, mut coming: mpsc::Receiver<ServerOrder>) {
+        while let Some(ServerOrder { harm, healed }) = coming.recv().await {
+            self.suffer(harm).await;
+            // The trial may be over.
+            healed.send(()).unwrap_or_default();
+        }
+        match &mut self {
+            Self::None => {}
+            Self::One { server, .. } => server.end(ServerEnd::Immediate).await,
+            Self::Pair(pair) => {
+                pair.first.end(ServerEnd::Immediate).await;
+                pair.second.end(ServerEnd::Immediate).await;
+            }
+        }
+    }
+
+    async fn suffer(&mut self, harm: ServerHarm) {
+        match (self, harm) {
+            (Self::One { server, .. }, ServerHarm::Restart(how, pause)) => {
+                server.end(how).await;
+                sleep(pause).await;
                 server.start_again().await;
             }
-        })
-    }
-
-    /// Kills the primary; the returned work promotes its standby after a pause, and after another one starts the old primary
-    /// again, which does not know that it is none any more. None if that happened before.
-    pub(crate) fn fail_over(
-        &self,
-        pause: Duration,
-    ) -> Option<impl Future<Output = ()> + Send + use<>> {
-        let mut servers = self.lock()?;
-        let OwnServers::Pair { pair, has_failed_over } = &mut *servers else { return None };
-        if std::mem::replace(has_failed_over, true) {
-            return None;
+            (Self::Pair(pair), ServerHarm::FailOver(pause)) => {
+                pair.first.end(ServerEnd::Killed).await;
+                sleep(pause).await;
+                pair.promote().await;
+                sleep(pause).await;
+                pair.first.start_again().await;
+            }
+            // A plan has only what its servers can suffer.
+            _ => {}
         }
-        pair.first.end(ServerEnd::Killed);
-        Some(async move {
-            let OwnServers::Pair { pair, .. } = &mut *servers else { return };
-            sleep(pause).await;
-            pair.promote().await;
-            sleep(pause).await;
-            pair.first.start_again().await;
-        })
-    }
-
-    /// The servers, unless another fault is being healed.
-    fn lock(&self) -> Option<OwnedMutexGuard<OwnServers>> {
-        Arc::clone(&self.servers).try_lock_owned().ok()
     }
 }

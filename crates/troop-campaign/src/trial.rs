@@ -302,7 +302,9 @@ impl Trial {
             fs::write(folder.join("plan.txt"), format!("{plan:#?}\n{faults:#?}\n"))?;
         }
         board.close().await;
-        drop(servers);
+        if let Some(servers) = servers {
+            servers.end().await;
+        }
         Ok((plan, faults, disk))
     }
 }

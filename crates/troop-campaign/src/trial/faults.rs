@@ -13,6 +13,7 @@ use super::{Trial, letter};
 use crate::{
     check,
     plan::{Fault, Plan},
+    servers::ServerHarm,
 };
 
 /// Something that happens to a trial at a given time.
@@ -88,16 +89,19 @@ impl Trial {
     }
 
     /// Hurts the database server. Returns whether it could.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other faults are not a server's")]
     async fn harm_server(&mut self, fault: Fault) -> bool {
         let Some(servers) = &self.servers else { return false };
         match fault {
             Fault::Restart(how, pause) => {
-                let healing = servers.restart(how, pause);
-                healing.map(|it| self.healing.spawn(it)).is_some()
+                self.healing.spawn(servers.harm(ServerHarm::Restart(how, pause)));
+                true
             }
+            // There is one standby.
+            Fault::FailOver(_) if self.faults.iter().any(|it| it.name() == fault.name()) => false,
             Fault::FailOver(pause) => {
-                let healing = servers.fail_over(pause);
-                healing.map(|it| self.healing.spawn(it)).is_some()
+                self.healing.spawn(servers.harm(ServerHarm::FailOver(pause)));
+                true
             }
             _ => {
                 let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \

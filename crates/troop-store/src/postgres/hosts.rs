@@ -141,6 +141,7 @@ struct HostRefusal {
 }
 
 /// An error that is not about who is primary comes first: a wrong password is no failover.
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other class is the answer as it is")]
 fn none_of(server: &Server, refusals: Vec<HostRefusal>) -> StoreError {
     let mut said = Vec::new();
     for HostRefusal { name, error } in refusals {

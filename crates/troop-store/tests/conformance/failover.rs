@@ -20,7 +20,7 @@ async fn what_was_acknowledged_survives_on_the_standby_and_an_old_primary_is_not
     let team = create(&*store, "crew").await;
     let mut seen = Version(1);
     append(&*store, team, &mut seen, vec!["2".to_owned()]).await.unwrap();
-    pair.first.end(ServerEnd::Killed);
+    pair.first.end(ServerEnd::Killed).await;
     let answer = told(append(&*store, team, &mut seen.clone(), vec!["0".to_owned()]).await);
     assert!(answer.starts_with("unavailable: "), "{answer}");
     let answer = told(open(&url, Missing::Refuse).await);
@@ -43,7 +43,7 @@ async fn what_was_acknowledged_survives_on_the_standby_and_an_old_primary_is_not
     assert_eq!(bodies(&*store, team).await, expected);
     assert_eq!(bodies(&*anew, team).await, expected);
     // Once the new primary is known, the old one alone is not enough.
-    pair.second.end(ServerEnd::Immediate);
+    pair.second.end(ServerEnd::Immediate).await;
     wait_for("the old primary is not taken for the new one", async || {
         told(anew.read(team, Version::ZERO, 9).await).contains("is an old primary").then_some(())
     })
@@ -57,7 +57,7 @@ async fn a_restart_of_the_server_is_survived() {
     let team = create(&*store, "crew").await;
     let mut seen = Version(1);
     for how in [ServerEnd::Fast, ServerEnd::Immediate, ServerEnd::Killed] {
-        server.end(how);
+        server.end(how).await;
         server.start_again().await;
         wait_for("the store works again", async || {
             append(&*store, team, &mut seen, vec![format!("\"{how:?}\"")]).await.ok()

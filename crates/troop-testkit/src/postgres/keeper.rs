@@ -6,6 +6,10 @@ use std::{
     process::{Child, ChildStdin, Command, Stdio},
 };
 
+use tokio::time::sleep;
+
+use super::own::LOOK;
+
 /// Runs a program until it ends, until a line names a signal for it, or until nobody holds the other end: then its test is gone.
 const KEEP: &str = r#"
 exec 3<&0
@@ -42,13 +46,16 @@ impl Keeper {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Sends a signal and waits until the program has ended.
-    pub(super) fn end(&mut self, signal: &str) {
+    /// Sends a signal and waits until the program has ended. Meanwhile others go on: a server that ends waits for clients that
+    /// are just connecting, and they may be tasks of this very thread.
+    pub(super) async fn end(&mut self, signal: &str) {
         if let Some(mut stdin) = self.stdin.take() {
             // It may have ended just now.
             drop(stdin.write_all(format!("{signal}\n").as_bytes()));
         }
-        self.child.wait().unwrap();
+        while !self.check_ended() {
+            sleep(LOOK).await;
+        }
     }
 }
 

@@ -126,9 +126,9 @@ impl OwnServer {
     }
 
     /// Ends it, and waits until it is gone.
-    pub fn end(&mut self, how: ServerEnd) {
+    pub async fn end(&mut self, how: ServerEnd) {
         if let Some(mut process) = self.process.take() {
-            process.end(how.signal());
+            process.end(how.signal()).await;
         }
     }
 }

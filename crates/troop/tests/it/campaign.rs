@@ -15,7 +15,7 @@ async fn hold(kinds: &str, backends: &[Backend], n_trials: u64) {
 /// Runs the first trial of a team whose plan has this fault.
 async fn hold_with(fault: &str, backend: Backend) {
     let mix = Mix { kinds: vec![TrialKind::Team], backends: vec![backend] };
-    let machine = Machine { can_mount: false, can_shift_clocks: true };
+    let machine = Machine::look(tempfile::tempdir().unwrap().path()).await;
     let has_fault = |trial: &u64| match TrialPlan::new(SEED, *trial, &mix, machine) {
         TrialPlan::Team(plan) => plan.fault_names().contains(&fault),
         _ => false,
