@@ -51,6 +51,11 @@ fn replay(events: &[Event], broken: &mut Vec<String>) -> (State, Holders) {
     let mut state = State::default();
     let mut completed = BTreeSet::new();
     let mut holders = Holders::new();
+    for (before, event) in events.iter().zip(events.iter().skip(1)) {
+        if event.at < before.at {
+            broken.push(format!("event {} is older than the one before", event.version));
+        }
+    }
     for event in events {
         if event.version != state.version().next() {
             broken.push(format!("event {} follows event {}", event.version, state.version()));

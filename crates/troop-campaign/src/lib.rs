@@ -9,13 +9,16 @@
 
 mod board;
 mod check;
+mod clock;
 mod disk;
 mod kind;
 pub mod lead;
+mod machine;
 mod plan;
 mod program;
 mod random;
 mod run;
+mod servers;
 mod tally;
 mod trial;
 
@@ -25,8 +28,8 @@ use anyhow::Result;
 use tokio::{task::JoinSet, time::Instant};
 
 pub use board::BoardPlan;
-pub use disk::can_mount;
 pub use kind::{Mix, TrialKind};
+pub use machine::Machine;
 pub use plan::{Backend, Plan, TrialPlan};
 pub use run::{KillBoundary, RunPlan};
 use tally::TrialOutcome;
@@ -68,7 +71,7 @@ pub enum CampaignEnd {
 ///
 /// If a trial could not run at all.
 pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<CampaignTally> {
-    let can_mount = can_mount(&options.folder).await;
+    let machine = Machine::look(&options.folder).await;
     let start = Instant::now();
     let mut tally = CampaignTally::default();
     let mut trials = JoinSet::new();
@@ -79,7 +82,7 @@ pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<Campaign
             CampaignEnd::Trials(n_trials) => next < options.first + n_trials,
         };
         if goes_on && trials.len() < options.n_at_once {
-            let plan = TrialPlan::new(options.seed, next, &options.mix, can_mount);
+            let plan = TrialPlan::new(options.seed, next, &options.mix, machine);
             trials.spawn(hold(options.clone(), plan, next));
             next += 1;
             continue;

@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
 use troop_campaign::{
-    Backend, CampaignEnd, CampaignTally, Mix, Options, TrialKind, Violation, can_mount, lead, run,
+    Backend, CampaignEnd, CampaignTally, Machine, Mix, Options, TrialKind, Violation, lead, run,
 };
 use troop_runtime::Clock;
 
@@ -51,12 +51,10 @@ async fn hold(arguments: CampaignArguments) -> Result<ExitCode> {
         },
     };
     say(&format!("seed {}", options.seed));
-    let has_full_disks = can_mount(folder.path()).await;
-    if !has_full_disks {
-        say("small disks cannot be mounted here, so no disk is full in this campaign; root can");
-    }
+    let machine = Machine::look(folder.path()).await;
+    machine.lacks().into_iter().for_each(say);
     let tally = run(options, tell).await?;
-    let text = report(&tally, arguments.seed, has_full_disks);
+    let text = report(&tally, arguments.seed, machine);
     say(&text);
     if let Some(file) = arguments.report {
         std::fs::write(file, text)?;
@@ -78,12 +76,13 @@ fn tell(violation: &Violation) {
     say(&format!("trial {trial} ({kind}), kept in {}:{}", folder.display(), what.concat()));
 }
 
-fn report(tally: &CampaignTally, seed: u64, has_full_disks: bool) -> String {
+fn report(tally: &CampaignTally, seed: u64, machine: Machine) -> String {
     let day = Clock::system().now().to_string();
     let day = day.split('T').next().unwrap_or_default();
     let minutes = tally.elapsed.as_secs_f64() / 60.0;
-    let disks = if has_full_disks { "" } else { " No disk was full: that needs root." };
-    format!("{day}, seed {seed}, {minutes:.1} minutes.{disks}\n\n{}", tally.tables())
+    let lacks: Vec<_> = machine.lacks().iter().map(|it| format!(" {it}")).collect();
+    let lacks = lacks.concat();
+    format!("{day}, seed {seed}, {minutes:.1} minutes.{lacks}\n\n{}", tally.tables())
 }
 
 #[derive(Debug)]

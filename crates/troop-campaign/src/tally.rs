@@ -112,6 +112,12 @@ impl CampaignTally {
         self.violations.extend(outcome.violation);
     }
 
+    /// How often a fault really happened.
+    #[must_use]
+    pub fn n_faults(&self, name: &str) -> u64 {
+        self.faults.iter().filter(|((_, it), _)| *it == name).map(|(_, n)| n).sum()
+    }
+
     /// How many trials there were.
     #[must_use]
     pub fn n_trials(&self) -> u64 {

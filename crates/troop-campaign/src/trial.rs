@@ -27,10 +27,12 @@ use uuid::Uuid;
 
 use crate::{
     Options, check,
+    clock::ShiftedClock,
     disk::Disk,
     kind::TrialKind,
     lead::{FOREIGN, Orders},
     plan::{Backend, Chore, Fault, MateMind, Plan, Weather},
+    servers::TrialServers,
     tally::{TrialFinding, TrialOutcome, Violation, ViolationSeverity},
 };
 use lead_process::LeadProcess;
@@ -92,6 +94,8 @@ pub(crate) struct Trial {
     /// Checks whether killed leads leave processes behind.
     pub(crate) vigils: JoinSet<Option<String>>,
     disk: Option<Disk>,
+    servers: Option<TrialServers>,
+    clock: Option<ShiftedClock>,
     lead: LeadProcess,
 }
 
@@ -102,7 +106,15 @@ impl Trial {
         folder: PathBuf,
         disk: Option<Disk>,
     ) -> Result<Self> {
-        let url = store_url(plan.backend, &folder).await;
+        let servers = match plan.backend {
+            Backend::Postgres => Some(TrialServers::start(plan.place).await),
+            Backend::Sqlite | Backend::Files => None,
+        };
+        let url = match &servers {
+            Some(servers) => servers.url.clone(),
+            None => store_url(plan.backend, &folder).await,
+        };
+        let clock = plan.has_shifted_clock.then(|| ShiftedClock::new(&folder)).transpose()?;
         let script = folder.join("mate.sh");
         fs::write(&script, SCRIPT)?;
         let board = make_team(open_store(&url, Missing::Make).await?).await?;
@@ -122,12 +134,27 @@ impl Trial {
             delay,
             lost,
         };
-        let lead = LeadProcess::new(options.lead.clone(), orders, folder.join("lead.log"));
+        let environment = clock.as_ref().map(ShiftedClock::environment).unwrap_or_default();
+        let log = folder.join("lead.log");
+        let lead = LeadProcess::new(options.lead.clone(), environment, orders, log);
         let letters = Vec::new();
         let faults = Vec::new();
         let healing = JoinSet::new();
         let vigils = JoinSet::new();
-        Ok(Self { plan, folder, url, board, letters, faults, healing, vigils, disk, lead })
+        Ok(Self {
+            plan,
+            folder,
+            url,
+            board,
+            letters,
+            faults,
+            healing,
+            vigils,
+            disk,
+            servers,
+            clock,
+            lead,
+        })
     }
 
     /// Where the team works.
@@ -268,13 +295,16 @@ impl Trial {
 
     /// Ends what still runs. After a violation, the log is kept in a readable form.
     async fn close(self, is_kept: bool) -> Result<(Plan, Vec<Fault>, Option<Disk>)> {
-        let Self { plan, folder, board, faults, disk, mut lead, .. } = self;
+        let Self { plan, folder, board, faults, disk, servers, mut lead, .. } = self;
         lead.end().await;
         if is_kept {
             keep_log(&board, &folder.join("log.jsonl")).await?;
             fs::write(folder.join("plan.txt"), format!("{plan:#?}\n{faults:#?}\n"))?;
         }
         board.close().await;
+        if let Some(servers) = servers {
+            servers.end().await;
+        }
         Ok((plan, faults, disk))
     }
 }
