@@ -313,7 +313,11 @@ impl Completions {
         let runner = intent.runner.clone();
         let failure = effect.as_ref().and_then(failure);
         match station {
-            Station::Refused(DoneRefusal { feedback, notice, .. }) if failure.is_some() => {
+            // The attempt has failed, or the board says that the task is not its any more, which our state does not show yet:
+            // it must not get the task again.
+            Station::Refused(DoneRefusal { feedback, notice, .. })
+                if failure.is_some() || effect.is_none() =>
+            {
                 drop(refusal::say_no(office, intent, feedback, notice).await);
             }
             Station::Refused(DoneRefusal { feedback, notice, .. }) => {
