@@ -4,9 +4,12 @@ echo "begin $team $n $$ $TROOP_AS" >>"$trial/errands"
 sleep "$pause"
 base=HEAD
 # After a refusal it does what troop says: it merges what others did, and does its work again on that.
-if test -n "$(git rev-list "troop/$team..HEAD")"; then
-    git -c user.name=w -c user.email=w@localhost merge --quiet --no-edit -X theirs "troop/$team"
-    base=troop/$team
+# A lead that is killed while it begins may leave a branch behind: the newest is the team's.
+branch=$(git for-each-ref --sort=-version:refname --format='%(refname:short)' \
+    "refs/heads/troop/$team" "refs/heads/troop/$team+*" | head -n 1)
+if test -n "$(git rev-list "$branch..HEAD")"; then
+    git -c user.name=w -c user.email=w@localhost merge --quiet --no-edit -X theirs "$branch"
+    base=$branch
 fi
 
 # Adds a line to a file as it was when the work began.
