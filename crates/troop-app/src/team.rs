@@ -46,7 +46,6 @@ pub(crate) use making::check_no_teammate;
 pub use member::MemberCaller;
 pub use name::{first_free, free_name, name_of, team_name};
 pub use news::{TeamNews, concerning};
-pub use question::OpenQuestion;
 pub use spawning::{SpawnOrder, again};
 
 /// How often a waiting claim lets the time that passed have its effect.

@@ -251,9 +251,18 @@ impl HintCommand {
 
     /// The same command acting as a member that the person chooses.
     #[must_use]
-    pub fn as_member(mut self) -> Self {
-        let option = [HintWord::Exact("--as".to_owned()), HintWord::Blank("MEMBER".to_owned())];
-        self.words.splice(0..0, option);
+    pub fn as_member(self) -> Self {
+        self.acting_as(HintWord::Blank("MEMBER".to_owned()))
+    }
+
+    /// The same command acting as this member.
+    #[must_use]
+    pub fn by_member(self, name: impl fmt::Display) -> Self {
+        self.acting_as(HintWord::Exact(name.to_string()))
+    }
+
+    fn acting_as(mut self, member: HintWord) -> Self {
+        self.words.splice(0..0, [HintWord::Exact("--as".to_owned()), member]);
         self
     }
 
