@@ -190,7 +190,7 @@ async fn make_team(desk: &mut TeamDesk, mut new: NewTeamCommand) -> Result<Board
 async fn name_for(desk: &TeamDesk) -> Result<TeamName> {
     let mut teams = desk.session.teams().await?;
     teams.retain(|team| !team.is_retired);
-    let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
+    let names: Vec<_> = teams.iter().map(|team| team.name.clone()).collect();
     let Some(chosen) = desk.chosen_team() else {
         return free_name(&desk.surroundings.project, &names);
     };

@@ -19,7 +19,7 @@ use crate::{
     cli::TeamCommand,
     output::Printer,
     render,
-    report::{CallerOptions, Error, Hint, HintCommand},
+    report::CallerOptions,
 };
 
 pub(super) async fn run(
@@ -77,15 +77,6 @@ pub(super) async fn run(
 async fn create(new: NewTeamCommand, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let name = new.name.clone();
     let n_members = new.members.len();
-    if let Some(free) = desk.other_name(name.as_str()).await? {
-        let delete = HintCommand::troop("team delete").team(&name);
-        let hint = Hint::from(format!("use another name, such as `{free}`")).and_to(
-            "; or ",
-            "free this one",
-            delete,
-        );
-        return Err(Error::conflict(format!("there is already a team `{name}`"), hint).into());
-    }
     desk.create_team(new).await?;
     if printer.json {
         return show(None, desk, printer).await;

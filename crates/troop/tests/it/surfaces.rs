@@ -192,6 +192,21 @@ fn members_neither_make_nor_lead_teams_and_nothing_is_left_of_the_try() {
 }
 
 #[test]
+fn a_name_that_another_team_has_is_refused_alike_by_mcp_and_the_command_line() {
+    let troop = Troop::with_team();
+    troop.ok("team create green");
+    let (_, here) = troop.refused("team create green");
+    let mut lead = Client::start(&troop, "--team blue --as lead --dialect claude");
+    lead.call("TeamDelete", &json!({}));
+    let green = json!({"team_name": "green", "description": "again"});
+    let there = lead.told("TeamCreate", &green);
+    for said in [&here, &there] {
+        let is_said = said.contains("there is already a team `green`");
+        assert!(is_said && said.contains("such as `green-2`"), "{here}\n{there}");
+    }
+}
+
+#[test]
 fn an_agent_that_only_runs_commands_is_never_made_a_lead() {
     let troop = Troop::with_team();
     for line in [
