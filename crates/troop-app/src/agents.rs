@@ -7,7 +7,7 @@ pub mod thinking;
 use smol_str::SmolStr;
 use troop_agent::Definition;
 use troop_model::{
-    AgentKind, AgentStart, Hint, MemberName, NewMember, Refusal, did_you_mean, nearest, quoted,
+    AgentKind, AgentStart, Hint, HintOption, MemberName, NewMember, Refusal, did_you_mean, nearest,
 };
 use uuid::Uuid;
 
@@ -113,8 +113,8 @@ impl Agents {
             let member = self.member(text)?;
             if members.iter().any(|it| it.name == member.name) {
                 let name = &member.name;
-                let other = quoted(&format!("{name}-2={}", member.agent));
-                let hint = format!("give each its own name: `--member {other}`");
+                let other = HintOption::new("member", format!("{name}-2={}", member.agent));
+                let hint = Hint::from("give each its own name: ").and_option(other);
                 return Err(Error::misuse(format!("two members are called `{name}`"), hint));
             }
             members.push(member);

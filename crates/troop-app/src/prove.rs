@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use troop_model::{
-    ActorKind, Command, Context, Evidence, Hint, HintCommand, Isolation, Proof, Refusal, State,
-    Status, TaskCommand, TaskRef, decide,
+    ActorKind, Command, Context, Evidence, Hint, HintCommand, HintOption, Isolation, Proof,
+    Refusal, State, Status, TaskCommand, TaskRef, decide,
 };
 use troop_process::Mark;
 use troop_protocol::Answer;
@@ -150,7 +150,8 @@ impl CompletionChecks {
 
 /// What to do about a check that does not pass here.
 async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
-    let hint = "repair it and try again, or skip the checks: `--without-checks REASON`";
+    let hint = Hint::from("repair it and try again, or skip the checks: ")
+        .and_option(HintOption::blank("without-checks", "REASON"));
     let board = desk.team(None).await?;
     let look =
         |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation.place));
@@ -164,9 +165,10 @@ async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
                 "it ran in this folder, which gets the team's work only when the team has ended (",
             )
             .and_to("", "until then", log)
-            .and(format!("); {hint}"))
+            .and("); ")
+            .and_hint(hint)
         }
-        None => hint.into(),
+        None => hint,
     })
 }
 

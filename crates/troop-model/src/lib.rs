@@ -56,7 +56,7 @@ pub use conversation::{Conversation, MailMark, of_one_conversation};
 pub use decide::{check_start, decide, named_checks};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
-pub use hint::{Hint, HintCommand, HintPart, HintStep, HintTarget, HintWord};
+pub use hint::{Hint, HintCommand, HintOption, HintPart, HintStep, HintTarget, HintWord};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use limits::Limits;
 pub use lock::lock;

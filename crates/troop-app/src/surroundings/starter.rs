@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use troop_model::LEAD_ALIASES;
+use troop_model::{Hint, HintOption, LEAD_ALIASES};
 use troop_process::{ProcessStat, children};
 
 use super::Choices;
@@ -56,15 +56,18 @@ impl Starter {
     /// Refuses to act as another member, or in another team.
     pub fn check(&self, choices: &Choices) -> Result<()> {
         let Self { member, team } = self;
-        let hint = "leave `--as` and `--team` out";
+        let hint = || {
+            let member = Hint::from("leave ").and_option(HintOption::flag("as"));
+            member.and(" and ").and_option(HintOption::flag("team")).and(" out")
+        };
         let acting = choices.acting.as_ref();
         if let Some(other) = acting.filter(|it| canonical(it) != canonical(member)) {
             let message = format!("`{member}` runs this and cannot act as `{other}`");
-            return Err(Error::forbidden(message, hint));
+            return Err(Error::forbidden(message, hint()));
         }
         if let Some(other) = choices.team.as_ref().filter(|it| *it != team) {
             let message = format!("`{member}` is in the team `{team}`, not in `{other}`");
-            return Err(Error::forbidden(message, hint));
+            return Err(Error::forbidden(message, hint()));
         }
         Ok(())
     }

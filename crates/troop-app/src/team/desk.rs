@@ -4,8 +4,8 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use smol_str::SmolStr;
 use troop_model::{
-    Actor, Command, Hint, HintCommand, Member, MemberName, Origin, Refusal, State, TeamId,
-    did_you_mean, nearest,
+    Actor, Command, Hint, HintCommand, HintOption, Member, MemberName, Origin, Refusal, State,
+    TeamId, did_you_mean, nearest,
 };
 use troop_protocol::{Answer, TeamList, TeamStanding};
 use troop_runtime::{
@@ -423,7 +423,7 @@ impl TeamDesk {
         };
         Err(Error::misuse(
             format!("more than one team fits; {these}"),
-            format!("for example: `--team {likely}`"),
+            Hint::from("for example: ").and_option(HintOption::new("team", likely)),
         ))
     }
 

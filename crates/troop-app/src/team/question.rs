@@ -1,6 +1,8 @@
 //! The request of a member that a person means to answer.
 
-use troop_model::{Hint, HintCommand, Member, MessageKind, Need, Party, Refusal, State};
+use troop_model::{
+    Hint, HintCommand, HintOption, HintPart, Member, MessageKind, Need, Party, Refusal, State,
+};
 use uuid::Uuid;
 
 use super::TeamDesk;
@@ -12,12 +14,12 @@ struct MemberRequests {
     /// The requests that a person can answer.
     needs: Vec<Need>,
     /// Whom it asks to stop.
-    stops: Vec<StopRequest>,
+    stops: Vec<OpenStopRequest>,
 }
 
 /// A request to stop. Only the member that is asked can answer it.
 #[derive(Clone, Debug)]
-struct StopRequest {
+struct OpenStopRequest {
     id: Uuid,
     to: Party,
 }
@@ -41,7 +43,9 @@ fn requests_of(state: &State, members: &[Member], name: &str) -> Result<MemberRe
     let stops = own.filter(|(_, request)| request.kind == MessageKind::ShutdownRequest);
     Ok(MemberRequests {
         needs: needs.filter(|it| it.kind.is_request() && asker.as_str() == it.from).collect(),
-        stops: stops.map(|(id, request)| StopRequest { id: *id, to: request.to.clone() }).collect(),
+        stops: stops
+            .map(|(id, request)| OpenStopRequest { id: *id, to: request.to.clone() })
+            .collect(),
     })
 }
 
@@ -52,9 +56,7 @@ fn choose(asked: MemberRequests, member: &str, request: Option<&str>) -> Result<
     let is_any_open = !asked.needs.is_empty();
     let mut meant: Vec<_> = asked.needs.into_iter().filter(|it| is_meant(it.id)).collect();
     if meant.len() > 1 {
-        let ids: Vec<_> = meant.iter().map(|it| it.id.to_string()).collect();
-        let hint = format!("choose one: `--request {}`", ids.join("`, or `--request "));
-        return Err(Error::refused(format!("`{member}` is asking several things"), hint));
+        return Err(Error::refused(format!("`{member}` is asking several things"), choice(&meant)));
     }
     if let Some(need) = meant.pop() {
         return Ok(need);
@@ -67,7 +69,17 @@ fn choose(asked: MemberRequests, member: &str, request: Option<&str>) -> Result<
     Err(Error::refused(format!("`{member}` is asking {what}"), hint))
 }
 
-impl StopRequest {
+/// How to say which of several requests is meant.
+fn choice(needs: &[Need]) -> Hint {
+    let options = needs.iter().map(|it| HintOption::new("request", it.id));
+    let add = |hint: Hint, option: HintOption| match hint.parts() {
+        [HintPart::Text(_)] => hint.and_option(option),
+        _ => hint.and(", or ").and_option(option),
+    };
+    options.fold(Hint::from("choose one: "), add)
+}
+
+impl OpenStopRequest {
     /// Why nobody else answers it, and how the member that is asked does.
     fn refused(&self, from: &str) -> Error {
         let to = &self.to;

@@ -1,6 +1,6 @@
 //! The hint for each refusal that has one.
 
-use super::{Hint, HintCommand};
+use super::{Hint, HintCommand, HintOption};
 use crate::{MemberName, Refusal, Status, TaskNumber, UnknownWord, did_you_mean, nearest};
 
 /// The agent that hints propose for a new member: the one that needs no installation.
@@ -72,7 +72,9 @@ fn about_tasks(refusal: &Refusal) -> Option<Hint> {
         }
         Refusal::OnlyMembersHold => {
             let assign = troop("task assign").blank("TASK").blank("MEMBER");
-            Hint::from("act as a member: `--as MEMBER`").or_to("assign it", assign)
+            Hint::from("act as a member: ")
+                .and_option(HintOption::blank("as", "MEMBER"))
+                .or_to("assign it", assign)
         }
         Refusal::OnlyMembersAsk { task } => {
             let ask = of_task("task ask-user", *task).text("…").as_member();
@@ -89,7 +91,8 @@ fn about_tasks(refusal: &Refusal) -> Option<Hint> {
         }
         Refusal::NotProved { task, .. } => {
             Hint::to("a person can run them", of_task("task approve", *task))
-                .and(format!(", or `complete {}`; to skip them: `--without-checks REASON`", task.0))
+                .and(format!(", or `complete {}`; to skip them: ", task.0))
+                .and_option(HintOption::blank("without-checks", "REASON"))
         }
         Refusal::DelegationNeedsTask { pending } => match pending.first() {
             Some(first) => Hint::to("for example", delegate(first.0.to_string())),
@@ -140,7 +143,8 @@ fn about_members(refusal: &Refusal) -> Option<Hint> {
                 .or_to("allow more", troop("team set").word("max_teammates=10"))
         }
         Refusal::TooManyToStart { n_members, .. } => {
-            format!("allow more: `--max-teammates {n_members}`, or name fewer").into()
+            let more = HintOption::new("max-teammates", n_members);
+            Hint::from("allow more: ").and_option(more).and(", or name fewer")
         }
         _ => return None,
     })

@@ -15,12 +15,7 @@ use troop_runtime::Board;
 use uuid::Uuid;
 
 use super::{export, given, mirror};
-use crate::{
-    cli::TeamCommand,
-    output::Printer,
-    render,
-    report::CallerOptions,
-};
+use crate::{cli::TeamCommand, output::Printer, render, report::CallerOptions};
 
 pub(super) async fn run(
     command: TeamCommand,

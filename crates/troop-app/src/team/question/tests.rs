@@ -3,7 +3,7 @@
 use troop_model::{Need, NeedKind, Party, Time};
 use uuid::Uuid;
 
-use super::{MemberRequests, StopRequest, choose};
+use super::{MemberRequests, OpenStopRequest, choose};
 
 fn need(id: u128) -> Need {
     Need {
@@ -36,7 +36,7 @@ fn a_question_is_chosen_by_the_beginning_of_its_id() {
 
 #[test]
 fn a_request_to_stop_is_for_the_member_that_is_asked() {
-    let stop = StopRequest {
+    let stop = OpenStopRequest {
         id: Uuid::from_u128(0xA1 << 120),
         to: Party::member(&"bob".parse().unwrap()),
     };
