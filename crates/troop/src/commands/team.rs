@@ -96,13 +96,13 @@ async fn list(all: bool, desk: &TeamDesk, printer: &Printer) -> Result<()> {
 
 pub(super) async fn show(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
+    let team = desk.answers(&board).team().await?.ok_or(Refusal::NoTeam)?;
     if printer.json {
-        return printer.json(&desk.answers(&board).team().await?.ok_or(Refusal::NoTeam)?);
+        return printer.json(&team);
     }
     let mut text = status_text(&board, desk).await?;
     text.push('\n');
-    let settings = |state: &State| state.team().map(|team| settings::named(&team.settings));
-    for (key, value) in board.look(settings).await?.unwrap_or_default() {
+    for (key, value) in settings::named(&team.settings) {
         text.push_str(&format!("  {key} = {value}\n"));
     }
     printer.text(&text)
