@@ -269,3 +269,6 @@ fn check_trust(trust: &ProjectTrust) -> Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -225,3 +225,6 @@ fn is_without_work(error: &Error) -> bool {
     // Work may have come between the lead's refusal and our look at the board.
     is_refused || matches!(error, Error::Lead(failure) if failure.kind == FailureKind::NoWork)
 }
+
+#[cfg(test)]
+mod tests;
