@@ -15,9 +15,6 @@ use crate::{Error, Result, surroundings::Surroundings, text::clean};
 pub use lead_watch::{LeadWatch, UnfinishedLead};
 pub use runnable::{AgentFault, RunnableAgents, Thinker, Thinkers};
 
-/// The agent that hints name, because it runs everywhere.
-pub const SUGGESTED: &str = "command";
-
 /// The keys in the front matter of an agent's description.
 const FIELDS: [&str; 8] =
     ["name", "description", "model", "tools", "disallowedTools", "agent", "script", "program"];
@@ -131,7 +128,11 @@ impl Agents {
                 Some(near) => did_you_mean(&whole.replace(text, near)),
                 None if whole.contains('=') => format!("the agents are: {}", self.list()),
                 None => {
-                    format!("name its agent: `{text}={SUGGESTED}`; the agents are: {}", self.list())
+                    format!(
+                        "name its agent: `{text}={}`; the agents are: {}",
+                        AgentKind::PROPOSED.key(),
+                        self.list()
+                    )
                 }
             };
             Error::misuse(format!("there is no agent `{}`", clean(text)), hint)

@@ -8,7 +8,7 @@ use troop_model::{
 };
 use troop_process::Mark;
 use troop_protocol::Answer;
-use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, complaint, find_lead};
+use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, complaint};
 use uuid::Uuid;
 
 use crate::{
@@ -110,7 +110,7 @@ async fn prepare(
     let Some(required) = required(desk, task, configured).await? else { return Ok(complete) };
     if matches!(order, TaskCommand::Approve { .. }) {
         let board = desk.team(None).await?;
-        let is_led = find_lead(&desk.folder(board.team())).is_some();
+        let is_led = desk.is_led(board.team());
         // A lead runs them itself, on the merged result; and a task that may only start has nothing to check.
         if is_led || required.status != Status::InReview {
             return Ok(complete);
@@ -156,7 +156,7 @@ async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
     let look =
         |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation.place));
     let isolated = board.look(look).await?.filter(|(_, it)| *it == Isolation::Worktree);
-    let is_led = find_lead(&desk.folder(board.team())).is_some();
+    let is_led = desk.is_led(board.team());
     Ok(match isolated.filter(|_| is_led) {
         // Nobody can tell whether the work in this folder or in the team's is meant.
         Some((name, _)) => {

@@ -46,7 +46,7 @@ pub(crate) use making::check_no_teammate;
 pub use member::MemberCaller;
 pub use name::{first_free, free_name, name_of, team_name};
 pub use news::{TeamNews, concerning};
-pub use spawning::{SpawnOrder, again};
+pub use spawning::SpawnOrder;
 
 /// How often a waiting claim lets the time that passed have its effect.
 const TICK: Duration = Duration::from_secs(1);

@@ -9,7 +9,6 @@ use troop_runtime::{LeadEnd, LeadWork};
 use super::TeamHarvest;
 use crate::{
     Error, Result,
-    agents::SUGGESTED,
     hint::{follow_events, raise_budget, resume},
     story::Story,
     text::one_line,
@@ -238,7 +237,7 @@ impl LeftTasks {
         let Some(member) = teammates.next() else {
             // The agent `command` would run a text that a model wrote.
             let thinks = state.lead().is_some_and(|lead| AgentKind::Builtin.is(&lead.agent));
-            let agent = if thinks { AgentKind::Builtin.key() } else { SUGGESTED };
+            let agent = if thinks { AgentKind::Builtin } else { AgentKind::PROPOSED }.key();
             let add = HintCommand::troop("member add").word(format!("ann={agent}")).in_team(name);
             let member = HintOption::new("member", format!("ann={agent}"));
             return Hint::from("add somebody: ").and_option(member).or_to("now", add);

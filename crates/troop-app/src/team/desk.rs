@@ -10,7 +10,7 @@ use troop_model::{
 use troop_protocol::{Answer, TeamList, TeamStanding};
 use troop_runtime::{
     Answers, Board, BoardError, Clock, CommandRequest, Following, LeadPresence, Signature,
-    StoreSession, list_teams,
+    StoreSession, find_lead, list_teams,
 };
 use troop_store::{Missing, Store};
 
@@ -276,6 +276,12 @@ impl TeamDesk {
     /// The members of a team as they are now, even if its lead was killed.
     pub async fn roster(&self, board: &Board) -> Result<Vec<Member>> {
         Ok(self.answers(board).members().await?.members)
+    }
+
+    /// Whether a process on this machine leads a team.
+    #[must_use]
+    pub(crate) fn is_led(&self, team: TeamId) -> bool {
+        find_lead(&self.folder(team)).is_some()
     }
 
     /// The process that leads a team from this machine, if it was stopped and hears nothing.
