@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     mcp::Client,
-    troop::{Printing, Run, Troop},
+    troop::{Printing, Run, Troop, wait},
 };
 
 /// A team with an external lead, run by troop.
@@ -151,9 +151,7 @@ fn a_request_that_its_lead_ends_with_is_carried_out_once() {
     troop.ok("team create crew --lead lead=external --member ann=command");
     let mut team = led(&troop);
     let asking = troop.start("task create dig --json");
-    while !began.exists() {
-        std::thread::yield_now();
-    }
+    wait("the hook has begun", || began.exists());
     // The first stops the team in good order, the second at once.
     team.signal(Signal::INT);
     team.wait_for("asks the team to stop");
