@@ -57,20 +57,20 @@ pub struct TeamHandle {
     board: Board,
     clock: Clock,
     /// Who asks.
-    session: Asker,
+    asker: Asker,
     answers: Answers,
     route: TeamRoute,
 }
 
 impl TeamHandle {
     #[must_use]
-    pub fn new(board: Board, folder: &Path, clock: Clock, session: Asker) -> Self {
+    pub fn new(board: Board, folder: &Path, clock: Clock, asker: Asker) -> Self {
         Self {
             answers: Answers::new(board.clone(), folder),
-            route: TeamRoute::new(board.clone(), folder, session.clone()),
+            route: TeamRoute::new(board.clone(), folder, asker.clone()),
             board,
             clock,
-            session,
+            asker,
         }
     }
 
@@ -116,7 +116,7 @@ impl TeamHandle {
 
     /// Makes a query and reads the answer.
     pub async fn query<T: DeserializeOwned>(&self, query: Query) -> Result<T, Failure> {
-        self.query_as(self.session.clone(), query).await
+        self.query_as(self.asker.clone(), query).await
     }
 
     /// The same for somebody else's view of the team.
@@ -150,7 +150,7 @@ impl TeamHandle {
             }
             return self.answers.answer(self.route.asker(), call).await;
         }
-        self.answers.answer(self.session.clone(), call).await
+        self.answers.answer(self.asker.clone(), call).await
     }
 
     /// From now on, changes and files belong to this conversation. Looks are not bound by it.
