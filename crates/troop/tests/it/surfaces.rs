@@ -31,6 +31,17 @@ fn at_work(troop: &Troop) -> Printing {
     team
 }
 
+/// Waits until no member changes its state by itself any more.
+fn settled(troop: &Troop) {
+    let is = |states: &[(String, String)], name: &str, state: &str| {
+        states.contains(&(name.to_owned(), state.to_owned()))
+    };
+    wait("ann works and bob is idle", || {
+        let states = states(&troop.json("member list"));
+        is(&states, "ann", "working") && is(&states, "bob", "idle")
+    });
+}
+
 /// Kills a lead, as the machine would.
 fn kill(team: Printing) {
     team.signal(Signal::KILL);
@@ -85,12 +96,14 @@ fn the_command_line_and_the_socket_say_the_same_before_and_after_a_lead_is_kille
         assert_eq!(delegations, troop.json("team delegations"));
         assert_eq!(ask(&troop, "task/list"), troop.json("task list"));
     };
+    settled(&troop);
     same("working");
     kill(team);
     look("crashed");
     assert_eq!(troop.json("team status")["state"], "stopped");
     let mut team = led(&troop);
     team.wait_for("task-1 goes to ann");
+    settled(&troop);
     same("working");
 }
 
