@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use troop_model::{
-    ActorKind, Command, Context, Evidence, Hint, HintCommand, HintOption, Isolation, Proof,
-    Refusal, State, Status, TaskCommand, TaskRef, decide,
+    ActorKind, Command, Evidence, Hint, HintCommand, HintOption, Isolation, Proof, Refusal, State,
+    Status, TaskCommand, TaskRef,
 };
 use troop_process::Mark;
 use troop_protocol::Answer;
-use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, complaint};
+use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, CommandRequest, complaint};
 use uuid::Uuid;
 
 use crate::{
@@ -175,22 +175,17 @@ async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
 /// Refuses an order that the board would not take even with a proof, or with this one if there is one.
 async fn judge(desk: &mut TeamDesk, proof: Option<Proof>, order: &TaskCommand) -> Result<()> {
     let request = desk.request(Command::Task(order.clone()))?;
-    let ctx = Context {
-        now: desk.clock.now(),
-        asker: request.asker.clone(),
-        operation: request.operation,
-        fence: None,
-    };
-    let command = request.command;
+    let now = desk.clock.now();
     let board = desk.team(None).await?;
     let judged = board.look(move |state| {
         let mut state = state.clone();
         let has_proof = proof.is_some();
         if let Some(proof) = proof {
-            let prove = Command::Task(TaskCommand::Prove(proof));
-            decide(&state, &prove, &ctx)?.iter().for_each(|event| state.apply(event));
+            let command = Command::Task(TaskCommand::Prove(proof));
+            let prove = CommandRequest { command, ..request.clone() };
+            prove.judged(&state, now)?.iter().for_each(|event| state.apply(event));
         }
-        match decide(&state, &command, &ctx) {
+        match request.judged(&state, now) {
             Err(Refusal::NotProved { .. }) if !has_proof => Ok(()),
             judged => judged.map(drop),
         }

@@ -25,8 +25,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::Instant;
 use troop_model::{
-    Actor, Asker, Command, Context, OperationId, Origin, Refusal, State, TaskCommand, TeamId,
-    Version, decide,
+    Actor, Asker, Command, OperationId, Origin, Refusal, State, TaskCommand, TeamId, Version,
 };
 use troop_protocol::{Answer, Call, Failure, FailureKind, Query};
 use troop_runtime::{
@@ -205,14 +204,9 @@ impl TeamHandle {
             RouteError::Connection(error) => return Ok(error.into()),
             RouteError::Lead(failure) => failure,
         };
-        let context = Context {
-            now: self.clock.now(),
-            asker: request.asker.clone(),
-            operation: request.operation,
-            fence: request.fence,
-        };
-        let command = request.command.clone();
-        let refused = self.look(move |state| decide(state, &command, &context).err()).await?;
+        let now = self.clock.now();
+        let request = request.clone();
+        let refused = self.look(move |state| request.judged(state, now).err()).await?;
         let same = refused.filter(|it| failure.refusal.as_deref() == Some(it.name()));
         Ok(same.map_or_else(|| failure.into(), |refusal| BoardError::from(refusal).into()))
     }

@@ -17,6 +17,7 @@ mod usage;
 mod work;
 mod workspace;
 
+pub use delegation::NO_RESULT;
 pub use proof::checks as named_checks;
 pub use supervision::check_start;
 

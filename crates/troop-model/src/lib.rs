@@ -53,7 +53,7 @@ pub use command::{
     TaskCommand, TaskUpdate,
 };
 pub use conversation::{Conversation, MailMark, of_one_conversation};
-pub use decide::{check_start, decide, named_checks};
+pub use decide::{NO_RESULT, check_start, decide, named_checks};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use hint::{Hint, HintCommand, HintOption, HintPart, HintStep, HintTarget, HintWord};

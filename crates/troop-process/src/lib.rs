@@ -6,6 +6,7 @@
 //! program works somewhere, `system.rs` has all that only Linux can, and what is done elsewhere.
 
 mod at_work;
+mod ended;
 mod group;
 mod mark;
 mod orphans;
@@ -14,6 +15,7 @@ mod system;
 mod tree;
 
 pub use at_work::is_at_work;
+pub use ended::has_ended;
 pub use group::{Group, Signal, command, kill_group};
 pub use mark::{Mark, RUN};
 pub use orphans::{adopt_orphans, end_orphans};

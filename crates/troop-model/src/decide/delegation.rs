@@ -165,7 +165,7 @@ pub(super) fn finish(
 }
 
 /// The result of a delegation whose member ended it without one.
-pub(super) const NO_RESULT: &str = "done";
+pub const NO_RESULT: &str = "done";
 
 /// Whether the delegation of a task ends when the actor itself reports that it is idle.
 pub(super) fn is_ended_by_idle(draft: &Draft<'_>, task: TaskNumber) -> bool {

@@ -121,8 +121,7 @@ fn waiting(draft: &Draft<'_>, lead: &Party, origin: &Origin, n_more: usize) -> O
         (its == origin).then(|| OlderNotice { id: *id, content: content.clone() })
     });
     let is_waiting = |it: &&Message| {
-        let is_unseen = it.receipts.iter().all(|receipt| receipt.delivered_at.is_none());
-        it.notice == Some(Notice::Result) && it.origin == *origin && is_unseen
+        it.notice == Some(Notice::Result) && it.origin == *origin && it.is_replaceable()
     };
     let of_before = || {
         let found = draft.state.mailbox().unread_of(lead).find(is_waiting)?;

@@ -307,8 +307,7 @@ fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>
     };
     // A notice with a result stays until the lead has read it.
     let is_older = |it: &&crate::Message| {
-        let is_unseen = it.receipts.iter().all(|receipt| receipt.delivered_at.is_none());
-        it.kind == MessageKind::Idle && it.from == from && it.task.is_none() && is_unseen
+        it.kind == MessageKind::Idle && it.from == from && it.is_replaceable()
     };
     let supersedes = draft.state.mailbox().unread_of(&lead).find(is_older).map(|it| it.id);
     if supersedes.is_none() && !draft.has_room(&lead) {

@@ -9,15 +9,15 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Asker, Command, Context, MemberName, MemberState, OperationId, Origin, Outgoing, Refusal,
-    State, StateCause, TaskNumber, TeamName, Time, decide,
+    Asker, Command, MemberName, MemberState, Origin, Outgoing, Refusal, State, StateCause,
+    TaskNumber, TeamName,
 };
 use uuid::Uuid;
 
 use super::{
     LeadEnd, LeadWork, Timing,
     input::LeadInput,
-    policy::asking::{RuleVerdict, ruling},
+    policy::asking::{RuleVerdict, ruling, would_take},
     timers::Timers,
     transcript::{TranscriptEntry, TranscriptLine, Transcripts},
 };
@@ -197,13 +197,8 @@ impl Post {
 
     /// Whether a tick would have an effect now, by the rules of the board.
     pub(super) fn is_tick_due(&self) -> bool {
-        let ctx = Context {
-            now: self.clock.now(),
-            asker: Asker::system(),
-            operation: OperationId(Uuid::now_v7()),
-            fence: Some(self.mandate.fence),
-        };
-        decide(&self.state, &Command::Tick, &ctx).is_ok_and(|events| !events.is_empty())
+        let tick = self.own(Command::Tick);
+        tick.judged(&self.state, self.clock.now()).is_ok_and(|events| !events.is_empty())
     }
 
     /// Whether the board would accept a command, proof aside.
@@ -381,11 +376,6 @@ impl Post {
     pub(super) fn word_to_lead(&self, content: String) -> CommandRequest {
         self.own(Command::Send(Outgoing::system("lead", content)))
     }
-}
-
-/// Whether the rules would accept a command, proof aside.
-pub(super) fn would_take(state: &State, request: &CommandRequest, now: Time) -> bool {
-    !matches!(ruling(state, request, now), RuleVerdict::Refused(_))
 }
 
 /// How the lead ends after an error of its own command: another session leads, or the store is lost. None if the board only

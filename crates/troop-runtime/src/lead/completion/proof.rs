@@ -20,12 +20,13 @@ use crate::{
         input::LeadInput,
         office::Office,
         patience::Perseverance,
+        policy::asking::would_take,
         policy::{
             completion::{DoneWay, Objection, Sentence, after_objection, done_claim},
             restart::Tries,
             unheard,
         },
-        post::{Post, would_take},
+        post::Post,
     },
 };
 
