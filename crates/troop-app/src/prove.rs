@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use troop_model::{
-    ActorKind, Command, Evidence, Hint, HintCommand, Isolation, Proof, Refusal, State, Status,
-    TaskCommand, TaskRef,
+    ActorKind, Command, Evidence, Hint, HintCommand, HintOption, Isolation, Proof, Refusal, State,
+    Status, TaskCommand, TaskRef,
 };
 use troop_process::Mark;
 use troop_protocol::Answer;
-use troop_runtime::{
-    Agreement, BoardError, CheckDemand, Checks, CommandRequest, complaint, find_lead,
-};
+use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, CommandRequest, complaint};
 use uuid::Uuid;
 
 use crate::{
@@ -112,7 +110,7 @@ async fn prepare(
     let Some(required) = required(desk, task, configured).await? else { return Ok(complete) };
     if matches!(order, TaskCommand::Approve { .. }) {
         let board = desk.team(None).await?;
-        let is_led = find_lead(&desk.folder(board.team())).is_some();
+        let is_led = desk.is_led(board.team());
         // A lead runs them itself, on the merged result; and a task that may only start has nothing to check.
         if is_led || required.status != Status::InReview {
             return Ok(complete);
@@ -152,12 +150,13 @@ impl CompletionChecks {
 
 /// What to do about a check that does not pass here.
 async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
-    let hint = "repair it and try again, or skip the checks: `--without-checks REASON`";
+    let hint = Hint::from("repair it and try again, or skip the checks: ")
+        .and_option(HintOption::blank("without-checks", "REASON"));
     let board = desk.team(None).await?;
     let look =
         |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation.place));
     let isolated = board.look(look).await?.filter(|(_, it)| *it == Isolation::Worktree);
-    let is_led = find_lead(&desk.folder(board.team())).is_some();
+    let is_led = desk.is_led(board.team());
     Ok(match isolated.filter(|_| is_led) {
         // Nobody can tell whether the work in this folder or in the team's is meant.
         Some((name, _)) => {
@@ -166,9 +165,10 @@ async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
                 "it ran in this folder, which gets the team's work only when the team has ended (",
             )
             .and_to("", "until then", log)
-            .and(format!("); {hint}"))
+            .and("); ")
+            .and_hint(hint)
         }
-        None => hint.into(),
+        None => hint,
     })
 }
 
@@ -264,3 +264,6 @@ fn check_trust(trust: &ProjectTrust) -> Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

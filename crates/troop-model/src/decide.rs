@@ -4,6 +4,7 @@ mod delegation;
 mod external;
 mod lead;
 mod mail;
+mod message;
 mod proof;
 mod reserved;
 mod results;
@@ -22,6 +23,7 @@ pub use supervision::check_start;
 
 use smol_str::SmolStr;
 
+use message::MessageDraft;
 use work::RetryRule;
 
 use crate::{
@@ -309,21 +311,10 @@ impl<'a> Draft<'a> {
         }
         let about = task.and_then(|number| self.state.tasks.get(number));
         let origin = about.map(|task| task.provenance.origin.clone()).unwrap_or_default();
-        let id = self.new_id();
-        self.push(Fact::MessageSent {
-            id,
-            from: Party::system(),
-            readers: vec![to.clone()],
-            to,
-            message_kind: kind,
-            content,
-            summary: None,
-            notice: None,
-            request_id: None,
-            approve: None,
+        self.send(MessageDraft {
             task,
-            supersedes: None,
             origin,
+            ..MessageDraft::new(Party::system(), to, kind, content)
         });
     }
 

@@ -12,7 +12,7 @@ use crate::ProcessStat;
 pub fn has_ended(id: u32) -> bool {
     let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return true };
     test_kill_process(pid) == Err(Errno::SRCH)
-        || ProcessStat::read(id).is_some_and(|stat| stat.is_dead)
+        || ProcessStat::read(id).is_some_and(|stat| stat.is_dead())
 }
 
 #[cfg(test)]

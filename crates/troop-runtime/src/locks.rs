@@ -78,7 +78,7 @@ impl NotedProcess {
 
     fn is_alive(self) -> bool {
         let stat = ProcessStat::read(self.id);
-        stat.is_some_and(|it| !it.is_dead && it.started == self.started)
+        stat.is_some_and(|it| !it.is_dead() && it.started == self.started)
     }
 }
 

@@ -57,7 +57,7 @@ struct MemberOptions {
     member: MemberName,
     dialect: Dialect,
     gate: Gate,
-    session: Asker,
+    asker: Asker,
     store: Arc<dyn Store>,
     clock: Clock,
     place: TeamPlace,
@@ -98,13 +98,12 @@ impl TeamDesk {
             Some(off) => Gate::Closed { by: off.by.clone() },
             None => Gate::Open,
         };
-        let session =
-            Asker { actor: Actor::agent(&member), origin: self.signature()?.asker.origin };
+        let asker = Asker { actor: Actor::agent(&member), origin: self.signature()?.asker.origin };
         let options = MemberOptions {
             member,
             dialect,
             gate,
-            session,
+            asker,
             store: Arc::clone(&self.store),
             clock: self.clock.clone(),
             place: self.place(),
@@ -221,7 +220,7 @@ impl MemberCaller {
 
     /// Puts a change into the conversation that the client acts in.
     fn place(&self, team: &TeamHandle, command: &mut Command) {
-        let mut asker = self.options.session.clone();
+        let mut asker = self.options.asker.clone();
         let mut at = lock(&self.conversation);
         at.conversation.place(&mut asker, command);
         team.act_in(&asker.origin);
@@ -264,7 +263,7 @@ impl MemberCaller {
 impl MemberOptions {
     fn handle(&self, board: Board) -> TeamHandle {
         let folder = self.place.teams.join(board.team().to_string());
-        TeamHandle::new(board, &folder, self.clock.clone(), self.session.clone())
+        TeamHandle::new(board, &folder, self.clock.clone(), self.asker.clone())
     }
 }
 
@@ -281,7 +280,7 @@ impl Calls for MemberCaller {
     async fn make_team(&self, name: TeamName, description: String) -> Result<(), Failure> {
         let agent = self.team().look(|state| state.lead().map(|lead| lead.agent.clone())).await;
         let agent = agent?.unwrap_or_default();
-        let MemberOptions { member, dialect, session, store, clock, place, defaults, .. } =
+        let MemberOptions { member, dialect, asker, store, clock, place, defaults, .. } =
             &self.options;
         let lead = NewMember::new(member.clone(), agent);
         let settings = defaults.settings(Some(*dialect));
@@ -289,7 +288,7 @@ impl Calls for MemberCaller {
         let goal = String::new();
         let members = Vec::new();
         let new = NewTeamCommand { team, name, description, goal, settings, lead, members };
-        let signature = Signature::new(session.actor.clone());
+        let signature = Signature::new(asker.actor.clone());
         let mut made = StoreSession::new(Arc::clone(store), clock.clone(), Following::Always);
         let board = create_team(&mut made, place, &signature, new).await?;
         self.keep_files(&board).await?;
