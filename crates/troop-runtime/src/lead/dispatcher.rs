@@ -124,15 +124,16 @@ impl Dispatcher {
             LeadInput::Log(event) => self.follow(&event).await,
             LeadInput::LogLost(error) => office.post.lost(error),
             LeadInput::Wire(runner, incoming) => self.hear(&runner, incoming).await,
+            LeadInput::Launched(launch) => office.launched(*launch).await,
             LeadInput::Exited(runner, exit) => self.exited(&runner, exit).await,
             LeadInput::Complained(runner, line) => self.complained(&runner, &line),
-            LeadInput::FilesListed(id, listing) => self.files_listed(id, *listing).await,
+            LeadInput::Found(id, finding) => self.found(id, *finding).await,
             LeadInput::Judged(reply) => self.judged(*reply).await,
             LeadInput::Proved(id, finished) => self.proved(id, *finished).await,
             LeadInput::Decided(id, effect) => self.decided(id, effect).await,
             LeadInput::MergedLate(late) => self.completions.merged_late(office, *late).await,
             LeadInput::Placed(member, place) => office.placed(&member, place).await,
-            LeadInput::Begun(begun) => office.begun(begun.0, begun.1).await,
+            LeadInput::Begun(workplace) => office.begun(*workplace).await,
             LeadInput::Waits(member, what) => office.post.tell_of_retry(&member, what),
             LeadInput::Watched(seen) => {
                 office.places.watched(&mut office.post, seen.0, seen.1).await;
@@ -202,7 +203,7 @@ impl Dispatcher {
         office.post.timers.set(office.post.timing.renew, Due::Renew);
         self.watch().await;
         let office = &mut self.office;
-        office.gate.team_created(&office.post);
+        office.gate.team_created(&office.post, &office.places);
         // Before any folder is prepared for another task.
         self.completions.merge_all_late(office);
         let state = &office.post.state;
@@ -230,6 +231,12 @@ impl Dispatcher {
         let office = &mut self.office;
         office.post.background.over.cancel();
         office.crew.kill_all(&mut office.post);
+        while office.crew.is_launching() {
+            let Some(input) = queue.recv().await else { break };
+            if let LeadInput::Launched(launch) = input {
+                office.crew.end_launch(&mut office.post, *launch);
+            }
+        }
         // Unblocks senders that wait for room in the queue.
         queue.close();
         while queue.recv().await.is_some() {}

@@ -5,7 +5,7 @@ use troop_model::{Command, MemberState, State, TaskNumber, TaskRef, Version};
 
 use super::{
     Runner,
-    crew::facts::IdleAfter,
+    crew::{facts::IdleAfter, member::LiveMember},
     gate::HookSubject,
     input::Due,
     office::Office,
@@ -47,7 +47,7 @@ async fn settle(office: &mut Office, runner: &Runner) {
     if is_judged && !has_or_gets_work(&office.post.state, member) {
         let occasion = Occasion::TeammateIdle { teammate: member.clone() };
         let subject = HookSubject::Idle(runner.clone(), idle.last_task);
-        office.gate.fire(&office.post, occasion, subject);
+        office.gate.fire(&office.post, &office.places, occasion, subject);
     } else {
         report(office, runner, idle.last_task).await;
     }
@@ -72,7 +72,7 @@ async fn rest_quietly(office: &mut Office, runner: &Runner) {
         office.post.state.member(member).map(|it| it.state) == Some(MemberState::Working);
     // A member that holds a task is not idle.
     if is_working && at_work(&office.post.state, member).next().is_none() {
-        let pid = office.crew.get(member).map(|it| it.body.process());
+        let pid = office.crew.get(member).and_then(LiveMember::process);
         office.post.set_state(member, MemberState::Idle, None, None, pid).await;
     }
 }

@@ -9,14 +9,14 @@ use uuid::Uuid;
 
 use super::{
     Runner, Until,
-    completion::{FileListing, LateMerge, PassageId},
-    crew::lifecycle::MemberExit,
+    completion::{Finding, LateMerge, PassageId},
+    crew::{launching::MemberLaunch, lifecycle::MemberExit},
     gate::HookReply,
+    places::NewWorkplace,
     socket::SocketCommand,
 };
 use crate::{
-    BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder, WatchReport,
-    Watcher, WorkReport,
+    BoardError, CommandEffect, CommandRequest, GitError, WatchReport, Watcher, WorkReport,
 };
 
 /// One thing that a lead reacts to.
@@ -28,14 +28,16 @@ pub(super) enum LeadInput {
     LogLost(Option<BoardError>),
     /// A member's wire delivered something.
     Wire(Runner, Incoming),
+    /// The agent of a member is launched, or cannot be.
+    Launched(Box<MemberLaunch>),
     /// A member's process, or its task, has ended.
     Exited(Runner, MemberExit),
     /// A member's process wrote to standard error.
     Complained(Runner, String),
     /// A timer has fired.
     Due(Due),
-    /// The files of a task that its holder lets go are listed.
-    FilesListed(PassageId, Box<FileListing>),
+    /// What a passage waited for is found out.
+    Found(PassageId, Box<Finding>),
     /// Hooks have given their verdict on something that waited for them.
     Judged(Box<HookReply>),
     /// The proof of a done claim has finished.
@@ -46,8 +48,8 @@ pub(super) enum LeadInput {
     MergedLate(Box<LateMerge>),
     /// A member's folder exists, or cannot be made.
     Placed(MemberName, Result<PathBuf, GitError>),
-    /// A member's folder is ready for a task, or cannot be prepared.
-    Begun(Box<(TaskAttempt, Result<TaskFolder, GitError>)>),
+    /// The folders for a task are ready, or cannot be prepared.
+    Begun(Box<NewWorkplace>),
     /// Something for a member cannot be done now, and is retried.
     Waits(MemberName, String),
     /// The watcher has compared the members' changes.

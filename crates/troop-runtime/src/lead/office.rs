@@ -14,17 +14,16 @@ use uuid::Uuid;
 use super::{
     Runner,
     completion::Intent,
-    crew::{Crew, member::LiveMember},
+    crew::{Crew, launching::MemberLaunch, member::LiveMember},
     gate::HookGate,
     input::{Due, LeadInput},
-    places::{NewPlace, Workplaces, claimed},
+    places::{NewPlace, NewWorkplace, Workplaces, claimed},
     policy::loss::Loss,
     post::Post,
     transcript::TranscriptLine,
 };
 use crate::{
-    BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder, answers::changed,
-    workspace::Workspace,
+    BoardError, CommandEffect, CommandRequest, GitError, answers::changed, workspace::Workspace,
 };
 
 /// The parts that a lead works with.
@@ -152,6 +151,11 @@ impl Office {
         }
     }
 
+    /// The agent of a member is launched, or cannot be.
+    pub(super) async fn launched(&mut self, launch: MemberLaunch) {
+        self.crew.launched(&mut self.post, &mut self.places, launch).await;
+    }
+
     pub(super) async fn bury(&mut self, dead: LiveMember) {
         self.crew.bury(&mut self.post, &mut self.places, dead).await;
     }
@@ -182,10 +186,9 @@ impl Office {
 
 /// Folders.
 impl Office {
-    /// A member's folder is ready for a task, or cannot be prepared.
-    pub(super) async fn begun(&mut self, work: TaskAttempt, begun: Result<TaskFolder, GitError>) {
-        let member = work.member.clone();
-        if self.places.begun(&mut self.post, work, begun).await {
+    /// The folders for a task are ready, or cannot be prepared.
+    pub(super) async fn begun(&mut self, workplace: NewWorkplace) {
+        if let Some(member) = self.places.begun(&mut self.post, workplace).await {
             self.send_held_tasks(&member);
         }
     }

@@ -8,12 +8,13 @@ use std::{
 
 use tokio::{
     sync::{mpsc, oneshot},
+    task::spawn_blocking,
     time::{Instant, sleep},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
     Command, Event, Fact, Member, MemberName, Role, State, Task, TaskCommand, TaskNumber, Team,
-    TrailKind,
+    TrailKind, WorkspaceFolder,
 };
 
 use super::{
@@ -27,6 +28,7 @@ use super::{
 };
 use crate::{
     BoxFuture, CommandEffect, GitError, TaskAttempt, TaskFolder, WatchReport, Watcher, Worktrees,
+    workspace::Workspace,
 };
 
 /// How long we wait before we retry to prepare a folder while a caller waits for the answer.
@@ -39,7 +41,7 @@ pub(super) struct Workplaces {
     jobs: Jobs,
     /// Members whose folder is being made before their start.
     coming: BTreeSet<MemberName>,
-    /// The attempts whose folder is ready, or being prepared.
+    /// The attempts whose folders are ready, or being prepared.
     begun: BTreeMap<Attempt, Readiness>,
     /// Members that hold a task for which their folder is not free yet.
     waiting: BTreeSet<MemberName>,
@@ -51,16 +53,45 @@ pub(super) struct Workplaces {
 
 /// One attempt of a member at a task.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Attempt {
-    member: MemberName,
-    task: TaskNumber,
-    number: u32,
+pub(super) struct Attempt {
+    pub(super) member: MemberName,
+    pub(super) task: TaskNumber,
+    pub(super) number: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Readiness {
+/// Whether a member can be sent a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Readiness {
+    /// Its folders are not ready yet.
     Coming,
-    Ready,
+    Ready {
+        /// The workspace folder of the task; none if the workspace is broken.
+        workspace: Option<String>,
+    },
+}
+
+/// The outcome of preparing the folders for a task.
+#[derive(Debug)]
+pub(super) struct NewWorkplace {
+    work: TaskAttempt,
+    /// The member's own folder, if it has one.
+    folder: Result<Option<TaskFolder>, GitError>,
+    workspace: Option<String>,
+}
+
+/// Work that may have to be merged from its member's own folder.
+#[derive(Debug)]
+pub(super) struct FolderWork {
+    pub(super) isolation: Worktrees,
+    pub(super) work: TaskAttempt,
+    is_prepared: bool,
+}
+
+impl FolderWork {
+    /// Whether it is in a folder. If a prepared folder was deleted, the merge reports that.
+    pub(super) async fn has_place(&self) -> bool {
+        self.is_prepared || self.isolation.has_place(&self.work.member).await
+    }
 }
 
 /// The outcome of making a member's folder.
@@ -108,7 +139,7 @@ impl Readying {
     /// that no member works in an unprepared folder.
     pub(super) async fn ready(self, work: TaskAttempt) {
         let since = Instant::now();
-        while self.isolation.has_place(&work.member) && since.elapsed() < PATIENCE {
+        while self.isolation.has_place(&work.member).await && since.elapsed() < PATIENCE {
             let (tell, told) = oneshot::channel();
             let isolation = self.isolation.clone();
             let work = work.clone();
@@ -154,9 +185,19 @@ impl Workplaces {
         self.isolation.as_ref().filter(|_| is_teammate)
     }
 
-    /// A member's own folder, if it has one.
-    pub(super) fn place_of(&self, state: &State, member: &MemberName) -> Option<PathBuf> {
-        self.isolation_of(state, member)?.place_of(member)
+    /// Whether a member works in its own folder.
+    pub(super) fn is_isolated(&self, state: &State, member: &MemberName) -> bool {
+        self.isolation_of(state, member).is_some()
+    }
+
+    /// The holder of a task, if it works in its own folder.
+    pub(super) fn home_of(
+        &self,
+        state: &State,
+        task: TaskNumber,
+    ) -> Option<(Worktrees, MemberName)> {
+        let holder = state.tasks().get(task)?.owner.clone()?;
+        Some((self.isolation_of(state, &holder)?.clone(), holder))
     }
 
     /// The environment variables of a member that works in its own folder.
@@ -168,7 +209,7 @@ impl Workplaces {
         self.isolation_of(state, member).map(Worktrees::variables).unwrap_or_default()
     }
 
-    /// Whether a member's folder is being prepared, so that it has not heard of its task yet.
+    /// Whether a member's folders are being prepared, so that it has not heard of its task yet.
     pub(super) fn is_coming(&self, member: &MemberName) -> bool {
         self.begun.iter().any(|(it, is)| it.member == *member && *is == Readiness::Coming)
     }
@@ -179,19 +220,18 @@ impl Workplaces {
         others_at_work(state, owner, task).any(is_begun)
     }
 
-    /// The attempt that a member works on in its own folder.
+    /// The attempt that a member works on in its own folder, if it has one.
     pub(super) fn work_of(
         &self,
         state: &State,
         member: &MemberName,
         task: TaskNumber,
-    ) -> Option<(Worktrees, TaskAttempt)> {
+    ) -> Option<FolderWork> {
         let work = work(state, member, task)?;
         let attempt = Attempt { member: member.clone(), task, number: work.attempt };
-        // If a prepared folder was deleted, the merge reports that.
-        let has_place = |it: &&Worktrees| self.begun.contains_key(&attempt) || it.has_place(member);
-        let isolation = self.isolation_of(state, member).filter(has_place)?;
-        Some((isolation.clone(), work))
+        let is_prepared = self.begun.contains_key(&attempt);
+        let isolation = self.isolation_of(state, member)?.clone();
+        Some(FolderWork { isolation, work, is_prepared })
     }
 }
 
@@ -228,38 +268,47 @@ impl Workplaces {
         }
     }
 
-    /// Prepares a member's folder for a task, if it is isolated. Returns whether it is ready; if not, the member gets the task
-    /// when it is. A member that is still breaking off another task keeps its folder until then.
+    /// Prepares the folders for a task: the workspace's and, if the member is isolated, its own. Returns whether they are ready;
+    /// if not, the member gets the task when they are. A member that is still breaking off another task keeps its folder until
+    /// then.
     pub(super) fn prepare(
         &mut self,
         post: &Post,
-        owner: &MemberName,
-        task: TaskNumber,
-        number: u32,
+        workspace: &Workspace,
+        attempt: Attempt,
         is_breaking_off: bool,
-    ) -> bool {
-        let Some(isolation) = self.isolation_of(&post.state, owner).cloned() else { return true };
-        let attempt = Attempt { member: owner.clone(), task, number };
+    ) -> Readiness {
         if let Some(readiness) = self.begun.get(&attempt) {
-            return *readiness == Readiness::Ready;
+            return readiness.clone();
         }
-        if is_breaking_off || self.is_at_another(&post.state, owner, task) {
+        let Attempt { member: owner, task, .. } = &attempt;
+        let isolation = self.isolation_of(&post.state, owner).cloned();
+        let is_in_use = is_breaking_off || self.is_at_another(&post.state, owner, *task);
+        if isolation.is_some() && is_in_use {
             // One task at a time in one folder: the work on one must not be merged with another.
             self.waiting.insert(owner.clone());
-            return false;
+            return Readiness::Coming;
         }
-        let Some(work) = work(&post.state, owner, task) else { return true };
-        self.begun.insert(attempt, Readiness::Coming);
-        let is_back = post.state.tasks().get(task).is_some_and(was_handed_in);
+        let Some(found) = post.state.tasks().get(*task) else { return Readiness::Coming };
+        let Some(work) = work(&post.state, owner, *task) else { return Readiness::Coming };
+        let is_back = was_handed_in(found);
+        let shared = post.state.folder_of(found);
+        let workspace = workspace.clone();
         let inputs = post.background.inputs.clone();
+        self.begun.insert(attempt, Readiness::Coming);
         self.jobs.add(async move {
-            let begun = match is_back {
-                true => isolation.go_back(&work).await,
-                false => isolation.begin(&work).await,
+            let folder = match &isolation {
+                None => Ok(None),
+                Some(isolation) if is_back => isolation.go_back(&work).await.map(Some),
+                Some(isolation) => isolation.begin(&work).await.map(Some),
             };
-            drop(inputs.send(LeadInput::Begun(Box::new((work, begun)))).await);
+            // A broken workspace is no reason to hold the task back; a member that writes there hears of it.
+            let workspace = spawn_blocking(move || path_of(&workspace, &shared)).await;
+            let workspace = workspace.ok().flatten();
+            let workplace = NewWorkplace { work, folder, workspace };
+            drop(inputs.send(LeadInput::Begun(Box::new(workplace))).await);
         });
-        false
+        Readiness::Coming
     }
 
     /// Takes the members that waited for their folder: they may be able to begin another task that they hold.
@@ -267,13 +316,13 @@ impl Workplaces {
         std::mem::take(&mut self.waiting)
     }
 
-    /// A member's folder is ready for a task, or cannot be prepared. Returns whether the member can get its tasks now.
+    /// The folders for a task are ready, or cannot be prepared. Returns the member if it can get its tasks now.
     pub(super) async fn begun(
         &mut self,
         post: &mut Post,
-        work: TaskAttempt,
-        begun: Result<TaskFolder, GitError>,
-    ) -> bool {
+        workplace: NewWorkplace,
+    ) -> Option<MemberName> {
+        let NewWorkplace { work, folder, workspace } = workplace;
         let attempt =
             Attempt { member: work.member.clone(), task: work.task, number: work.attempt };
         let member = &work.member;
@@ -281,9 +330,9 @@ impl Workplaces {
         let found = post.state.tasks().get(task);
         let is_its = found
             .is_some_and(|it| it.owner.as_ref() == Some(member) && it.attempts == work.attempt);
-        match begun {
+        match folder {
             Err(error) if is_its && error.may_pass() && self.begin_later(post, &work, &error) => {
-                false
+                None
             }
             Err(error) => {
                 self.begun.remove(&attempt);
@@ -295,24 +344,18 @@ impl Workplaces {
                     let order = TaskCommand::Release { task: task.into(), reason };
                     post.give(Command::Task(order)).await;
                 }
-                false
+                None
             }
-            Ok(begun) => {
-                self.begun.insert(attempt, Readiness::Ready);
+            Ok(folder) => {
+                self.begun.insert(attempt, Readiness::Ready { workspace });
                 self.failing.forget(member);
-                let what = format!("works on branch {}", begun.branch);
-                post.note(member, TranscriptLine::note(&what));
-                for aside in &begun.aside {
-                    let what = format!(
-                        "files that were in the way in its folder are now in {}",
-                        aside.display()
-                    );
-                    post.note(member, TranscriptLine::trouble(&what));
+                if let Some(folder) = folder {
+                    tell_of_folder(post, member, &folder);
+                    if is_its && !folder.earlier.is_empty() {
+                        post.tell(member, earlier(task, &folder.earlier)).await;
+                    }
                 }
-                if is_its && !begun.earlier.is_empty() {
-                    post.tell(member, earlier(task, &begun.earlier)).await;
-                }
-                true
+                Some(work.member)
             }
         }
     }
@@ -339,7 +382,7 @@ impl Workplaces {
 
     /// Forgets the failed preparations of a member, so that they are retried.
     pub(super) fn forget_unready(&mut self, member: &MemberName) {
-        self.begun.retain(|it, is| it.member != *member || *is == Readiness::Ready);
+        self.begun.retain(|it, is| it.member != *member || *is != Readiness::Coming);
     }
 
     /// Forgets a member's failures when no folder is being prepared for it: its next failure is reported again.
@@ -371,9 +414,13 @@ impl Workplaces {
             self.begun.remove(&attempt);
             let owner = attempt.member;
             let Some(isolation) = self.isolation_of(state, &owner).cloned() else { continue };
-            if !self.is_at_another(state, &owner, *task) && isolation.has_place(&owner) {
-                // A failed commit is retried before the folder is used for another task.
-                self.jobs.add(async move { drop(isolation.save(&owner).await) });
+            if !self.is_at_another(state, &owner, *task) {
+                self.jobs.add(async move {
+                    if isolation.has_place(&owner).await {
+                        // A failed commit is retried before the folder is used for another task.
+                        drop(isolation.save(&owner).await);
+                    }
+                });
             }
         }
     }
@@ -385,8 +432,8 @@ impl Workplaces {
 
     /// The board has heard what became of a task.
     pub(super) fn forget_merge(&self, task: TaskNumber) {
-        if let Some(isolation) = &self.isolation {
-            isolation.forget_merge(task);
+        if let Some(isolation) = self.isolation.clone() {
+            self.jobs.add(async move { isolation.forget_merge(task).await });
         }
     }
 
@@ -441,6 +488,23 @@ impl Workplaces {
                 post.tell(member, clash.told_to(member, &branch)).await;
             }
         }
+    }
+}
+
+/// Makes a folder of the workspace. Returns its whole path; none if the workspace is broken.
+fn path_of(workspace: &Workspace, folder: &WorkspaceFolder) -> Option<String> {
+    let path = workspace.prepare(folder).ok()?;
+    Some(std::path::absolute(path).ok()?.display().to_string())
+}
+
+/// Notes in a member's transcript in which state its folder is.
+fn tell_of_folder(post: &mut Post, member: &MemberName, folder: &TaskFolder) {
+    let what = format!("works on branch {}", folder.branch);
+    post.note(member, TranscriptLine::note(&what));
+    for aside in &folder.aside {
+        let what =
+            format!("files that were in the way in its folder are now in {}", aside.display());
+        post.note(member, TranscriptLine::trouble(&what));
     }
 }
 

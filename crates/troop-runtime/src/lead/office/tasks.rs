@@ -9,6 +9,7 @@ use troop_protocol::{FromLead, PeerError, TeamContext, WireRun, WireTask};
 use super::Office;
 use crate::lead::{
     Runner,
+    places::{Attempt, Readiness},
     policy::work::{Offer, offers},
     transcript::TranscriptLine,
 };
@@ -42,10 +43,16 @@ impl Office {
         if !self.is_open(owner) {
             return;
         }
-        // Also for a task that it knows already: it may have claimed it while its folder was needed for another.
-        let is_ready = self.prepare_folder(owner, task, attempt);
         let told = self.crew.get(owner).and_then(|it| it.facts.work.told.get(&task));
-        if !is_ready || told == Some(&attempt) {
+        let is_told = told == Some(&attempt);
+        // It may have claimed the task while its folder was needed for another.
+        if is_told && !self.places.is_isolated(&self.post.state, owner) {
+            return;
+        }
+        let Readiness::Ready { workspace } = self.prepare_folders(owner, task, attempt) else {
+            return;
+        };
+        if is_told {
             return;
         }
         if !self.send_new_team(owner) {
@@ -54,7 +61,7 @@ impl Office {
         let Some(found) = self.post.state.tasks().get(task) else { return };
         let view = TaskView::brief(&self.post.state, found);
         let mut run = run_of(&self.post.state, found, owner);
-        run.workspace = self.workspace_of(found);
+        run.workspace = workspace;
         let run = Some(Box::new(run));
         let what = format!("given {task}: {}", view.subject);
         let said = FromLead::AssignTask { task: WireTask { run, ..view.into() } };
@@ -72,24 +79,20 @@ impl Office {
         self.crew.get(member).is_some_and(|it| it.facts.is_open())
     }
 
-    /// Prepares a member's folder for a task. Returns whether it is ready.
-    fn prepare_folder(&mut self, owner: &MemberName, task: TaskNumber, attempt: u32) -> bool {
+    /// Prepares the folders for a task. Returns whether they are ready.
+    fn prepare_folders(&mut self, owner: &MemberName, task: TaskNumber, number: u32) -> Readiness {
         let live = self.crew.get(owner);
         let is_breaking_off = live.is_some_and(|it| it.facts.work.breaks_off.is_some());
-        self.places.prepare(&self.post, owner, task, attempt, is_breaking_off)
-    }
-
-    /// The workspace folder of a task. A broken workspace is no reason to hold the task back; a member that writes there hears
-    /// of it.
-    fn workspace_of(&self, task: &Task) -> Option<String> {
-        let path = self.workspace.prepare(&self.post.state.folder_of(task)).ok()?;
-        Some(std::path::absolute(path).ok()?.display().to_string())
+        let attempt = Attempt { member: owner.clone(), task, number };
+        self.places.prepare(&self.post, &self.workspace, attempt, is_breaking_off)
     }
 
     /// A member claimed a task.
     pub(in super::super) fn claimed(&mut self, owner: &MemberName, task: TaskNumber, attempt: u32) {
         self.post.agenda.is_due = true;
-        self.prepare_folder(owner, task, attempt);
+        if self.places.is_isolated(&self.post.state, owner) {
+            self.prepare_folders(owner, task, attempt);
+        }
         if let Some(live) = self.crew.get_mut(owner) {
             // It knows the task already.
             live.facts.work.told.insert(task, attempt);
