@@ -24,6 +24,7 @@ mod patience;
 mod places;
 pub(crate) mod policy;
 mod post;
+mod shared;
 mod socket;
 mod timers;
 mod transcript;

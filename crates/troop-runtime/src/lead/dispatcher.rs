@@ -20,6 +20,7 @@ use super::{
         silence,
     },
     post::{Background, Course, Mandate, NewPost, Post},
+    shared::SharedFolders,
     transcript::TranscriptLine,
 };
 use crate::{Answers, workspace::Workspace};
@@ -63,6 +64,7 @@ impl Dispatcher {
         let state = options.board.look(State::clone).await?;
         let ticked_at = options.clock.now();
         let is_spent = state.spending() == Spending::Spent;
+        let shared = SharedFolders::open(Workspace::new(&options.folder), &state).await;
         let places = Workplaces::new(options.isolation, &background.tracker);
         let post = Post::new(NewPost {
             board: options.board,
@@ -80,7 +82,7 @@ impl Dispatcher {
             crew: Crew::new(options.launch, options.project),
             places,
             gate: HookGate::new(options.hooks),
-            workspace: Workspace::new(&options.folder),
+            shared,
             is_spent,
         };
         let completions = Completions::new(options.agreement, options.environment);
@@ -133,7 +135,8 @@ impl Dispatcher {
             LeadInput::Decided(id, effect) => self.decided(id, effect).await,
             LeadInput::MergedLate(late) => self.completions.merged_late(office, *late).await,
             LeadInput::Placed(member, place) => office.placed(&member, place).await,
-            LeadInput::Begun(workplace) => office.begun(*workplace).await,
+            LeadInput::Begun(begun) => office.begun(begun.0, begun.1).await,
+            LeadInput::Shared(folder, path) => office.shared_made(folder, path),
             LeadInput::Waits(member, what) => office.post.tell_of_retry(&member, what),
             LeadInput::Watched(seen) => {
                 office.places.watched(&mut office.post, seen.0, seen.1).await;

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use tokio::sync::mpsc;
-use troop_model::{Event, MemberName, TaskNumber, Version};
+use troop_model::{Event, MemberName, TaskNumber, Version, WorkspaceFolder};
 use troop_protocol::{Inbox, Incoming};
 use uuid::Uuid;
 
@@ -12,11 +12,12 @@ use super::{
     completion::{Finding, LateMerge, PassageId},
     crew::{launching::MemberLaunch, lifecycle::MemberExit},
     gate::HookReply,
-    places::NewWorkplace,
+    shared::SharedPath,
     socket::SocketCommand,
 };
 use crate::{
-    BoardError, CommandEffect, CommandRequest, GitError, WatchReport, Watcher, WorkReport,
+    BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder, WatchReport,
+    Watcher, WorkReport,
 };
 
 /// One thing that a lead reacts to.
@@ -48,8 +49,10 @@ pub(super) enum LeadInput {
     MergedLate(Box<LateMerge>),
     /// A member's folder exists, or cannot be made.
     Placed(MemberName, Result<PathBuf, GitError>),
-    /// The folders for a task are ready, or cannot be prepared.
-    Begun(Box<NewWorkplace>),
+    /// A member's folder is ready for a task, or cannot be prepared.
+    Begun(Box<(TaskAttempt, Result<TaskFolder, GitError>)>),
+    /// A workspace folder is made.
+    Shared(WorkspaceFolder, SharedPath),
     /// Something for a member cannot be done now, and is retried.
     Waits(MemberName, String),
     /// The watcher has compared the members' changes.

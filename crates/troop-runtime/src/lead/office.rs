@@ -7,7 +7,9 @@ mod words;
 
 use std::path::PathBuf;
 
-use troop_model::{Command, DelegationOutcome, DelegationStatus, MemberName, State, Version};
+use troop_model::{
+    Command, DelegationOutcome, DelegationStatus, MemberName, State, Version, WorkspaceFolder,
+};
 use troop_protocol::{Failure, FromLead, MessageIn, Responder};
 use uuid::Uuid;
 
@@ -17,13 +19,14 @@ use super::{
     crew::{Crew, launching::MemberLaunch, member::LiveMember},
     gate::HookGate,
     input::{Due, LeadInput},
-    places::{NewPlace, NewWorkplace, Workplaces, claimed},
+    places::{NewPlace, Workplaces, claimed},
     policy::loss::Loss,
     post::Post,
+    shared::{SharedFolders, SharedPath},
     transcript::TranscriptLine,
 };
 use crate::{
-    BoardError, CommandEffect, CommandRequest, GitError, answers::changed, workspace::Workspace,
+    BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder, answers::changed,
 };
 
 /// The parts that a lead works with.
@@ -33,7 +36,7 @@ pub(super) struct Office {
     pub(super) crew: Crew,
     pub(super) places: Workplaces,
     pub(super) gate: HookGate,
-    pub(super) workspace: Workspace,
+    pub(super) shared: SharedFolders,
     /// Whether the team's budget is spent.
     pub(super) is_spent: bool,
 }
@@ -186,9 +189,17 @@ impl Office {
 
 /// Folders.
 impl Office {
-    /// The folders for a task are ready, or cannot be prepared.
-    pub(super) async fn begun(&mut self, workplace: NewWorkplace) {
-        if let Some(member) = self.places.begun(&mut self.post, workplace).await {
+    /// A member's folder is ready for a task, or cannot be prepared.
+    pub(super) async fn begun(&mut self, work: TaskAttempt, begun: Result<TaskFolder, GitError>) {
+        let member = work.member.clone();
+        if self.places.begun(&mut self.post, work, begun).await {
+            self.send_held_tasks(&member);
+        }
+    }
+
+    /// A workspace folder is made: members that waited for it get their tasks.
+    pub(super) fn shared_made(&mut self, folder: WorkspaceFolder, path: SharedPath) {
+        for member in self.shared.made(folder, path) {
             self.send_held_tasks(&member);
         }
     }

@@ -8,13 +8,12 @@ use std::{
 
 use tokio::{
     sync::{mpsc, oneshot},
-    task::spawn_blocking,
     time::{Instant, sleep},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
     Command, Event, Fact, Member, MemberName, Role, State, Task, TaskCommand, TaskNumber, Team,
-    TrailKind, WorkspaceFolder,
+    TrailKind,
 };
 
 use super::{
@@ -28,7 +27,6 @@ use super::{
 };
 use crate::{
     BoxFuture, CommandEffect, GitError, TaskAttempt, TaskFolder, WatchReport, Watcher, Worktrees,
-    workspace::Workspace,
 };
 
 /// How long we wait before we retry to prepare a folder while a caller waits for the answer.
@@ -41,7 +39,7 @@ pub(super) struct Workplaces {
     jobs: Jobs,
     /// Members whose folder is being made before their start.
     coming: BTreeSet<MemberName>,
-    /// The attempts whose folders are ready, or being prepared.
+    /// The attempts whose folder is ready, or being prepared.
     begun: BTreeMap<Attempt, Readiness>,
     /// Members that hold a task for which their folder is not free yet.
     waiting: BTreeSet<MemberName>,
@@ -53,30 +51,16 @@ pub(super) struct Workplaces {
 
 /// One attempt of a member at a task.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Attempt {
-    pub(super) member: MemberName,
-    pub(super) task: TaskNumber,
-    pub(super) number: u32,
+struct Attempt {
+    member: MemberName,
+    task: TaskNumber,
+    number: u32,
 }
 
-/// Whether a member can be sent a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Readiness {
-    /// Its folders are not ready yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Readiness {
     Coming,
-    Ready {
-        /// The workspace folder of the task; none if the workspace is broken.
-        workspace: Option<String>,
-    },
-}
-
-/// The outcome of preparing the folders for a task.
-#[derive(Debug)]
-pub(super) struct NewWorkplace {
-    work: TaskAttempt,
-    /// The member's own folder, if it has one.
-    folder: Result<Option<TaskFolder>, GitError>,
-    workspace: Option<String>,
+    Ready,
 }
 
 /// Work that may have to be merged from its member's own folder.
@@ -185,11 +169,6 @@ impl Workplaces {
         self.isolation.as_ref().filter(|_| is_teammate)
     }
 
-    /// Whether a member works in its own folder.
-    pub(super) fn is_isolated(&self, state: &State, member: &MemberName) -> bool {
-        self.isolation_of(state, member).is_some()
-    }
-
     /// The holder of a task, if it works in its own folder.
     pub(super) fn home_of(
         &self,
@@ -209,7 +188,7 @@ impl Workplaces {
         self.isolation_of(state, member).map(Worktrees::variables).unwrap_or_default()
     }
 
-    /// Whether a member's folders are being prepared, so that it has not heard of its task yet.
+    /// Whether a member's folder is being prepared, so that it has not heard of its task yet.
     pub(super) fn is_coming(&self, member: &MemberName) -> bool {
         self.begun.iter().any(|(it, is)| it.member == *member && *is == Readiness::Coming)
     }
@@ -268,47 +247,38 @@ impl Workplaces {
         }
     }
 
-    /// Prepares the folders for a task: the workspace's and, if the member is isolated, its own. Returns whether they are ready;
-    /// if not, the member gets the task when they are. A member that is still breaking off another task keeps its folder until
-    /// then.
+    /// Prepares a member's folder for a task, if it is isolated. Returns whether it is ready; if not, the member gets the task
+    /// when it is. A member that is still breaking off another task keeps its folder until then.
     pub(super) fn prepare(
         &mut self,
         post: &Post,
-        workspace: &Workspace,
-        attempt: Attempt,
+        owner: &MemberName,
+        task: TaskNumber,
+        number: u32,
         is_breaking_off: bool,
-    ) -> Readiness {
+    ) -> bool {
+        let Some(isolation) = self.isolation_of(&post.state, owner).cloned() else { return true };
+        let attempt = Attempt { member: owner.clone(), task, number };
         if let Some(readiness) = self.begun.get(&attempt) {
-            return readiness.clone();
+            return *readiness == Readiness::Ready;
         }
-        let Attempt { member: owner, task, .. } = &attempt;
-        let isolation = self.isolation_of(&post.state, owner).cloned();
-        let is_in_use = is_breaking_off || self.is_at_another(&post.state, owner, *task);
-        if isolation.is_some() && is_in_use {
+        if is_breaking_off || self.is_at_another(&post.state, owner, task) {
             // One task at a time in one folder: the work on one must not be merged with another.
             self.waiting.insert(owner.clone());
-            return Readiness::Coming;
+            return false;
         }
-        let Some(found) = post.state.tasks().get(*task) else { return Readiness::Coming };
-        let Some(work) = work(&post.state, owner, *task) else { return Readiness::Coming };
-        let is_back = was_handed_in(found);
-        let shared = post.state.folder_of(found);
-        let workspace = workspace.clone();
-        let inputs = post.background.inputs.clone();
+        let Some(work) = work(&post.state, owner, task) else { return true };
         self.begun.insert(attempt, Readiness::Coming);
+        let is_back = post.state.tasks().get(task).is_some_and(was_handed_in);
+        let inputs = post.background.inputs.clone();
         self.jobs.add(async move {
-            let folder = match &isolation {
-                None => Ok(None),
-                Some(isolation) if is_back => isolation.go_back(&work).await.map(Some),
-                Some(isolation) => isolation.begin(&work).await.map(Some),
+            let begun = match is_back {
+                true => isolation.go_back(&work).await,
+                false => isolation.begin(&work).await,
             };
-            // A broken workspace is no reason to hold the task back; a member that writes there hears of it.
-            let workspace = spawn_blocking(move || path_of(&workspace, &shared)).await;
-            let workspace = workspace.ok().flatten();
-            let workplace = NewWorkplace { work, folder, workspace };
-            drop(inputs.send(LeadInput::Begun(Box::new(workplace))).await);
+            drop(inputs.send(LeadInput::Begun(Box::new((work, begun)))).await);
         });
-        Readiness::Coming
+        false
     }
 
     /// Takes the members that waited for their folder: they may be able to begin another task that they hold.
@@ -316,13 +286,13 @@ impl Workplaces {
         std::mem::take(&mut self.waiting)
     }
 
-    /// The folders for a task are ready, or cannot be prepared. Returns the member if it can get its tasks now.
+    /// A member's folder is ready for a task, or cannot be prepared. Returns whether the member can get its tasks now.
     pub(super) async fn begun(
         &mut self,
         post: &mut Post,
-        workplace: NewWorkplace,
-    ) -> Option<MemberName> {
-        let NewWorkplace { work, folder, workspace } = workplace;
+        work: TaskAttempt,
+        begun: Result<TaskFolder, GitError>,
+    ) -> bool {
         let attempt =
             Attempt { member: work.member.clone(), task: work.task, number: work.attempt };
         let member = &work.member;
@@ -330,9 +300,9 @@ impl Workplaces {
         let found = post.state.tasks().get(task);
         let is_its = found
             .is_some_and(|it| it.owner.as_ref() == Some(member) && it.attempts == work.attempt);
-        match folder {
+        match begun {
             Err(error) if is_its && error.may_pass() && self.begin_later(post, &work, &error) => {
-                None
+                false
             }
             Err(error) => {
                 self.begun.remove(&attempt);
@@ -344,18 +314,24 @@ impl Workplaces {
                     let order = TaskCommand::Release { task: task.into(), reason };
                     post.give(Command::Task(order)).await;
                 }
-                None
+                false
             }
-            Ok(folder) => {
-                self.begun.insert(attempt, Readiness::Ready { workspace });
+            Ok(begun) => {
+                self.begun.insert(attempt, Readiness::Ready);
                 self.failing.forget(member);
-                if let Some(folder) = folder {
-                    tell_of_folder(post, member, &folder);
-                    if is_its && !folder.earlier.is_empty() {
-                        post.tell(member, earlier(task, &folder.earlier)).await;
-                    }
+                let what = format!("works on branch {}", begun.branch);
+                post.note(member, TranscriptLine::note(&what));
+                for aside in &begun.aside {
+                    let what = format!(
+                        "files that were in the way in its folder are now in {}",
+                        aside.display()
+                    );
+                    post.note(member, TranscriptLine::trouble(&what));
                 }
-                Some(work.member)
+                if is_its && !begun.earlier.is_empty() {
+                    post.tell(member, earlier(task, &begun.earlier)).await;
+                }
+                true
             }
         }
     }
@@ -382,7 +358,7 @@ impl Workplaces {
 
     /// Forgets the failed preparations of a member, so that they are retried.
     pub(super) fn forget_unready(&mut self, member: &MemberName) {
-        self.begun.retain(|it, is| it.member != *member || *is != Readiness::Coming);
+        self.begun.retain(|it, is| it.member != *member || *is == Readiness::Ready);
     }
 
     /// Forgets a member's failures when no folder is being prepared for it: its next failure is reported again.
@@ -488,23 +464,6 @@ impl Workplaces {
                 post.tell(member, clash.told_to(member, &branch)).await;
             }
         }
-    }
-}
-
-/// Makes a folder of the workspace. Returns its whole path; none if the workspace is broken.
-fn path_of(workspace: &Workspace, folder: &WorkspaceFolder) -> Option<String> {
-    let path = workspace.prepare(folder).ok()?;
-    Some(std::path::absolute(path).ok()?.display().to_string())
-}
-
-/// Notes in a member's transcript in which state its folder is.
-fn tell_of_folder(post: &mut Post, member: &MemberName, folder: &TaskFolder) {
-    let what = format!("works on branch {}", folder.branch);
-    post.note(member, TranscriptLine::note(&what));
-    for aside in &folder.aside {
-        let what =
-            format!("files that were in the way in its folder are now in {}", aside.display());
-        post.note(member, TranscriptLine::trouble(&what));
     }
 }
 

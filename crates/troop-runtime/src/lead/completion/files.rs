@@ -26,7 +26,7 @@ impl Completions {
         over: Option<PassageStage>,
     ) {
         let folder = departure.folder.clone();
-        let workspace = office.workspace.clone();
+        let workspace = office.shared.workspace.clone();
         self.find_out(office, intent, over, async move {
             let listed = spawn_blocking(move || workspace.list(&folder)).await;
             // If the listing panicked, nothing is attached, and the passage continues.

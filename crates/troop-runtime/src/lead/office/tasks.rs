@@ -9,7 +9,6 @@ use troop_protocol::{FromLead, PeerError, TeamContext, WireRun, WireTask};
 use super::Office;
 use crate::lead::{
     Runner,
-    places::{Attempt, Readiness},
     policy::work::{Offer, offers},
     transcript::TranscriptLine,
 };
@@ -43,18 +42,15 @@ impl Office {
         if !self.is_open(owner) {
             return;
         }
+        // Also for a task that it knows already: it may have claimed it while its folder was needed for another.
+        let is_ready = self.prepare_folder(owner, task, attempt);
         let told = self.crew.get(owner).and_then(|it| it.facts.work.told.get(&task));
-        let is_told = told == Some(&attempt);
-        // It may have claimed the task while its folder was needed for another.
-        if is_told && !self.places.is_isolated(&self.post.state, owner) {
+        if !is_ready || told == Some(&attempt) {
             return;
         }
-        let Readiness::Ready { workspace } = self.prepare_folders(owner, task, attempt) else {
-            return;
-        };
-        if is_told {
-            return;
-        }
+        let Some(found) = self.post.state.tasks().get(task) else { return };
+        let folder = self.post.state.folder_of(found);
+        let Some(workspace) = self.shared.find(&self.post, owner, folder) else { return };
         if !self.send_new_team(owner) {
             return self.retry_soon(owner);
         }
@@ -79,20 +75,17 @@ impl Office {
         self.crew.get(member).is_some_and(|it| it.facts.is_open())
     }
 
-    /// Prepares the folders for a task. Returns whether they are ready.
-    fn prepare_folders(&mut self, owner: &MemberName, task: TaskNumber, number: u32) -> Readiness {
+    /// Prepares a member's folder for a task. Returns whether it is ready.
+    fn prepare_folder(&mut self, owner: &MemberName, task: TaskNumber, attempt: u32) -> bool {
         let live = self.crew.get(owner);
         let is_breaking_off = live.is_some_and(|it| it.facts.work.breaks_off.is_some());
-        let attempt = Attempt { member: owner.clone(), task, number };
-        self.places.prepare(&self.post, &self.workspace, attempt, is_breaking_off)
+        self.places.prepare(&self.post, owner, task, attempt, is_breaking_off)
     }
 
     /// A member claimed a task.
     pub(in super::super) fn claimed(&mut self, owner: &MemberName, task: TaskNumber, attempt: u32) {
         self.post.agenda.is_due = true;
-        if self.places.is_isolated(&self.post.state, owner) {
-            self.prepare_folders(owner, task, attempt);
-        }
+        self.prepare_folder(owner, task, attempt);
         if let Some(live) = self.crew.get_mut(owner) {
             // It knows the task already.
             live.facts.work.told.insert(task, attempt);
