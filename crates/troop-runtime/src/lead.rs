@@ -24,6 +24,7 @@ mod patience;
 mod places;
 pub(crate) mod policy;
 mod post;
+mod progress;
 mod shared;
 mod socket;
 mod timers;

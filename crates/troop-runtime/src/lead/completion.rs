@@ -365,10 +365,10 @@ impl Completions {
 fn step(office: &Office, request: &CommandRequest, stage: PassageStage) -> Option<PassageStep> {
     let state = &office.post.state;
     match stage {
-        PassageStage::Agent => match &request.command {
-            Command::SpawnMember(spawn) => Some(PassageStep::CheckAgent(spawn.member.clone())),
-            _ => None,
-        },
+        PassageStage::Agent => {
+            let Command::SpawnMember(spawn) = &request.command else { return None };
+            Some(PassageStep::CheckAgent(spawn.member.clone()))
+        }
         PassageStage::Files => departure(state, request).map(PassageStep::List),
         PassageStage::Hooks => {
             office.gate.judges(&request.command).then_some(PassageStep::AskRules)

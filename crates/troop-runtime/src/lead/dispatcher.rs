@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::{io::AsyncWriteExt as _, process::Child, sync::mpsc};
-use troop_model::{Command, MemberState, Party, Spending, State, TeamStatus, Time};
+use troop_model::{Command, MemberState, Party, Spending, State, TeamStatus, Time, Version};
 
 use super::{
     LeadEnd, LeadError, LeadOptions, LeadThinks, Runner, Until,
@@ -154,6 +154,7 @@ impl Dispatcher {
             LeadInput::NotDelegated(delegation, why) => {
                 office.not_delegated(delegation, &why).await;
             }
+            LeadInput::Progress(n_decided, version) => self.progressed(n_decided, version).await,
             LeadInput::StoreFails(why) => office.post.tell_of_failing_store(&why),
             LeadInput::LeadWorks => office.post.agenda.is_due = true,
             LeadInput::Superseded => office.post.course = Course::Over(LeadEnd::Superseded),
@@ -312,13 +313,22 @@ impl Dispatcher {
         })
     }
 
+    /// The board has said how far it is: the team's work may be over, or stuck.
+    async fn progressed(&mut self, n_decided: u64, version: Option<Version>) {
+        self.office.post.note_progress(n_decided, version);
+        if version.is_some() {
+            self.look_for_the_end().await;
+            self.tell_if_stuck().await;
+        }
+    }
+
     /// Stops the team when its work is over, and ends the lead when all members have stopped.
     async fn look_for_the_end(&mut self) {
         match self.office.post.course {
             Course::Running => {
                 let Some(end) = self.with_outlook(ending::end_of_work) else { return };
-                if !self.office.post.has_followed_all().await {
-                    return;
+                if !self.office.post.has_followed_all() {
+                    return self.office.post.ask_progress();
                 }
                 match end {
                     WorkEnd::Quiet => {
@@ -388,8 +398,8 @@ impl Dispatcher {
             return;
         }
         let version = self.office.post.state.version();
-        if !self.office.post.has_followed_all().await {
-            return;
+        if !self.office.post.has_followed_all() {
+            return self.office.post.ask_progress();
         }
         let Some(lead) = self.office.post.state.lead().map(|lead| lead.name.clone()) else {
             return;

@@ -1,7 +1,7 @@
 //! Idle reports of members: what they wait for, whether hooks agree, and which tasks still need a report.
 
 use tokio::time::Instant;
-use troop_model::{Command, MemberState, State, TaskNumber, TaskRef, Version};
+use troop_model::{Command, MemberState, TaskNumber, TaskRef};
 
 use super::{
     Runner,
@@ -21,12 +21,8 @@ use crate::hooks::Occasion;
 /// next task may be blocked by the one it has just done.
 pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
     let has_hook = office.gate.judges_idle(&office.post, &runner.member);
-    let until = match has_hook {
-        true => office.post.board.look(State::version).await.ok(),
-        false => None,
-    };
+    let until = if has_hook { office.post.progress.n_given() } else { 0 };
     if let Some(facts) = office.crew.facts_of(runner) {
-        let until = until.unwrap_or(Version::ZERO);
         facts.idle.after = Some(IdleAfter { last_task, until });
     }
     settle(office, runner).await;
@@ -35,9 +31,14 @@ pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Optio
 /// Settles a pending idle report, if nothing is left to wait for. Hooks are asked, unless the member has work or gets some at
 /// once. A member that was started and has done nothing yet is not reported: neither hooks nor the lead learn anything from it.
 async fn settle(office: &mut Office, runner: &Runner) {
-    let followed = office.post.state.version();
+    let n_followed = office.post.n_followed();
     let Some(facts) = office.crew.facts_of(runner) else { return };
-    let Some(idle) = facts.take_settled_idle(followed) else { return };
+    let Some(idle) = facts.take_settled_idle(n_followed) else {
+        if facts.idle.after.as_ref().is_some_and(|it| it.until > n_followed) {
+            office.post.ask_progress();
+        }
+        return;
+    };
     let is_news = facts.idle.has_worked || idle.last_task.is_some();
     let member = &runner.member;
     if !is_news && !office.post.is_lead(member) {

@@ -69,6 +69,8 @@ pub(super) enum LeadInput {
     NotRestarted(MemberName, BoardError),
     /// The member of a delegation was not started.
     NotDelegated(Uuid, BoardError),
+    /// How many commands of this lead the board has decided, and the version of the log then; none if it cannot be asked.
+    Progress(u64, Option<Version>),
     /// The store fails; the write is retried.
     StoreFails(String),
     /// The progress of the lead's agent on its last request has changed.

@@ -62,6 +62,7 @@ impl Office {
             let work = claimed(state, &done);
             (changed(state, &done), work)
         };
+        self.post.progress.give();
         let given = match self.post.board.give_and_look(request, look).await {
             Ok(given) => given,
             Err(error) => return self.post.lost(Some(error)),

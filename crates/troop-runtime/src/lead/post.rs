@@ -18,6 +18,7 @@ use super::{
     LeadEnd, LeadWork, Timing,
     input::LeadInput,
     policy::asking::{RuleVerdict, occasion, ruling, would_take},
+    progress::BoardProgress,
     timers::Timers,
     transcript::{TranscriptEntry, TranscriptLine, Transcripts},
 };
@@ -52,6 +53,7 @@ pub(super) struct Post {
     /// The deletion of the team that the lead's agent wants, until the end of its turn.
     pub(super) last_act: Option<CommandRequest>,
     pub(super) agenda: Agenda,
+    pub(super) progress: BoardProgress,
 }
 
 /// The right to lead, as commands carry it.
@@ -163,6 +165,7 @@ impl Post {
             course: Course::Running,
             last_act: None,
             agenda: Agenda { is_due: true, has_new_context: false, n_teams: 1 },
+            progress: BoardProgress::default(),
         }
     }
 
@@ -210,13 +213,6 @@ impl Post {
     pub(super) fn newest(&self) -> NewestRules {
         NewestRules { board: self.board.clone(), clock: self.clock.clone() }
     }
-
-    /// Whether all commands given so far are decided and followed. The look queues behind all of them; an event that is still
-    /// to be followed leads to another check.
-    pub(super) async fn has_followed_all(&self) -> bool {
-        let version = self.board.look(State::version).await;
-        version.is_ok_and(|version| version == self.state.version())
-    }
 }
 
 /// Commands.
@@ -230,6 +226,7 @@ impl Post {
 
     /// Puts a command in the board's queue.
     pub(super) async fn enqueue(&mut self, request: CommandRequest) -> Option<PendingCommand> {
+        self.progress.give();
         match self.board.give(request).await {
             Ok(given) => Some(given),
             Err(error) => {

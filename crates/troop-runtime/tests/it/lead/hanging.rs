@@ -16,9 +16,8 @@ use troop_model::{
     Status, TaskCommand, TaskNumber,
 };
 use troop_protocol::{FromLead, Notification};
-use troop_runtime::{
-    Board, Clock, CommandRequest, Following, Launch, LaunchSpec, LaunchedAgent, LeadEnd,
-};
+use troop_runtime::{Board, Clock, Following, Launch, LaunchSpec, LaunchedAgent, LeadEnd, Until};
+use troop_store::Store;
 use troop_testkit::wait_for;
 
 use super::{
@@ -27,12 +26,8 @@ use super::{
     isolation::Project,
     processes::{marked, programs},
     stage::{Part, Play, Setting, Stage, play, raw, without_restarts},
-    takeover::open_anew,
 };
-use crate::{
-    probe::Probe,
-    support::{create, name},
-};
+use crate::{probe::Probe, support::name};
 
 /// Starts programs, and checks agents, as soon as the disk lets it.
 #[derive(Debug)]
@@ -116,14 +111,15 @@ impl Line {
     fn new() -> (Self, Play) {
         let (words, to_say) = mpsc::unbounded_channel();
         let (tell, heard) = mpsc::unbounded_channel();
-        let to_say = Arc::new(tokio::sync::Mutex::new(to_say));
+        // It runs once.
+        let to_say = Arc::new(Mutex::new(Some(to_say)));
         let act = play(move |mut part: Part| {
-            let to_say = Arc::clone(&to_say);
+            let to_say = to_say.lock().unwrap().take();
             let tell = tell.clone();
             async move {
                 part.ready(true).await;
                 part.idle().await;
-                let mut to_say = to_say.lock().await;
+                let mut to_say = to_say.unwrap();
                 loop {
                     tokio::select! {
                         Some(word) = to_say.recv() => drop(part.peer.notify(word).await),
@@ -250,7 +246,7 @@ async fn while_the_check_of_an_agent_hangs_others_are_heard_and_the_callers_word
     stage.stop().await;
 }
 
-/// A team with a hook, on a store that can hang. Cyd has a task.
+/// A team with a hook, on a store that can hang.
 struct SlowStore {
     stage: Stage,
     probe: Arc<Probe>,
@@ -267,30 +263,39 @@ impl SlowStore {
         let first = stage.lead.take().unwrap();
         first.stop("another comes").await.unwrap();
         first.ended().await;
-        let probe = open_anew(&mut stage).await;
+        let probe = Probe::new(stage.store.store());
+        let store: Arc<dyn Store> = Arc::clone(&probe) as _;
+        let team = stage.board.team();
+        // It reads the store whenever it is asked to catch up.
+        let following = Following::WhenAsked;
+        stage.board = Board::open(store, Clock::system(), following, team).await.unwrap();
         let hooks = hooks(folder.path(), &[("task-completed", hook)]);
         stage.lead = Some(stage.start(Setting { hooks, ..Setting::default() }).await.unwrap());
         let bob = Line::to(&stage, "bob").await;
-        let mut cyd = Line::to(&stage, "cyd").await;
-        stage.task_for("write", "cyd").await;
-        cyd.is_given_a_task().await;
+        let cyd = Line::to(&stage, "cyd").await;
         Self { stage, probe, bob, cyd, folder }
     }
 
-    /// From now on the store hangs: another process has written something that cannot be read.
-    async fn hang(&self) {
-        let n_before = self.probe.n_reads.load(SeqCst);
+    /// Likewise, and cyd has a task.
+    async fn at_work(hook: &str, settings: Settings) -> Self {
+        let mut team = Self::new(hook, settings).await;
+        team.stage.task_for("write", "cyd").await;
+        team.cyd.is_given_a_task().await;
+        team
+    }
+
+    /// From now on the store hangs for whoever reads. Returns how many reads were begun before.
+    fn hold_reads(&self) -> usize {
         self.probe.hold_reads();
-        let store = self.stage.store.store();
-        let team = self.stage.board.team();
-        let other = Board::open(store, Clock::system(), Following::WhenAsked, team).await.unwrap();
-        let created = CommandRequest::new(Actor::human("zoe"), create("more"));
-        other.submit(created).await.unwrap();
+        self.probe.n_reads.load(SeqCst)
+    }
+
+    async fn until_it_hangs(&self, n_before: usize) {
         let hangs = async || (self.probe.n_reads.load(SeqCst) > n_before).then_some(());
         wait_for("the board waits for the store", hangs).await;
     }
 
-    /// Cyd says that its task is done. Whether hooks are asked, the board decides when the store goes on.
+    /// Cyd says that its task is done. Before hooks are asked, the board catches up.
     fn complete(&self) {
         let done = r#"{"taskId":"task-1","status":"completed","result":"written"}"#;
         self.cyd.say("team.taskUpdate", done);
@@ -298,8 +303,6 @@ impl SlowStore {
 
     /// Others are heard, and can be killed. The lead ends when the store goes on.
     async fn others_are_heard_and_stopped(mut self) {
-        // Twice, since what hangs may come after the first word.
-        self.bob.is_heard().await;
         self.bob.is_heard().await;
         let lead = self.stage.lead.take().unwrap();
         lead.handle().hurry().await;
@@ -311,32 +314,49 @@ impl SlowStore {
 
 #[tokio::test]
 async fn while_the_board_catches_up_for_one_member_others_are_heard_and_stopped() {
-    let team = SlowStore::new("true", Settings::default()).await;
-    team.hang().await;
+    let team = SlowStore::at_work("true", Settings::default()).await;
+    let n_reads = team.hold_reads();
     team.complete();
+    team.until_it_hangs(n_reads).await;
     team.others_are_heard_and_stopped().await;
 }
 
 #[tokio::test]
 async fn while_the_board_catches_up_after_a_veto_others_are_heard_and_stopped() {
     let hook = "echo >> seen; until test -e go; do sleep 0.01; done; echo BAD >&2; exit 2";
-    let team = SlowStore::new(hook, Settings::default()).await;
+    let team = SlowStore::at_work(hook, Settings::default()).await;
     team.complete();
     let seen = team.folder.path().join("seen");
     wait_for("the hook judges", async || seen.exists().then_some(())).await;
-    team.hang().await;
+    let n_reads = team.hold_reads();
     fs::write(team.folder.path().join("go"), "").unwrap();
+    team.until_it_hangs(n_reads).await;
     team.others_are_heard_and_stopped().await;
+}
+
+#[tokio::test]
+async fn while_the_store_hangs_a_team_without_work_is_heard_and_stopped() {
+    let team = SlowStore::new("true", Settings::default()).await;
+    let n_reads = team.hold_reads();
+    let board = team.stage.board.clone();
+    let reading = tokio::spawn(async move { board.catch_up().await });
+    team.until_it_hangs(n_reads).await;
+    // The lead asks itself whether the team's work is over.
+    let lead = team.stage.lead.as_ref().unwrap();
+    lead.handle().end(Until::Quiet).await;
+    team.others_are_heard_and_stopped().await;
+    reading.await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn a_members_next_word_does_not_overtake_a_report_that_waits_for_the_store() {
     // A result for review asks no hook, so it goes to the board as soon as that is known.
     let settings = Settings { require_review: true, ..Settings::default() };
-    let mut team = SlowStore::new("true", settings).await;
-    team.hang().await;
+    let mut team = SlowStore::at_work("true", settings).await;
+    let n_reads = team.hold_reads();
     team.complete();
     team.cyd.say("team.message", r#"{"to":"user","content":"I have said so"}"#);
+    team.until_it_hangs(n_reads).await;
     team.bob.is_heard().await;
     team.probe.let_read();
     let place = |log: &[Arc<Event>], is_it: fn(&Fact) -> bool| {
