@@ -32,7 +32,7 @@ use troop_model::{
 use troop_protocol::{Failure, Responder};
 
 use self::proof::{ProofPlan, ReturnedResult};
-pub(super) use self::{inquiry::Finding, late::LateMerge};
+pub(super) use self::{inquiry::PassageFinding, late::LateMerge};
 use super::{
     Runner,
     input::LeadInput,

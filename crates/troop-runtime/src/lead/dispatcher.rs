@@ -235,6 +235,7 @@ impl Dispatcher {
         let office = &mut self.office;
         office.post.background.over.cancel();
         office.crew.kill_all(&mut office.post);
+        // What is still being launched is killed when it runs: only then nothing more is being started.
         while office.crew.is_launching() {
             let Some(input) = queue.recv().await else { break };
             if let LeadInput::Launched(launch) = input {

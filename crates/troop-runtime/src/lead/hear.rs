@@ -9,7 +9,7 @@ use troop_protocol::{
 
 use super::{
     Runner,
-    completion::{Finding, Intent, PassageId, ReleasedRunner, refusal},
+    completion::{Intent, PassageFinding, PassageId, ReleasedRunner, refusal},
     crew::{
         facts::{Engagement, IdleAfter},
         lifecycle::MemberExit,
@@ -177,7 +177,7 @@ impl Dispatcher {
 impl Dispatcher {
     /// What a passage waited for is found out, and it continues. Postponed messages of the member are handled before anything
     /// follows from the end of its report: they may be its last ones.
-    pub(super) async fn found(&mut self, id: PassageId, finding: Finding) {
+    pub(super) async fn found(&mut self, id: PassageId, finding: PassageFinding) {
         let runner = self.completions.runner_of(id);
         if let Some(live) = runner.as_ref().and_then(|it| self.office.crew.in_run(it)) {
             live.postponed.end();

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     Runner, Until,
-    completion::{Finding, LateMerge, PassageId},
+    completion::{LateMerge, PassageFinding, PassageId},
     crew::{launching::MemberLaunch, lifecycle::MemberExit},
     gate::HookReply,
     shared::SharedPath,
@@ -38,7 +38,7 @@ pub(super) enum LeadInput {
     /// A timer has fired.
     Due(Due),
     /// What a passage waited for is found out.
-    Found(PassageId, Box<Finding>),
+    Found(PassageId, Box<PassageFinding>),
     /// Hooks have given their verdict on something that waited for them.
     Judged(Box<HookReply>),
     /// The proof of a done claim has finished.

@@ -3,7 +3,7 @@
 use tokio::task::spawn_blocking;
 use troop_model::{Actor, Command};
 
-use super::{Completions, Departure, Finding, Intent, PassageStage};
+use super::{Completions, Departure, Intent, PassageFinding, PassageStage};
 use crate::{
     lead::{
         office::Office,
@@ -30,7 +30,7 @@ impl Completions {
         self.find_out(office, intent, over, async move {
             let listed = spawn_blocking(move || workspace.list(&folder)).await;
             // If the listing panicked, nothing is attached, and the passage continues.
-            Finding::Files(departure, listed.unwrap_or_else(|_| Ok(Listing::default())))
+            PassageFinding::Files(departure, listed.unwrap_or_else(|_| Ok(Listing::default())))
         });
     }
 

@@ -18,7 +18,7 @@ use crate::{
 
 /// What was found out for a passage.
 #[derive(Debug)]
-pub(in super::super) enum Finding {
+pub(in super::super) enum PassageFinding {
     /// Whether the agent of a new member can be started, as far as that is known.
     Agent(io::Result<()>),
     /// The files in the folder of a task.
@@ -36,7 +36,7 @@ impl Completions {
         office: &mut Office,
         intent: Intent,
         over: Option<PassageStage>,
-        inquiry: impl Future<Output = Finding> + Send + 'static,
+        inquiry: impl Future<Output = PassageFinding> + Send + 'static,
     ) {
         if let Some(live) = intent.runner.as_ref().and_then(|it| office.crew.in_run(it)) {
             live.postponed.begin();
@@ -55,7 +55,7 @@ impl Completions {
         self.find_out(office, intent, None, async move {
             let check = move || launch.check(&member.agent, member.model.as_deref());
             let checked = spawn_blocking(check).await;
-            Finding::Agent(checked.unwrap_or_else(|panic| Err(panic.into())))
+            PassageFinding::Agent(checked.unwrap_or_else(|panic| Err(panic.into())))
         });
     }
 
@@ -69,7 +69,7 @@ impl Completions {
         let newest = office.post.newest();
         let request = intent.request.clone();
         self.find_out(office, intent, over, async move {
-            Finding::Occasion(newest.occasion_of(&request).await)
+            PassageFinding::Occasion(newest.occasion_of(&request).await)
         });
     }
 
@@ -78,7 +78,7 @@ impl Completions {
         let newest = office.post.newest();
         let request = intent.request.clone();
         self.find_out(office, intent, None, async move {
-            Finding::Deletion(newest.refusal_of(&request).await)
+            PassageFinding::Deletion(newest.refusal_of(&request).await)
         });
     }
 
@@ -87,21 +87,21 @@ impl Completions {
         &mut self,
         office: &mut Office,
         id: PassageId,
-        finding: Finding,
+        finding: PassageFinding,
     ) -> ReleasedRunner {
         office.post.agenda.is_due = true;
         let Passage { intent, .. } = self.passages.remove(&id)?;
         match finding {
-            Finding::Agent(Ok(())) => self.go_on(office, intent, PassageStage::Agent).await,
-            Finding::Agent(Err(why)) => {
+            PassageFinding::Agent(Ok(())) => self.go_on(office, intent, PassageStage::Agent).await,
+            PassageFinding::Agent(Err(why)) => {
                 refuse(office, intent, Failure::new(FailureKind::Invalid, &why.to_string()))
             }
-            Finding::Files(departure, listing) => {
+            PassageFinding::Files(departure, listing) => {
                 self.record_files(office, departure, listing).await;
                 self.go_on(office, intent, PassageStage::Files).await
             }
-            Finding::Occasion(None) => self.go_on(office, intent, PassageStage::Hooks).await,
-            Finding::Occasion(Some(occasion)) => {
+            PassageFinding::Occasion(None) => self.go_on(office, intent, PassageStage::Hooks).await,
+            PassageFinding::Occasion(Some(occasion)) => {
                 office.gate.remember(intent.request.operation);
                 let request = Box::new(intent.request.clone());
                 let id = self.hold(office, intent, Station::Hooks, Some(PassageStage::Files));
@@ -109,8 +109,10 @@ impl Completions {
                 office.gate.fire(&office.post, &office.places, occasion, subject);
                 None
             }
-            Finding::Deletion(None) => plan_deletion(office, intent),
-            Finding::Deletion(Some(refusal)) => refuse(office, intent, Failure::from(&refusal)),
+            PassageFinding::Deletion(None) => plan_deletion(office, intent),
+            PassageFinding::Deletion(Some(refusal)) => {
+                refuse(office, intent, Failure::from(&refusal))
+            }
         }
     }
 }
