@@ -146,7 +146,7 @@ impl Completions {
     ) -> bool {
         let mut next = None;
         for stage in stages_after(over) {
-            next = step(office, &intent.request, stage);
+            next = step(office, &intent, stage);
             if next.is_some() {
                 break;
             }
@@ -362,11 +362,14 @@ impl Completions {
 }
 
 /// The work of a stage for a command, if it has any.
-fn step(office: &Office, request: &CommandRequest, stage: PassageStage) -> Option<PassageStep> {
+fn step(office: &Office, intent: &Intent, stage: PassageStage) -> Option<PassageStep> {
+    let request = &intent.request;
     let state = &office.post.state;
     match stage {
         PassageStage::Agent => {
             let Command::SpawnMember(spawn) = &request.command else { return None };
+            // Other processes hear of it from the start of the member.
+            intent.runner.as_ref()?;
             Some(PassageStep::CheckAgent(spawn.member.clone()))
         }
         PassageStage::Files => departure(state, request).map(PassageStep::List),

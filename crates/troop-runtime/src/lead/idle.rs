@@ -20,6 +20,12 @@ use crate::hooks::Occasion;
 /// Lets a member be idle. That waits for its reports and calls and, if hooks are asked, until the log shows their effects: its
 /// next task may be blocked by the one it has just done.
 pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
+    let Some(facts) = office.crew.facts_of(runner) else { return };
+    let is_news = facts.idle.has_worked || last_task.is_some() || facts.work.n_held > 0;
+    if !is_news && !office.post.is_lead(&runner.member) {
+        // Nobody is told, so there is nothing to wait for. What it does next is told at the end of that.
+        return rest_quietly(office, runner).await;
+    }
     let has_hook = office.gate.judges_idle(&office.post, &runner.member);
     let until = if has_hook { office.post.progress.n_given() } else { 0 };
     if let Some(facts) = office.crew.facts_of(runner) {
