@@ -24,6 +24,8 @@ mod patience;
 mod places;
 pub(crate) mod policy;
 mod post;
+mod progress;
+mod shared;
 mod socket;
 mod timers;
 mod transcript;

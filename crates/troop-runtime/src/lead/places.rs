@@ -63,6 +63,21 @@ enum Readiness {
     Ready,
 }
 
+/// Work that may have to be merged from its member's own folder.
+#[derive(Debug)]
+pub(super) struct FolderWork {
+    pub(super) isolation: Worktrees,
+    pub(super) work: TaskAttempt,
+    is_prepared: bool,
+}
+
+impl FolderWork {
+    /// Whether it is in a folder. If a prepared folder was deleted, the merge reports that.
+    pub(super) async fn has_place(&self) -> bool {
+        self.is_prepared || self.isolation.has_place(&self.work.member).await
+    }
+}
+
 /// The outcome of making a member's folder.
 #[derive(Debug)]
 pub(super) enum NewPlace {
@@ -108,7 +123,7 @@ impl Readying {
     /// that no member works in an unprepared folder.
     pub(super) async fn ready(self, work: TaskAttempt) {
         let since = Instant::now();
-        while self.isolation.has_place(&work.member) && since.elapsed() < PATIENCE {
+        while self.isolation.has_place(&work.member).await && since.elapsed() < PATIENCE {
             let (tell, told) = oneshot::channel();
             let isolation = self.isolation.clone();
             let work = work.clone();
@@ -154,9 +169,14 @@ impl Workplaces {
         self.isolation.as_ref().filter(|_| is_teammate)
     }
 
-    /// A member's own folder, if it has one.
-    pub(super) fn place_of(&self, state: &State, member: &MemberName) -> Option<PathBuf> {
-        self.isolation_of(state, member)?.place_of(member)
+    /// The holder of a task, if it works in its own folder.
+    pub(super) fn home_of(
+        &self,
+        state: &State,
+        task: TaskNumber,
+    ) -> Option<(Worktrees, MemberName)> {
+        let holder = state.tasks().get(task)?.owner.clone()?;
+        Some((self.isolation_of(state, &holder)?.clone(), holder))
     }
 
     /// The environment variables of a member that works in its own folder.
@@ -179,19 +199,18 @@ impl Workplaces {
         others_at_work(state, owner, task).any(is_begun)
     }
 
-    /// The attempt that a member works on in its own folder.
+    /// The attempt that a member works on in its own folder, if it has one.
     pub(super) fn work_of(
         &self,
         state: &State,
         member: &MemberName,
         task: TaskNumber,
-    ) -> Option<(Worktrees, TaskAttempt)> {
+    ) -> Option<FolderWork> {
         let work = work(state, member, task)?;
         let attempt = Attempt { member: member.clone(), task, number: work.attempt };
-        // If a prepared folder was deleted, the merge reports that.
-        let has_place = |it: &&Worktrees| self.begun.contains_key(&attempt) || it.has_place(member);
-        let isolation = self.isolation_of(state, member).filter(has_place)?;
-        Some((isolation.clone(), work))
+        let is_prepared = self.begun.contains_key(&attempt);
+        let isolation = self.isolation_of(state, member)?.clone();
+        Some(FolderWork { isolation, work, is_prepared })
     }
 }
 
@@ -371,9 +390,13 @@ impl Workplaces {
             self.begun.remove(&attempt);
             let owner = attempt.member;
             let Some(isolation) = self.isolation_of(state, &owner).cloned() else { continue };
-            if !self.is_at_another(state, &owner, *task) && isolation.has_place(&owner) {
-                // A failed commit is retried before the folder is used for another task.
-                self.jobs.add(async move { drop(isolation.save(&owner).await) });
+            if !self.is_at_another(state, &owner, *task) {
+                self.jobs.add(async move {
+                    if isolation.has_place(&owner).await {
+                        // A failed commit is retried before the folder is used for another task.
+                        drop(isolation.save(&owner).await);
+                    }
+                });
             }
         }
     }
@@ -385,8 +408,8 @@ impl Workplaces {
 
     /// The board has heard what became of a task.
     pub(super) fn forget_merge(&self, task: TaskNumber) {
-        if let Some(isolation) = &self.isolation {
-            isolation.forget_merge(task);
+        if let Some(isolation) = self.isolation.clone() {
+            self.jobs.add(async move { isolation.forget_merge(task).await });
         }
     }
 

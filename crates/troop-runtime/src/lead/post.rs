@@ -17,13 +17,14 @@ use uuid::Uuid;
 use super::{
     LeadEnd, LeadWork, Timing,
     input::LeadInput,
-    policy::asking::{RuleVerdict, ruling, would_take},
+    policy::asking::{RuleVerdict, occasion, ruling, would_take},
+    progress::BoardProgress,
     timers::Timers,
     transcript::{TranscriptEntry, TranscriptLine, Transcripts},
 };
 use crate::{
     Board, BoardError, BoardResult, Clock, CommandEffect, CommandRequest, PendingCommand,
-    Subscription,
+    Subscription, hooks::Occasion,
 };
 
 /// How long we wait before we retry a failing store ...
@@ -52,6 +53,7 @@ pub(super) struct Post {
     /// The deletion of the team that the lead's agent wants, until the end of its turn.
     pub(super) last_act: Option<CommandRequest>,
     pub(super) agenda: Agenda,
+    pub(super) progress: BoardProgress,
 }
 
 /// The right to lead, as commands carry it.
@@ -163,6 +165,7 @@ impl Post {
             course: Course::Running,
             last_act: None,
             agenda: Agenda { is_due: true, has_new_context: false, n_teams: 1 },
+            progress: BoardProgress::default(),
         }
     }
 
@@ -206,32 +209,9 @@ impl Post {
         would_take(&self.state, request, self.clock.now())
     }
 
-    /// Looks at all that the board has by now, also from other processes. None if the board cannot be asked.
-    pub(super) async fn look_at_newest<T: Send + 'static>(
-        &self,
-        look: impl FnOnce(&State) -> T + Send + 'static,
-    ) -> Option<T> {
-        // If the store fails, the board says so when it gets the command.
-        drop(self.board.catch_up().await);
-        self.board.look(look).await.ok()
-    }
-
-    /// Why the rules refuse a command on all that the board has by now, if they do.
-    pub(super) async fn refusal_of(&self, request: &CommandRequest) -> Option<Refusal> {
-        let now = self.clock.now();
-        let request = request.clone();
-        let look = move |state: &State| match ruling(state, &request, now) {
-            RuleVerdict::Refused(refusal) => Some(refusal),
-            RuleVerdict::Accepted(_) | RuleVerdict::NeedsProof => None,
-        };
-        self.look_at_newest(look).await?
-    }
-
-    /// Whether all commands given so far are decided and followed. The look queues behind all of them; an event that is still
-    /// to be followed leads to another check.
-    pub(super) async fn has_followed_all(&self) -> bool {
-        let version = self.board.look(State::version).await;
-        version.is_ok_and(|version| version == self.state.version())
+    /// The rules on all that the board has by now.
+    pub(super) fn newest(&self) -> NewestRules {
+        NewestRules { board: self.board.clone(), clock: self.clock.clone() }
     }
 }
 
@@ -246,6 +226,7 @@ impl Post {
 
     /// Puts a command in the board's queue.
     pub(super) async fn enqueue(&mut self, request: CommandRequest) -> Option<PendingCommand> {
+        self.progress.give();
         match self.board.give(request).await {
             Ok(given) => Some(given),
             Err(error) => {
@@ -375,6 +356,43 @@ impl Post {
 
     pub(super) fn word_to_lead(&self, content: String) -> CommandRequest {
         self.own(Command::Send(Outgoing::system("lead", content)))
+    }
+}
+
+/// The rules on all that the board has by now, also from other processes. They wait for the store: never ask them in the loop.
+#[derive(Debug)]
+pub(super) struct NewestRules {
+    board: Board,
+    clock: Clock,
+}
+
+impl NewestRules {
+    /// The occasion on which hooks are asked before a command is given, if there is one.
+    pub(super) async fn occasion_of(&self, request: &CommandRequest) -> Option<Occasion> {
+        let now = self.clock.now();
+        let request = request.clone();
+        self.look(move |state| occasion(state, &request, now)).await?
+    }
+
+    /// Why the rules refuse a command, if they do.
+    pub(super) async fn refusal_of(&self, request: &CommandRequest) -> Option<Refusal> {
+        let now = self.clock.now();
+        let request = request.clone();
+        let look = move |state: &State| match ruling(state, &request, now) {
+            RuleVerdict::Refused(refusal) => Some(refusal),
+            RuleVerdict::Accepted(_) | RuleVerdict::NeedsProof => None,
+        };
+        self.look(look).await?
+    }
+
+    /// Looks at the newest state. None if the board cannot be asked.
+    async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> Option<T> {
+        // If the store fails, the board says so when it gets the command.
+        drop(self.board.catch_up().await);
+        self.board.look(look).await.ok()
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) async fn complete(
         lead.seat.boundary().await;
         let goes_on = match stage {
             // Nobody shares a workspace here, and there are no hooks.
-            PassageStage::Files | PassageStage::Hooks => true,
+            PassageStage::Agent | PassageStage::Files | PassageStage::Hooks => true,
             PassageStage::Proof => prove(lead, &request, member, task, attempt).await,
             PassageStage::Board => {
                 let done = lead.board.request(request.clone()).await;

@@ -9,7 +9,7 @@ use troop_protocol::{Level, MessageOut, ShutdownAck, UsageReport};
 use super::Office;
 use crate::lead::{
     Runner,
-    crew::facts::Engagement,
+    crew::{facts::Engagement, member::LiveMember},
     input::Due,
     policy::attempt_end::{AttemptEnd, attempt_end},
     transcript::TranscriptLine,
@@ -100,7 +100,7 @@ impl Office {
 
     /// Records that a teammate failed, or clears that.
     pub(super) async fn set_failed(&mut self, member: &MemberName, reason: Option<String>) {
-        let Some(pid) = self.crew.get(member).map(|it| it.body.process()) else { return };
+        let Some(pid) = self.crew.get(member).and_then(LiveMember::process) else { return };
         let cause = reason.is_some().then_some(StateCause::CouldNot);
         self.post.set_state(member, MemberState::Idle, reason, cause, Some(pid)).await;
     }

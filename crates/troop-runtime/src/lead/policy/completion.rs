@@ -8,6 +8,8 @@ use crate::{Aim, CommandRequest};
 /// A stage on the way to the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PassageStage {
+    /// The agent of a new member is checked.
+    Agent,
     /// Files that the holder wrote are attached to the task.
     Files,
     /// Hooks judge it.
@@ -18,10 +20,15 @@ pub enum PassageStage {
     Board,
 }
 
-/// The order of the stages. Files come first: they belong to the task only while its holder has it. Hooks come before proof,
+/// The order of the stages. An agent that cannot run needs nothing else. Files come next: they belong to the task only while its holder has it. Hooks come before proof,
 /// since a proof changes the team's branch, which cannot be undone.
-pub const ORDER: [PassageStage; 4] =
-    [PassageStage::Files, PassageStage::Hooks, PassageStage::Proof, PassageStage::Board];
+pub const ORDER: [PassageStage; 5] = [
+    PassageStage::Agent,
+    PassageStage::Files,
+    PassageStage::Hooks,
+    PassageStage::Proof,
+    PassageStage::Board,
+];
 
 /// The stages after a finished one, or all of them.
 pub fn stages_after(over: Option<PassageStage>) -> impl Iterator<Item = PassageStage> {
