@@ -5,7 +5,7 @@ mod leftovers;
 use std::{collections::BTreeMap, sync::Arc};
 
 use troop_agent::builtin::Endpoint;
-use troop_model::{Hint, HintCommand, MemberName, State, Status, TaskNumber, TeamId};
+use troop_model::{Hint, HintCommand, HintOption, MemberName, State, Status, TaskNumber, TeamId};
 use troop_runtime::{Board, Clock, Following, StoreSession};
 use troop_store::{GrowthNotice, Missing};
 
@@ -236,7 +236,9 @@ fn notices(notice: GrowthNotice) -> Option<Checkup> {
         "a connection pooler shares its sessions, so no LISTEN: troop looks every {} ms instead",
         span.as_millis()
     );
-    let fix = "to be told at once, name the PostgreSQL server itself, or a pooler in session mode, in `--store`";
+    let fix =
+        "to be told at once, name the PostgreSQL server itself, or a pooler in session mode, in ";
+    let fix = Hint::from(fix).and_option(HintOption::flag("store"));
     Some(Checkup::missing("notices", says).with_fix(fix))
 }
 
