@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use tokio::{io::AsyncWriteExt as _, process::Child, sync::mpsc};
+use tokio::sync::mpsc;
 use troop_model::{Command, MemberState, Party, Spending, State, TeamStatus, Time};
+use troop_process::Mark;
 
 use super::{
     LeadEnd, LeadError, LeadOptions, LeadThinks, Runner, Until,
     completion::Completions,
     crew::Crew,
     gate::HookGate,
+    guard::{EndedLead, LeadGuard},
     idle,
     input::{Due, LeadInput},
     lead_state, leases,
@@ -40,8 +42,7 @@ pub(super) struct Dispatcher {
     thinks: LeadThinks,
     /// When it last checked leases.
     ticked_at: Time,
-    /// A process that kills all members if this process dies.
-    guard: Option<Child>,
+    guard: LeadGuard,
 }
 
 /// The parts a dispatcher starts with.
@@ -60,6 +61,7 @@ impl Dispatcher {
             .launch
             .guard(mandate.session)
             .map_err(|source| LeadError::Folder { path: options.folder.clone(), source })?;
+        let guard = LeadGuard::new(guard);
         let state = options.board.look(State::clone).await?;
         let ticked_at = options.clock.now();
         let is_spent = state.spending() == Spending::Spent;
@@ -90,7 +92,7 @@ impl Dispatcher {
     }
 
     /// Runs until the lead ends.
-    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<LeadInput>) -> LeadEnd {
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<LeadInput>) -> EndedLead {
         self.begin().await;
         loop {
             let input = self.next(&mut queue).await;
@@ -103,8 +105,7 @@ impl Dispatcher {
             self.settle().await;
             if let Course::Over(how) = &self.office.post.course {
                 let how = how.clone();
-                self.end(queue).await;
-                return how;
+                return EndedLead { how, guard: self.end(queue).await };
             }
         }
     }
@@ -226,7 +227,7 @@ impl Dispatcher {
     }
 
     /// Kills all members that are left, and drains the queue.
-    async fn end(mut self, mut queue: mpsc::Receiver<LeadInput>) {
+    async fn end(mut self, mut queue: mpsc::Receiver<LeadInput>) -> LeadGuard {
         let office = &mut self.office;
         office.post.background.over.cancel();
         office.crew.kill_all(&mut office.post);
@@ -235,14 +236,10 @@ impl Dispatcher {
         while queue.recv().await.is_some() {}
         office.post.close_transcripts().await;
         office.crew.clear();
-        if let Some(mut guard) = self.guard.take() {
-            // It exits at the end of its input, and kills any process that is left. The line says that nothing more is being
-            // started.
-            if let Some(mut words) = guard.stdin.take() {
-                drop(words.write_all(b"over\n").await);
-            }
-            drop(guard.wait().await);
-        }
+        // Hooks and their background processes live on.
+        let mark = Mark { session: office.post.mandate.session, run: None };
+        drop(tokio::task::spawn_blocking(move || mark.kill_members()).await);
+        self.guard
     }
 }
 
