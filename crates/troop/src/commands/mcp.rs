@@ -17,7 +17,7 @@ use troop_model::State;
 use crate::{
     cli::{InstallArgs, McpArgs, McpCommand},
     environment,
-    mcp::TeamService,
+    mcp::{MendedInput, TeamService},
     output::Printer,
     report::{Error, HintCommand},
 };
@@ -42,7 +42,8 @@ async fn serve(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result
         caller.close().await;
         return served;
     }
-    let transport = rmcp::transport::stdio_pipes();
+    let (input, output) = rmcp::transport::stdio_pipes();
+    let transport = (MendedInput::new(input), output);
     // A client may go before it initializes.
     if let Ok(running) = Box::pin(service.serve(transport)).await {
         let ended = tokio::select! {

@@ -421,6 +421,24 @@ fn only_members_are_served() {
 }
 
 #[test]
+fn a_lone_surrogate_becomes_a_replacement_character() {
+    let troop = Troop::with_team();
+    let mut ann = Client::start(&troop, "--as ann");
+    let text = r"cut \ud83d, whole \ud83d\ude00";
+    let call = json!({"action": "send", "to": "lead", "text": "TEXT"});
+    let request = json!({
+        "jsonrpc": "2.0", "id": "half", "method": "tools/call",
+        "params": {"name": "team_message", "arguments": call},
+    });
+    let line = request.to_string().replace("TEXT", text);
+    writeln!(ann.input.as_mut().unwrap(), "{line}").unwrap();
+    let answer = ann.hear("an answer", |said| said["id"] == "half");
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    let mail = troop.json("message read --as lead");
+    assert_eq!(mail["messages"][0]["content"], "cut \u{fffd}, whole \u{1f600}");
+}
+
+#[test]
 fn invalid_json_does_not_end_the_session() {
     let troop = Troop::with_team();
     let mut ann = Client::start(&troop, "--as ann");
