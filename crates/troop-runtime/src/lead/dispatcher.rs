@@ -138,6 +138,7 @@ impl Dispatcher {
             LeadInput::Watched(seen) => {
                 office.places.watched(&mut office.post, seen.0, seen.1).await;
             }
+            LeadInput::Loose(found) => idle::found_loose(office, *found).await,
             LeadInput::Shown(member, line) => {
                 office.post.note(&member, TranscriptLine::note(&line));
             }

@@ -12,6 +12,7 @@ use super::{
     completion::{FileListing, LateMerge, PassageId},
     crew::lifecycle::MemberExit,
     gate::HookReply,
+    places::LooseFiles,
     socket::SocketCommand,
 };
 use crate::{
@@ -50,6 +51,8 @@ pub(super) enum LeadInput {
     Begun(Box<(TaskAttempt, Result<TaskFolder, GitError>)>),
     /// Something for a member cannot be done now, and is retried.
     Waits(MemberName, String),
+    /// The files that an idle member changed outside of any task are known.
+    Loose(Box<LooseFiles>),
     /// The watcher has compared the members' changes.
     Watched(Box<(Watcher, Result<WatchReport, GitError>)>),
     /// A check of a member's work printed a line.

@@ -9,6 +9,7 @@ mod files;
 mod hooks;
 mod isolation;
 mod late;
+mod loose;
 mod mail;
 mod processes;
 mod recovery;
