@@ -134,7 +134,7 @@ pub struct TeamRun {
     /// How the lead ended, once it has.
     end: Option<LeadEnd>,
     /// The lead after its end, as long as its guard is needed.
-    guarded: Option<EndedLead>,
+    guarded: Option<Box<EndedLead>>,
 }
 
 /// Something that a surface shows.
@@ -336,7 +336,7 @@ impl TeamRun {
             biased;
             ended = &mut self.ending => {
                 self.end = Some(ended.how.clone());
-                self.guarded = Some(ended);
+                self.guarded = Some(Box::new(ended));
                 None
             }
             () = too_late => {

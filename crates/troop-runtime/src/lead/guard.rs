@@ -36,14 +36,14 @@ impl EndedLead {
 /// The guard of a lead, if it has one. It kills everything if this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct LeadGuard {
-    process: Option<Child>,
+    process: Option<Box<Child>>,
     /// The guard waits for the end of its input.
     words: Option<ChildStdin>,
 }
 
 impl LeadGuard {
     pub(super) fn new(process: Option<Child>) -> Self {
-        let mut process = process;
+        let mut process = process.map(Box::new);
         let words = process.as_mut().and_then(|process| process.stdin.take());
         Self { process, words }
     }
