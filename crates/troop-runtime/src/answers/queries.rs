@@ -22,7 +22,7 @@ impl Answers {
         query: Query,
     ) -> Result<Box<RawValue>, Failure> {
         match query {
-            Query::Task { task } => self.task(task).await,
+            Query::Task { task, offset } => self.task(task, offset).await,
             Query::Tasks { status, page } => {
                 self.tasks(self.board.list(status, session.origin, page as usize).await?).await
             }
@@ -50,9 +50,9 @@ impl Answers {
         }
     }
 
-    async fn task(&self, task: TaskRef) -> Result<Box<RawValue>, Failure> {
+    async fn task(&self, task: TaskRef, offset: usize) -> Result<Box<RawValue>, Failure> {
         let task = self.board.task(task).await?;
-        self.look(move |state| to_raw_value(&TaskView::full(state, &task))).await
+        self.look(move |state| to_raw_value(&TaskView::full(state, &task, offset))).await
     }
 
     async fn tasks(&self, page: TaskPage) -> Result<Box<RawValue>, Failure> {
