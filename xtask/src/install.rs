@@ -34,6 +34,12 @@ pub(crate) fn all() -> Result<()> {
     if !has_postgres() {
         debian(&["postgresql"])?;
     }
+    if !has_bouncer() {
+        debian(&["pgbouncer"])?;
+    }
+    if !has_faketime() {
+        debian(&["faketime"])?;
+    }
     // Teammates' own folders, benchmarks, hooks in other languages and the scripts of `docs/hooks.md`.
     let tools: Vec<_> = ["git", "make", "python3", "unshare", "script"]
         .into_iter()
@@ -111,6 +117,18 @@ fn has_postgres() -> bool {
     let on_debian =
         folders.map(|folder| folder.path().join("bin/initdb")).any(|path| path.exists());
     on_debian || run::exists("initdb")
+}
+
+/// Debian keeps it where only root looks for programs.
+fn has_bouncer() -> bool {
+    run::exists("pgbouncer") || run::exists("/usr/sbin/pgbouncer")
+}
+
+/// A library, in a folder that is named after the architecture. Only Linux has trials that need it.
+fn has_faketime() -> bool {
+    let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    let found = folders.map(|it| it.path().join("faketime/libfaketime.so.1")).any(|it| it.exists());
+    found || !cfg!(target_os = "linux")
 }
 
 fn debian(packages: &[&str]) -> Result<()> {

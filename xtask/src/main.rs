@@ -12,7 +12,7 @@ mod house;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test         install what is missing, then format, lints and all tests
-       cargo xtask campaign     real teams under random faults; [--minutes N] [--seed S] [--store sqlite|files|postgres]
+       cargo xtask campaign     real teams under random faults; [--minutes N] [--seed S] [--store sqlite|files|postgres] [--kind KIND,...]
        cargo xtask simulate     simulated teams; [--histories N] [--minutes M] [--seed S] [--scenario NAME] [--history SEED] [--replay FILE]
        cargo xtask fuzz         random bytes for everything that reads foreign input; [TARGET] [--seconds N] [--seed S]
        cargo xtask map          every source file with its purpose, as a tree; [CRATE]

@@ -7,16 +7,13 @@ pub mod thinking;
 use smol_str::SmolStr;
 use troop_agent::Definition;
 use troop_model::{
-    AgentKind, AgentStart, Hint, MemberName, NewMember, Refusal, did_you_mean, nearest, quoted,
+    AgentKind, AgentStart, Hint, HintOption, MemberName, NewMember, Refusal, did_you_mean, nearest,
 };
 use uuid::Uuid;
 
 use crate::{Error, Result, surroundings::Surroundings, text::clean};
 pub use lead_watch::{LeadWatch, UnfinishedLead};
 pub use runnable::{AgentFault, RunnableAgents, Thinker, Thinkers};
-
-/// The agent that hints name, because it runs everywhere.
-pub const SUGGESTED: &str = "command";
 
 /// The keys in the front matter of an agent's description.
 const FIELDS: [&str; 8] =
@@ -113,8 +110,8 @@ impl Agents {
             let member = self.member(text)?;
             if members.iter().any(|it| it.name == member.name) {
                 let name = &member.name;
-                let other = quoted(&format!("{name}-2={}", member.agent));
-                let hint = format!("give each its own name: `--member {other}`");
+                let other = HintOption::new("member", format!("{name}-2={}", member.agent));
+                let hint = Hint::from("give each its own name: ").and_option(other);
                 return Err(Error::misuse(format!("two members are called `{name}`"), hint));
             }
             members.push(member);
@@ -131,7 +128,11 @@ impl Agents {
                 Some(near) => did_you_mean(&whole.replace(text, near)),
                 None if whole.contains('=') => format!("the agents are: {}", self.list()),
                 None => {
-                    format!("name its agent: `{text}={SUGGESTED}`; the agents are: {}", self.list())
+                    format!(
+                        "name its agent: `{text}={}`; the agents are: {}",
+                        AgentKind::PROPOSED.key(),
+                        self.list()
+                    )
                 }
             };
             Error::misuse(format!("there is no agent `{}`", clean(text)), hint)

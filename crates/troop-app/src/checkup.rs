@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use troop_agent::builtin::Endpoint;
 use troop_model::{Hint, HintCommand, MemberName, State, Status, TaskNumber, TeamId};
 use troop_runtime::{Board, Clock, Following, StoreSession};
-use troop_store::Missing;
+use troop_store::{GrowthNotice, Missing};
 
 use crate::{
     Diagnosis, Error,
@@ -206,6 +206,7 @@ async fn store(surroundings: &Surroundings) -> StoreCheckup {
     };
     let mut found = StoreCheckup::default();
     found.checkups.push(Checkup::good("store", url.to_string()));
+    found.checkups.extend(notices(store.notice()));
     let session = StoreSession::new(Arc::clone(&store), Clock::system(), Following::WhenAsked);
     let teams = match session.teams().await {
         Ok(teams) => teams,
@@ -226,6 +227,17 @@ async fn store(surroundings: &Surroundings) -> StoreCheckup {
         }
     }
     found
+}
+
+/// Growth that is looked for and not told.
+fn notices(notice: GrowthNotice) -> Option<Checkup> {
+    let GrowthNotice::Polled(span) = notice else { return None };
+    let says = format!(
+        "a connection pooler shares its sessions, so no LISTEN: troop looks every {} ms instead",
+        span.as_millis()
+    );
+    let fix = "to be told at once, name the PostgreSQL server itself, or a pooler in session mode, in `--store`";
+    Some(Checkup::missing("notices", says).with_fix(fix))
 }
 
 fn done_in(state: &State) -> DoneTasks {

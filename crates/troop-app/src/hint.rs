@@ -2,9 +2,9 @@
 
 use std::{fmt, path::Path};
 
-pub use troop_model::{Hint, HintCommand, HintPart, HintStep, HintTarget, HintWord};
+pub use troop_model::{Hint, HintCommand, HintOption, HintPart, HintStep, HintTarget, HintWord};
 
-use troop_model::{Team, did_you_mean, nearest};
+use troop_model::{Team, nearest};
 
 /// How many names a person reads.
 const READABLE: usize = 8;
@@ -16,7 +16,9 @@ pub fn unknown_team(name: &str, known: &[String]) -> Hint {
         return Hint::create_team();
     }
     match nearest(name, known.iter().map(String::as_str)) {
-        Some(near) => did_you_mean(&format!("--team {near}")).into(),
+        Some(near) => {
+            Hint::from("did you mean ").and_option(HintOption::new("team", near)).and("?")
+        }
         None => Hint::from("the teams are: ").and_hint(some_of(known)),
     }
 }

@@ -19,7 +19,7 @@ use troop_process::adopt_orphans;
 use troop_runtime::{
     Board, BoardError, Clock, CommandRequest, EndedLead, HookOptions, Hooks, IsolationStart, Lead,
     LeadEnd, LeadHandle, LeadOptions, LeadThinks, Signature, Subscription, Timing, Until,
-    Worktrees,
+    Worktrees, lead_held,
 };
 
 use crate::{
@@ -105,7 +105,7 @@ struct RunSite {
     when_quiet: WhenQuiet,
     isolation: Option<Worktrees>,
     /// Held until the team's work has landed.
-    folders: Option<Folders>,
+    folders: Folders,
     notices: Vec<String>,
 }
 
@@ -184,11 +184,11 @@ impl Leading {
             act: FileAct::Used,
             source,
         })?;
-        let IsolationStart { isolation, notices } = match folders {
-            Some(_) => harvest::open_worktrees(desk, &board, self.is_new).await?,
-            // Somebody leads the team, so the lead will be refused.
-            None => IsolationStart { isolation: None, notices: Vec::new() },
+        let Some(folders) = folders else {
+            return Err(lead_held(&board, &desk.clock).await.into());
         };
+        let IsolationStart { isolation, notices } =
+            harvest::open_worktrees(desk, &board, self.is_new).await?;
         let options = LeadOptions {
             board: board.clone(),
             clock: desk.clock.clone(),

@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use troop_model::{Hint, HintOption};
+
 use crate::{
     Error, FileAct, Result,
     whole_file::{self, FileAccess},
@@ -77,7 +79,8 @@ pub fn plan(client: McpClient, path: &Path, server: &ServerCommand) -> Result<Co
     let text = before.as_deref().unwrap_or_default();
     let after = edit::with_server(client, text, NAME, server).map_err(|problem| {
         let message = format!("`{}` is not changed: {problem}", real.display());
-        Error::refused(message, "repair it first, or see what to put there: `--print`")
+        let hint = Hint::from("repair it first, or see what to put there: ");
+        Error::refused(message, hint.and_option(HintOption::flag("print")))
     })?;
     Ok(ConfigChange { path: real, before, after })
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use troop_model::{
-    ActorKind, Command, Context, Evidence, Hint, HintCommand, Isolation, Proof, Refusal, State,
-    Status, TaskCommand, TaskRef, decide,
+    ActorKind, Command, Evidence, Hint, HintCommand, HintOption, Isolation, Proof, Refusal, State,
+    Status, TaskCommand, TaskRef,
 };
 use troop_process::Mark;
 use troop_protocol::Answer;
-use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, complaint, find_lead};
+use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, CommandRequest, complaint};
 use uuid::Uuid;
 
 use crate::{
@@ -110,7 +110,7 @@ async fn prepare(
     let Some(required) = required(desk, task, configured).await? else { return Ok(complete) };
     if matches!(order, TaskCommand::Approve { .. }) {
         let board = desk.team(None).await?;
-        let is_led = find_lead(&desk.folder(board.team())).is_some();
+        let is_led = desk.is_led(board.team());
         // A lead runs them itself, on the merged result; and a task that may only start has nothing to check.
         if is_led || required.status != Status::InReview {
             return Ok(complete);
@@ -150,12 +150,13 @@ impl CompletionChecks {
 
 /// What to do about a check that does not pass here.
 async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
-    let hint = "repair it and try again, or skip the checks: `--without-checks REASON`";
+    let hint = Hint::from("repair it and try again, or skip the checks: ")
+        .and_option(HintOption::blank("without-checks", "REASON"));
     let board = desk.team(None).await?;
     let look =
         |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation.place));
     let isolated = board.look(look).await?.filter(|(_, it)| *it == Isolation::Worktree);
-    let is_led = find_lead(&desk.folder(board.team())).is_some();
+    let is_led = desk.is_led(board.team());
     Ok(match isolated.filter(|_| is_led) {
         // Nobody can tell whether the work in this folder or in the team's is meant.
         Some((name, _)) => {
@@ -164,31 +165,27 @@ async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
                 "it ran in this folder, which gets the team's work only when the team has ended (",
             )
             .and_to("", "until then", log)
-            .and(format!("); {hint}"))
+            .and("); ")
+            .and_hint(hint)
         }
-        None => hint.into(),
+        None => hint,
     })
 }
 
 /// Refuses an order that the board would not take even with a proof, or with this one if there is one.
 async fn judge(desk: &mut TeamDesk, proof: Option<Proof>, order: &TaskCommand) -> Result<()> {
     let request = desk.request(Command::Task(order.clone()))?;
-    let ctx = Context {
-        now: desk.clock.now(),
-        asker: request.asker.clone(),
-        operation: request.operation,
-        fence: None,
-    };
-    let command = request.command;
+    let now = desk.clock.now();
     let board = desk.team(None).await?;
     let judged = board.look(move |state| {
         let mut state = state.clone();
         let has_proof = proof.is_some();
         if let Some(proof) = proof {
-            let prove = Command::Task(TaskCommand::Prove(proof));
-            decide(&state, &prove, &ctx)?.iter().for_each(|event| state.apply(event));
+            let command = Command::Task(TaskCommand::Prove(proof));
+            let prove = CommandRequest { command, ..request.clone() };
+            prove.judged(&state, now)?.iter().for_each(|event| state.apply(event));
         }
-        match decide(&state, &command, &ctx) {
+        match request.judged(&state, now) {
             Err(Refusal::NotProved { .. }) if !has_proof => Ok(()),
             judged => judged.map(drop),
         }
@@ -267,3 +264,6 @@ fn check_trust(trust: &ProjectTrust) -> Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

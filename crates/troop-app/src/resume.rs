@@ -16,7 +16,7 @@ use crate::{
     hint::{follow_events, raise_budget, resume as resume_command},
     leading::{Beginning, LeadTerms, Leading, WhenQuiet},
     start,
-    team::{Purpose, TeamDesk, again, name_of},
+    team::{Purpose, TeamDesk, name_of},
     trust::ProjectTrust,
 };
 
@@ -289,7 +289,7 @@ impl LeftTeam {
         let mut down: Vec<_> = state.members().filter(|it| is_to_start_again(it)).collect();
         // Members that have never run come last.
         down.sort_by_key(|it| it.state_since == it.joined_at);
-        let down = down.into_iter().take(limit).map(again).collect();
+        let down = down.into_iter().take(limit).map(NewMember::again).collect();
         let is_open = |task: &Task| match task.status {
             Status::Completed | Status::Cancelled => false,
             Status::Failed => task.start.not_before.is_some(),

@@ -3,8 +3,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use troop_model::{
-    ActorKind, AgentKind, Dollars, Hint, HintCommand, MAX_TEXT, NewMember, NewTeamCommand,
-    Permissions, Refusal, Settings, Spawn, TeamId, TeamName, check_start, quoted,
+    ActorKind, AgentKind, Dollars, Hint, HintCommand, HintOption, MAX_TEXT, NewMember,
+    NewTeamCommand, Permissions, Refusal, Settings, Spawn, TeamId, TeamName, check_start,
 };
 use troop_protocol::TeamStanding;
 use troop_runtime::{Board, LeadThinks, TeamEntry};
@@ -156,7 +156,7 @@ pub(crate) fn lead(
             );
             return Err(Error::refused(message, review_trust()));
         }
-        let message = "there is no agent to lead the team: none was given with `--agent`, and none is set as `agent` in config.json";
+        let message = "there is no agent to lead the team: none was chosen, and none is set as `agent` in config.json";
         return Err(Error::refused(message, runnable.how_to_lead().clone()));
     };
     known.member(&format!("lead={agent}"))
@@ -167,8 +167,8 @@ fn check_names(lead: &NewMember, members: &[NewMember]) -> Result<()> {
     let member = members.iter().find(|it| it.name == lead.name);
     let Some(NewMember { name, agent, .. }) = member else { return Ok(()) };
     let message = format!("`{name}` leads the team and cannot also be a teammate");
-    let other = quoted(&format!("ann={agent}"));
-    Err(Error::misuse(message, format!("give it another name: `--member {other}`")))
+    let other = HintOption::new("member", format!("ann={agent}"));
+    Err(Error::misuse(message, Hint::from("give it another name: ").and_option(other)))
 }
 
 /// Makes the team. Its name changes if somebody takes it meanwhile and nobody chose it.
@@ -190,7 +190,7 @@ async fn make_team(desk: &mut TeamDesk, mut new: NewTeamCommand) -> Result<Board
 async fn name_for(desk: &TeamDesk) -> Result<TeamName> {
     let mut teams = desk.session.teams().await?;
     teams.retain(|team| !team.is_retired);
-    let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
+    let names: Vec<_> = teams.iter().map(|team| team.name.clone()).collect();
     let Some(chosen) = desk.chosen_team() else {
         return free_name(&desk.surroundings.project, &names);
     };
@@ -203,20 +203,20 @@ async fn name_for(desk: &TeamDesk) -> Result<TeamName> {
 /// Why a name cannot be used, with what can be done instead.
 async fn taken(team: &TeamEntry, free: &str, desk: &TeamDesk) -> Result<Error> {
     let TeamEntry { id, name, .. } = team;
-    let other = format!(", or use another name: `--team {free}`");
+    let other = Hint::from(", or use another name: ").and_option(HintOption::new("team", free));
     let standing = desk.standing_of(*id).await?;
     Ok(match desk.holder_of(*id).await?.filter(|_| standing == TeamStanding::Running) {
         Some(holder) => Error::conflict(
             format!("team `{name}` is already running, led by {}", one_line(&holder)),
             Hint::to("see what it is doing", follow_events(name))
                 .and_to(", ", "stop it", HintCommand::troop("stop").team(name))
-                .and(other),
+                .and_hint(other),
         ),
         None => Error::conflict(
             format!("there is already a team `{name}`"),
             Hint::to("continue it", resume(name))
                 .and_to(", ", "delete it", HintCommand::troop("team delete").team(name))
-                .and(other),
+                .and_hint(other),
         ),
     })
 }

@@ -25,8 +25,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::Instant;
 use troop_model::{
-    Actor, Asker, Command, Context, OperationId, Origin, Refusal, State, TaskCommand, TeamId,
-    Version, decide,
+    Actor, Asker, Command, OperationId, Origin, Refusal, State, TaskCommand, TeamId, Version,
 };
 use troop_protocol::{Answer, Call, Failure, FailureKind, Query};
 use troop_runtime::{
@@ -46,8 +45,7 @@ pub(crate) use making::check_no_teammate;
 pub use member::MemberCaller;
 pub use name::{first_free, free_name, name_of, team_name};
 pub use news::{TeamNews, concerning};
-pub use question::OpenQuestion;
-pub use spawning::{SpawnOrder, again};
+pub use spawning::SpawnOrder;
 
 /// How often a waiting claim lets the time that passed have its effect.
 const TICK: Duration = Duration::from_secs(1);
@@ -58,20 +56,20 @@ pub struct TeamHandle {
     board: Board,
     clock: Clock,
     /// Who asks.
-    session: Asker,
+    asker: Asker,
     answers: Answers,
     route: TeamRoute,
 }
 
 impl TeamHandle {
     #[must_use]
-    pub fn new(board: Board, folder: &Path, clock: Clock, session: Asker) -> Self {
+    pub fn new(board: Board, folder: &Path, clock: Clock, asker: Asker) -> Self {
         Self {
             answers: Answers::new(board.clone(), folder),
-            route: TeamRoute::new(board.clone(), folder, session.clone()),
+            route: TeamRoute::new(board.clone(), folder, asker.clone()),
             board,
             clock,
-            session,
+            asker,
         }
     }
 
@@ -117,7 +115,7 @@ impl TeamHandle {
 
     /// Makes a query and reads the answer.
     pub async fn query<T: DeserializeOwned>(&self, query: Query) -> Result<T, Failure> {
-        self.query_as(self.session.clone(), query).await
+        self.query_as(self.asker.clone(), query).await
     }
 
     /// The same for somebody else's view of the team.
@@ -151,7 +149,7 @@ impl TeamHandle {
             }
             return self.answers.answer(self.route.asker(), call).await;
         }
-        self.answers.answer(self.session.clone(), call).await
+        self.answers.answer(self.asker.clone(), call).await
     }
 
     /// From now on, changes and files belong to this conversation. Looks are not bound by it.
@@ -206,14 +204,9 @@ impl TeamHandle {
             RouteError::Connection(error) => return Ok(error.into()),
             RouteError::Lead(failure) => failure,
         };
-        let context = Context {
-            now: self.clock.now(),
-            asker: request.asker.clone(),
-            operation: request.operation,
-            fence: request.fence,
-        };
-        let command = request.command.clone();
-        let refused = self.look(move |state| decide(state, &command, &context).err()).await?;
+        let now = self.clock.now();
+        let request = request.clone();
+        let refused = self.look(move |state| request.judged(state, now).err()).await?;
         let same = refused.filter(|it| failure.refusal.as_deref() == Some(it.name()));
         Ok(same.map_or_else(|| failure.into(), |refusal| BoardError::from(refusal).into()))
     }
@@ -226,3 +219,6 @@ fn is_without_work(error: &Error) -> bool {
     // Work may have come between the lead's refusal and our look at the board.
     is_refused || matches!(error, Error::Lead(failure) if failure.kind == FailureKind::NoWork)
 }
+
+#[cfg(test)]
+mod tests;

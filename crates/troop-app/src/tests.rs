@@ -1,10 +1,52 @@
-//! A team in memory for the tests of the rooms.
+//! Teams for the tests of the rooms: a state, or a desk in a folder.
+
+use std::path::Path;
 
 use troop_model::{
     Actor, Command, Context, MemberName, NewMember, NewTask, NewTeamCommand, OperationId, Settings,
-    State, TaskCommand, TeamId, Time, decide,
+    State, TaskCommand, TaskNumber, TaskRef, TeamId, Time, decide,
 };
+use troop_runtime::Following;
+use troop_store::Missing;
 use uuid::Uuid;
+
+use crate::{
+    surroundings::{Environment, Surroundings},
+    team::{DeskOptions, NoticeSink, TeamDesk, WhenOff},
+};
+
+/// A desk for pat in a folder, with the default store in it. Nobody but the test sets up anything there.
+pub(crate) async fn desk_in(folder: &Path) -> TeamDesk {
+    let path = ("PATH".into(), std::env::var_os("PATH").unwrap());
+    let environment = Environment::new(vec![path], folder.to_owned());
+    let home = folder.join("home");
+    let surroundings = Surroundings::bare(environment, home, folder.to_owned(), "pat".to_owned());
+    let options = DeskOptions {
+        channel: "test",
+        following: Following::Always,
+        missing: Missing::Make,
+        when_off: WhenOff::Refuse,
+        notices: NoticeSink::new(|_| {}),
+    };
+    TeamDesk::open(surroundings, options).await.unwrap()
+}
+
+/// The team `crew` with a lead and these members.
+pub(crate) fn new_team(members: &[&str]) -> NewTeamCommand {
+    NewTeamCommand {
+        goal: String::new(),
+        team: TeamId(Uuid::now_v7()),
+        name: "crew".parse().unwrap(),
+        description: "Ship it".to_owned(),
+        settings: Settings::default(),
+        lead: member("lead", "script"),
+        members: members.iter().map(|name| member(name, "command")).collect(),
+    }
+}
+
+pub(crate) fn task(number: u32) -> TaskRef {
+    TaskRef::Number(TaskNumber(number))
+}
 
 /// A team `crew` that was made by pat and has a lead.
 pub(crate) struct TestTeam {
@@ -24,15 +66,8 @@ pub(crate) fn member(name: &str, agent: &str) -> NewMember {
 impl TestTeam {
     pub(crate) fn new(members: &[&str]) -> Self {
         let mut team = Self { state: State::default() };
-        let create = Command::CreateTeam(NewTeamCommand {
-            goal: String::new(),
-            team: TeamId(Uuid::nil()),
-            name: "crew".parse().unwrap(),
-            description: "Ship it".to_owned(),
-            settings: Settings::default(),
-            lead: member("lead", "script"),
-            members: members.iter().map(|name| member(name, "command")).collect(),
-        });
+        let create =
+            Command::CreateTeam(NewTeamCommand { team: TeamId(Uuid::nil()), ..new_team(members) });
         team.by_person(&create);
         team
     }

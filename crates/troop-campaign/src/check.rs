@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::{
     plan::{MateMind, Plan},
+    tally::{TrialFinding, ViolationSeverity},
     trial::{Trial, open_store},
 };
 
@@ -26,7 +27,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// All violations.
-pub(crate) async fn all(trial: &Trial) -> Result<Vec<String>> {
+pub(crate) async fn all(trial: &Trial) -> Result<Vec<TrialFinding>> {
     let mut broken = Vec::new();
     let store = open_store(&trial.url, Missing::Refuse).await?;
     let entries = store.read(trial.board.team(), Version::ZERO, usize::MAX).await?;
@@ -36,8 +37,9 @@ pub(crate) async fn all(trial: &Trial) -> Result<Vec<String>> {
     agree(trial, &state, &mut broken).await?;
     tasks(trial, &state, &holders, &mut broken);
     mail(trial, &events, &mut broken);
-    orphans(&events, &mut broken).await;
-    Ok(broken)
+    let broken = broken.into_iter().map(|it| TrialFinding::new(ViolationSeverity::Critical, it));
+    let outlived = orphans(&events).await.into_iter();
+    Ok(broken.chain(outlived.map(|it| TrialFinding::new(ViolationSeverity::High, it))).collect())
 }
 
 /// The processes that held a task, one after another.
@@ -49,6 +51,11 @@ fn replay(events: &[Event], broken: &mut Vec<String>) -> (State, Holders) {
     let mut state = State::default();
     let mut completed = BTreeSet::new();
     let mut holders = Holders::new();
+    for (before, event) in events.iter().zip(events.iter().skip(1)) {
+        if event.at < before.at {
+            broken.push(format!("event {} is older than the one before", event.version));
+        }
+    }
     for event in events {
         if event.version != state.version().next() {
             broken.push(format!("event {} follows event {}", event.version, state.version()));
@@ -214,14 +221,16 @@ fn lines(file: &Path) -> Vec<String> {
 }
 
 /// No process outlives the lead that started it.
-async fn orphans(events: &[Event], broken: &mut Vec<String>) {
+pub(crate) async fn orphans(events: &[Event]) -> Vec<String> {
     let sessions = events.iter().filter_map(|event| {
         let Fact::LeadTaken { session, .. } = &event.fact else { return None };
         Some(*session)
     });
+    let mut outlived = Vec::new();
     for session in sessions {
-        broken.extend(orphans_of(session).await);
+        outlived.extend(orphans_of(session).await);
     }
+    outlived
 }
 
 /// A process that outlives its ended lead, if there is one.

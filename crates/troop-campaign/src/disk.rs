@@ -14,7 +14,7 @@ const BALLAST: &str = "ballast";
 const CHUNK: usize = 64 * 1024;
 
 /// Whether small disks can be made here.
-pub async fn can_mount(folder: &Path) -> bool {
+pub(crate) async fn can_mount(folder: &Path) -> bool {
     let place = folder.join("small-disk");
     let made = Disk::mount(&place).await;
     let can = made.is_ok();

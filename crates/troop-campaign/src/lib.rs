@@ -1,13 +1,24 @@
 //! Real teams of processes under random faults, and what must hold afterwards.
 //!
-//! Read in this order: a [`Plan`] is everything random about a trial; [`run`] runs many trials at once; [`lead`] runs in the
-//! lead's process; `check.rs` checks the promises; a [`CampaignTally`] is the report.
+//! Read in this order: a [`Mix`] says which kinds of trials there are, in turn; a [`TrialPlan`] is everything random about one;
+//! [`run`] runs many at once; a [`CampaignTally`] is the report.
+//!
+//! - Trials of whole runs in a repository: `run.rs`. They use `troop` as a person does (`program.rs`).
+//! - Trials of a board without members that troop runs: `board.rs`.
+//! - Trials of teams without git: `plan.rs`, `trial.rs`; [`lead`] runs in the lead's process; `check.rs` checks the promises.
 
+mod board;
 mod check;
+mod clock;
 mod disk;
+mod kind;
 pub mod lead;
+mod machine;
 mod plan;
+mod program;
 mod random;
+mod run;
+mod servers;
 mod tally;
 mod trial;
 
@@ -16,9 +27,13 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use anyhow::Result;
 use tokio::{task::JoinSet, time::Instant};
 
-pub use disk::can_mount;
-pub use plan::{Backend, Plan};
-pub use tally::{CampaignTally, Violation};
+pub use board::BoardPlan;
+pub use kind::{Mix, TrialKind};
+pub use machine::Machine;
+pub use plan::{Backend, Plan, TrialPlan};
+pub use run::{KillBoundary, RunPlan};
+use tally::TrialOutcome;
+pub use tally::{CampaignTally, TrialFinding, Violation, ViolationSeverity};
 
 /// The inputs of a campaign.
 #[derive(Clone, Debug)]
@@ -29,8 +44,8 @@ pub struct Options {
     pub lead: Vec<OsString>,
     /// Decides what happens in every trial.
     pub seed: u64,
-    /// The stores, which trials alternate between.
-    pub backends: Vec<Backend>,
+    /// The kinds of trials and their stores.
+    pub mix: Mix,
     /// Where trials run. The remains of a trial with a violation are kept here.
     pub folder: PathBuf,
     /// How many trials run at once.
@@ -56,7 +71,7 @@ pub enum CampaignEnd {
 ///
 /// If a trial could not run at all.
 pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<CampaignTally> {
-    let can_mount = can_mount(&options.folder).await;
+    let machine = Machine::look(&options.folder).await;
     let start = Instant::now();
     let mut tally = CampaignTally::default();
     let mut trials = JoinSet::new();
@@ -67,8 +82,8 @@ pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<Campaign
             CampaignEnd::Trials(n_trials) => next < options.first + n_trials,
         };
         if goes_on && trials.len() < options.n_at_once {
-            let plan = Plan::new(options.seed, next, &options.backends, can_mount);
-            trials.spawn(trial::hold(options.clone(), plan, next));
+            let plan = TrialPlan::new(options.seed, next, &options.mix, machine);
+            trials.spawn(hold(options.clone(), plan, next));
             next += 1;
             continue;
         }
@@ -79,4 +94,13 @@ pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<Campaign
     }
     tally.elapsed = start.elapsed();
     Ok(tally)
+}
+
+/// Runs a trial and checks the promises.
+async fn hold(options: Options, plan: TrialPlan, nth: u64) -> Result<TrialOutcome> {
+    match plan {
+        TrialPlan::Team(plan) => trial::hold(options, plan, nth).await,
+        TrialPlan::Run(plan) => run::hold(options, plan, nth).await,
+        TrialPlan::Board(plan) => board::hold(options, plan, nth).await,
+    }
 }

@@ -4,12 +4,12 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
 use troop_campaign::{
-    Backend, CampaignEnd, CampaignTally, Options, Violation, can_mount, lead, run,
+    Backend, CampaignEnd, CampaignTally, Machine, Mix, Options, TrialKind, Violation, lead, run,
 };
 use troop_runtime::Clock;
 
 const USAGE: &str = "usage: campaign --troop PROGRAM [--minutes N] [--seed S] [--store sqlite|files|postgres] \
-                     [--at-once N] [--trial N] [--report FILE]";
+                     [--kind KIND,...] [--at-once N] [--trial N] [--report FILE]";
 const MINUTES: u64 = 10;
 /// How many trials must run in that time.
 const N_TRIALS: u64 = 200;
@@ -41,7 +41,7 @@ async fn hold(arguments: CampaignArguments) -> Result<ExitCode> {
         troop: arguments.troop.canonicalize().context("the program `troop` is not there")?,
         lead: vec![std::env::current_exe()?.into(), "lead".into()],
         seed: arguments.seed,
-        backends: arguments.backends,
+        mix: Mix { kinds: arguments.kinds, backends: arguments.backends },
         folder: folder.path().to_owned(),
         n_at_once: arguments.n_at_once,
         first: arguments.trial.unwrap_or_default(),
@@ -51,12 +51,10 @@ async fn hold(arguments: CampaignArguments) -> Result<ExitCode> {
         },
     };
     say(&format!("seed {}", options.seed));
-    let has_full_disks = can_mount(folder.path()).await;
-    if !has_full_disks {
-        say("small disks cannot be mounted here, so no disk is full in this campaign; root can");
-    }
+    let machine = Machine::look(folder.path()).await;
+    machine.lacks().into_iter().for_each(say);
     let tally = run(options, tell).await?;
-    let text = report(&tally, arguments.seed, has_full_disks);
+    let text = report(&tally, arguments.seed, machine);
     say(&text);
     if let Some(file) = arguments.report {
         std::fs::write(file, text)?;
@@ -73,16 +71,18 @@ async fn hold(arguments: CampaignArguments) -> Result<ExitCode> {
 }
 
 fn tell(violation: &Violation) {
-    let what = violation.what.join("\n  ");
-    say(&format!("trial {}, log in {}:\n  {what}", violation.trial, violation.folder.display()));
+    let Violation { trial, kind, what, folder } = violation;
+    let what: Vec<_> = what.iter().map(|it| format!("\n  {it}")).collect();
+    say(&format!("trial {trial} ({kind}), kept in {}:{}", folder.display(), what.concat()));
 }
 
-fn report(tally: &CampaignTally, seed: u64, has_full_disks: bool) -> String {
+fn report(tally: &CampaignTally, seed: u64, machine: Machine) -> String {
     let day = Clock::system().now().to_string();
     let day = day.split('T').next().unwrap_or_default();
     let minutes = tally.elapsed.as_secs_f64() / 60.0;
-    let disks = if has_full_disks { "" } else { " No disk was full: that needs root." };
-    format!("{day}, seed {seed}, {minutes:.1} minutes.{disks}\n\n{}", tally.tables())
+    let lacks: Vec<_> = machine.lacks().iter().map(|it| format!(" {it}")).collect();
+    let lacks = lacks.concat();
+    format!("{day}, seed {seed}, {minutes:.1} minutes.{lacks}\n\n{}", tally.tables())
 }
 
 #[derive(Debug)]
@@ -90,6 +90,7 @@ struct CampaignArguments {
     troop: PathBuf,
     minutes: u64,
     seed: u64,
+    kinds: Vec<TrialKind>,
     backends: Vec<Backend>,
     n_at_once: usize,
     trial: Option<u64>,
@@ -102,6 +103,7 @@ impl CampaignArguments {
             troop: PathBuf::new(),
             minutes: MINUTES,
             seed: Clock::system().now().as_micros().unsigned_abs(),
+            kinds: TrialKind::mix(),
             backends: Backend::ALL.to_vec(),
             n_at_once: AT_ONCE,
             trial: None,
@@ -113,6 +115,9 @@ impl CampaignArguments {
                 "--troop" => given.troop = value.into(),
                 "--minutes" => given.minutes = value.parse()?,
                 "--seed" => given.seed = value.parse()?,
+                "--kind" => {
+                    given.kinds = TrialKind::parse(&value)?;
+                }
                 "--store" => given.backends = vec![value.parse()?],
                 "--at-once" => given.n_at_once = value.parse()?,
                 "--trial" => given.trial = Some(value.parse()?),

@@ -3,8 +3,15 @@
 use std::{fmt, str::FromStr, time::Duration};
 
 use anyhow::bail;
+use troop_testkit::postgres::ServerEnd;
 
-use crate::random::Random;
+use crate::{
+    board::BoardPlan,
+    kind::{Mix, TrialKind},
+    machine::Machine,
+    random::Random,
+    run::RunPlan,
+};
 
 /// Where a team is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +54,19 @@ impl FromStr for Backend {
     }
 }
 
+/// Which PostgreSQL server a trial has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PostgresPlace {
+    /// The one that all share. It is not restarted.
+    Shared,
+    /// One of its own.
+    Own,
+    /// One of its own behind `PgBouncer` in transaction mode.
+    Pooled,
+    /// A primary and its synchronous standby.
+    Pair,
+}
+
 /// The agent of a teammate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MateMind {
@@ -82,6 +102,12 @@ pub enum Fault {
     FullDisk(Duration),
     /// The database server closes all connections.
     HangUp,
+    /// The database server ends in this way and is started again after a while.
+    Restart(ServerEnd, Duration),
+    /// The primary server is killed; after a while its standby is promoted, and later the old one comes back.
+    FailOver(Duration),
+    /// The clock of the lead and its members jumps by some hours, and back after a while.
+    ClockJump(i64, Duration),
 }
 
 impl Fault {
@@ -95,6 +121,11 @@ impl Fault {
             Self::StopLead(_) => "lead stopped and continued",
             Self::FullDisk(_) => "disk full for a while",
             Self::HangUp => "database connections cut",
+            Self::Restart(ServerEnd::Fast, _) => "database restarted (fast)",
+            Self::Restart(ServerEnd::Immediate, _) => "database restarted (immediate)",
+            Self::Restart(ServerEnd::Killed, _) => "database killed and restarted",
+            Self::FailOver(_) => "primary killed, standby promoted, old primary comes back",
+            Self::ClockJump(..) => "clock jumped by hours, and back",
         }
     }
 }
@@ -110,7 +141,37 @@ pub enum Weather {
     LostAnswer(usize),
 }
 
-/// The course of a trial.
+/// What happens in a trial of any kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrialPlan {
+    Team(Plan),
+    Run(RunPlan),
+    Board(BoardPlan),
+}
+
+impl TrialPlan {
+    /// The course of a trial; the same for the same numbers.
+    #[must_use]
+    pub fn new(seed: u64, trial: u64, mix: &Mix, machine: Machine) -> Self {
+        let backend = mix.backend(trial);
+        match mix.kind(trial) {
+            TrialKind::Team => Self::Team(Plan::new(seed, trial, backend, machine)),
+            TrialKind::Board => Self::Board(BoardPlan::new(seed, trial, backend)),
+            // Without a small disk there is nothing to fill.
+            TrialKind::Disk if !machine.can_mount => {
+                Self::Run(RunPlan::new(seed, trial, TrialKind::Run, backend))
+            }
+            kind @ (TrialKind::Run
+            | TrialKind::Landing
+            | TrialKind::Person
+            | TrialKind::Git
+            | TrialKind::Disk
+            | TrialKind::Killed(_)) => Self::Run(RunPlan::new(seed, trial, kind, backend)),
+        }
+    }
+}
+
+/// The course of a team without git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Where the team is kept.
@@ -127,6 +188,10 @@ pub struct Plan {
     pub weather: Weather,
     /// Whether the store is on a separate small disk.
     pub has_small_disk: bool,
+    /// The server, if the team is kept in PostgreSQL.
+    pub place: PostgresPlace,
+    /// Whether the lead and its members have a clock that jumps.
+    pub has_shifted_clock: bool,
 }
 
 /// Faults and messages happen within this time.
@@ -135,10 +200,8 @@ const SPAN: u64 = 1_500;
 impl Plan {
     /// The plan of a trial; the same for the same numbers.
     #[must_use]
-    pub fn new(seed: u64, trial: u64, backends: &[Backend], can_mount: bool) -> Self {
+    pub fn new(seed: u64, trial: u64, backend: Backend, machine: Machine) -> Self {
         let mut random = Random::of_trial(seed, trial);
-        let backend = backends.get(trial as usize % backends.len().max(1)).copied();
-        let backend = backend.unwrap_or(Backend::Sqlite);
         let n_mates = random.within(2..6) as usize;
         let mates = (0..n_mates).map(|nth| mind(nth, &mut random)).collect();
         let chores = (0..random.within(5..31)).map(|nth| chore(nth as usize, &mut random));
@@ -146,18 +209,52 @@ impl Plan {
         let letter = |random: &mut Random| (moment(random), random.within(0..n_mates as u64));
         let letters = (0..random.within(2..12)).map(|_| letter(&mut random));
         let letters = letters.map(|(at, to)| (at, to as usize)).collect();
-        let has_small_disk = can_mount && backend != Backend::Postgres && random.one_in(3);
+        let has_small_disk = machine.can_mount && backend != Backend::Postgres && random.one_in(3);
+        let place = place(&mut random, backend);
+        let has_shifted_clock = machine.can_shift_clocks && random.one_in(3);
         let n_faults = random.within(1..7);
-        let mut faults: Vec<_> = (0..n_faults)
-            .map(|_| (moment(&mut random), fault(&mut random, n_mates, backend, has_small_disk)))
-            .collect();
+        let harm = FaultChoice { n_mates, backend, place, has_small_disk, has_shifted_clock };
+        let mut faults: Vec<_> =
+            (0..n_faults).map(|_| (moment(&mut random), harm.draw(&mut random))).collect();
         faults.sort();
         let weather = match random.within(0..6) {
             0 => Weather::Slow(Duration::from_millis(random.within(1..20))),
             1 => Weather::LostAnswer(random.within(5..80) as usize),
             _ => Weather::Fair,
         };
-        Self { backend, mates, chores, letters, faults, weather, has_small_disk }
+        Self {
+            backend,
+            mates,
+            chores,
+            letters,
+            faults,
+            weather,
+            has_small_disk,
+            place,
+            has_shifted_clock,
+        }
+    }
+
+    /// The names of all that goes wrong, for a while or all the time.
+    #[must_use]
+    pub fn fault_names(&self) -> Vec<&'static str> {
+        self.faults.iter().map(|(_, it)| it.name()).chain(self.lasting_faults()).collect()
+    }
+
+    /// The names of what is wrong all the time.
+    pub(crate) fn lasting_faults(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let weather = match self.weather {
+            Weather::Fair => None,
+            Weather::Slow(_) => Some("slow disk, for all of a trial"),
+            Weather::LostAnswer(_) => Some("answer of the store lost"),
+        };
+        let pooled = (self.place == PostgresPlace::Pooled)
+            .then_some("PgBouncer in transaction mode, for all of a trial");
+        let has_foreign = self.mates.contains(&MateMind::Foreign);
+        weather
+            .into_iter()
+            .chain(pooled)
+            .chain(has_foreign.then_some("garbage on the wire, for all of a trial"))
     }
 
     /// The name of a teammate.
@@ -189,18 +286,58 @@ fn chore(nth: usize, random: &mut Random) -> Chore {
     Chore { takes, fails_first: random.one_in(6), waits_for }
 }
 
-fn fault(random: &mut Random, n_mates: usize, backend: Backend, has_small_disk: bool) -> Fault {
-    let mate = random.within(0..n_mates as u64) as usize;
-    let pause = Duration::from_millis(random.within(50..1_800));
-    match random.within(0..12) {
-        0..=3 => Fault::KillMate(mate),
-        4 | 5 => Fault::KillLead,
-        6 | 7 => Fault::StopMate(mate, pause),
-        8 => Fault::StopLead(pause),
-        _ if has_small_disk => Fault::FullDisk(pause / 2),
-        _ if backend == Backend::Postgres => Fault::HangUp,
-        9 => Fault::StopLead(pause),
-        10 => Fault::KillLead,
-        _ => Fault::KillMate(mate),
+fn place(random: &mut Random, backend: Backend) -> PostgresPlace {
+    if backend != Backend::Postgres {
+        return PostgresPlace::Shared;
+    }
+    match random.within(0..5) {
+        0 => PostgresPlace::Own,
+        1 => PostgresPlace::Pooled,
+        2 => PostgresPlace::Pair,
+        _ => PostgresPlace::Shared,
+    }
+}
+
+/// What decides which faults a trial can have.
+struct FaultChoice {
+    n_mates: usize,
+    backend: Backend,
+    place: PostgresPlace,
+    has_small_disk: bool,
+    has_shifted_clock: bool,
+}
+
+impl FaultChoice {
+    fn draw(&self, random: &mut Random) -> Fault {
+        let mate = random.within(0..self.n_mates as u64) as usize;
+        let pause = Duration::from_millis(random.within(50..1_800));
+        match random.within(0..14) {
+            0..=3 => Fault::KillMate(mate),
+            4 | 5 => Fault::KillLead,
+            6 | 7 => Fault::StopMate(mate, pause),
+            8 => Fault::StopLead(pause),
+            9 | 10 if self.has_shifted_clock => {
+                let hours = i64::try_from(random.within(1..13)).unwrap_or(1);
+                Fault::ClockJump(if random.one_in(2) { hours } else { -hours }, pause)
+            }
+            _ if self.has_small_disk => Fault::FullDisk(pause / 2),
+            _ if self.backend == Backend::Postgres => self.of_server(random, pause),
+            9 => Fault::StopLead(pause),
+            10 => Fault::KillLead,
+            _ => Fault::KillMate(mate),
+        }
+    }
+
+    fn of_server(&self, random: &mut Random, pause: Duration) -> Fault {
+        let how = match random.within(0..3) {
+            0 => ServerEnd::Fast,
+            1 => ServerEnd::Immediate,
+            _ => ServerEnd::Killed,
+        };
+        match self.place {
+            PostgresPlace::Shared => Fault::HangUp,
+            PostgresPlace::Own | PostgresPlace::Pooled => Fault::Restart(how, pause / 2),
+            PostgresPlace::Pair => Fault::FailOver(pause / 2),
+        }
     }
 }

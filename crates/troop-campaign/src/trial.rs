@@ -26,11 +26,14 @@ use troop_store::{Missing, Store, StoreUrl};
 use uuid::Uuid;
 
 use crate::{
-    Options, Violation, check,
+    Options, check,
+    clock::ShiftedClock,
     disk::Disk,
+    kind::TrialKind,
     lead::{FOREIGN, Orders},
     plan::{Backend, Chore, Fault, MateMind, Plan, Weather},
-    tally::TrialOutcome,
+    servers::TrialServers,
+    tally::{TrialFinding, TrialOutcome, Violation, ViolationSeverity},
 };
 use lead_process::LeadProcess;
 
@@ -55,14 +58,15 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Trial
     let mut trial = Trial::new(&options, plan, folder.clone(), disk).await?;
     let mut what = Vec::new();
     if let Err(error) = trial.run().await {
-        what.push(format!("{error:#}"));
+        what.push(TrialFinding::new(ViolationSeverity::High, format!("{error:#}")));
         trial.lead.end().await;
     }
     let n_events = trial.board.look(|state| state.version().0).await?;
-    what.extend(std::mem::take(&mut trial.vigils).join_all().await.into_iter().flatten());
+    let outlived = std::mem::take(&mut trial.vigils).join_all().await.into_iter().flatten();
+    what.extend(outlived.map(|it| TrialFinding::new(ViolationSeverity::High, it)));
     what.extend(check::all(&trial).await?);
-    let violation =
-        (!what.is_empty()).then(|| Violation { trial: nth, what, folder: folder.clone() });
+    let kind = TrialKind::Team;
+    let violation = Violation::of(nth, kind, what, folder.clone());
     let (plan, faults, disk) = trial.close(violation.is_some()).await?;
     if let Some(disk) = disk {
         disk.unmount().await;
@@ -70,7 +74,9 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Trial
     if violation.is_none() {
         fs::remove_dir_all(&folder)?;
     }
-    Ok(TrialOutcome { plan, faults, n_events, violation })
+    let faults = faults.iter().map(|it| it.name()).chain(plan.lasting_faults()).collect();
+    let n_tasks = plan.chores.len() as u64;
+    Ok(TrialOutcome { kind, backend: plan.backend, faults, n_tasks, n_events, violation })
 }
 
 /// A running trial.
@@ -88,6 +94,8 @@ pub(crate) struct Trial {
     /// Checks whether killed leads leave processes behind.
     pub(crate) vigils: JoinSet<Option<String>>,
     disk: Option<Disk>,
+    servers: Option<TrialServers>,
+    clock: Option<ShiftedClock>,
     lead: LeadProcess,
 }
 
@@ -98,11 +106,15 @@ impl Trial {
         folder: PathBuf,
         disk: Option<Disk>,
     ) -> Result<Self> {
-        let url = match plan.backend {
-            Backend::Sqlite => format!("sqlite:{}", folder.join("store/troop.db").display()),
-            Backend::Files => format!("files:{}", folder.join("store/troop").display()),
-            Backend::Postgres => troop_testkit::postgres::database().await.url().to_owned(),
+        let servers = match plan.backend {
+            Backend::Postgres => Some(TrialServers::start(plan.place).await),
+            Backend::Sqlite | Backend::Files => None,
         };
+        let url = match &servers {
+            Some(servers) => servers.url.clone(),
+            None => store_url(plan.backend, &folder).await,
+        };
+        let clock = plan.has_shifted_clock.then(|| ShiftedClock::new(&folder)).transpose()?;
         let script = folder.join("mate.sh");
         fs::write(&script, SCRIPT)?;
         let board = make_team(open_store(&url, Missing::Make).await?).await?;
@@ -122,12 +134,27 @@ impl Trial {
             delay,
             lost,
         };
-        let lead = LeadProcess::new(options.lead.clone(), orders, folder.join("lead.log"));
+        let environment = clock.as_ref().map(ShiftedClock::environment).unwrap_or_default();
+        let log = folder.join("lead.log");
+        let lead = LeadProcess::new(options.lead.clone(), environment, orders, log);
         let letters = Vec::new();
         let faults = Vec::new();
         let healing = JoinSet::new();
         let vigils = JoinSet::new();
-        Ok(Self { plan, folder, url, board, letters, faults, healing, vigils, disk, lead })
+        Ok(Self {
+            plan,
+            folder,
+            url,
+            board,
+            letters,
+            faults,
+            healing,
+            vigils,
+            disk,
+            servers,
+            clock,
+            lead,
+        })
     }
 
     /// Where the team works.
@@ -268,13 +295,16 @@ impl Trial {
 
     /// Ends what still runs. After a violation, the log is kept in a readable form.
     async fn close(self, is_kept: bool) -> Result<(Plan, Vec<Fault>, Option<Disk>)> {
-        let Self { plan, folder, board, faults, disk, mut lead, .. } = self;
+        let Self { plan, folder, board, faults, disk, servers, mut lead, .. } = self;
         lead.end().await;
         if is_kept {
             keep_log(&board, &folder.join("log.jsonl")).await?;
             fs::write(folder.join("plan.txt"), format!("{plan:#?}\n{faults:#?}\n"))?;
         }
         board.close().await;
+        if let Some(servers) = servers {
+            servers.end().await;
+        }
         Ok((plan, faults, disk))
     }
 }
@@ -310,6 +340,15 @@ fn is_led(state: &State) -> bool {
 
 fn person(command: Command) -> CommandRequest {
     CommandRequest::new(Actor::human("zoe"), command)
+}
+
+/// A fresh place for teams.
+pub(crate) async fn store_url(backend: Backend, folder: &Path) -> String {
+    match backend {
+        Backend::Sqlite => format!("sqlite:{}", folder.join("store/troop.db").display()),
+        Backend::Files => format!("files:{}", folder.join("store/troop").display()),
+        Backend::Postgres => troop_testkit::postgres::database().await.url().to_owned(),
+    }
 }
 
 pub(crate) async fn open_store(url: &str, missing: Missing) -> Result<Arc<dyn Store>> {

@@ -3,6 +3,9 @@
 //! The table is in the lowest crate because the rules, the lead, the agents and the surfaces all use it. Agents that a project
 //! or a person describes are not in it: they have their own keys.
 
+/// The key of [`AgentKind::External`].
+pub const EXTERNAL: &str = "external";
+
 /// The prefix of a scripted agent's key: `script:FILE`.
 const SCRIPT: &str = "script:";
 
@@ -49,6 +52,9 @@ pub struct AgentTraits {
 }
 
 impl AgentKind {
+    /// The kind that hints propose for a new member: it needs no installation.
+    pub const PROPOSED: Self = Self::Command;
+
     /// Every kind with its traits, in the order in which people see them.
     pub const TABLE: [AgentTraits; 7] = [
         AgentTraits {
@@ -98,7 +104,7 @@ impl AgentKind {
         },
         AgentTraits {
             kind: Self::External,
-            key: "external",
+            key: EXTERNAL,
             description: "a program that troop does not run, and that shares files with the team",
             start: AgentStart::Elsewhere,
             can_lead: true,

@@ -8,9 +8,9 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Condition, LinkChange, MemberName, MemberState, MessageKind, Metadata, Notice, Permissions,
-    Proof, RefusalRecord, RejectMode, Settings, StateCause, TaskRef, TeamId, TeamName, Usage,
-    Version, WorkspaceFolder, event::nullable,
+    Condition, LinkChange, Member, MemberName, MemberState, MessageKind, Metadata, Notice,
+    Permissions, Proof, RefusalRecord, RejectMode, Settings, StateCause, TaskRef, TeamId, TeamName,
+    Usage, Version, WorkspaceFolder, event::nullable,
 };
 pub use action::TaskAction;
 
@@ -273,6 +273,18 @@ impl NewMember {
     pub fn new(name: MemberName, agent: impl Into<SmolStr>) -> Self {
         let agent = agent.into();
         Self { name, agent, expertise: String::new(), model: None, permissions: None }
+    }
+
+    /// A member that was there before, as it would be added anew.
+    #[must_use]
+    pub fn again(member: &Member) -> Self {
+        Self {
+            name: member.name.clone(),
+            agent: member.agent.clone(),
+            expertise: member.expertise.clone(),
+            model: member.model.clone(),
+            permissions: None,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod delegation;
 mod external;
 mod lead;
 mod mail;
+mod message;
 mod proof;
 mod reserved;
 mod results;
@@ -16,11 +17,13 @@ mod usage;
 mod work;
 mod workspace;
 
+pub use delegation::NO_RESULT;
 pub use proof::checks as named_checks;
 pub use supervision::check_start;
 
 use smol_str::SmolStr;
 
+use message::MessageDraft;
 use work::RetryRule;
 
 use crate::{
@@ -308,21 +311,10 @@ impl<'a> Draft<'a> {
         }
         let about = task.and_then(|number| self.state.tasks.get(number));
         let origin = about.map(|task| task.provenance.origin.clone()).unwrap_or_default();
-        let id = self.new_id();
-        self.push(Fact::MessageSent {
-            id,
-            from: Party::system(),
-            readers: vec![to.clone()],
-            to,
-            message_kind: kind,
-            content,
-            summary: None,
-            notice: None,
-            request_id: None,
-            approve: None,
+        self.send(MessageDraft {
             task,
-            supersedes: None,
             origin,
+            ..MessageDraft::new(Party::system(), to, kind, content)
         });
     }
 

@@ -10,7 +10,7 @@ use crate::quoted;
 
 /// A hint: sentences, and steps to take next.
 ///
-/// The command line writes it as text, a screen offers its steps as keys, a page offers them as links.
+/// The command line writes it as text, a screen offers its steps as keys and its options as fields, a page offers them as links.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Hint {
@@ -23,6 +23,15 @@ pub struct Hint {
 pub enum HintPart {
     Text(String),
     Step(HintStep),
+    Option(HintOption),
+}
+
+/// An option of what the person asked for. The text before it says what to do with it, such as to ask again with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HintOption {
+    pub name: String,
+    /// None if the option has no value, or any value will do.
+    pub value: Option<HintWord>,
 }
 
 /// One step and the command that does it.
@@ -122,6 +131,13 @@ impl Hint {
         self
     }
 
+    /// Adds an option that the text before it explains.
+    #[must_use]
+    pub fn and_option(mut self, option: HintOption) -> Self {
+        self.parts.push(HintPart::Option(option));
+        self
+    }
+
     /// This hint and then another one.
     #[must_use]
     pub fn and_hint(mut self, other: Self) -> Self {
@@ -138,8 +154,14 @@ impl Hint {
     pub fn steps(&self) -> impl Iterator<Item = &HintStep> {
         self.parts.iter().filter_map(|part| match part {
             HintPart::Step(step) => Some(step),
-            HintPart::Text(_) => None,
+            HintPart::Text(_) | HintPart::Option(_) => None,
         })
+    }
+
+    /// Whether it is no more than text.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, HintPart::Text(_)))
     }
 
     /// The same hint with other commands.
@@ -149,7 +171,7 @@ impl Hint {
             HintPart::Step(HintStep { say, command }) => {
                 HintPart::Step(HintStep { say, command: change(command) })
             }
-            text @ HintPart::Text(_) => text,
+            other @ (HintPart::Text(_) | HintPart::Option(_)) => other,
         });
         self.parts = changed.collect();
         self
@@ -164,7 +186,7 @@ impl Hint {
                 Some(text) => HintPart::Text(format!("{say}: {text}")),
                 None => HintPart::Step(HintStep { say, command }),
             },
-            text @ HintPart::Text(_) => text,
+            other @ (HintPart::Text(_) | HintPart::Option(_)) => other,
         });
         self.parts = respelled.collect();
         self
@@ -186,6 +208,23 @@ impl From<&String> for Hint {
 impl From<&str> for Hint {
     fn from(text: &str) -> Self {
         Self::default().and(text)
+    }
+}
+
+impl HintOption {
+    /// An option with this value.
+    pub fn new(name: impl Into<String>, value: impl fmt::Display) -> Self {
+        Self { name: name.into(), value: Some(HintWord::Exact(value.to_string())) }
+    }
+
+    /// An option whose value the person chooses.
+    pub fn blank(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: Some(HintWord::Blank(value.into())) }
+    }
+
+    /// An option that needs no value here.
+    pub fn flag(name: impl Into<String>) -> Self {
+        Self { name: name.into(), value: None }
     }
 }
 
@@ -251,9 +290,18 @@ impl HintCommand {
 
     /// The same command acting as a member that the person chooses.
     #[must_use]
-    pub fn as_member(mut self) -> Self {
-        let option = [HintWord::Exact("--as".to_owned()), HintWord::Blank("MEMBER".to_owned())];
-        self.words.splice(0..0, option);
+    pub fn as_member(self) -> Self {
+        self.acting_as(HintWord::Blank("MEMBER".to_owned()))
+    }
+
+    /// The same command acting as this member.
+    #[must_use]
+    pub fn by_member(self, name: impl fmt::Display) -> Self {
+        self.acting_as(HintWord::Exact(name.to_string()))
+    }
+
+    fn acting_as(mut self, member: HintWord) -> Self {
+        self.words.splice(0..0, [HintWord::Exact("--as".to_owned()), member]);
         self
     }
 
@@ -269,7 +317,15 @@ impl fmt::Display for Hint {
             HintPart::Text(text) => f.write_str(text),
             HintPart::Step(HintStep { say, command }) if say.is_empty() => write!(f, "`{command}`"),
             HintPart::Step(HintStep { say, command }) => write!(f, "{say}: `{command}`"),
+            HintPart::Option(option) => write!(f, "`{option}`"),
         })
+    }
+}
+
+impl fmt::Display for HintOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--{}", self.name)?;
+        self.value.iter().try_for_each(|value| write!(f, " {value}"))
     }
 }
 

@@ -46,17 +46,17 @@ mod snapshot;
 mod tests;
 
 pub use actor::{Actor, ActorKind, Asker, Context, Origin};
-pub use agent_kind::{AgentKind, AgentStart, AgentTraits, can_repair};
+pub use agent_kind::{AgentKind, AgentStart, AgentTraits, EXTERNAL, can_repair};
 pub use codec::{CodecError, SCHEMA, decode, encode};
 pub use command::{
     Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,
     TaskCommand, TaskUpdate,
 };
 pub use conversation::{Conversation, MailMark, of_one_conversation};
-pub use decide::{check_start, decide, named_checks};
+pub use decide::{NO_RESULT, check_start, decide, named_checks};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
-pub use hint::{Hint, HintCommand, HintPart, HintStep, HintTarget, HintWord};
+pub use hint::{Hint, HintCommand, HintOption, HintPart, HintStep, HintTarget, HintWord};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use limits::Limits;
 pub use lock::lock;
@@ -66,7 +66,7 @@ pub use needs::{Need, NeedAnswer, NeedKind};
 pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof, RefusalRecord, RefusedBy};
 pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};
 pub use refusal::{Refusal, RefusalKind};
-pub use roster::{EXTERNAL, Link, LinkChange, Member, MemberState, Permissions, Role, StateCause};
+pub use roster::{Link, LinkChange, Member, MemberState, Permissions, Role, StateCause};
 pub use settings::{
     AccessSettings, Assignment, Condition, DelegationSettings, Dialect, Escalation,
     FollowupSettings, Isolation, IsolationSettings, Settings, TaskCreation, WorkspaceScope,

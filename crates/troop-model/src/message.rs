@@ -189,6 +189,14 @@ impl Message {
         MailMark { id: self.id, from: &self.from, kind: self.kind, origin: &self.origin }
     }
 
+    /// Whether a newer notice that repeats what it says may replace it: nobody has got it yet.
+    #[must_use]
+    pub fn is_replaceable(&self) -> bool {
+        let is_result = self.notice == Some(Notice::Result);
+        let is_idle = self.kind == MessageKind::Idle && self.task.is_none();
+        (is_result || is_idle) && self.receipts.iter().all(|it| it.delivered_at.is_none())
+    }
+
     /// Whether it is in the inbox of a person: it belongs to a conversation of that user, or to none of any user.
     #[must_use]
     pub fn is_in_inbox_of(&self, viewer: &Origin) -> bool {

@@ -79,6 +79,12 @@ impl NeedKind {
         }
     }
 
+    /// Whether it is a member's request, which a message answers with yes or no.
+    #[must_use]
+    pub fn is_request(self) -> bool {
+        matches!(self, Self::Permission | Self::Plan)
+    }
+
     /// What the asking member waits for, in a few words. None if the member continues meanwhile.
     #[must_use]
     pub fn wait_in_words(self) -> Option<&'static str> {
@@ -117,14 +123,7 @@ impl Need {
 
     fn respond(&self, kind: MessageKind, answer: NeedAnswer, text: &str) -> Command {
         let is_approved = answer == NeedAnswer::Approve;
-        let content = match text {
-            "" if is_approved => "yes",
-            "" => "no",
-            text => text,
-        };
-        Command::Send(
-            Outgoing::new(self.from.as_str(), kind, content).answering(self.id, is_approved),
-        )
+        Command::Send(Outgoing::new(self.from.as_str(), kind, text).answering(self.id, is_approved))
     }
 }
 

@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use uuid::Uuid;
 
-use crate::{MemberName, TeamId, Time, Usage};
-
-/// The agent key of a member that troop does not run: another program that shares files with the team.
-pub const EXTERNAL: &str = "external";
+use crate::{AgentKind, MemberName, TeamId, Time, Usage};
 
 /// A member's role in the team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -166,7 +163,7 @@ impl Member {
     /// Whether another program runs it, not troop.
     #[must_use]
     pub fn is_external(&self) -> bool {
-        self.agent == EXTERNAL
+        AgentKind::External.is(&self.agent)
     }
 
     /// Whether a supervisor runs a process for it, or is about to.

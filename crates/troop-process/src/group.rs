@@ -40,15 +40,6 @@ pub fn kill_group(leader: u32, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// Whether a process is stopped, by Ctrl-Z or a signal, until it is continued. False if the system does not say.
-#[must_use]
-pub fn is_stopped(process: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // Its name is in parentheses before its state, and may contain anything.
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-    matches!(state, Some('T' | 't'))
-}
-
 /// The group of a child. All of it is killed when this is dropped: drop it at the latest right after the child was waited
 /// for. Made after the child, it is dropped before it.
 #[derive(Debug)]

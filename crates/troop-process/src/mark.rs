@@ -1,10 +1,12 @@
 //! Marks: a process that runs for a member carries a mark in its environment, and so does everything that it starts, even in
 //! another group or session. With the mark we find processes that were left behind.
 
-use std::{fs, io};
+use std::io;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::Signal;
 use uuid::Uuid;
+
+use crate::system::{ProcessHandle, environment_of, processes};
 
 /// How often we look again for processes that were started while others were being killed.
 const ROUNDS: usize = 10;
@@ -64,8 +66,7 @@ impl Mark {
 
 fn processes_with(wanted: &[Vec<u8>]) -> Vec<u32> {
     let own = std::process::id();
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let ids = processes().unwrap_or_default().into_iter();
     ids.filter(|id| *id != own && is_on(*id, wanted)).collect()
 }
 
@@ -83,18 +84,17 @@ fn kill_with(wanted: &[Vec<u8>]) -> usize {
 }
 
 fn signal_with(id: u32, wanted: &[Vec<u8>], signal: Signal) -> io::Result<()> {
-    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
-    let process = pidfd_open(pid.ok_or(io::ErrorKind::NotFound)?, PidfdFlags::empty())?;
+    let process = ProcessHandle::open(id)?;
     if !is_on(id, wanted) {
         return Err(io::ErrorKind::NotFound.into());
     }
-    Ok(pidfd_send_signal(process, signal)?)
+    process.signal(signal)
 }
 
 /// Whether a process has variables with all of these prefixes. A dead process has none.
 fn is_on(id: u32, wanted: &[Vec<u8>]) -> bool {
     // We cannot read the environment of other users' processes, so they are not ours.
-    let Ok(environment) = fs::read(format!("/proc/{id}/environ")) else { return false };
+    let Some(environment) = environment_of(id) else { return false };
     wanted
         .iter()
         .all(|wanted| environment.split(|byte| *byte == 0).any(|it| it.starts_with(wanted)))

@@ -2,13 +2,16 @@
 
 use std::{collections::BTreeSet, convert::Infallible, time::Duration};
 
-use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
+use rustix::process::{Pid, WaitOptions, waitpid};
 use tokio::{
     signal::unix::{SignalKind, signal},
     time::sleep,
 };
 
-use crate::{Below, ProcessStat, children};
+use crate::{
+    Below,
+    system::{ProcessStat, adopts_orphans, children},
+};
 
 /// How long the code that started a child has to wait for it.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -17,8 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// and reaps those that die. Never ends.
 pub async fn adopt_orphans() -> Infallible {
     // On a system that cannot do that, orphans belong to nobody, as usual.
-    let heard =
-        signal(SignalKind::child()).ok().filter(|_| set_child_subreaper(Some(getpid())).is_ok());
+    let heard = signal(SignalKind::child()).ok().filter(|_| adopts_orphans());
     let Some(mut heard) = heard else { return std::future::pending().await };
     while heard.recv().await.is_some() {
         let before = dead();
@@ -43,6 +45,6 @@ pub fn end_orphans() {
 
 /// Children that have ended and that nobody has waited for.
 fn dead() -> BTreeSet<u32> {
-    let is_dead = |id: &u32| ProcessStat::read(*id).is_some_and(|stat| stat.is_dead);
+    let is_dead = |id: &u32| ProcessStat::read(*id).is_some_and(|stat| stat.is_dead());
     children(std::process::id()).into_iter().filter(is_dead).collect()
 }

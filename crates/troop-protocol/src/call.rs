@@ -155,15 +155,15 @@ impl From<&Change> for Notification {
 method::encoded_as_methods!(Query, FileCall, FollowCall);
 
 impl From<&Asker> for Notification {
-    fn from(session: &Asker) -> Self {
-        method::encode(&SessionCall::Open(session.clone()))
+    fn from(asker: &Asker) -> Self {
+        method::encode(&SessionCall::Open(asker.clone()))
     }
 }
 
 impl From<&Call> for Notification {
     fn from(call: &Call) -> Self {
         match call {
-            Call::Open(session) => session.into(),
+            Call::Open(asker) => asker.into(),
             Call::Change(change) => change.as_ref().into(),
             Call::Query(query) => query.into(),
             Call::File(call) => call.into(),

@@ -108,8 +108,8 @@ impl Client {
     }
 
     /// Identifies the caller. The first call on a socket.
-    pub async fn open(&self, session: &Asker) -> Result<SessionInfo, ClientError> {
-        self.ask(session).await
+    pub async fn open(&self, asker: &Asker) -> Result<SessionInfo, ClientError> {
+        self.ask(asker).await
     }
 
     /// Asks for a change and waits until it is durable. The same operation again has one effect.

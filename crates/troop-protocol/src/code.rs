@@ -196,7 +196,7 @@ impl From<Failure> for ErrorObject {
     fn from(failure: Failure) -> Self {
         let Failure { kind, message, refusal, hint } = failure;
         let text = hint.as_ref().map(ToString::to_string);
-        let data = match hint.filter(|hint| hint.steps().next().is_some()) {
+        let data = match hint.filter(|hint| !hint.is_text()) {
             // The text is for people and models. Programs that render hints in their own way read the value beside it.
             Some(next) => {
                 json!({"kind": kind.as_str(), "refusal": refusal, "hint": text, "next": next})

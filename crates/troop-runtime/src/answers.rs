@@ -51,11 +51,11 @@ impl Answers {
     }
 
     /// Answers a call. A change goes straight to the board: no hook is asked.
-    pub async fn answer(&self, session: Asker, call: Call) -> Result<Box<RawValue>, Failure> {
+    pub async fn answer(&self, asker: Asker, call: Call) -> Result<Box<RawValue>, Failure> {
         match call {
-            Call::Query(query) => self.query(session, query).await,
-            Call::Change(change) => self.change(session, *change).await,
-            Call::File(call) => self.file(session, call).await,
+            Call::Query(query) => self.query(asker, query).await,
+            Call::Change(change) => self.change(asker, *change).await,
+            Call::File(call) => self.file(asker, call).await,
             Call::Follow(_) => {
                 let what = "subscriptions need a separate conversation: use the lead's socket";
                 Err(Failure::new(FailureKind::Forbidden, what))
@@ -65,8 +65,8 @@ impl Answers {
     }
 
     /// Answers a call through its responder.
-    pub(crate) async fn respond(self, session: Asker, call: Call, responder: Responder) {
-        let answer = self.answer(session, call).await;
+    pub(crate) async fn respond(self, asker: Asker, call: Call, responder: Responder) {
+        let answer = self.answer(asker, call).await;
         // If the caller has gone, nobody needs the answer.
         drop(responder.respond(answer.map_err(Into::into)));
     }
@@ -78,12 +78,12 @@ impl Answers {
         given?.done().await
     }
 
-    async fn change(&self, session: Asker, change: Change) -> Result<Box<RawValue>, Failure> {
-        to_json(&self.carry_out(signed(session, change)).await?)
+    async fn change(&self, asker: Asker, change: Change) -> Result<Box<RawValue>, Failure> {
+        to_json(&self.carry_out(signed(asker, change)).await?)
     }
 }
 
-/// The change that a session asks for, as a request to the board.
+/// The change that somebody asks for, as a request to the board.
 pub(crate) fn signed(asker: Asker, change: Change) -> CommandRequest {
     let operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
     Signature { operation, asker }.on(change.command)

@@ -38,8 +38,12 @@ pub mod lead {
     pub use crate::lead::{
         crew::facts::MemberFacts,
         policy::{
+            asking::would_take,
             completion::*,
-            unheard::{is_recorded, is_unheard, last_resort, open_attempts},
+            unheard::{
+                completion as unheard_completion, is_recorded, is_unheard, last_resort,
+                open_attempts,
+            },
             work::*,
         },
     };

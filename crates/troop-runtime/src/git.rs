@@ -72,7 +72,7 @@ const SETTINGS: [&str; 12] = [
 const IDENTITY: [&str; 2] = ["user.name=troop", "user.email=troop@localhost"];
 
 /// Further messages of git for faults of the machine: it does not always give the reason when it cannot write.
-const NOT_WRITTEN: [&str; 2] = ["unable to write", "write error"];
+const NOT_WRITTEN: [&str; 3] = ["unable to write", "couldn't write", "write error"];
 
 /// Why a git command failed.
 #[derive(Debug, Error)]
@@ -476,3 +476,6 @@ fn text(bytes: &[u8]) -> String {
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split('\0').filter(|part| !part.is_empty())
 }
+
+#[cfg(test)]
+mod tests;

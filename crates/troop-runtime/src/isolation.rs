@@ -44,7 +44,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
+use tokio::{
+    sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore},
+    task::spawn_blocking,
+};
 use troop_model::{MemberName, TaskNumber, TeamName, lock};
 
 pub use elsewhere::{StrayWork, elsewhere};
@@ -187,16 +190,19 @@ impl Worktrees {
     }
 
     /// Whether a folder was made for a member, whatever became of it.
-    #[must_use]
-    pub fn has_place(&self, member: &MemberName) -> bool {
-        self.folder(member).is_made()
+    pub async fn has_place(&self, member: &MemberName) -> bool {
+        self.place_of(member).await.is_some()
     }
 
     /// The folder in which a member works, if it has its own.
-    #[must_use]
-    pub fn place_of(&self, member: &MemberName) -> Option<PathBuf> {
-        let folder = self.folder(member);
-        folder.is_made().then(|| folder.place())
+    pub async fn place_of(&self, member: &MemberName) -> Option<PathBuf> {
+        let isolation = self.clone();
+        let member = member.clone();
+        let look = move || {
+            let folder = isolation.folder(&member);
+            folder.is_made().then(|| folder.place())
+        };
+        spawn_blocking(look).await.ok().flatten()
     }
 
     /// Puts a member's folder on a new branch for a task, from where the team is. Uncommitted changes are committed to the

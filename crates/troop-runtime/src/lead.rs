@@ -25,6 +25,8 @@ mod patience;
 mod places;
 pub(crate) mod policy;
 mod post;
+mod progress;
+mod shared;
 mod socket;
 mod timers;
 mod transcript;
@@ -45,7 +47,7 @@ use crate::{
 pub use guard::{EndedLead, GUARD_WORD};
 pub use launch::{InProcess, Launch, LaunchSpec, LaunchedAgent, Life, Programs, silent_lead};
 pub(crate) use lease::dead_sessions;
-pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
+pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project, lead_held};
 pub use policy::restart::{is_to_start_again, was_cut_short};
 pub use transcript::{TranscriptEntry, TranscriptLine, TranscriptSource};
 pub(crate) use transcript::{former_path as former_transcript_path, path as transcript_path};

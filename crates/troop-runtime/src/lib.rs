@@ -56,7 +56,7 @@ pub use lead::{
     EndedLead, GUARD_WORD, InProcess, Launch, LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadEntry,
     LeadError, LeadHandle, LeadOptions, LeadThinks, LeadWork, Life, Programs, Timing,
     TranscriptEntry, TranscriptLine, TranscriptSource, Until, find_lead, is_to_start_again,
-    last_project, lead_has_died, silent_lead, was_cut_short,
+    last_project, lead_has_died, lead_held, silent_lead, was_cut_short,
 };
 pub use mirror::{
     FileDoor, Layout, Mirror, MirrorError, MirrorNotice, MirrorOptions, UnknownLayout,

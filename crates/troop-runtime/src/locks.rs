@@ -1,5 +1,6 @@
-//! Locks that git leaves when it is killed. Git removes them at every other end, so that a lock either belongs to a git that runs, or
-//! was left by one that was killed, and then blocks all others for good.
+//! Locks that git leaves when it is killed, and places of worktrees that it has only just begun. Git removes them at every other
+//! end, so that a lock either belongs to a git that runs, or was left by one that was killed, and then blocks all others for
+//! good.
 //!
 //! Before a command of ours, a note is written: what runs, since when, and which locks were there. It is removed when the command
 //! has ended by itself. A lock that came while a command of such a note ran, and to which no running git can belong, was left by
@@ -38,6 +39,9 @@ const LASTING: Duration = Duration::from_secs(1);
 /// The folders of a repository in which git makes no locks, and that may be large.
 const WITHOUT_LOCKS: [&str; 4] = ["objects", "hooks", "logs", "lfs"];
 
+/// What git writes first when it makes the place of a worktree.
+const BEGUN: &str = "locked";
+
 /// How deep we look for locks: branches have folders in their names.
 const DEEPEST: usize = 16;
 
@@ -74,7 +78,7 @@ impl NotedProcess {
 
     fn is_alive(self) -> bool {
         let stat = ProcessStat::read(self.id);
-        stat.is_some_and(|it| !it.is_dead && it.started == self.started)
+        stat.is_some_and(|it| !it.is_dead() && it.started == self.started)
     }
 }
 
@@ -213,7 +217,7 @@ impl CommandNotes {
                 LockCase::Wait => sweep = Sweep::Waits,
                 // Not one that was made while we asked.
                 LockCase::Remove if Stamp::of(&lock.path).ok().flatten() == Some(lock.stamp) => {
-                    drop(fs::remove_file(&lock.path));
+                    remove(&lock.path);
                 }
                 LockCase::Remove => sweep = Sweep::Waits,
             }
@@ -291,6 +295,8 @@ fn read(path: &Path) -> Option<CommandNote> {
 pub(crate) async fn lasting_locks(shared: &Path) -> Vec<PathBuf> {
     let mut locks = Vec::new();
     find(shared, DEEPEST, &mut locks);
+    // The others block nobody.
+    locks.retain(|it| it.path.extension().is_some());
     if !locks.is_empty() {
         sleep(LASTING).await;
         locks.retain(|it| Stamp::of(&it.path).ok().flatten() == Some(it.stamp));
@@ -302,7 +308,23 @@ pub(crate) async fn lasting_locks(shared: &Path) -> Vec<PathBuf> {
 pub(crate) fn remove_locks(folder: &Path) {
     let mut locks = Vec::new();
     find(folder, DEEPEST, &mut locks);
-    locks.into_iter().for_each(|it| drop(fs::remove_file(it.path)));
+    locks.into_iter().for_each(|it| remove(&it.path));
+}
+
+/// Removes a lock, and the place of a worktree that it was all of.
+fn remove(lock: &Path) {
+    drop(fs::remove_file(lock));
+    if lock.ends_with(BEGUN)
+        && let Some(place) = lock.parent()
+    {
+        // Only if it is empty.
+        drop(fs::remove_dir(place));
+    }
+}
+
+/// Whether a file is a lock: of a file of the same name, or of the place of a worktree of which git has written nothing else yet.
+fn is_lock(folder: &Path, name: &str) -> bool {
+    name.ends_with(".lock") || name == BEGUN && !folder.join("gitdir").exists()
 }
 
 fn find(folder: &Path, depth: usize, found: &mut Vec<GitLock>) {
@@ -313,7 +335,7 @@ fn find(folder: &Path, depth: usize, found: &mut Vec<GitLock>) {
             if depth > 1 && !WITHOUT_LOCKS.iter().any(|it| name == *it) {
                 find(&path, depth - 1, found);
             }
-        } else if name.to_string_lossy().ends_with(".lock")
+        } else if is_lock(folder, &name.to_string_lossy())
             && let Ok(Some(stamp)) = Stamp::of(&path)
         {
             found.push(GitLock { path, stamp });

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use troop_model::{
-    Asker, Command, Context, Event, Fact, MemberState, NewTeamCommand, OperationId, Role, State,
-    StateCause, TeamId, TeamName, TeamStatus, Time, Version, decide, encode,
+    Asker, Command, Event, Fact, MemberState, NewTeamCommand, OperationId, Role, State, StateCause,
+    TeamId, TeamName, TeamStatus, Time, Version, encode,
 };
 use troop_store::{Batch, NewTeam, Store, TeamEntry};
 use uuid::Uuid;
 
-use crate::{Board, BoardError, BoardResult, Clock, Following, Signature};
+use crate::{Board, BoardError, BoardResult, Clock, CommandRequest, Following, Signature};
 
 /// A store, and the one team of it that is active.
 #[derive(Debug)]
@@ -170,13 +170,7 @@ fn set_at_rest(state: &mut State, now: Time) -> BoardResult<Vec<Event>> {
     let commands: Vec<_> = stopped.chain([Command::ReleaseLead]).collect();
     let mut made = Vec::new();
     for command in commands {
-        let ctx = Context {
-            now: now.max(state.latest()),
-            asker: Asker::system(),
-            operation: OperationId(Uuid::now_v7()),
-            fence: None,
-        };
-        let events = decide(state, &command, &ctx)?;
+        let events = CommandRequest::new(Asker::system(), command).judged(state, now)?;
         events.iter().for_each(|event| state.apply(event));
         made.extend(events);
     }

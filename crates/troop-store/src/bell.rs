@@ -27,6 +27,12 @@ impl Bells {
         }
     }
 
+    /// The teams that somebody watches.
+    pub(crate) fn watched(&self) -> Vec<TeamId> {
+        let bells = lock(&self.0);
+        bells.iter().filter(|(_, bell)| bell.receiver_count() > 0).map(|(team, _)| *team).collect()
+    }
+
     /// Rings for every team: when it is not known whose log grew, or whose notices were lost.
     pub(crate) fn ring_all(&self) {
         let mut bells = lock(&self.0);

@@ -203,6 +203,15 @@ impl Watch {
     }
 }
 
+/// How a process hears that another one made a log grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrowthNotice {
+    /// It is told at once.
+    Sent,
+    /// It looks this often: something between it and the store passes on no notices.
+    Polled(Duration),
+}
+
 /// Keeps, for each team, an ordered log of events, a snapshot, and the tasks that left the live state.
 ///
 /// Obligations of every implementation:
@@ -240,6 +249,11 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Watches a team's log, whichever process makes it grow.
     fn watch(&self, team: TeamId) -> StoreFuture<'_, Watch>;
+
+    /// How growth by other processes is noticed, as far as known by now.
+    fn notice(&self) -> GrowthNotice {
+        GrowthNotice::Sent
+    }
 
     /// Loads the newest snapshot, if there is one.
     fn load_snapshot(&self, team: TeamId) -> StoreFuture<'_, Option<Snapshot>>;

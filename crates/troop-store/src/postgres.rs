@@ -2,10 +2,12 @@
 
 mod connect;
 mod failure;
+mod hosts;
 mod listen;
 mod pool;
 mod read;
 mod schema;
+mod session;
 mod tls;
 mod write;
 
@@ -15,10 +17,10 @@ use troop_model::{TeamId, Version};
 
 pub use self::connect::PostgresUrl;
 pub(crate) use self::connect::without_password;
-use self::{connect::Server, listen::Listener, pool::Pool};
+use self::{connect::Server, listen::Listener, pool::Pool, session::Session};
 use crate::{
-    Appended, Archived, Batch, Entry, Missing, NewTeam, Snapshot, Store, StoreFuture, StoreResult,
-    TeamEntry, Watch, bell::Bells,
+    Appended, Archived, Batch, Entry, GrowthNotice, Missing, NewTeam, Snapshot, Store, StoreFuture,
+    StoreResult, TeamEntry, Watch, bell::Bells,
 };
 
 /// How many connections of a process may write at once. An append slot keeps one for as long as it is held.
@@ -80,6 +82,13 @@ impl Store for PostgresStore {
             self.listener.ready().await;
             Ok(self.bells.watch(team))
         })
+    }
+
+    fn notice(&self) -> GrowthNotice {
+        match self.readers.session() {
+            Session::Own => GrowthNotice::Sent,
+            Session::Shared => GrowthNotice::Polled(listen::POLL),
+        }
     }
 
     fn load_snapshot(&self, team: TeamId) -> StoreFuture<'_, Option<Snapshot>> {

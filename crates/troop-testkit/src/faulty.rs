@@ -10,8 +10,8 @@ use std::{
 
 use troop_model::{TeamId, Version};
 use troop_store::{
-    AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, NewTeam, SlotWriter, Snapshot, Store,
-    StoreError, StoreResult, TeamEntry, Watch,
+    AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, GrowthNotice, NewTeam, SlotWriter,
+    Snapshot, Store, StoreError, StoreResult, TeamEntry, Watch,
 };
 
 /// A fault of one call.
@@ -120,6 +120,10 @@ impl Store for FaultyStore {
 
     fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>> {
         Box::pin(self.call(self.inner.watch(team)))
+    }
+
+    fn notice(&self) -> GrowthNotice {
+        self.inner.notice()
     }
 
     fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {

@@ -20,5 +20,7 @@ pub use committed::{assert_current, repository};
 pub use faulty::{Fault, FaultyStore};
 pub use fuzz::fuzz;
 pub use git::{git, git_may_fail};
-pub use stores::{TestStore, files_store, memory_store, postgres_store, sqlite_store};
+pub use stores::{
+    TestStore, bouncer_store, files_store, memory_store, postgres_store, sqlite_store,
+};
 pub use wait::{wait_for, wait_until_gone};

@@ -4,6 +4,10 @@
 //! a small shell script that waits until nobody holds that lock for a while, and then stops the server and removes all
 //! it had. Starting and stopping both hold `start`, so neither can happen in the middle of the other.
 
+mod bouncer;
+mod keeper;
+mod own;
+
 use std::{
     env,
     ffi::OsStr,
@@ -21,6 +25,9 @@ use std::{
 
 use tokio_postgres::NoTls;
 use uuid::Uuid;
+
+pub use bouncer::{Bouncer, StartupSettings};
+pub use own::{OwnServer, ServerEnd, ServerPair};
 
 const SOCKET: &str = ".s.PGSQL.5432";
 

@@ -5,7 +5,7 @@ use std::{ops::Deref, path::Path, sync::Arc};
 use tempfile::TempDir;
 use troop_store::{MemoryStore, Missing, Store, StoreUrl};
 
-use crate::postgres;
+use crate::postgres::{self, Bouncer, StartupSettings};
 
 /// A store for one test, with the resources that must outlive it.
 #[derive(Debug)]
@@ -14,13 +14,14 @@ pub struct TestStore {
     url: String,
     /// Removed with this value.
     folder: Option<TempDir>,
+    _bouncer: Option<Bouncer>,
 }
 
 impl TestStore {
     async fn open(url: String, folder: Option<TempDir>) -> Self {
         let store =
             troop_store::open(&StoreUrl::parse(&url).unwrap(), Missing::Make).await.unwrap();
-        Self { store, url, folder }
+        Self { store, url, folder, _bouncer: None }
     }
 
     /// The store, for the code under test.
@@ -66,7 +67,8 @@ impl Deref for TestStore {
 
 /// A store in memory.
 pub async fn memory_store() -> TestStore {
-    TestStore { store: Arc::new(MemoryStore::default()), url: "memory:".to_owned(), folder: None }
+    let store = Arc::new(MemoryStore::default());
+    TestStore { store, url: "memory:".to_owned(), folder: None, _bouncer: None }
 }
 
 /// A store in a fresh SQLite database.
@@ -87,4 +89,11 @@ pub async fn files_store() -> TestStore {
 pub async fn postgres_store() -> TestStore {
     let database = postgres::database().await;
     TestStore::open(database.url().to_owned(), None).await
+}
+
+/// A store in a fresh PostgreSQL database behind a pooler that refuses the settings of a session.
+pub async fn bouncer_store() -> TestStore {
+    let bouncer = Bouncer::start(StartupSettings::Refused).await;
+    let store = TestStore::open(bouncer.database().await, None).await;
+    TestStore { _bouncer: Some(bouncer), ..store }
 }

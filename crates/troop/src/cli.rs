@@ -20,7 +20,7 @@ use troop_model::TaskRef;
 
 pub(crate) use mcp::{InstallArgs, McpArgs, McpCommand};
 pub(crate) use member::{LinkArgs, MemberCommand};
-pub(crate) use message::{AnswerArg, MessageCommand};
+pub(crate) use message::MessageCommand;
 pub(crate) use observe::ObserveArgs;
 pub(crate) use run::{DemoArgs, LogArgs, ResumeArgs, RunArgs, StopArgs};
 pub(crate) use task::{RejectModeArg, TaskFields, TaskSubcommand, UntilArg};

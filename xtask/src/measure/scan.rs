@@ -7,6 +7,8 @@ use syn::{
     visit::{self, Visit},
 };
 
+use proc_macro2::{TokenStream, TokenTree};
+
 use super::{Finding, Measurements, Members, SourceLine};
 
 /// The beginnings of the names of predicates.
@@ -30,6 +32,9 @@ const SURFACE: [&str; 12] = [
 ];
 
 const APP: &str = "troop-app";
+
+/// How an option of a command line begins in a text for people.
+const TYPED_OPTION: &str = "`--";
 
 pub(super) fn file(file: &str, text: &str, found: &mut Measurements) -> Result<()> {
     let package = package(file);
@@ -90,6 +95,25 @@ impl Scan<'_> {
         if self.package == APP && is_of_a_surface {
             let finding = self.finding(path, span);
             self.found.surface_in_app.push(finding);
+        }
+    }
+
+    /// A text must not say what to type: only the command line knows how options are typed.
+    fn wrote(&mut self, text: &str, span: proc_macro2::Span) {
+        if self.package == APP && text.contains(TYPED_OPTION) {
+            let finding = self.finding("an option as text instead of a `HintOption`", span);
+            self.found.surface_in_app.push(finding);
+        }
+    }
+
+    /// The arguments of a macro are no syntax yet.
+    fn wrote_in_macro(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.wrote_in_macro(group.stream()),
+                TokenTree::Literal(literal) => self.wrote(&literal.to_string(), literal.span()),
+                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+            }
         }
     }
 
@@ -168,6 +192,19 @@ impl<'ast> Visit<'ast> for Scan<'_> {
             self.found.multi_lets.push(finding);
         }
         visit::visit_local(self, local);
+    }
+
+    fn visit_attribute(&mut self, _: &'ast Attribute) {
+        // Comments on items are attributes, too.
+    }
+
+    fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
+        self.wrote(&text.value(), text.span());
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        self.wrote_in_macro(call.tokens.clone());
+        visit::visit_macro(self, call);
     }
 
     fn visit_path(&mut self, path: &'ast Path) {

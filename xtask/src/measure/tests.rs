@@ -99,6 +99,20 @@ fn troop_app_neither_prints_nor_reads_arguments_nor_exits() {
 }
 
 #[test]
+fn troop_app_does_not_say_which_options_to_type() {
+    let text = "/// As `--member` does.
+        fn f() {
+            g(\"say `--member NAME`\");
+            format!(\"say {}\", h(\"or `--agent {x}`\"));
+            command.word(\"--follow\");
+        }";
+    let found = measured("crates/troop-app/src/lib.rs", text);
+    let what = "an option as text instead of a `HintOption`";
+    assert_eq!(lines(&found.surface_in_app), [format!("3 {what}"), format!("4 {what}")]);
+    assert_eq!(product(text).surface_in_app.len(), 0, "other crates may");
+}
+
+#[test]
 fn tests_are_not_measured() {
     let text = "#[cfg(test)] mod tests { struct A; fn f() { let (a, b) = (1, 2); } }
         impl B { #[cfg(test)] fn is_wrong(&mut self) {} }";

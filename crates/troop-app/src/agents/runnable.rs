@@ -14,7 +14,10 @@ use tokio::io::DuplexStream;
 use troop_agent::{
     Agent, Definition, Finder, RegistryError, ScriptError, Workplace, builtin::BuiltinOptions,
 };
-use troop_model::{AgentKind, AgentStart, Dollars, Hint, HintCommand, NewMember, Role, State};
+use troop_model::{
+    AgentKind, AgentStart, Dollars, Hint, HintCommand, HintOption, MemberName, NewMember, Role,
+    State,
+};
 use troop_runtime::{InProcess, Launch, LaunchSpec, LaunchedAgent, Profile, Programs, Suggestion};
 use uuid::Uuid;
 
@@ -218,16 +221,7 @@ impl RunnableAgents {
     pub fn check_member(&self, member: &NewMember) -> Result<()> {
         let NewMember { name, agent: key, model, .. } = member;
         self.check(key, model.as_deref()).map_err(|fault| {
-            fault.into_error(|| {
-                let thinks = self.thinking().default_model().map(|model| {
-                    format!("`--member {name}=builtin`, which uses `{model}`, ")
-                });
-                Hint::from(format!(
-                    "say {}`--member {name}=command`, which runs a task's command, `--member {name}=script:FILE`, or your own \
-                     program that `.troop/agents/NAME.md` describes: `--member {name}=NAME`",
-                    thinks.unwrap_or_default()
-                ))
-            })
+            fault.into_error(|| ways_to_work(name, self.thinking().default_model().as_deref()))
         })
     }
 
@@ -413,4 +407,20 @@ fn profile_in_short(profile: &Profile) -> String {
         text.push_str(&format!("- `{name}`: {expertise} ({})\n", one_line(reason)));
     }
     text
+}
+
+/// The agents that can work here for a member of this name, and what each needs. `model`: what the built-in agent would use.
+fn ways_to_work(name: &MemberName, model: Option<&str>) -> Hint {
+    let member = |agent: &str| HintOption::new("member", format!("{name}={agent}"));
+    let chosen = |agent: &str| HintOption::blank("member", format!("{name}={agent}"));
+    let say = Hint::from("say ");
+    let say = match model {
+        Some(model) => say.and_option(member("builtin")).and(format!(", which uses `{model}`, ")),
+        None => say,
+    };
+    say.and_option(member("command"))
+        .and(", which runs a task's command, ")
+        .and_option(chosen("script:FILE"))
+        .and(", or your own program that `.troop/agents/NAME.md` describes: ")
+        .and_option(chosen("NAME"))
 }

@@ -6,7 +6,7 @@ use troop_agent::{
     ContextSources, Rules,
     builtin::{Api, BuiltinOptions, Endpoint, KeySource, ModelSize, Price, Secret, WorkLimits},
 };
-use troop_model::{Hint, HintCommand};
+use troop_model::{AgentKind, Hint, HintCommand, HintOption};
 use troop_protocol::Gate;
 
 use crate::{
@@ -99,16 +99,18 @@ impl ThinkingPlace<'_> {
     /// The agents that can lead here, and what each needs.
     #[must_use]
     pub fn how_to_lead(&self) -> Hint {
+        let builtin = HintOption::new("agent", AgentKind::Builtin.key());
+        let own = Hint::from("let the built-in agent lead: ");
         let own = match self.default_model() {
-            Some(model) => format!("`--agent builtin`, which uses `{model}` here"),
-            None => format!("{}, then `--agent builtin`", how_to_think()),
+            Some(model) => own.and_option(builtin).and(format!(", which uses `{model}` here")),
+            None => own.and(format!("{}, then ", how_to_think())).and_option(builtin),
         };
-        let ways = format!(
-            "let the built-in agent lead: {own}; or a script: `--agent script:FILE`; or your own program, which `.troop/agents/NAME.md` \
-             describes (`program: [python3, agent.py]`): `--agent NAME`; "
-        );
         let demo = HintCommand::troop("demo");
-        Hint::from(ways).and_to("", "to see a team at work without any of these", demo)
+        own.and("; or a script: ")
+            .and_option(HintOption::blank("agent", "script:FILE"))
+            .and("; or your own program, which `.troop/agents/NAME.md` describes (`program: [python3, agent.py]`): ")
+            .and_option(HintOption::blank("agent", "NAME"))
+            .and_to("; ", "to see a team at work without any of these", demo)
     }
 }
 
@@ -199,13 +201,14 @@ fn named_key(own: &ModelConfig, api: Api) -> Option<&str> {
 
 /// How to set what a model costs.
 #[must_use]
-pub fn how_to_price(home: &Path, model: &str) -> String {
+pub fn how_to_price(home: &Path, model: &str) -> Hint {
     let file = home.join("config.json");
-    format!(
+    let set = format!(
         "set what a million tokens cost, in dollars: `\"models\": {{\"{model}\": {{\"price\": {{\"input\": 3, \
-         \"output\": 15}}}}}}` in `{}` (0 for a local model); or limit tokens instead: `--set budget.tokens=2000000`",
+         \"output\": 15}}}}}}` in `{}` (0 for a local model); or limit tokens instead: ",
         file.display()
-    )
+    );
+    Hint::from(set).and_option(HintOption::new("set", "budget.tokens=2000000"))
 }
 
 /// The default model of the first API that has a key.

@@ -1,15 +1,14 @@
 //! A team whose lead has ended, and what is left to complain about.
 
 use troop_model::{
-    AgentKind, Assignment, Hint, HintCommand, MemberName, MemberState, Party, Role, Spending,
-    State, Status, TaskNumber, Team, TeamName, TeamStatus,
+    AgentKind, Assignment, Hint, HintCommand, HintOption, MemberName, MemberState, Party, Role,
+    Spending, State, Status, TaskNumber, Team, TeamName, TeamStatus,
 };
 use troop_runtime::{LeadEnd, LeadWork};
 
 use super::TeamHarvest;
 use crate::{
     Error, Result,
-    agents::SUGGESTED,
     hint::{follow_events, raise_budget, resume},
     story::Story,
     text::one_line,
@@ -238,9 +237,10 @@ impl LeftTasks {
         let Some(member) = teammates.next() else {
             // The agent `command` would run a text that a model wrote.
             let thinks = state.lead().is_some_and(|lead| AgentKind::Builtin.is(&lead.agent));
-            let agent = if thinks { AgentKind::Builtin.key() } else { SUGGESTED };
+            let agent = if thinks { AgentKind::Builtin } else { AgentKind::PROPOSED }.key();
             let add = HintCommand::troop("member add").word(format!("ann={agent}")).in_team(name);
-            return Hint::from(format!("add somebody: `--member ann={agent}`")).or_to("now", add);
+            let member = HintOption::new("member", format!("ann={agent}"));
+            return Hint::from("add somebody: ").and_option(member).or_to("now", add);
         };
         let assignee = state.tasks().get(task).and_then(|task| task.assignee.as_ref());
         if let Some(assignee) = assignee {

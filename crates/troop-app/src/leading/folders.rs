@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use troop_process::has_ended;
 use troop_runtime::find_lead;
 
 /// How often we check whether the folders are free.
@@ -20,14 +21,16 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct Folders(#[expect(dead_code, reason = "it is locked")] File);
 
 impl Folders {
-    /// Waits until a lead that has ended has left them. None if somebody leads the team.
+    /// Waits until a lead that has ended has left them: a program that it was just starting when it was killed may hold them
+    /// for a moment. None if somebody leads the team.
     pub(super) async fn take(team: &Path) -> io::Result<Option<Self>> {
         fs::create_dir_all(team)?;
         let file = OpenOptions::new().create(true).append(true).open(lock(team))?;
+        let is_led = || find_lead(team).is_some_and(|lead| !has_ended(lead.pid));
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(Self(file))),
-                Err(TryLockError::WouldBlock) if find_lead(team).is_some() => return Ok(None),
+                Err(TryLockError::WouldBlock) if is_led() => return Ok(None),
                 Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
                 Err(TryLockError::Error(error)) => return Err(error),
             }

@@ -118,7 +118,9 @@ impl TeamHarvest {
                 let note =
                     Hint::from(format!("the team's work is on `{branch}`, not merged: {why}; "));
                 Some(match first {
-                    Some(first) => note.and(format!("{first}, then: ")).and_run(merge(branch)),
+                    Some(first) => {
+                        note.and_hint(first.clone()).and(", then: ").and_run(merge(branch))
+                    }
                     None => note.and_to("", "merge it", merge(branch)),
                 })
             }
@@ -139,6 +141,7 @@ impl TeamHarvest {
                 json!({"how": "merged", "branch": branch, "commits": n_commits})
             }
             Landing::Waits { branch, why, first, hint } => {
+                let first = first.as_ref().map(ToString::to_string);
                 json!({"how": "waits", "branch": branch, "why": why, "first": first, "hint": hint})
             }
         };

@@ -3,14 +3,13 @@
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
 
 use troop_model::{Fact, Permissions};
-use troop_runtime::{Following, LeadEnd};
-use troop_store::Missing;
+use troop_runtime::LeadEnd;
 
 use super::{Finished, LeadTerms, RunEvent, TeamRun, WhenQuiet};
 use crate::{
     start::{Goal, SettingOptions, StartOptions, TeamStart, start},
-    surroundings::{Environment, Surroundings},
-    team::{DeskOptions, NoticeSink, TeamDesk, WhenOff},
+    team::TeamDesk,
+    tests::desk_in,
     trust::ProjectTrust,
 };
 
@@ -23,18 +22,7 @@ async fn begun(folder: &Path, when_quiet: WhenQuiet) -> (TeamDesk, TeamRun) {
     let troop = folder.join("troop");
     fs::write(&troop, "#!/bin/sh\nexec cat >/dev/null\n").unwrap();
     fs::set_permissions(&troop, fs::Permissions::from_mode(0o755)).unwrap();
-    let path = ("PATH".into(), std::env::var_os("PATH").unwrap());
-    let environment = Environment::new(vec![path], folder.to_owned());
-    let home = folder.join("home");
-    let surroundings = Surroundings::bare(environment, home, folder.to_owned(), "pat".to_owned());
-    let options = DeskOptions {
-        channel: "test",
-        following: Following::Always,
-        missing: Missing::Make,
-        when_off: WhenOff::Refuse,
-        notices: NoticeSink::new(|_| {}),
-    };
-    let mut desk = TeamDesk::open(surroundings, options).await.unwrap();
+    let mut desk = desk_in(folder).await;
     let trust = ProjectTrust::look(&desk.surroundings).unwrap();
     let options = StartOptions {
         goal: Goal::new("ship it".to_owned()).unwrap(),

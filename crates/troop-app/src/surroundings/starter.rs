@@ -1,9 +1,7 @@
 //! Which member started this process: what members start carries their name in its environment and cannot drop it.
 
-use std::fs;
-
-use troop_model::LEAD_ALIASES;
-use troop_process::{ProcessStat, children};
+use troop_model::{Hint, HintOption, LEAD_ALIASES};
+use troop_process::{ProcessStat, arguments_of, children, environment_of, program_of};
 
 use super::Choices;
 use crate::{Error, Result};
@@ -30,7 +28,7 @@ impl Starter {
         let mut id = process;
         for _ in 0..MAX_ABOVE {
             // We cannot read processes of other users; they did not start this one for a member.
-            let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+            let environment = environment_of(id).unwrap_or_default();
             found = Self::read(&environment).or(found);
             let Some(above) =
                 ProcessStat::read(id).map(|stat| stat.above).filter(|above| *above > 0)
@@ -56,15 +54,18 @@ impl Starter {
     /// Refuses to act as another member, or in another team.
     pub fn check(&self, choices: &Choices) -> Result<()> {
         let Self { member, team } = self;
-        let hint = "leave `--as` and `--team` out";
+        let hint = || {
+            let member = Hint::from("leave ").and_option(HintOption::flag("as"));
+            member.and(" and ").and_option(HintOption::flag("team")).and(" out")
+        };
         let acting = choices.acting.as_ref();
         if let Some(other) = acting.filter(|it| canonical(it) != canonical(member)) {
             let message = format!("`{member}` runs this and cannot act as `{other}`");
-            return Err(Error::forbidden(message, hint));
+            return Err(Error::forbidden(message, hint()));
         }
         if let Some(other) = choices.team.as_ref().filter(|it| *it != team) {
             let message = format!("`{member}` is in the team `{team}`, not in `{other}`");
-            return Err(Error::forbidden(message, hint));
+            return Err(Error::forbidden(message, hint()));
         }
         Ok(())
     }
@@ -84,12 +85,10 @@ fn variable(environment: &[u8], name: &str) -> Option<String> {
 
 /// Whether a process leads a team: it has a guard that runs the same program. The program that asks may be a copy.
 fn leads(id: u32) -> bool {
-    let program = |id: u32| fs::read_link(format!("/proc/{id}/exe")).ok();
-    let Some(own) = program(id) else { return false };
+    let Some(own) = program_of(id) else { return false };
     let is_guard = |child: &u32| {
-        let words = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
-        let is_called_so = words.split(|byte| *byte == 0).nth(1) == Some(b"--guard");
-        is_called_so && program(*child).as_ref() == Some(&own)
+        let is_called_so = arguments_of(*child).get(1).is_some_and(|word| word == "--guard");
+        is_called_so && program_of(*child).as_ref() == Some(&own)
     };
     children(id).iter().any(is_guard)
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use troop_model::{Hint, HintOption};
 use troop_runtime::Layout;
 use troop_store::{StoreError, StoreUrl};
 
@@ -32,8 +33,8 @@ pub fn readable_files(url: &str) -> Result<Option<ReadableFiles>> {
     let layout = match layout.map(str::parse::<Layout>).transpose() {
         Ok(layout) => layout.unwrap_or_default(),
         Err(error) => {
-            let typed = troop_model::quoted(&format!("{url}?layout=claude"));
-            return Err(Error::misuse(error.to_string(), format!("say `--store {typed}`")));
+            let store = HintOption::new("store", format!("{url}?layout=claude"));
+            return Err(Error::misuse(error.to_string(), Hint::from("say ").and_option(store)));
         }
     };
     Ok(Some(ReadableFiles { folder, layout }))

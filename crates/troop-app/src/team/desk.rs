@@ -4,13 +4,13 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use smol_str::SmolStr;
 use troop_model::{
-    Actor, Command, Hint, HintCommand, Member, MemberName, Origin, Refusal, State, TeamId,
-    did_you_mean, nearest,
+    Actor, Command, Hint, HintCommand, HintOption, Member, MemberName, Origin, Refusal, State,
+    TeamId, did_you_mean, nearest,
 };
 use troop_protocol::{Answer, TeamList, TeamStanding};
 use troop_runtime::{
     Answers, Board, BoardError, Clock, CommandRequest, Following, LeadPresence, Signature,
-    StoreSession, list_teams,
+    StoreSession, find_lead, list_teams,
 };
 use troop_store::{Missing, Store};
 
@@ -278,6 +278,12 @@ impl TeamDesk {
         Ok(self.answers(board).members().await?.members)
     }
 
+    /// Whether a process on this machine leads a team.
+    #[must_use]
+    pub(crate) fn is_led(&self, team: TeamId) -> bool {
+        find_lead(&self.folder(team)).is_some()
+    }
+
     /// The process that leads a team from this machine, if it was stopped and hears nothing.
     #[must_use]
     pub fn stopped_lead(&self, team: TeamId) -> Option<StoppedLead> {
@@ -423,7 +429,7 @@ impl TeamDesk {
         };
         Err(Error::misuse(
             format!("more than one team fits; {these}"),
-            format!("for example: `--team {likely}`"),
+            Hint::from("for example: ").and_option(HintOption::new("team", likely)),
         ))
     }
 

@@ -33,7 +33,7 @@ impl TeamHandle {
         if self.answers.standing().await? != TeamStanding::Running {
             return Ok(());
         }
-        let actor = self.session.actor.clone();
+        let actor = self.asker.actor.clone();
         let look = move |state: &State| {
             let found = state.find_member(&actor.name);
             let is_lead = found.is_ok_and(|it| it.role == Role::Lead);

@@ -73,22 +73,24 @@ impl<Id: Clone + PartialEq> Mailbag<Id> {
         running: &RunningCall<'_>,
         caller: &MemberCaller,
     ) -> Result<(), Failure> {
-        if !running.is_alone {
-            return Ok(());
-        }
-        let mut read = Vec::new();
-        self.with(|handed| {
-            handed.retain_mut(|it| {
-                if it.is_sent {
-                    read.append(&mut it.messages);
-                }
-                !it.is_sent
-            });
-        });
+        let read = self.take_read(running);
         if read.is_empty() {
             return Ok(());
         }
         caller.change(Command::MarkRead { reader: None, messages: Some(read) }).await
+    }
+
+    /// Takes out the mail that the agent has read by now.
+    fn take_read(&self, running: &RunningCall<'_>) -> Vec<Uuid> {
+        let mut read = Vec::new();
+        if running.is_alone {
+            self.with(|handed| {
+                for sent in handed.extract_if(.., |it| it.is_sent) {
+                    read.extend(sent.messages);
+                }
+            });
+        }
+        read
     }
 
     /// Notes that the client did not wait for a result: its mail goes with another one.
@@ -112,19 +114,23 @@ impl<Id: Clone + PartialEq> Mailbag<Id> {
         let ids: Vec<_> = messages.iter().map(|message| message.id).collect();
         let delivered = Command::MarkDelivered { reader: None, messages: ids.clone() };
         let delivered = caller.change(delivered).await;
-        self.with(|handed| match &delivered {
-            Ok(()) => {
-                handed.iter_mut().filter(|it| it.messages == ids).for_each(|it| it.is_sent = true);
-            }
+        match &delivered {
+            Ok(()) => self.note_sent(&ids),
             // It goes with another result.
-            Err(_) => handed.retain(|it| it.messages != ids),
-        });
+            Err(_) => self.with(|handed| handed.retain(|it| it.messages != ids)),
+        }
         delivered?;
         if cancelled.is_cancelled() {
             // The cancellation may have come before there was anything to lose.
             self.lose(call);
         }
         Ok(Some(text(&messages, n_more, caller.dialect())))
+    }
+
+    fn note_sent(&self, ids: &[Uuid]) {
+        self.with(|handed| {
+            handed.iter_mut().filter(|it| it.messages == ids).for_each(|it| it.is_sent = true);
+        });
     }
 
     /// Picks mail that no other call has handed over, as much as goes with one result.
@@ -209,21 +215,4 @@ fn line(message: &MessageView) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    //! Which calls prove that earlier results arrived.
-
-    use super::Mailbag;
-
-    #[test]
-    fn a_call_beside_another_proves_nothing_about_its_result() {
-        let mail = Mailbag::<u64>::default();
-        let first = mail.begin();
-        let second = mail.begin();
-        assert!(first.is_alone && !second.is_alone);
-        drop(first);
-        let third = mail.begin();
-        assert!(!third.is_alone, "the second still runs");
-        drop((second, third));
-        assert!(mail.begin().is_alone);
-    }
-}
+mod tests;

@@ -2,10 +2,14 @@
 
 use std::{fs, path::PathBuf};
 
-use troop_model::{Hint, HintCommand, LEAD_ALIASES, NewTeamCommand, TeamId};
-use troop_runtime::{Board, BoardResult, Signature, StoreSession};
+use troop_model::{Hint, HintCommand, LEAD_ALIASES, NewTeamCommand, TeamId, TeamName};
+use troop_runtime::{Board, BoardError, Signature, StoreSession};
+use troop_store::StoreError;
 
-use super::TeamDesk;
+use super::{
+    TeamDesk,
+    name::{first_free, names_of},
+};
 use crate::{Error, Result, surroundings::Environment};
 
 /// The file in a team's folder that says where it was made.
@@ -36,10 +40,29 @@ pub(super) async fn create_team(
     place: &TeamPlace,
     signature: &Signature,
     new: NewTeamCommand,
-) -> BoardResult<Board> {
-    let board = session.create(signature, new).await?.clone();
+) -> Result<Board> {
+    let name = new.name.clone();
+    let board = match session.create(signature, new).await {
+        Ok(board) => board.clone(),
+        Err(BoardError::Store(error)) if matches!(*error, StoreError::Conflict { .. }) => {
+            return Err(name_taken(&name, &names_of(session).await?));
+        }
+        Err(error) => return Err(error.into()),
+    };
     place.settle(board.team());
     Ok(board)
+}
+
+/// Another team has the name. `names` are those of all teams.
+fn name_taken(name: &TeamName, names: &[String]) -> Error {
+    let free = first_free(name.as_str(), names);
+    let delete = HintCommand::troop("team delete").team(name);
+    let hint = Hint::from(format!("use another name, such as `{free}`")).and_to(
+        "; or ",
+        "free this one",
+        delete,
+    );
+    Error::conflict(format!("there is already a team `{name}`"), hint)
 }
 
 /// Refuses to make or lead a team for a process that works in one as a teammate.

@@ -57,7 +57,7 @@ struct MemberOptions {
     member: MemberName,
     dialect: Dialect,
     gate: Gate,
-    session: Asker,
+    asker: Asker,
     store: Arc<dyn Store>,
     clock: Clock,
     place: TeamPlace,
@@ -129,13 +129,12 @@ impl TeamDesk {
             Some(off) => Gate::Closed { by: off.by.clone() },
             None => Gate::Open,
         };
-        let session =
-            Asker { actor: Actor::agent(&member), origin: self.signature()?.asker.origin };
+        let asker = Asker { actor: Actor::agent(&member), origin: self.signature()?.asker.origin };
         Ok(MemberOptions {
             member,
             dialect,
             gate,
-            session,
+            asker,
             store: Arc::clone(&self.store),
             clock: self.clock.clone(),
             place: self.place(),
@@ -277,7 +276,7 @@ impl MemberCaller {
 
     /// Puts a change into the conversation that the client acts in.
     fn place(&self, team: &TeamHandle, command: &mut Command) {
-        let mut asker = self.options.session.clone();
+        let mut asker = self.options.asker.clone();
         let mut at = lock(&self.conversation);
         at.conversation.place(&mut asker, command);
         team.act_in(&asker.origin);
@@ -320,7 +319,7 @@ impl MemberCaller {
 impl MemberOptions {
     fn handle(&self, board: Board) -> TeamHandle {
         let folder = self.place.teams.join(board.team().to_string());
-        TeamHandle::new(board, &folder, self.clock.clone(), self.session.clone())
+        TeamHandle::new(board, &folder, self.clock.clone(), self.asker.clone())
     }
 }
 
@@ -343,7 +342,7 @@ impl Calls for MemberCaller {
             Err(_) => None,
         };
         let agent = before.unwrap_or_else(|| EXTERNAL.into());
-        let MemberOptions { member, dialect, session, store, clock, place, defaults, .. } =
+        let MemberOptions { member, dialect, asker, store, clock, place, defaults, .. } =
             &self.options;
         let lead = NewMember::new(member.clone(), agent);
         let settings = defaults.settings(Some(*dialect));
@@ -351,7 +350,7 @@ impl Calls for MemberCaller {
         let goal = String::new();
         let members = Vec::new();
         let new = NewTeamCommand { team, name, description, goal, settings, lead, members };
-        let signature = Signature::new(session.actor.clone());
+        let signature = Signature::new(asker.actor.clone());
         let mut made = StoreSession::new(Arc::clone(store), clock.clone(), Following::Always);
         let board = create_team(&mut made, place, &signature, new).await?;
         self.keep_files(&board).await?;

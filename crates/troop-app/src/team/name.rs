@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use troop_model::{Refusal, State, TeamName};
-use troop_runtime::Board;
+use troop_runtime::{Board, StoreSession};
 
 use super::TeamDesk;
 use crate::Result;
@@ -23,7 +23,7 @@ pub async fn name_of(board: &Board) -> Result<String> {
 }
 
 /// A name like that of a folder which no team has.
-pub fn free_name(project: &Path, taken: &[&str]) -> Result<TeamName> {
+pub fn free_name(project: &Path, taken: &[String]) -> Result<TeamName> {
     let folder = project.file_name().map(|name| name.to_string_lossy().to_lowercase());
     let is_good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
     let name: String = folder
@@ -39,24 +39,28 @@ pub fn free_name(project: &Path, taken: &[&str]) -> Result<TeamName> {
 
 /// A name, or if it is taken the first free one with a number behind it.
 #[must_use]
-pub fn first_free(name: &str, taken: &[&str]) -> String {
+pub fn first_free(name: &str, taken: &[String]) -> String {
     let numbered = (2..).map(|nth| format!("{name}-{nth}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    names.find(|name| !taken.contains(&name.as_str())).unwrap_or_default()
+    names.find(|name| !taken.contains(name)).unwrap_or_default()
+}
+
+/// The names that the teams of a store have.
+pub(super) async fn names_of(session: &StoreSession) -> Result<Vec<String>> {
+    let teams = session.teams().await?;
+    Ok(teams.into_iter().filter(|it| !it.is_retired).map(|it| it.name).collect())
 }
 
 impl TeamDesk {
     /// The names that teams have.
     pub async fn team_names(&self) -> Result<Vec<String>> {
-        let teams = self.session.teams().await?;
-        Ok(teams.into_iter().filter(|it| !it.is_retired).map(|it| it.name).collect())
+        names_of(&self.session).await
     }
 
     /// A name like the wanted one, if a team has that.
     pub async fn other_name(&self, wanted: &str) -> Result<Option<String>> {
         let names = self.team_names().await?;
-        let names: Vec<_> = names.iter().map(String::as_str).collect();
-        Ok(names.contains(&wanted).then(|| first_free(wanted, &names)))
+        Ok(names.iter().any(|name| name == wanted).then(|| first_free(wanted, &names)))
     }
 }
 

@@ -1,84 +1,96 @@
-//! Members' questions, and answers to them.
+//! The request of a member that a person means to answer.
 
 use troop_model::{
-    Hint, HintCommand, Member, MemberState, MessageKind, Outgoing, Party, Refusal, State,
+    Hint, HintCommand, HintOption, HintPart, Member, MessageKind, Need, Party, Refusal, State,
 };
 use uuid::Uuid;
 
 use super::TeamDesk;
 use crate::{Error, Result};
 
-/// Something that a member asks and nobody has answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenQuestion {
-    id: Uuid,
-    kind: MessageKind,
-    member: String,
-    /// What it asks.
-    pub text: String,
+/// What a member asks of others.
+#[derive(Clone, Debug)]
+struct MemberRequests {
+    /// The requests that a person can answer.
+    needs: Vec<Need>,
+    /// Whom it asks to stop.
+    stops: Vec<OpenStopRequest>,
 }
 
-impl OpenQuestion {
-    /// The answer to it.
-    #[must_use]
-    pub fn answer(&self, is_yes: bool, content: String) -> Outgoing {
-        let kind = self.kind.answered_by().unwrap_or_default();
-        Outgoing::new(&self.member, kind, content).answering(self.id, is_yes)
-    }
+/// A request to stop. Only the member that is asked can answer it.
+#[derive(Clone, Debug)]
+struct OpenStopRequest {
+    id: Uuid,
+    to: Party,
 }
 
 impl TeamDesk {
-    /// What a member asks. `request` is the beginning of its id, if the member may ask several things.
-    pub async fn open_question(
-        &mut self,
-        member: &str,
-        request: Option<&str>,
-    ) -> Result<OpenQuestion> {
+    /// The request of a member that waits for yes or no. `request` is the beginning of its id, if the member may ask several
+    /// things.
+    pub async fn open_question(&mut self, member: &str, request: Option<&str>) -> Result<Need> {
         let board = self.team(None).await?;
+        let members = self.roster(&board).await?;
         let name = member.to_owned();
-        let mut open = board.look(move |state| open_questions(state, &name)).await??;
-        // A member that ended with its lead waits for nothing, and would not know what an answer is about.
-        let is_gone = |it: &Member| it.name.as_str() == member && it.state == MemberState::Crashed;
-        if self.roster(&board).await?.iter().any(is_gone) {
-            open.clear();
-        }
-        choose(open, member, request)
+        let asked = board.look(move |state| requests_of(state, &members, &name)).await??;
+        choose(asked, member, request)
     }
 }
 
-fn open_questions(state: &State, name: &str) -> Result<Vec<OpenQuestion>, Refusal> {
+fn requests_of(state: &State, members: &[Member], name: &str) -> Result<MemberRequests, Refusal> {
     let asker = Party::member(&state.find_member(name)?.name);
-    let open = state.requests().filter(|(_, it)| it.from == asker);
-    let text = |id: &Uuid| {
-        let message = state.mailbox().iter().find(|it| it.id == *id);
-        message.map(|it| it.content.clone()).unwrap_or_default()
-    };
-    let question = |(id, it): (&Uuid, &troop_model::Request)| OpenQuestion {
-        id: *id,
-        kind: it.kind,
-        member: name.to_owned(),
-        text: text(id),
-    };
-    Ok(open.map(question).collect())
+    let needs = state.needs(members).into_iter();
+    let own = state.requests().filter(|(_, request)| request.from == asker);
+    let stops = own.filter(|(_, request)| request.kind == MessageKind::ShutdownRequest);
+    Ok(MemberRequests {
+        needs: needs.filter(|it| it.kind.is_request() && asker.as_str() == it.from).collect(),
+        stops: stops
+            .map(|(id, request)| OpenStopRequest { id: *id, to: request.to.clone() })
+            .collect(),
+    })
 }
 
-/// The one question that is meant.
-fn choose(open: Vec<OpenQuestion>, member: &str, request: Option<&str>) -> Result<OpenQuestion> {
+/// The one request that is meant.
+fn choose(asked: MemberRequests, member: &str, request: Option<&str>) -> Result<Need> {
     let request = request.map(str::to_lowercase).unwrap_or_default();
-    let is_any_open = !open.is_empty();
-    let meant = open.into_iter().filter(|it| it.id.to_string().starts_with(&request));
-    match meant.collect::<Vec<_>>().as_slice() {
-        [question] => Ok(question.clone()),
-        [] => {
-            let hint = Hint::to("see who is", HintCommand::troop("team status"));
-            let what = if is_any_open { "nothing like that any more" } else { "nothing" };
-            Err(Error::refused(format!("`{member}` is asking {what}"), hint))
-        }
-        several => {
-            let ids: Vec<_> = several.iter().map(|it| it.id.to_string()).collect();
-            let hint = format!("choose one: `--request {}`", ids.join("`, or `--request "));
-            Err(Error::refused(format!("`{member}` is asking several things"), hint))
-        }
+    let is_meant = |id: Uuid| id.to_string().starts_with(&request);
+    let is_any_open = !asked.needs.is_empty();
+    let mut meant: Vec<_> = asked.needs.into_iter().filter(|it| is_meant(it.id)).collect();
+    if meant.len() > 1 {
+        return Err(Error::refused(format!("`{member}` is asking several things"), choice(&meant)));
+    }
+    if let Some(need) = meant.pop() {
+        return Ok(need);
+    }
+    if let Some(stop) = asked.stops.iter().find(|it| is_meant(it.id)) {
+        return Err(stop.refused(member));
+    }
+    let hint = Hint::to("see who is", HintCommand::troop("team status"));
+    let what = if is_any_open { "nothing like that any more" } else { "nothing" };
+    Err(Error::refused(format!("`{member}` is asking {what}"), hint))
+}
+
+/// How to say which of several requests is meant.
+fn choice(needs: &[Need]) -> Hint {
+    let options = needs.iter().map(|it| HintOption::new("request", it.id));
+    let add = |hint: Hint, option: HintOption| match hint.parts() {
+        [HintPart::Text(_)] => hint.and_option(option),
+        _ => hint.and(", or ").and_option(option),
+    };
+    options.fold(Hint::from("choose one: "), add)
+}
+
+impl OpenStopRequest {
+    /// Why nobody else answers it, and how the member that is asked does.
+    fn refused(&self, from: &str) -> Error {
+        let to = &self.to;
+        let agree = HintCommand::troop("message send").by_member(to).word(from).words([
+            "--kind",
+            MessageKind::ShutdownResponse.as_str(),
+            "--request",
+        ]);
+        let agree = agree.word(self.id).word("--approve").text("…");
+        let message = format!("`{from}` asks `{to}` to stop, which only `{to}` can answer");
+        Error::refused(message, Hint::to("it agrees by", agree))
     }
 }
 

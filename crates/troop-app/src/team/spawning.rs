@@ -26,18 +26,6 @@ pub struct SpawnOrder {
     pub permissions: Option<Permissions>,
 }
 
-/// A member as it would be added anew.
-#[must_use]
-pub fn again(member: &Member) -> NewMember {
-    NewMember {
-        name: member.name.clone(),
-        agent: member.agent.clone(),
-        expertise: member.expertise.clone(),
-        model: member.model.clone(),
-        permissions: None,
-    }
-}
-
 impl TeamDesk {
     /// A member of the team, by its name.
     pub async fn member(&mut self, name: &str) -> Result<Member> {
@@ -51,7 +39,7 @@ impl TeamDesk {
         let SpawnOrder { member: text, prompt, permissions } = order;
         let known = self.member(text.split('=').next().unwrap_or_default()).await.ok();
         let member = match &known {
-            Some(known) if !text.contains('=') => again(known),
+            Some(known) if !text.contains('=') => NewMember::again(known),
             Some(_) | None => Agents::read(&self.surroundings).member(&text)?,
         };
         let name = member.name.clone();

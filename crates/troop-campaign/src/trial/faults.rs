@@ -13,6 +13,7 @@ use super::{Trial, letter};
 use crate::{
     check,
     plan::{Fault, Plan},
+    servers::ServerHarm,
 };
 
 /// Something that happens to a trial at a given time.
@@ -72,15 +73,43 @@ impl Trial {
                 self.heal(pause, move || drop(std::fs::remove_file(ballast)));
                 true
             }
-            Fault::HangUp => {
-                let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-                              WHERE datname = current_database() AND pid <> pg_backend_pid()";
-                troop_testkit::postgres::execute(&self.url, others).await;
+            Fault::HangUp | Fault::Restart(..) | Fault::FailOver(_) => {
+                self.harm_server(fault).await
+            }
+            Fault::ClockJump(hours, pause) => {
+                let Some(clock) = self.clock.clone() else { return Ok(()) };
+                clock.shift(hours)?;
+                // A clock that cannot be set back goes on wrong, which is a fault as well.
+                self.heal(pause, move || drop(clock.shift(0)));
                 true
             }
         };
         self.faults.extend(happened.then_some(fault));
         Ok(())
+    }
+
+    /// Hurts the database server. Returns whether it could.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other faults are not a server's")]
+    async fn harm_server(&mut self, fault: Fault) -> bool {
+        let Some(servers) = &self.servers else { return false };
+        match fault {
+            Fault::Restart(how, pause) => {
+                self.healing.spawn(servers.harm(ServerHarm::Restart(how, pause)));
+                true
+            }
+            // There is one standby.
+            Fault::FailOver(_) if self.faults.iter().any(|it| it.name() == fault.name()) => false,
+            Fault::FailOver(pause) => {
+                self.healing.spawn(servers.harm(ServerHarm::FailOver(pause)));
+                true
+            }
+            _ => {
+                let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                              WHERE datname = current_database() AND pid <> pg_backend_pid()";
+                troop_testkit::postgres::execute(&self.url, others).await;
+                true
+            }
+        }
     }
 
     /// Undoes a fault, whatever the trial waits for then.

@@ -17,6 +17,8 @@ const PAUSE: Duration = Duration::from_millis(30);
 
 pub(super) struct LeadProcess {
     command: Vec<OsString>,
+    /// What it and its members have in their environment besides.
+    environment: Vec<(OsString, OsString)>,
     orders: Orders,
     /// The file for its standard error.
     log: PathBuf,
@@ -26,15 +28,21 @@ pub(super) struct LeadProcess {
 }
 
 impl LeadProcess {
-    pub(super) fn new(command: Vec<OsString>, orders: Orders, log: PathBuf) -> Self {
+    pub(super) fn new(
+        command: Vec<OsString>,
+        environment: Vec<(OsString, OsString)>,
+        orders: Orders,
+        log: PathBuf,
+    ) -> Self {
         let next_start = Instant::now();
-        Self { command, orders, log, child: None, next_start, is_told_to_stop: false }
+        Self { command, environment, orders, log, child: None, next_start, is_told_to_stop: false }
     }
 
     pub(super) async fn start(&mut self) -> Result<()> {
         let (program, arguments) = self.command.split_first().context("a lead is a program")?;
         let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
         let mut command = troop_process::command(program);
+        command.envs(self.environment.iter().cloned());
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
         let mut child = command.spawn()?;
         let mut input = child.stdin.take().context("a lead has an input")?;

@@ -8,7 +8,9 @@ mod announcement;
 
 use uuid::Uuid;
 
-use super::{Draft, Standing, mail, supervision, task, usage, work, work::RetryRule};
+use super::{
+    Draft, Standing, mail, message::MessageDraft, supervision, task, usage, work, work::RetryRule,
+};
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MemberState, MessageKind,
     NewTask, Origin, Party, Refusal, State, StateCause, Status, TaskNumber, TaskRef, access, text,
@@ -100,22 +102,13 @@ fn tell_more(draft: &mut Draft<'_>, to: &MemberName, task: TaskNumber, note: &st
     if !draft.has_room(&to) {
         return;
     }
-    let id = draft.new_id();
     let from = mail::sender(draft);
-    draft.push(Fact::MessageSent {
-        id,
-        from,
-        readers: vec![to.clone()],
-        to,
-        message_kind: MessageKind::Message,
-        content: format!("about {task}: {note}"),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
+    let content = format!("about {task}: {note}");
+    let origin = draft.conversation();
+    draft.send(MessageDraft {
         task: Some(task),
-        supersedes: None,
-        origin: draft.conversation(),
+        origin,
+        ..MessageDraft::new(from, to, MessageKind::Message, content)
     });
 }
 
@@ -172,7 +165,7 @@ pub(super) fn finish(
 }
 
 /// The result of a delegation whose member ended it without one.
-pub(super) const NO_RESULT: &str = "done";
+pub const NO_RESULT: &str = "done";
 
 /// Whether the delegation of a task ends when the actor itself reports that it is idle.
 pub(super) fn is_ended_by_idle(draft: &Draft<'_>, task: TaskNumber) -> bool {
@@ -412,21 +405,14 @@ fn report(draft: &mut Draft<'_>, delegation: &Delegation, outcome: &DelegationOu
         DelegationOutcome::Cancelled(_) => "stopped working on",
     };
     let said = text::preview(outcome.said(), text::MAX_LINE);
-    let id = draft.new_id();
-    draft.push(Fact::MessageSent {
-        id,
-        from: Party::member(&delegation.to),
-        to: Party::member(&delegation.from),
+    let from = Party::member(&delegation.to);
+    let to = Party::member(&delegation.from);
+    let content = format!("{what} {}: {said}", delegation.task);
+    draft.send(MessageDraft {
         readers: Vec::new(),
-        message_kind: MessageKind::Message,
-        content: format!("{what} {}: {said}", delegation.task),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
         task: Some(delegation.task),
-        supersedes: None,
         origin: delegation.origin.clone(),
+        ..MessageDraft::new(from, to, MessageKind::Message, content)
     });
 }
 

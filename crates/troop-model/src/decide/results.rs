@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::Draft;
+use super::{Draft, message::MessageDraft};
 use crate::{
     Fact, MemberName, MemberState, Message, MessageKind, Notice, Origin, Party, TaskNumber, text,
 };
@@ -84,7 +84,6 @@ fn announce(draft: &mut Draft<'_>, task: TaskNumber, origin: &Origin) {
     let Some(lead) = draft.state.lead().map(|lead| Party::member(&lead.name)) else { return };
     let Some(member) = draft.state.untold.entries().get(&task).cloned() else { return };
     let content = format!("{member} has finished {}", outcome(draft, task));
-    let id = draft.new_id();
     let older = waiting(draft, &lead, origin, content.len());
     if older.is_none() && !draft.has_room(&lead) {
         return;
@@ -93,20 +92,13 @@ fn announce(draft: &mut Draft<'_>, task: TaskNumber, origin: &Origin) {
         Some(older) => format!("{}\n{content}", older.content),
         None => content,
     };
-    draft.push(Fact::MessageSent {
-        id,
-        from: Party::system(),
-        readers: vec![lead.clone()],
-        to: lead,
-        message_kind: MessageKind::System,
-        content,
+    draft.send(MessageDraft {
         summary: Some(format!("{member} has finished {task}")),
         notice: Some(Notice::Result),
-        request_id: None,
-        approve: None,
         task: Some(task),
         supersedes: older.map(|older| older.id),
         origin: origin.clone(),
+        ..MessageDraft::new(Party::system(), lead, MessageKind::System, content)
     });
 }
 
@@ -134,8 +126,7 @@ fn waiting(draft: &Draft<'_>, lead: &Party, origin: &Origin, n_more: usize) -> O
         (its == origin).then(|| OlderNotice { id: *id, content: content.clone() })
     });
     let is_waiting = |it: &&Message| {
-        let is_unseen = it.receipts.iter().all(|receipt| receipt.delivered_at.is_none());
-        it.notice == Some(Notice::Result) && it.origin == *origin && is_unseen
+        it.notice == Some(Notice::Result) && it.origin == *origin && it.is_replaceable()
     };
     let of_before = || {
         let found = draft.state.mailbox().unread_of(lead).find(is_waiting)?;

@@ -3,11 +3,13 @@
 use uuid::Uuid;
 
 use super::{
-    Draft, Standing, delegation, lead, mail, results, team, usage,
+    Draft, Standing, delegation, lead, mail,
+    message::MessageDraft,
+    results, team, usage,
     work::{self, RetryRule},
 };
 use crate::{
-    Assignment, EXTERNAL, Fact, Member, MemberName, MemberState, MessageKind, Notice, Party,
+    AgentKind, Assignment, Fact, Member, MemberName, MemberState, MessageKind, Notice, Party,
     Permissions, Refusal, Request, Role, Settings, Spawn, StateCause, Status, Task, TaskAction,
     TaskRef, text,
 };
@@ -16,7 +18,7 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
     draft.only_lead("start teammates")?;
     let new = &spawn.member;
     // troop does not start an external member; it only sends the prompt.
-    let is_external = new.agent == EXTERNAL;
+    let is_external = AgentKind::External.is(&new.agent);
     if !is_external {
         lead::current(draft)?;
     }
@@ -42,22 +44,12 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
     }
     if let Some(prompt) = &spawn.prompt {
         let content = text::block("prompt", prompt)?;
-        let id = draft.new_id();
+        let from = mail::sender(draft);
         let to = Party::member(&new.name);
-        draft.push(Fact::MessageSent {
-            id,
-            from: mail::sender(draft),
-            readers: vec![to.clone()],
-            to,
-            message_kind: MessageKind::Message,
-            content,
-            summary: None,
-            notice: None,
-            request_id: None,
-            approve: None,
-            task: None,
-            supersedes: None,
-            origin: draft.conversation(),
+        let origin = draft.conversation();
+        draft.send(MessageDraft {
+            origin,
+            ..MessageDraft::new(from, to, MessageKind::Message, content)
         });
     }
     Ok(())
@@ -285,21 +277,11 @@ pub(super) fn report_silence(
         return work::fail_now(draft, task, &reason, RetryRule::AsConfigured);
     }
     let content = format!("you hold {number} but say that you are idle; report its state");
-    let id = draft.new_id();
-    draft.push(Fact::MessageSent {
-        id,
-        from: Party::system(),
-        readers: vec![to.clone()],
-        to,
-        message_kind: MessageKind::System,
-        content,
-        summary: None,
+    draft.send(MessageDraft {
         notice: Some(Notice::ReportDue),
-        request_id: None,
-        approve: None,
         task: Some(number),
-        supersedes: None,
         origin: task.provenance.origin.clone(),
+        ..MessageDraft::new(Party::system(), to, MessageKind::System, content)
     });
     Ok(())
 }
@@ -326,28 +308,18 @@ fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>
     };
     // A notice with a result stays until the lead has read it.
     let is_older = |it: &&crate::Message| {
-        let is_unseen = it.receipts.iter().all(|receipt| receipt.delivered_at.is_none());
-        it.kind == MessageKind::Idle && it.from == from && it.task.is_none() && is_unseen
+        it.kind == MessageKind::Idle && it.from == from && it.is_replaceable()
     };
     let supersedes = draft.state.mailbox().unread_of(&lead).find(is_older).map(|it| it.id);
     if supersedes.is_none() && !draft.has_room(&lead) {
         return;
     }
-    let id = draft.new_id();
-    draft.push(Fact::MessageSent {
-        id,
-        from,
-        readers: vec![lead.clone()],
-        to: lead,
-        message_kind: MessageKind::Idle,
-        content,
+    draft.send(MessageDraft {
         summary: Some(summary),
-        notice: None,
-        request_id: None,
-        approve: None,
         task: last.map(|task| task.number),
         supersedes,
         origin: last.map(|task| task.provenance.origin.clone()).unwrap_or_default(),
+        ..MessageDraft::new(from, lead, MessageKind::Idle, content)
     });
 }
 

@@ -1,10 +1,9 @@
 //! The hint for each refusal that has one.
 
-use super::{Hint, HintCommand};
-use crate::{MemberName, Refusal, Status, TaskNumber, UnknownWord, did_you_mean, nearest};
-
-/// The agent that hints propose for a new member: the one that needs no installation.
-const PROPOSED_AGENT: &str = "command";
+use super::{Hint, HintCommand, HintOption};
+use crate::{
+    AgentKind, MemberName, Refusal, Status, TaskNumber, UnknownWord, did_you_mean, nearest,
+};
 
 fn troop(path: &str) -> HintCommand {
     HintCommand::troop(path)
@@ -14,8 +13,7 @@ impl Hint {
     /// The hint for a person without a team.
     #[must_use]
     pub fn create_team() -> Self {
-        let member = format!("ann={PROPOSED_AGENT}");
-        let create = troop("team create").word("my-team").word("--member").word(member);
+        let create = troop("team create").word("my-team").word("--member").word(proposed("ann"));
         Self::to("make one", create)
     }
 }
@@ -72,7 +70,9 @@ fn about_tasks(refusal: &Refusal) -> Option<Hint> {
         }
         Refusal::OnlyMembersHold => {
             let assign = troop("task assign").blank("TASK").blank("MEMBER");
-            Hint::from("act as a member: `--as MEMBER`").or_to("assign it", assign)
+            Hint::from("act as a member: ")
+                .and_option(HintOption::blank("as", "MEMBER"))
+                .or_to("assign it", assign)
         }
         Refusal::OnlyMembersAsk { task } => {
             let ask = of_task("task ask-user", *task).text("…").as_member();
@@ -87,10 +87,7 @@ fn about_tasks(refusal: &Refusal) -> Option<Hint> {
         Refusal::WrongStatus { task, status, .. } | Refusal::NotHeld { task, status } => {
             after_status(*status, *task)
         }
-        Refusal::NotProved { task, .. } => {
-            Hint::to("a person can run them", of_task("task approve", *task))
-                .and(format!(", or `complete {}`; to skip them: `--without-checks REASON`", task.0))
-        }
+        Refusal::NotProved { task, .. } => prove(*task),
         Refusal::DelegationNeedsTask { pending } => match pending.first() {
             Some(first) => Hint::to("for example", delegate(first.0.to_string())),
             None => Hint::to("make one", troop("task create").text("…")),
@@ -106,7 +103,7 @@ fn about_members(refusal: &Refusal) -> Option<Hint> {
         Refusal::UnknownMember { name, members } => unknown_member(name, members),
         Refusal::NotAMember { .. } => Hint::to("see who is", troop("member list")),
         Refusal::MemberExists { member } => {
-            let another = format!("{member}-2={PROPOSED_AGENT}");
+            let another = proposed(&format!("{member}-2"));
             Hint::to("use another name", troop("member add").word(another))
         }
         Refusal::Forbidden { .. } => Hint::to("ask the lead", send("lead")),
@@ -140,7 +137,8 @@ fn about_members(refusal: &Refusal) -> Option<Hint> {
                 .or_to("allow more", troop("team set").word("max_teammates=10"))
         }
         Refusal::TooManyToStart { n_members, .. } => {
-            format!("allow more: `--max-teammates {n_members}`, or name fewer").into()
+            let more = HintOption::new("max-teammates", n_members);
+            Hint::from("allow more: ").and_option(more).and(", or name fewer")
         }
         _ => return None,
     })
@@ -177,6 +175,18 @@ fn about_team(refusal: &Refusal) -> Option<Hint> {
     })
 }
 
+/// How a task is done whose checks have not passed.
+fn prove(task: TaskNumber) -> Hint {
+    Hint::to("a person can run them", of_task("task approve", task))
+        .and(format!(", or `complete {}`; to skip them: ", task.0))
+        .and_option(HintOption::blank("without-checks", "REASON"))
+}
+
+/// A new member, as people write it.
+fn proposed(name: &str) -> String {
+    format!("{name}={}", AgentKind::PROPOSED.key())
+}
+
 fn of_task(path: &str, task: TaskNumber) -> HintCommand {
     troop(path).word(task.0)
 }
@@ -192,7 +202,7 @@ fn delegate(task: String) -> HintCommand {
 fn unknown_member(name: &str, members: &[MemberName]) -> Hint {
     match nearest(name, members.iter().map(MemberName::as_str)) {
         Some(near) => did_you_mean(near).into(),
-        None => Hint::to("add it", troop("member add").word(format!("{name}={PROPOSED_AGENT}"))),
+        None => Hint::to("add it", troop("member add").word(proposed(name))),
     }
 }
 

@@ -5,8 +5,8 @@ use super::{
     commands::*,
 };
 use crate::{
-    Assignment, Command, Dialect, Link, LinkChange, MemberState, NewMember, Permissions, Role,
-    Settings, Status, TaskCreation, TeamStatus, TeamView,
+    Assignment, Command, Dialect, Link, LinkChange, MemberState, NewMember, Party, Permissions,
+    Role, Settings, Status, TaskCreation, TeamStatus, TeamView,
 };
 
 fn link<'a>(team: &'a Bench, to: &str) -> &'a Link {
@@ -24,6 +24,24 @@ fn a_team_is_a_lead_and_members_around_one_board_and_one_mailbox() {
     assert!(team.state.tasks().is_empty() && team.mailbox().iter().next().is_none());
     let ids: std::collections::BTreeSet<_> = team.state.members().map(|it| it.id).collect();
     assert_eq!(ids.len(), 3, "every member has its own id");
+}
+
+#[test]
+fn what_one_member_does_all_members_see() {
+    let mut team = Bench::with(|settings| settings.task_creation = TaskCreation::Members);
+    team.member("ann").ok(create("write"));
+    team.member("bob").ok(claim(1));
+    assert_eq!(
+        team.member("ann").refused(claim(1)),
+        "task-1 is not available: bob has held it since 10:00; claim another or ask bob",
+        "there is one board"
+    );
+    for to in ["bob", "lead"] {
+        team.member("ann").ok(say(to, "hello"));
+        let waiting: Vec<_> = team.mailbox().unread_of(&Party::member(&name(to))).collect();
+        assert_eq!(waiting.len(), 1, "there is one mailbox");
+        assert_eq!((waiting[0].from.as_str(), waiting[0].content.as_str()), ("ann", "hello"));
+    }
 }
 
 #[test]

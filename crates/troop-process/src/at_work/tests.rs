@@ -19,10 +19,8 @@ async fn a_program_is_seen_where_it_works_and_only_while_it_lives() {
     assert_eq!(is_at_work(name, &[folder.path()]), Some(false));
     let mut child = command(&program).arg("600").current_dir(&below).spawn().unwrap();
     // The name changes with exec, which follows the start.
-    let seen = async || is_at_work(name, &[folder.path()]) == Some(true);
-    while !seen().await {
-        tokio::task::yield_now().await;
-    }
+    let is_seen = || is_at_work(name, &[folder.path()]) == Some(true);
+    troop_testkit::wait_for("the program to be seen", async || is_seen().then_some(())).await;
     assert_eq!(is_at_work(name, &[&other]), Some(false), "it works elsewhere");
     assert_eq!(is_at_work("troop-at-wor", &[folder.path()]), Some(false), "another program");
     child.kill().await.unwrap();

@@ -30,13 +30,13 @@ impl EventFeed {
     /// Follows the log after a version, over the socket of a lead.
     pub async fn open(
         path: &Path,
-        session: &Asker,
+        asker: &Asker,
         since: Version,
         tracker: &TaskTracker,
     ) -> Result<Self, ClientError> {
         let (inbox, incoming) = mpsc::channel(WAITING);
         let client = Client::connect_with(path, inbox, tracker).await?;
-        client.open(session).await?;
+        client.open(asker).await?;
         let SubscriptionTicket { subscription } = client.ask(&FollowCall::Events { since }).await?;
         Ok(Self { _client: client, incoming, subscription, since })
     }

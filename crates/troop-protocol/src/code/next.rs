@@ -47,7 +47,7 @@ fn after(status: Status, action: TaskAction) -> Option<String> {
         }
         TaskAction::Retry => "only failed or stale tasks can be retried",
         TaskAction::Delete => "only tasks that have ended can be deleted: cancel it first",
-        _ if status.is_terminal() => "it is over; take another task",
+        _ if status.is_terminal() => return untaken(status),
         TaskAction::Update => {
             "this can only be changed before the task is started: give it back first"
         }

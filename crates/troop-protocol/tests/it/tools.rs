@@ -22,14 +22,14 @@ use uuid::Uuid;
 #[derive(Clone, Debug)]
 struct Direct {
     board: Board,
-    session: Asker,
+    asker: Asker,
     folder: Arc<TempDir>,
 }
 
 impl Calls for Direct {
     async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
         let answers = Answers::new(self.board.clone(), self.folder.path());
-        answers.answer(self.session.clone(), call).await
+        answers.answer(self.asker.clone(), call).await
     }
 }
 
@@ -79,7 +79,7 @@ impl Stage {
     fn hand(&self, name: &str) -> Hand {
         let member: MemberName = name.parse().unwrap();
         let actor = Actor::agent(&member);
-        let session = Asker { actor, origin: Origin::default() };
+        let asker = Asker { actor, origin: Origin::default() };
         let role = if name == "lead" { Role::Lead } else { Role::Member };
         let seat = Seat {
             member,
@@ -91,7 +91,7 @@ impl Stage {
             gate: Gate::Open,
         };
         let (board, folder) = (self.board.clone(), Arc::clone(&self.folder));
-        Hand { seat, tools: Toolbox::new(Direct { board, session, folder }) }
+        Hand { seat, tools: Toolbox::new(Direct { board, asker, folder }) }
     }
 
     /// Takes the lead lease, so that teammates can be started.

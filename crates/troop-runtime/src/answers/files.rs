@@ -14,25 +14,25 @@ use crate::{
 impl Answers {
     pub(super) async fn file(
         &self,
-        session: Asker,
+        asker: Asker,
         call: FileCall,
     ) -> Result<Box<RawValue>, Failure> {
         match call {
             FileCall::List { chat, task } => {
-                answered(self.files.list(about(&session, chat, task)).await)
+                answered(self.files.list(about(&asker, chat, task)).await)
             }
             FileCall::Read { path, chat, task } => {
-                answered(self.files.read(about(&session, chat, task), &path).await)
+                answered(self.files.read(about(&asker, chat, task), &path).await)
             }
             FileCall::Write { path, content, base64, chat, task, operation } => {
                 let bytes = content_bytes(content, base64).map_err(WorkspaceError::from);
                 let bytes = bytes.map_err(|error| Failure::from(&error))?;
-                let written = self.files.write(about(&session, chat, task), &path, bytes).await;
-                self.note(session, written, operation).await
+                let written = self.files.write(about(&asker, chat, task), &path, bytes).await;
+                self.note(asker, written, operation).await
             }
             FileCall::Delete { path, chat, task, operation } => {
-                let deleted = self.files.delete(about(&session, chat, task), &path).await;
-                self.note(session, deleted, operation).await
+                let deleted = self.files.delete(about(&asker, chat, task), &path).await;
+                self.note(asker, deleted, operation).await
             }
         }
     }
@@ -40,20 +40,20 @@ impl Answers {
     /// Records on the board what was done.
     async fn note(
         &self,
-        session: Asker,
+        asker: Asker,
         noted: Result<FileRecord, WorkspaceError>,
         operation: Option<OperationId>,
     ) -> Result<Box<RawValue>, Failure> {
         let FileRecord { changed, command } = noted.map_err(|error| Failure::from(&error))?;
-        let request = signed(session, Change { command, operation });
+        let request = signed(asker, Change { command, operation });
         self.board.submit(CommandRequest { fence: self.fence, ..request }).await?;
         to_json(&changed)
     }
 }
 
-fn about(session: &Asker, chat: Option<String>, task: Option<TaskRef>) -> FileRequest {
+fn about(asker: &Asker, chat: Option<String>, task: Option<TaskRef>) -> FileRequest {
     let question = FileQuestion { chat: chat.map(SmolStr::from), task };
-    FileRequest { asker: session.clone(), question }
+    FileRequest { asker: asker.clone(), question }
 }
 
 fn answered<T: serde::Serialize>(

@@ -16,28 +16,24 @@ use super::{Answers, LeadPresence, TranscriptReader, to_json};
 use crate::{BoardResult, TaskPage};
 
 impl Answers {
-    pub(super) async fn query(
-        &self,
-        session: Asker,
-        query: Query,
-    ) -> Result<Box<RawValue>, Failure> {
+    pub(super) async fn query(&self, asker: Asker, query: Query) -> Result<Box<RawValue>, Failure> {
         match query {
             Query::Task { task, offset } => self.task(task, offset).await,
             Query::Tasks { status, page } => {
-                self.tasks(self.board.list(status, session.origin, page as usize).await?).await
+                self.tasks(self.board.list(status, asker.origin, page as usize).await?).await
             }
             Query::Search { text, page } => {
-                self.tasks(self.board.search(&text, session.origin, page as usize).await?).await
+                self.tasks(self.board.search(&text, asker.origin, page as usize).await?).await
             }
             Query::Next {} => {
-                let next = self.board.next(session).await?;
+                let next = self.board.next(asker).await?;
                 self.look(move |state| to_raw_value(&TaskView::brief(state, &next))).await
             }
             Query::Members {} => to_json(&self.members().await?),
             Query::Delegations {} => to_json(&self.delegations().await?),
-            Query::Context { dialect } => self.context(session, dialect).await,
-            Query::Messages { all } => self.messages(session, all).await,
-            Query::Team {} => to_json(&self.team_for(&session).await?),
+            Query::Context { dialect } => self.context(asker, dialect).await,
+            Query::Messages { all } => self.messages(asker, all).await,
+            Query::Team {} => to_json(&self.team_for(&asker).await?),
             Query::Teams { all } => to_json(&self.teams(all).await?),
             Query::Needs {} => self.needs().await,
             Query::Transcript { member, from, cursor, limit } => {
@@ -111,11 +107,10 @@ impl Answers {
     }
 
     /// The team as the caller may see it: what a person told the lead is not for its teammates.
-    async fn team_for(&self, session: &Asker) -> BoardResult<Option<TeamView>> {
+    async fn team_for(&self, asker: &Asker) -> BoardResult<Option<TeamView>> {
         let mut team = self.team().await?;
-        if let Some(team) = team.as_mut().filter(|_| session.actor.kind == ActorKind::Agent) {
-            let is_lead =
-                team.lead.as_ref().is_some_and(|lead| lead.as_str() == session.actor.name);
+        if let Some(team) = team.as_mut().filter(|_| asker.actor.kind == ActorKind::Agent) {
+            let is_lead = team.lead.as_ref().is_some_and(|lead| lead.as_str() == asker.actor.name);
             team.goal = team.goal.take().filter(|_| is_lead);
         }
         Ok(team)
@@ -123,20 +118,20 @@ impl Answers {
 
     async fn context(
         &self,
-        session: Asker,
+        asker: Asker,
         dialect: Option<Dialect>,
     ) -> Result<Box<RawValue>, Failure> {
-        let is_member = session.actor.kind == ActorKind::Agent;
+        let is_member = asker.actor.kind == ActorKind::Agent;
         // People see the lead's context.
-        let reader = if is_member { session.actor.name } else { LEAD_ALIASES[0].into() };
+        let reader = if is_member { asker.actor.name } else { LEAD_ALIASES[0].into() };
         let look = move |state: &State| {
             to_raw_value(&ContextText { team_md: team_md(state, &reader, dialect) })
         };
         self.look(look).await
     }
 
-    async fn messages(&self, session: Asker, all: bool) -> Result<Box<RawValue>, Failure> {
-        let looked = self.board.look(move |state| message_list(state, session, all));
+    async fn messages(&self, asker: Asker, all: bool) -> Result<Box<RawValue>, Failure> {
+        let looked = self.board.look(move |state| message_list(state, asker, all));
         to_json(&looked.await?.map_err(|refusal| Failure::from(&refusal))?)
     }
 

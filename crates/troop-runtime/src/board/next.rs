@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use troop_model::{
-    ActorKind, Asker, Command, Context, MemberName, OperationId, Refusal, State, Status, Task,
-    TaskCommand, Time, decide,
+    ActorKind, Asker, Command, MemberName, Refusal, State, Status, Task, TaskCommand, Time,
 };
-use uuid::Uuid;
 
 use super::Board;
-use crate::BoardResult;
+use crate::{BoardResult, CommandRequest};
 
 impl Board {
     /// The task that an actor would get if it claimed now; for a person, the first that any member could get.
@@ -23,10 +21,9 @@ fn next_for(state: &State, asker: Asker, now: Time) -> Result<Arc<Task>, Refusal
     let tasks = state.tasks();
     let number = if asker.actor.kind == ActorKind::Agent {
         // Deciding changes nothing, so the rules themselves say what a claim would give.
-        let operation = OperationId(Uuid::now_v7());
-        let ctx = Context { now, asker, operation, fence: None };
         let claim = Command::Task(TaskCommand::Claim { task: None });
-        decide(state, &claim, &ctx)?.iter().find_map(|event| event.fact.task())
+        let claim = CommandRequest::new(asker, claim);
+        claim.judged(state, now)?.iter().find_map(|event| event.fact.task())
     } else {
         tasks.first_ready()
     };

@@ -1,6 +1,6 @@
 //! The deciding half of the board: from waiting commands to rulings. The writer appends what they made and answers.
 
-use troop_model::{Command, Context, Refusal, Span, State, Time, decide};
+use troop_model::{Command, Context, Event, Refusal, Span, State, Time, decide};
 
 use super::{CommandEffect, CommandRequest};
 
@@ -29,8 +29,8 @@ impl Ruling {
 /// Decides commands one after another, each on the effects of those before it. The state has these effects afterwards; until
 /// they are in the log, it can be rolled back. `clock` is that of this process.
 pub fn decide_all(state: &mut State, requests: &[CommandRequest], clock: Time) -> Vec<Ruling> {
-    let now = begin(state, clock);
-    requests.iter().map(|request| decide_one(state, request, clock, now)).collect()
+    state.begin();
+    requests.iter().map(|request| decide_one(state, request, clock)).collect()
 }
 
 /// Shows the state as it would be after a command, and takes the command back. None if the command would change nothing.
@@ -40,42 +40,39 @@ pub fn foresee<T>(
     clock: Time,
     look: impl FnOnce(&State) -> T,
 ) -> Option<T> {
-    let now = begin(state, clock);
-    let ruling = decide_one(state, request, clock, now);
+    state.begin();
+    let ruling = decide_one(state, request, clock);
     let foreseen =
         matches!(&ruling, Ruling::Made(done) if !done.events.is_empty()).then(|| look(state));
     state.rollback();
     foreseen
 }
 
-/// Begins a batch of commands that can be rolled back, and says for which time they are decided.
-pub(super) fn begin(state: &mut State, clock: Time) -> Time {
-    state.begin();
-    // Time in a log never runs backwards, so a slow clock ends no lease early. A fast one may; its holder is refused
-    // then, so that nothing is done twice.
-    clock.max(state.latest())
+impl CommandRequest {
+    /// What the rules say about it now, by the clock of this process: its facts, or why they refuse it. Whoever asks the rules asks
+    /// here, so that all judge a lease by the same time.
+    pub fn judged(&self, state: &State, clock: Time) -> Result<Vec<Event>, Refusal> {
+        let ctx = Context {
+            // Time in a log never runs backwards, so a slow clock ends no lease early. A fast one may; its holder is refused
+            // then, so that nothing is done twice.
+            now: clock.max(state.latest()),
+            asker: self.asker.clone(),
+            operation: self.operation,
+            fence: self.fence,
+        };
+        decide(state, &self.command, &ctx)
+    }
 }
 
 /// Decides one command of a batch.
-pub(super) fn decide_one(
-    state: &mut State,
-    request: &CommandRequest,
-    clock: Time,
-    now: Time,
-) -> Ruling {
+pub(super) fn decide_one(state: &mut State, request: &CommandRequest, clock: Time) -> Ruling {
     if let Some(span) = state.operation(request.operation) {
         return Ruling::Repeated(span);
     }
     if let Err(refusal) = state.check_age(request.operation, clock) {
         return Ruling::Refused(refusal);
     }
-    let ctx = Context {
-        now,
-        asker: request.asker.clone(),
-        operation: request.operation,
-        fence: request.fence,
-    };
-    match decide(state, &request.command, &ctx) {
+    match request.judged(state, clock) {
         Ok(events) => {
             events.iter().for_each(|event| state.apply(event));
             Ruling::Made(CommandEffect { version: state.version(), events: events.into() })

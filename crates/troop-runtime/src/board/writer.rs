@@ -203,10 +203,10 @@ impl BoardWriter {
     fn decide_all(&mut self, requests: &mut [PendingRequest]) -> (Vec<Ruling>, Batch) {
         let after = self.state.version();
         let clock = self.clock.now();
-        let now = rules::begin(&mut self.state, clock);
+        self.state.begin();
         let mut bodies = Vec::with_capacity(requests.len());
         let decide_one = |pending: &mut PendingRequest| {
-            let ruling = rules::decide_one(&mut self.state, &pending.request, clock, now);
+            let ruling = rules::decide_one(&mut self.state, &pending.request, clock);
             if let Ruling::Made(done) = &ruling {
                 bodies.extend(done.events.iter().map(encode));
                 pending.reply.look(&self.state, done.clone());

@@ -48,6 +48,20 @@ pub enum Occasion {
     TeamShutdown { n_members: usize, n_completed: usize, n_tasks: usize },
 }
 
+impl Occasion {
+    /// The task on which a member works, if it is about one.
+    pub(crate) fn worked_on(&mut self) -> Option<&mut HookTask> {
+        match self {
+            Self::TaskAssigned { task } | Self::TaskCompleted { task, .. } => Some(task),
+            Self::TeamCreated
+            | Self::TeammateSpawned { .. }
+            | Self::TeammateIdle { .. }
+            | Self::TaskCreated { .. }
+            | Self::TeamShutdown { .. } => None,
+        }
+    }
+}
+
 /// A task, as hooks see it.
 #[derive(Clone, Debug)]
 pub struct HookTask {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use troop_model::MemberName;
+use troop_model::{Hint, MemberName};
 
 use super::{
     elsewhere::StrayWork,
@@ -39,7 +39,7 @@ pub enum Landing {
         /// Why it was not brought into the project.
         why: String,
         /// What a person has to do first, if anything.
-        first: Option<String>,
+        first: Option<Hint>,
         /// The command that brings it there.
         hint: String,
     },

@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
 use troop_model::{Evidence, TaskNumber};
 
 use super::{
@@ -97,9 +98,10 @@ impl Worktrees {
     }
 
     /// The board has heard what became of a task.
-    pub fn forget_merge(&self, task: TaskNumber) {
+    pub async fn forget_merge(&self, task: TaskNumber) {
+        let note = path(&notes(&self.inner.site), task);
         // A note that stays is of an attempt that is over.
-        drop(fs::remove_file(path(&notes(&self.inner.site), task)));
+        drop(spawn_blocking(move || fs::remove_file(note)).await);
     }
 }
 

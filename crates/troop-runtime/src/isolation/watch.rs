@@ -66,7 +66,7 @@ impl Watcher {
         let team = isolation.inner.team.commit().await?;
         let mut unseen = Vec::new();
         self.seen.retain(|member, _| members.contains(member));
-        for member in members.iter().filter(|member| isolation.has_place(member)) {
+        for member in members.iter().filter(|member| isolation.folder(member).is_made()) {
             let known = self.seen.remove(member);
             match seen(site, member, &team, known).await {
                 Ok(seen) => {

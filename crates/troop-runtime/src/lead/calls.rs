@@ -1,12 +1,14 @@
 //! Board calls of members, on their wires.
 
-use troop_model::{Actor, Asker, Command, Spawn, TaskCommand};
+use troop_model::{Actor, Asker, Command, TaskCommand};
 use troop_protocol::{
-    Answer, Call, Change, Failure, FailureKind, IncomingRequest, MethodError, Notification,
-    Responder,
+    Call, Change, Failure, IncomingRequest, MethodError, Notification, Responder,
 };
 
-use super::{Runner, crew::conversation::lead_reads_of_person, dispatcher::Dispatcher, lead_state};
+use super::{
+    Runner, completion::Intent, crew::conversation::lead_reads_of_person, dispatcher::Dispatcher,
+    lead_state,
+};
 
 impl Dispatcher {
     /// Answers a request of a member.
@@ -43,7 +45,7 @@ impl Dispatcher {
     async fn change(&mut self, runner: &Runner, change: Change, responder: Option<Responder>) {
         let office = &mut self.office;
         if change.command == Command::DeleteTeam && office.post.is_lead(&runner.member) {
-            return self.delete_team_later(runner, change, responder).await;
+            return self.delete_team_later(runner, change, responder);
         }
         if let Command::MarkRead { messages, .. } = &change.command {
             // It has mail to handle now. Noted here and not from the log, because its next message may already end the turn.
@@ -56,16 +58,6 @@ impl Dispatcher {
                 lead_state::note_work(office).await;
             }
             office.crew.read(&office.post, &runner.member, messages);
-        }
-        if let Command::SpawnMember(Spawn { member, .. }) = &change.command
-            && let Err(why) = office.crew.launch.check(&member.agent, member.model.as_deref())
-        {
-            // The caller hears it at once, instead of through a member that fails to start.
-            let failure = Failure::new(FailureKind::Invalid, &why.to_string());
-            return match responder {
-                Some(responder) => self.refuse(responder, failure),
-                None => office.refuse(runner, failure.message),
-            };
         }
         if let Command::Task(TaskCommand::Claim { .. }) = &change.command
             && let Some(facts) = office.crew.facts_of(runner)
@@ -81,26 +73,12 @@ impl Dispatcher {
 
     /// The lead's own agent deletes its team. That would end the lead in the middle of its turn, so the team is deleted at the end of
     /// the turn: until then the agent can tell people what came of the work. What the rules refuse is refused at once.
-    async fn delete_team_later(
-        &mut self,
-        runner: &Runner,
-        change: Change,
-        responder: Option<Responder>,
-    ) {
+    fn delete_team_later(&mut self, runner: &Runner, change: Change, responder: Option<Responder>) {
         let office = &mut self.office;
         let actor = Actor::agent(&runner.member);
         let request = office.crew.signed(&office.post, actor, change.command);
-        match (office.post.refusal_of(&request).await, responder) {
-            (None, responder) => {
-                office.post.last_act = Some(request);
-                let version = office.post.state.version();
-                let answer = Answer { version, task: None, events: Vec::new() };
-                // The caller may be gone.
-                drop(responder.map(|it| it.answer(&answer)));
-            }
-            (Some(refusal), Some(responder)) => self.refuse(responder, Failure::from(&refusal)),
-            (Some(refusal), None) => office.refuse(runner, refusal.to_string()),
-        }
+        let intent = Intent { runner: Some(runner.clone()), request, responder };
+        self.completions.ask_for_deletion(office, intent);
     }
 
     /// Deletes the team if its lead's agent wants that and has ended its turn with nothing left to read.

@@ -1,18 +1,23 @@
 //! Commands on their way to the board. Most go there at once. A command that ends a task, or creates one, is a passage: one
 //! value that passes these stages in this order (see `policy::completion::ORDER`), each only if the command needs it:
 //!
-//! 1. **Files** (`completion/files.rs`): files that the holder of a task wrote into the workspace are attached to the task,
-//!    before it lets the task go. Later messages of the member wait, so that nothing overtakes this.
-//! 2. **Hooks** (`gate.rs`): a hook may veto it. Hooks are asked only about what the rules accept, and the rules decide again
+//! 1. **Agent** (`completion/inquiry.rs`): the agent of a new member can run, as far as that is known before its start.
+//! 2. **Files** (`completion/files.rs`): files that the holder of a task wrote into the workspace are attached to the task,
+//!    before it lets the task go.
+//! 3. **Hooks** (`gate.rs`): a hook may veto it. Hooks are asked only about what the rules accept, and the rules decide again
 //!    afterwards.
-//! 3. **Proof** (`completion/proof.rs`): checks run and the work is merged, unless the board would refuse the command anyway.
+//! 4. **Proof** (`completion/proof.rs`): checks run and the work is merged, unless the board would refuse the command anyway.
 //!    The evidence is recorded before the command is given.
-//! 4. **Board**: the command is given. If it is refused after all, the caller hears why.
+//! 5. **Board**: the command is given. If it is refused after all, the caller hears why.
+//!
+//! What these stages have to find out first, from a disk or the store, is found out beside the loop (`completion/inquiry.rs`).
+//! Later messages of the member wait meanwhile, so that nothing overtakes the command.
 //!
 //! The caller of a refused command hears why, and the log keeps it (`completion/refusal.rs`). Work that was completed without a
 //! lead is merged by the next one (`completion/late.rs`).
 
 mod files;
+mod inquiry;
 mod late;
 mod proof;
 pub(super) mod refusal;
@@ -21,15 +26,15 @@ use std::{collections::BTreeMap, ffi::OsString};
 
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    ActorKind, Command, Fact, MemberName, Notice, Refusal, RefusalRecord, RefusedBy, TaskCommand,
+    ActorKind, Command, Fact, MemberName, NewMember, Notice, Refusal, RefusalRecord, RefusedBy,
+    TaskCommand,
 };
 use troop_protocol::{Failure, Responder};
 
 use self::proof::{ProofPlan, ReturnedResult};
-pub(super) use self::{files::FileListing, late::LateMerge};
+pub(super) use self::{inquiry::PassageFinding, late::LateMerge};
 use super::{
     Runner,
-    gate::HookSubject,
     input::LeadInput,
     office::Office,
     policy::completion::{
@@ -38,10 +43,7 @@ use super::{
     policy::files::LastEnd,
     policy::work::at_work,
 };
-use crate::{
-    Agreement, CommandEffect, CommandRequest, GitError, WorkReport,
-    hooks::{Occasion, Verdict},
-};
+use crate::{Agreement, CommandEffect, CommandRequest, GitError, WorkReport, hooks::Verdict};
 
 /// A command with its caller.
 #[derive(Debug)]
@@ -67,7 +69,8 @@ struct Passage {
 /// The current stage of a passage, with the data of that stage.
 #[derive(Debug)]
 enum Station {
-    Files(Departure),
+    /// Something is found out for it.
+    Inquiry,
     Hooks,
     Proof {
         claim: DoneClaim,
@@ -82,8 +85,9 @@ enum Station {
 
 /// The work of a passage's next stage.
 enum PassageStep {
+    CheckAgent(NewMember),
     List(Departure),
-    Judge(Occasion),
+    AskRules,
     Prove(ProofPlan),
     Give,
 }
@@ -142,18 +146,15 @@ impl Completions {
     ) -> bool {
         let mut next = None;
         for stage in stages_after(over) {
-            next = self.step(office, &intent.request, stage).await;
+            next = step(office, &intent, stage);
             if next.is_some() {
                 break;
             }
         }
         match next {
+            Some(PassageStep::CheckAgent(member)) => self.check_agent(office, intent, member),
             Some(PassageStep::List(departure)) => self.list_files(office, intent, departure, over),
-            Some(PassageStep::Judge(occasion)) => {
-                office.gate.remember(intent.request.operation);
-                let id = self.hold(office, intent, Station::Hooks, over);
-                office.gate.fire(&office.post, occasion, HookSubject::Passage(id));
-            }
+            Some(PassageStep::AskRules) => self.ask_rules(office, intent, over),
             Some(PassageStep::Prove(plan)) => self.prove(office, intent, plan, over),
             Some(PassageStep::Give) | None => {
                 office.carry_out(intent).await;
@@ -161,25 +162,6 @@ impl Completions {
             }
         }
         false
-    }
-
-    /// The work of a stage for a command, if it has any.
-    async fn step(
-        &self,
-        office: &Office,
-        request: &CommandRequest,
-        stage: PassageStage,
-    ) -> Option<PassageStep> {
-        let state = &office.post.state;
-        match stage {
-            PassageStage::Files => departure(state, request).map(PassageStep::List),
-            PassageStage::Hooks => {
-                let occasion = office.gate.occasion_of(&office.post, &office.places, request);
-                occasion.await.map(PassageStep::Judge)
-            }
-            PassageStage::Proof => proof::plan(office, request).map(PassageStep::Prove),
-            PassageStage::Board => Some(PassageStep::Give),
-        }
     }
 
     /// Keeps a passage in a stage. It is counted once for its member, however many stages it has.
@@ -214,29 +196,13 @@ impl Completions {
         runner.filter(|_| has_left)
     }
 
-    /// The files of a folder of the workspace are listed.
-    pub(super) async fn files_listed(
-        &mut self,
-        office: &mut Office,
-        id: PassageId,
-        listing: FileListing,
-    ) -> ReleasedRunner {
-        office.post.agenda.is_due = true;
-        let Passage { intent, station } = self.passages.remove(&id)?;
-        if let Station::Files(departure) = station {
-            let last = self.last_ends.remove(&departure.owner);
-            let last = files::record(office, &departure, listing, last).await;
-            self.last_ends.extend(last.map(|it| (departure.owner, it)));
-        }
-        self.go_on(office, intent, PassageStage::Files).await
-    }
-
-    /// Hooks have judged.
+    /// Hooks have judged. `refusal`: why the rules refuse the command by now, if hooks said no and the rules do, too.
     pub(super) async fn judged(
         &mut self,
         office: &mut Office,
         id: PassageId,
         verdict: Verdict,
+        refusal: Option<Refusal>,
     ) -> ReleasedRunner {
         let Passage { intent, .. } = self.passages.remove(&id)?;
         let feedback = match verdict {
@@ -247,7 +213,7 @@ impl Completions {
                 ActorKind::Agent | ActorKind::System => feedback,
             },
         };
-        if let Some(refusal) = office.post.refusal_of(&intent.request).await {
+        if let Some(refusal) = refusal {
             // Something else happened while the hooks judged: the caller hears that, and not of a hook.
             return self.refused_meanwhile(office, intent, &refusal).await;
         }
@@ -313,7 +279,11 @@ impl Completions {
         let runner = intent.runner.clone();
         let failure = effect.as_ref().and_then(failure);
         match station {
-            Station::Refused(DoneRefusal { feedback, notice, .. }) if failure.is_some() => {
+            // The attempt has failed, or the board says that the task is not its any more, which our state does not show yet:
+            // it must not get the task again.
+            Station::Refused(DoneRefusal { feedback, notice, .. })
+                if failure.is_some() || effect.is_none() =>
+            {
                 drop(refusal::say_no(office, intent, feedback, notice).await);
             }
             Station::Refused(DoneRefusal { feedback, notice, .. }) => {
@@ -322,7 +292,7 @@ impl Completions {
             Station::SentBack(result) => {
                 proof::tell_sent_back(office, intent, result, failure).await;
             }
-            Station::Files(_) | Station::Hooks | Station::Proof { .. } => {}
+            Station::Inquiry | Station::Hooks | Station::Proof { .. } => {}
         }
         runner
     }
@@ -392,6 +362,26 @@ impl Completions {
         let id = self.hold(office, intent, Station::Refused(refusal), over);
         let command = Command::RecordRefusal(record);
         office.post.give_then(command, move |effect| LeadInput::Decided(id, effect)).await;
+    }
+}
+
+/// The work of a stage for a command, if it has any.
+fn step(office: &Office, intent: &Intent, stage: PassageStage) -> Option<PassageStep> {
+    let request = &intent.request;
+    let state = &office.post.state;
+    match stage {
+        PassageStage::Agent => {
+            let Command::SpawnMember(spawn) = &request.command else { return None };
+            // Other processes hear of it from the start of the member.
+            intent.runner.as_ref()?;
+            Some(PassageStep::CheckAgent(spawn.member.clone()))
+        }
+        PassageStage::Files => departure(state, request).map(PassageStep::List),
+        PassageStage::Hooks => {
+            office.gate.judges(&request.command).then_some(PassageStep::AskRules)
+        }
+        PassageStage::Proof => proof::plan(office, request).map(PassageStep::Prove),
+        PassageStage::Board => Some(PassageStep::Give),
     }
 }
 

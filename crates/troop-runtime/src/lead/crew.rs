@@ -2,6 +2,7 @@
 
 pub(super) mod conversation;
 pub(crate) mod facts;
+pub(super) mod launching;
 pub(super) mod lifecycle;
 pub(super) mod member;
 mod process;
@@ -14,19 +15,19 @@ use troop_model::{
     Command, Conversation, Member, MemberName, MemberState, NewMember, Party, Permissions, Role,
     Spawn, StateCause,
 };
-use troop_process::{Below, Mark, Signal, kill_group};
-use troop_protocol::{Peer, PeerOptions, Ready};
+use troop_process::{Below, Signal, kill_group};
+use troop_protocol::Ready;
 use uuid::Uuid;
 
 use self::{
     facts::MemberFacts,
     lifecycle::{Lifecycle, MemberExit, StopOrder},
-    member::{LiveMember, MemberBody},
+    member::{LiveMember, MemberHost},
 };
 use super::{
     Runner,
-    input::{Due, LeadInput, WireEar},
-    launch::{Launch, LaunchSpec},
+    input::{Due, LeadInput},
+    launch::Launch,
     places::Workplaces,
     policy::{
         aftermath::{self, Aftermath},
@@ -36,10 +37,7 @@ use super::{
     post::Post,
     transcript::TranscriptLine,
 };
-use crate::{
-    BoardError,
-    fault::{is_of_machine, is_said_of_machine},
-};
+use crate::{BoardError, fault::is_said_of_machine};
 
 /// How long we wait for the last output of a process after its exit. A child that it left behind may hold its wire open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -111,6 +109,11 @@ impl Crew {
         self.members.values().map(|it| it.runner.clone()).collect()
     }
 
+    /// Whether a member is still being launched.
+    pub(super) fn is_launching(&self) -> bool {
+        self.members.values().any(|it| it.body.is_none())
+    }
+
     pub(super) fn facts(&self) -> Vec<(&MemberName, &MemberFacts)> {
         self.members.iter().map(|(name, it)| (name, &it.facts)).collect()
     }
@@ -150,7 +153,7 @@ impl Crew {
     ) {
         // A member with its own folder is started when the folder exists.
         if self.clear_to_start(post, member).await && !places.make(post, member) {
-            self.launch_in(post, places, member, self.project.clone()).await;
+            self.launch_in(post, places, member, self.project.clone());
         }
     }
 
@@ -163,7 +166,7 @@ impl Crew {
         path: PathBuf,
     ) {
         if self.clear_to_start(post, member).await {
-            self.launch_in(post, places, member, path).await;
+            self.launch_in(post, places, member, path);
         }
     }
 
@@ -180,50 +183,6 @@ impl Crew {
             return false;
         }
         true
-    }
-
-    async fn launch_in(
-        &mut self,
-        post: &mut Post,
-        places: &Workplaces,
-        member: &MemberName,
-        path: PathBuf,
-    ) {
-        let Some(found) = post.state.member(member) else { return };
-        let is_new = is_new(found);
-        self.n_runs += 1;
-        let runner = Runner { member: member.clone(), run: self.n_runs };
-        let mark = Mark { session: post.mandate.session, run: Some(Uuid::now_v7()) };
-        let spec = LaunchSpec {
-            team: post.team_name(),
-            member: member.clone(),
-            role: found.role,
-            agent: found.agent.clone(),
-            model: found.model.clone(),
-            session: post.mandate.session,
-            path,
-            project: self.project.clone(),
-            variables: places.variables_of(&post.state, member),
-            mark,
-        };
-        let launched = match self.launch.launch(&spec) {
-            Ok(launched) => launched,
-            Err(error)
-                if is_of_machine(&error) && self.start_later(post, member, &error.to_string()) =>
-            {
-                return;
-            }
-            Err(error) => return self.cannot_start(post, member, error).await,
-        };
-        let ear = WireEar { runner: runner.clone(), inputs: post.background.inputs.clone() };
-        let tracker = &post.background.tracker;
-        let options = PeerOptions::default();
-        let peer = Peer::spawn(launched.reader, launched.writer, options, ear, tracker);
-        let body = process::attend(&post.background, &runner, launched.life, mark);
-        let what = format!("started in process {}", body.process());
-        post.note(member, TranscriptLine::note(&what));
-        post.timers.set(post.timing.ready, Due::Ready(runner.clone()));
-        self.members.insert(member.clone(), LiveMember::new(runner, peer, body, is_new));
     }
 
     /// Retries a start that failed because of the machine, for a limited time: that is no crash and costs no task an attempt.
@@ -290,7 +249,7 @@ impl Crew {
         live.facts.wire.acknowledges = ready.acknowledges;
         live.facts.wire.tells_end = ready.version.is_some();
         live.facts.stir();
-        let pid = Some(live.body.process());
+        let pid = live.process();
         self.starts.forget(member);
         let permissions = post.state.member(member).map(|it| it.permissions);
         let state = match permissions {
@@ -473,9 +432,12 @@ impl Crew {
         self.signal(runner, Signal::KILL);
         let Some(live) = self.in_run(runner) else { return };
         live.facts.life.kill();
-        live.peer.cut();
-        if let MemberBody::Task(task) = &live.body {
-            task.abort();
+        // What is still being launched is killed when it runs.
+        if let Some(body) = &live.body {
+            body.peer.cut();
+            if let MemberHost::Task(task) = &body.host {
+                task.abort();
+            }
         }
         if live.facts.life.has_exited() {
             post.timers.set(Duration::ZERO, Due::Bury(runner.clone()));
@@ -485,7 +447,7 @@ impl Crew {
     /// Sends a signal to the group of a member's process.
     fn signal(&mut self, runner: &Runner, signal: Signal) {
         let live = self.in_run(runner).filter(|it| !it.facts.life.has_exited());
-        let Some(pid) = live.and_then(|it| it.body.own_process()) else { return };
+        let Some(pid) = live.and_then(|it| it.own_process()) else { return };
         // Collected first: once the parent is gone, its children can no longer be found.
         let below = (signal == Signal::KILL).then(|| Below::of(pid));
         // A process that has just exited cannot be signalled; its exit will be reported.

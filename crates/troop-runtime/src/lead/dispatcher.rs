@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use troop_model::{Command, MemberState, Party, Spending, State, TeamStatus, Time};
+use troop_model::{Command, MemberState, Party, Spending, State, TeamStatus, Time, Version};
 use troop_process::Mark;
 
 use super::{
@@ -22,6 +22,7 @@ use super::{
         silence,
     },
     post::{Background, Course, Mandate, NewPost, Post},
+    shared::SharedFolders,
     transcript::TranscriptLine,
 };
 use crate::{Answers, workspace::Workspace};
@@ -65,6 +66,7 @@ impl Dispatcher {
         let state = options.board.look(State::clone).await?;
         let ticked_at = options.clock.now();
         let is_spent = state.spending() == Spending::Spent;
+        let shared = SharedFolders::open(Workspace::new(&options.folder), &state).await;
         let places = Workplaces::new(options.isolation, &background.tracker);
         let post = Post::new(NewPost {
             board: options.board,
@@ -82,7 +84,7 @@ impl Dispatcher {
             crew: Crew::new(options.launch, options.project),
             places,
             gate: HookGate::new(options.hooks),
-            workspace: Workspace::new(&options.folder),
+            shared,
             is_spent,
         };
         let completions = Completions::new(options.agreement, options.environment);
@@ -125,15 +127,17 @@ impl Dispatcher {
             LeadInput::Log(event) => self.follow(&event).await,
             LeadInput::LogLost(error) => office.post.lost(error),
             LeadInput::Wire(runner, incoming) => self.hear(&runner, incoming).await,
+            LeadInput::Launched(launch) => office.launched(*launch).await,
             LeadInput::Exited(runner, exit) => self.exited(&runner, exit).await,
             LeadInput::Complained(runner, line) => self.complained(&runner, &line),
-            LeadInput::FilesListed(id, listing) => self.files_listed(id, *listing).await,
+            LeadInput::Found(id, finding) => self.found(id, *finding).await,
             LeadInput::Judged(reply) => self.judged(*reply).await,
             LeadInput::Proved(id, finished) => self.proved(id, *finished).await,
             LeadInput::Decided(id, effect) => self.decided(id, effect).await,
             LeadInput::MergedLate(late) => self.completions.merged_late(office, *late).await,
             LeadInput::Placed(member, place) => office.placed(&member, place).await,
             LeadInput::Begun(begun) => office.begun(begun.0, begun.1).await,
+            LeadInput::Shared(folder, path) => office.shared_made(folder, path),
             LeadInput::Waits(member, what) => office.post.tell_of_retry(&member, what),
             LeadInput::Watched(seen) => {
                 office.places.watched(&mut office.post, seen.0, seen.1).await;
@@ -152,6 +156,7 @@ impl Dispatcher {
             LeadInput::NotDelegated(delegation, why) => {
                 office.not_delegated(delegation, &why).await;
             }
+            LeadInput::Progress(n_decided, version) => self.progressed(n_decided, version).await,
             LeadInput::StoreFails(why) => office.post.tell_of_failing_store(&why),
             LeadInput::LeadWorks => office.post.agenda.is_due = true,
             LeadInput::Superseded => office.post.course = Course::Over(LeadEnd::Superseded),
@@ -204,7 +209,7 @@ impl Dispatcher {
         office.post.timers.set(office.post.timing.renew, Due::Renew);
         self.watch().await;
         let office = &mut self.office;
-        office.gate.team_created(&office.post);
+        office.gate.team_created(&office.post, &office.places);
         // Before any folder is prepared for another task.
         self.completions.merge_all_late(office);
         let state = &office.post.state;
@@ -232,6 +237,13 @@ impl Dispatcher {
         let office = &mut self.office;
         office.post.background.over.cancel();
         office.crew.kill_all(&mut office.post);
+        // What is still being launched is killed when it runs: only then nothing more is being started.
+        while office.crew.is_launching() {
+            let Some(input) = queue.recv().await else { break };
+            if let LeadInput::Launched(launch) = input {
+                office.crew.end_launch(&mut office.post, *launch);
+            }
+        }
         // Unblocks senders that wait for room in the queue.
         queue.close();
         while queue.recv().await.is_some() {}
@@ -294,10 +306,21 @@ impl Dispatcher {
             restarts: office.crew.restarts(),
             lead_work: *office.post.lead_work.borrow(),
             is_spent: office.is_spent,
-            n_under_way: self.completions.n_under_way() + office.gate.n_waiting(),
+            n_under_way: self.completions.n_under_way()
+                + office.gate.n_waiting()
+                + office.places.n_looks(),
             awaits_last_words: office.post.timers.has(|due| matches!(due, Due::LastWords(_))),
             until: self.until,
         })
+    }
+
+    /// The board has said how far it is: the team's work may be over, or stuck.
+    async fn progressed(&mut self, n_decided: u64, version: Option<Version>) {
+        self.office.post.note_progress(n_decided, version);
+        if version.is_some() {
+            self.look_for_the_end().await;
+            self.tell_if_stuck().await;
+        }
     }
 
     /// Stops the team when its work is over, and ends the lead when all members have stopped.
@@ -305,8 +328,8 @@ impl Dispatcher {
         match self.office.post.course {
             Course::Running => {
                 let Some(end) = self.with_outlook(ending::end_of_work) else { return };
-                if !self.office.post.has_followed_all().await {
-                    return;
+                if !self.office.post.has_followed_all() {
+                    return self.office.post.ask_progress();
                 }
                 match end {
                     WorkEnd::Quiet => {
@@ -376,8 +399,8 @@ impl Dispatcher {
             return;
         }
         let version = self.office.post.state.version();
-        if !self.office.post.has_followed_all().await {
-            return;
+        if !self.office.post.has_followed_all() {
+            return self.office.post.ask_progress();
         }
         let Some(lead) = self.office.post.state.lead().map(|lead| lead.name.clone()) else {
             return;

@@ -67,22 +67,39 @@ impl Dispatcher {
                 office.gate.task_created(post, &office.places, event, *task);
             }
             Fact::TaskCompleted { .. } | Fact::TaskApproved { .. } => self.task_is_over(event),
-            Fact::MessageSent { from, readers, message_kind, supersedes, .. } => {
-                external::end_last_words(post, from, *message_kind);
-                if let Some(older) = supersedes {
-                    readers.iter().for_each(|it| office.mail_was_superseded(it, *older));
-                }
-                office.mail_came(readers, *message_kind).await;
-            }
-            Fact::MessageRead { reader, messages } => {
-                office.mail_was_read(reader, messages);
-                interruption::go_on(&mut office.post, reader).await;
+            Fact::MessageSent { .. } | Fact::MessageDelivered { .. } | Fact::MessageRead { .. } => {
+                self.follow_mail(&event.fact).await;
             }
             Fact::UsageReported { .. } => {}
             _ if event.fact.task().is_some() => post.agenda.is_due = true,
             _ => {}
         }
         self.draw_common_consequences(event).await;
+    }
+
+    /// Mail was sent, handed over or read.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others are not about mail")]
+    async fn follow_mail(&mut self, fact: &Fact) {
+        let office = &mut self.office;
+        match fact {
+            Fact::MessageSent { from, readers, message_kind, supersedes, .. } => {
+                external::end_last_words(&mut office.post, from, *message_kind);
+                if let Some(older) = supersedes {
+                    readers.iter().for_each(|it| office.mail_was_superseded(it, *older));
+                }
+                office.mail_came(readers, *message_kind).await;
+            }
+            Fact::MessageDelivered { reader, .. } => {
+                if let Ok(member) = reader.as_str().parse() {
+                    office.deliver(&member).await;
+                }
+            }
+            Fact::MessageRead { reader, messages } => {
+                office.mail_was_read(reader, messages);
+                interruption::go_on(&mut office.post, reader).await;
+            }
+            _ => {}
+        }
     }
 
     /// Does what is common to many kinds of events.

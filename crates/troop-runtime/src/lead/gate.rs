@@ -1,10 +1,10 @@
 //! The gate of hooks: some commands wait for their verdict; of other events they are only notified.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
-use troop_model::{Event, MemberName, OperationId, State, Status, TaskNumber, TaskRef};
+use troop_model::{Command, Event, MemberName, OperationId, Refusal, Status, TaskNumber, TaskRef};
 
 use super::{
     Runner, completion::PassageId, input::LeadInput, places::Workplaces, policy::asking,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     CommandRequest, Hooks,
-    hooks::{HookContext, HookEvent, HookReport, HookTask, Occasion},
+    hooks::{HookContext, HookEvent, HookReport, Occasion, Verdict},
 };
 
 /// How long hooks may still run once the end is hurried.
@@ -36,13 +36,15 @@ pub(super) struct HookGate {
 pub(super) struct HookReply {
     pub(super) fired: HookReport,
     pub(super) subject: HookSubject,
+    /// Why the rules refuse the command of a passage by now, if hooks said no and the rules do, too.
+    pub(super) refusal: Option<Refusal>,
 }
 
 /// What a verdict applies to.
 #[derive(Debug)]
 pub(super) enum HookSubject {
     /// A claim that a task is done, or a new task.
-    Passage(PassageId),
+    Passage(PassageId, Box<CommandRequest>),
     /// A member is about to be idle.
     Idle(Runner, Option<TaskRef>),
     /// A task that was created without this lead.
@@ -66,19 +68,39 @@ impl HookGate {
     }
 
     /// Runs hooks; their report comes back as an input.
-    pub(super) fn fire(&mut self, post: &Post, occasion: Occasion, subject: HookSubject) {
+    pub(super) fn fire(
+        &mut self,
+        post: &Post,
+        places: &Workplaces,
+        occasion: Occasion,
+        subject: HookSubject,
+    ) {
         let session = post.mandate.session.to_string();
-        let context = HookContext { team: post.team_name(), session, occasion };
+        let mut context = HookContext { team: post.team_name(), session, occasion };
         if !self.hooks.has(context.event()) {
             return;
         }
         self.n_waiting += 1;
         let hooks = Arc::clone(&self.hooks);
         let hurried = post.background.hurried.clone();
+        let newest = post.newest();
+        let task = context.occasion.worked_on().map(|task| task.number);
+        let home = task.and_then(|task| places.home_of(&post.state, task));
         post.background.spawn_input(async move {
+            if let Some(task) = context.occasion.worked_on()
+                && let Some((isolation, holder)) = home
+            {
+                task.folder = isolation.place_of(&holder).await;
+            }
             // A command that hooks have not judged is not carried out.
             let fired = unless_hurried(&hurried, hooks.fire(&context)).await?;
-            Some(LeadInput::Judged(Box::new(HookReply { fired, subject })))
+            let refusal = match (&fired.verdict, &subject) {
+                (Verdict::Veto { .. }, HookSubject::Passage(_, request)) => {
+                    newest.refusal_of(request).await
+                }
+                _ => None,
+            };
+            Some(LeadInput::Judged(Box::new(HookReply { fired, subject, refusal })))
         });
     }
 
@@ -110,47 +132,38 @@ impl HookGate {
         self.judged.remove(&operation);
     }
 
-    /// The occasion on which hooks are asked before a command is given, if there is one. The rules decide first, on all that the
-    /// board has by now: of a command that they refuse, hooks hear nothing.
-    pub(super) async fn occasion_of(
-        &self,
-        post: &Post,
-        places: &Workplaces,
-        request: &CommandRequest,
-    ) -> Option<Occasion> {
-        if !self.hooks.has(asking::event_of(&request.command)?) {
-            return None;
-        }
-        let now = post.clock.now();
-        let request = request.clone();
-        let look = move |state: &State| asking::occasion(state, &request, now);
-        let mut occasion = post.look_at_newest(look).await??;
-        if let Occasion::TaskCompleted { task, .. } = &mut occasion {
-            task.folder = folder_of(post, places, task);
-        }
-        Some(occasion)
+    /// Whether hooks are asked before a command is given, if the rules accept it.
+    pub(super) fn judges(&self, command: &Command) -> bool {
+        asking::event_of(command).is_some_and(|event| self.hooks.has(event))
     }
 }
 
 /// Notifications.
 impl HookGate {
     /// The team has been created, if this is its first lead.
-    pub(super) fn team_created(&mut self, post: &Post) {
+    pub(super) fn team_created(&mut self, post: &Post, places: &Workplaces) {
         if post.mandate.fence == 1 {
-            self.fire(post, Occasion::TeamCreated, HookSubject::Nothing);
+            self.fire(post, places, Occasion::TeamCreated, HookSubject::Nothing);
         }
     }
 
     /// A member runs in its own process.
-    pub(super) fn member_spawned(&mut self, post: &Post, member: &MemberName, pid: u32) {
+    pub(super) fn member_spawned(
+        &mut self,
+        post: &Post,
+        places: &Workplaces,
+        member: &MemberName,
+        pid: u32,
+    ) {
         let agent = post.state.member(member).map(|it| it.agent.to_string()).unwrap_or_default();
         let teammate = member.clone();
-        self.fire(post, Occasion::TeammateSpawned { teammate, agent, pid }, HookSubject::Nothing);
+        let occasion = Occasion::TeammateSpawned { teammate, agent, pid };
+        self.fire(post, places, occasion, HookSubject::Nothing);
     }
 
     pub(super) fn task_assigned(&mut self, post: &Post, places: &Workplaces, task: TaskNumber) {
-        if let Some(task) = hook_task(post, places, task) {
-            self.fire(post, Occasion::TaskAssigned { task }, HookSubject::Nothing);
+        if let Some(task) = asking::hook_task(&post.state, task, None) {
+            self.fire(post, places, Occasion::TaskAssigned { task }, HookSubject::Nothing);
         }
     }
 
@@ -163,11 +176,11 @@ impl HookGate {
         task: TaskNumber,
     ) {
         if !self.judged.remove(&event.operation)
-            && let Some(found) = hook_task(post, places, task)
+            && let Some(found) = asking::hook_task(&post.state, task, None)
         {
             let occasion =
                 Occasion::TaskCreated { task: found, teammate: asking::member(&event.actor) };
-            self.fire(post, occasion, HookSubject::Created(task));
+            self.fire(post, places, occasion, HookSubject::Created(task));
         }
     }
 
@@ -180,12 +193,12 @@ impl HookGate {
         task: TaskNumber,
     ) {
         if !self.judged.remove(&event.operation)
-            && let Some(found) = hook_task(post, places, task)
+            && let Some(found) = asking::hook_task(&post.state, task, None)
         {
             let result = post.state.tasks().get(task).and_then(|task| task.result.clone());
             let result = result.unwrap_or_default();
             let occasion = Occasion::TaskCompleted { task: found, result };
-            self.fire(post, occasion, HookSubject::Nothing);
+            self.fire(post, places, occasion, HookSubject::Nothing);
         }
     }
 
@@ -203,18 +216,6 @@ impl HookGate {
         let fired = unless_hurried(&post.background.hurried, self.hooks.fire(&context)).await;
         self.note_complaints(post, &fired.unwrap_or_default());
     }
-}
-
-fn hook_task(post: &Post, places: &Workplaces, number: TaskNumber) -> Option<HookTask> {
-    let mut task = asking::hook_task(&post.state, number, None)?;
-    task.folder = folder_of(post, places, &task);
-    Some(task)
-}
-
-/// The folder in which the holder of a task works on it.
-fn folder_of(post: &Post, places: &Workplaces, task: &HookTask) -> Option<PathBuf> {
-    let holder = post.state.tasks().get(task.number)?.owner.as_ref()?;
-    places.place_of(&post.state, holder)
 }
 
 /// Waits for hooks, but only briefly once the end is hurried: those that still run then are killed.

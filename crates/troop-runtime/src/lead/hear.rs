@@ -9,10 +9,11 @@ use troop_protocol::{
 
 use super::{
     Runner,
-    completion::{FileListing, Intent, PassageId, ReleasedRunner, refusal},
+    completion::{Intent, PassageFinding, PassageId, ReleasedRunner, refusal},
     crew::{
         facts::{Engagement, IdleAfter},
         lifecycle::MemberExit,
+        member::LiveMember,
     },
     dispatcher::Dispatcher,
     gate::{HookReply, HookSubject},
@@ -34,7 +35,7 @@ impl Dispatcher {
         }
     }
 
-    /// Handles the messages that a member sent while one of its reports waited for the disk.
+    /// Handles the messages that a member sent while one of its reports waited for a disk or the store.
     async fn hear_postponed(&mut self, runner: &Runner) {
         loop {
             let live = self.office.crew.in_run(runner);
@@ -90,8 +91,8 @@ impl Dispatcher {
         if !office.crew.become_ready(&mut office.post, member, ready).await {
             return;
         }
-        if let Some(pid) = office.crew.get(member).and_then(|it| it.body.own_process()) {
-            office.gate.member_spawned(&office.post, member, pid);
+        if let Some(pid) = office.crew.get(member).and_then(LiveMember::own_process) {
+            office.gate.member_spawned(&office.post, &office.places, member, pid);
         }
         office.send_context(member);
         office.send_held_tasks(member);
@@ -174,14 +175,14 @@ impl Dispatcher {
 
 /// Passages that continue.
 impl Dispatcher {
-    /// The files of a task are listed, and its passage continues. Postponed messages of the member are handled before anything
+    /// What a passage waited for is found out, and it continues. Postponed messages of the member are handled before anything
     /// follows from the end of its report: they may be its last ones.
-    pub(super) async fn files_listed(&mut self, id: PassageId, listing: FileListing) {
+    pub(super) async fn found(&mut self, id: PassageId, finding: PassageFinding) {
         let runner = self.completions.runner_of(id);
         if let Some(live) = runner.as_ref().and_then(|it| self.office.crew.in_run(it)) {
             live.postponed.end();
         }
-        let released = self.completions.files_listed(&mut self.office, id, listing).await;
+        let released = self.completions.found(&mut self.office, id, finding).await;
         if let Some(runner) = runner {
             self.hear_postponed(&runner).await;
         }
@@ -193,8 +194,8 @@ impl Dispatcher {
         let office = &mut self.office;
         office.gate.hear(&mut office.post, &reply.fired);
         match (reply.subject, reply.fired.verdict) {
-            (HookSubject::Passage(id), verdict) => {
-                let released = self.completions.judged(office, id, verdict).await;
+            (HookSubject::Passage(id, _), verdict) => {
+                let released = self.completions.judged(office, id, verdict, reply.refusal).await;
                 self.release(released).await;
             }
             (HookSubject::Idle(runner, last_task), Verdict::Continue) => {

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use tokio::time::Instant;
-use troop_model::{Command, MemberState, State, TaskNumber, TaskRef, Version};
+use troop_model::{Command, MemberState, TaskNumber, TaskRef};
 
 use super::{
     Runner,
-    crew::facts::IdleAfter,
+    crew::{facts::IdleAfter, member::LiveMember},
     gate::HookSubject,
     input::Due,
     office::Office,
@@ -26,13 +26,15 @@ const MAX_NAMED: usize = 5;
 /// Lets a member be idle. That waits for its reports and calls and, if hooks are asked, until the log shows their effects: its
 /// next task may be blocked by the one it has just done.
 pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
+    let Some(facts) = office.crew.facts_of(runner) else { return };
+    let is_news = facts.idle.has_worked || last_task.is_some() || facts.work.n_held > 0;
+    if !is_news && !office.post.is_lead(&runner.member) {
+        // Nobody is told, so there is nothing to wait for. What it does next is told at the end of that.
+        return rest_quietly(office, runner).await;
+    }
     let has_hook = office.gate.judges_idle(&office.post, &runner.member);
-    let until = match has_hook {
-        true => office.post.board.look(State::version).await.ok(),
-        false => None,
-    };
+    let until = if has_hook { office.post.progress.n_given() } else { 0 };
     if let Some(facts) = office.crew.facts_of(runner) {
-        let until = until.unwrap_or(Version::ZERO);
         facts.idle.after = Some(IdleAfter { last_task, until });
     }
     settle(office, runner).await;
@@ -41,9 +43,14 @@ pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Optio
 /// Settles a pending idle report, if nothing is left to wait for. Hooks are asked, unless the member has work or gets some at
 /// once. A member that was started and has done nothing yet is not reported: neither hooks nor the lead learn anything from it.
 async fn settle(office: &mut Office, runner: &Runner) {
-    let followed = office.post.state.version();
+    let n_followed = office.post.n_followed();
     let Some(facts) = office.crew.facts_of(runner) else { return };
-    let Some(idle) = facts.take_settled_idle(followed) else { return };
+    let Some(idle) = facts.take_settled_idle(n_followed) else {
+        if facts.idle.after.as_ref().is_some_and(|it| it.until > n_followed) {
+            office.post.ask_progress();
+        }
+        return;
+    };
     let is_news = facts.idle.has_worked || idle.last_task.is_some();
     let member = &runner.member;
     if !is_news && !office.post.is_lead(member) {
@@ -56,7 +63,7 @@ async fn settle(office: &mut Office, runner: &Runner) {
     if is_judged && !has_or_gets_work(&office.post.state, member) {
         let occasion = Occasion::TeammateIdle { teammate: member.clone() };
         let subject = HookSubject::Idle(runner.clone(), idle.last_task);
-        office.gate.fire(&office.post, occasion, subject);
+        office.gate.fire(&office.post, &office.places, occasion, subject);
     } else {
         report(office, runner, idle.last_task).await;
     }
@@ -81,7 +88,7 @@ async fn rest_quietly(office: &mut Office, runner: &Runner) {
         office.post.state.member(member).map(|it| it.state) == Some(MemberState::Working);
     // A member that holds a task is not idle.
     if is_working && at_work(&office.post.state, member).next().is_none() {
-        let pid = office.crew.get(member).map(|it| it.body.process());
+        let pid = office.crew.get(member).and_then(LiveMember::process);
         office.post.set_state(member, MemberState::Idle, None, None, pid).await;
     }
 }
@@ -106,6 +113,8 @@ pub(super) async fn found_loose(office: &mut Office, found: LooseFiles) {
     let LooseFiles { runner, files, is_news } = found;
     let runner = &runner;
     let member = &runner.member;
+    office.places.end_look();
+    office.post.agenda.is_due = true;
     let Some(facts) = office.crew.facts_of(runner) else { return };
     if facts.idle.was_handed || is_working(&office.post.state, member) {
         // It goes on, and says again when it is idle.

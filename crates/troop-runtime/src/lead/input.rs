@@ -3,16 +3,17 @@
 use std::{path::PathBuf, sync::Arc};
 
 use tokio::sync::mpsc;
-use troop_model::{Event, MemberName, TaskNumber, Version};
+use troop_model::{Event, MemberName, TaskNumber, Version, WorkspaceFolder};
 use troop_protocol::{Inbox, Incoming};
 use uuid::Uuid;
 
 use super::{
     Runner, Until,
-    completion::{FileListing, LateMerge, PassageId},
-    crew::lifecycle::MemberExit,
+    completion::{LateMerge, PassageFinding, PassageId},
+    crew::{launching::MemberLaunch, lifecycle::MemberExit},
     gate::HookReply,
     places::LooseFiles,
+    shared::SharedPath,
     socket::SocketCommand,
 };
 use crate::{
@@ -29,14 +30,16 @@ pub(super) enum LeadInput {
     LogLost(Option<BoardError>),
     /// A member's wire delivered something.
     Wire(Runner, Incoming),
+    /// The agent of a member is launched, or cannot be.
+    Launched(Box<MemberLaunch>),
     /// A member's process, or its task, has ended.
     Exited(Runner, MemberExit),
     /// A member's process wrote to standard error.
     Complained(Runner, String),
     /// A timer has fired.
     Due(Due),
-    /// The files of a task that its holder lets go are listed.
-    FilesListed(PassageId, Box<FileListing>),
+    /// What a passage waited for is found out.
+    Found(PassageId, Box<PassageFinding>),
     /// Hooks have given their verdict on something that waited for them.
     Judged(Box<HookReply>),
     /// The proof of a done claim has finished.
@@ -49,6 +52,8 @@ pub(super) enum LeadInput {
     Placed(MemberName, Result<PathBuf, GitError>),
     /// A member's folder is ready for a task, or cannot be prepared.
     Begun(Box<(TaskAttempt, Result<TaskFolder, GitError>)>),
+    /// A workspace folder is made.
+    Shared(WorkspaceFolder, SharedPath),
     /// Something for a member cannot be done now, and is retried.
     Waits(MemberName, String),
     /// The files that an idle member changed outside of any task are known.
@@ -67,6 +72,8 @@ pub(super) enum LeadInput {
     NotRestarted(MemberName, BoardError),
     /// The member of a delegation was not started.
     NotDelegated(Uuid, BoardError),
+    /// How many commands of this lead the board has decided, and the version of the log then; none if it cannot be asked.
+    Progress(u64, Option<Version>),
     /// The store fails; the write is retried.
     StoreFails(String),
     /// The progress of the lead's agent on its last request has changed.

@@ -36,5 +36,5 @@ async fn move_lead(
         return;
     };
     let reason = cause.map(|it| it.in_words().to_owned());
-    post.set_state(&lead, to, reason, cause, Some(live.body.process())).await;
+    post.set_state(&lead, to, reason, cause, live.process()).await;
 }

@@ -12,12 +12,15 @@ use troop_model::{Actor, Command, Fact, LeadLease, Refusal};
 use uuid::Uuid;
 
 use super::{LeadError, LeadOptions, unheard};
-use crate::{Board, BoardError, BoardResult, CommandEffect, CommandRequest};
+use crate::{Board, BoardError, BoardResult, Clock, CommandEffect, CommandRequest};
 
 /// How often we try to take the lock ...
 const N_TRIES: u32 = 10;
 /// ... and how long we wait between two tries: a process that only checks for a lead holds it for less.
 const PAUSE: Duration = Duration::from_millis(10);
+/// How often we try to take the lock of a lead that has ended. A program that it was just starting may hold the lock until it
+/// runs.
+const N_TRIES_OF_DEAD: u32 = 1_000;
 
 /// How many dead sessions we remember.
 const MAX_FORMER: usize = 16;
@@ -102,13 +105,8 @@ impl LeadLock {
         let unusable = |source| LeadError::Folder { path: options.folder.clone(), source };
         fs::create_dir_all(&options.folder).map_err(unusable)?;
         let mut file = open(&path(&options.folder)).map_err(unusable)?;
-        if !lock(&file).await.map_err(unusable)? {
-            let lease = current(&options.board).await?;
-            let (holder, since) = match lease {
-                Some(lease) => (lease.holder, lease.since),
-                None => ("another process on this machine".to_owned(), options.clock.now()),
-            };
-            return Err(BoardError::from(Refusal::LeadHeld { holder, since }).into());
+        if !lock(&file, &options.folder).await.map_err(unusable)? {
+            return Err(lead_held(&options.board, &options.clock).await.into());
         }
         let dead = dead(&mut file);
         // If we die from now on, the file shows it, whether we got the lease or not.
@@ -149,18 +147,31 @@ impl LeadLock {
 }
 
 /// Locks the file, unless a lead holds it. Returns whether it did.
-async fn lock(file: &File) -> io::Result<bool> {
-    for nth in 0..N_TRIES {
-        if nth > 0 {
-            tokio::time::sleep(PAUSE).await;
-        }
+async fn lock(file: &File, folder: &Path) -> io::Result<bool> {
+    for nth in 0..N_TRIES_OF_DEAD {
         match file.try_lock() {
             Ok(()) => return Ok(true),
-            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::WouldBlock) if nth >= N_TRIES && !is_dead(folder) => break,
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
     Ok(false)
+}
+
+/// Whether the lock is held, and not by the lead that wrote itself into it: that one has ended.
+fn is_dead(folder: &Path) -> bool {
+    find(folder).is_some_and(|lead| troop_process::has_ended(lead.pid))
+}
+
+/// The refusal of whoever wants to lead a team that is led on this machine.
+pub async fn lead_held(board: &Board, clock: &Clock) -> BoardError {
+    let (holder, since) = match current(board).await {
+        Ok(Some(lease)) => (lease.holder, lease.since),
+        Ok(None) => ("another process on this machine".to_owned(), clock.now()),
+        Err(error) => return error,
+    };
+    Refusal::LeadHeld { holder, since }.into()
 }
 
 /// Takes the lease, also from a session that is known to be dead.

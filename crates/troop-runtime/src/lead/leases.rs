@@ -8,7 +8,9 @@ use super::{office::Office, policy::silence};
 /// Renews the leases of members that were heard since the last renewal.
 pub(super) async fn renew(office: &mut Office) {
     let crew = office.crew.facts();
-    let is_coming = |member: &MemberName| office.places.is_coming(member);
+    let is_coming = |member: &MemberName| {
+        office.places.is_coming(member) || office.shared.is_awaited_by(member)
+    };
     let due = silence::renewals_due(&office.post.state, &crew, is_coming, Instant::now());
     renew_of(office, due).await;
 }

@@ -7,24 +7,26 @@ mod words;
 
 use std::path::PathBuf;
 
-use troop_model::{Command, DelegationOutcome, DelegationStatus, MemberName, State, Version};
+use troop_model::{
+    Command, DelegationOutcome, DelegationStatus, MemberName, State, Version, WorkspaceFolder,
+};
 use troop_protocol::{Failure, FromLead, MessageIn, Responder};
 use uuid::Uuid;
 
 use super::{
     Runner,
     completion::Intent,
-    crew::{Crew, member::LiveMember},
+    crew::{Crew, launching::MemberLaunch, member::LiveMember},
     gate::HookGate,
     input::{Due, LeadInput},
     places::{NewPlace, Workplaces, claimed},
     policy::loss::Loss,
     post::Post,
+    shared::{SharedFolders, SharedPath},
     transcript::TranscriptLine,
 };
 use crate::{
     BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder, answers::changed,
-    workspace::Workspace,
 };
 
 /// The parts that a lead works with.
@@ -34,7 +36,7 @@ pub(super) struct Office {
     pub(super) crew: Crew,
     pub(super) places: Workplaces,
     pub(super) gate: HookGate,
-    pub(super) workspace: Workspace,
+    pub(super) shared: SharedFolders,
     /// Whether the team's budget is spent.
     pub(super) is_spent: bool,
 }
@@ -60,6 +62,7 @@ impl Office {
             let work = claimed(state, &done);
             (changed(state, &done), work)
         };
+        self.post.progress.give();
         let given = match self.post.board.give_and_look(request, look).await {
             Ok(given) => given,
             Err(error) => return self.post.lost(Some(error)),
@@ -152,6 +155,11 @@ impl Office {
         }
     }
 
+    /// The agent of a member is launched, or cannot be.
+    pub(super) async fn launched(&mut self, launch: MemberLaunch) {
+        self.crew.launched(&mut self.post, &mut self.places, launch).await;
+    }
+
     pub(super) async fn bury(&mut self, dead: LiveMember) {
         self.crew.bury(&mut self.post, &mut self.places, dead).await;
     }
@@ -186,6 +194,13 @@ impl Office {
     pub(super) async fn begun(&mut self, work: TaskAttempt, begun: Result<TaskFolder, GitError>) {
         let member = work.member.clone();
         if self.places.begun(&mut self.post, work, begun).await {
+            self.send_held_tasks(&member);
+        }
+    }
+
+    /// A workspace folder is made: members that waited for it get their tasks.
+    pub(super) fn shared_made(&mut self, folder: WorkspaceFolder, path: SharedPath) {
+        for member in self.shared.made(folder, path) {
             self.send_held_tasks(&member);
         }
     }

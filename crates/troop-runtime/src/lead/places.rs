@@ -50,6 +50,8 @@ pub(super) struct Workplaces {
     watcher: Option<Watcher>,
     /// The files that members changed outside of any task, as far as the lead was told.
     loose: BTreeMap<MemberName, BTreeSet<String>>,
+    /// How many looks for such files are under way.
+    n_looks: usize,
 }
 
 /// One attempt of a member at a task.
@@ -64,6 +66,21 @@ struct Attempt {
 enum Readiness {
     Coming,
     Ready,
+}
+
+/// Work that may have to be merged from its member's own folder.
+#[derive(Debug)]
+pub(super) struct FolderWork {
+    pub(super) isolation: Worktrees,
+    pub(super) work: TaskAttempt,
+    is_prepared: bool,
+}
+
+impl FolderWork {
+    /// Whether it is in a folder. If a prepared folder was deleted, the merge reports that.
+    pub(super) async fn has_place(&self) -> bool {
+        self.is_prepared || self.isolation.has_place(&self.work.member).await
+    }
 }
 
 /// The outcome of making a member's folder.
@@ -126,7 +143,7 @@ impl Readying {
     /// that no member works in an unprepared folder.
     pub(super) async fn ready(self, work: TaskAttempt) {
         let since = Instant::now();
-        while self.isolation.has_place(&work.member) && since.elapsed() < PATIENCE {
+        while self.isolation.has_place(&work.member).await && since.elapsed() < PATIENCE {
             let (tell, told) = oneshot::channel();
             let isolation = self.isolation.clone();
             let work = work.clone();
@@ -154,6 +171,7 @@ impl Workplaces {
             failing: Failing::default(),
             watcher: Some(Watcher::default()),
             loose: BTreeMap::new(),
+            n_looks: 0,
         }
     }
 
@@ -173,9 +191,14 @@ impl Workplaces {
         self.isolation.as_ref().filter(|_| is_teammate)
     }
 
-    /// A member's own folder, if it has one.
-    pub(super) fn place_of(&self, state: &State, member: &MemberName) -> Option<PathBuf> {
-        self.isolation_of(state, member)?.place_of(member)
+    /// The holder of a task, if it works in its own folder.
+    pub(super) fn home_of(
+        &self,
+        state: &State,
+        task: TaskNumber,
+    ) -> Option<(Worktrees, MemberName)> {
+        let holder = state.tasks().get(task)?.owner.clone()?;
+        Some((self.isolation_of(state, &holder)?.clone(), holder))
     }
 
     /// The environment variables of a member that works in its own folder.
@@ -198,19 +221,18 @@ impl Workplaces {
         others_at_work(state, owner, task).any(is_begun)
     }
 
-    /// The attempt that a member works on in its own folder.
+    /// The attempt that a member works on in its own folder, if it has one.
     pub(super) fn work_of(
         &self,
         state: &State,
         member: &MemberName,
         task: TaskNumber,
-    ) -> Option<(Worktrees, TaskAttempt)> {
+    ) -> Option<FolderWork> {
         let work = work(state, member, task)?;
         let attempt = Attempt { member: member.clone(), task, number: work.attempt };
-        // If a prepared folder was deleted, the merge reports that.
-        let has_place = |it: &&Worktrees| self.begun.contains_key(&attempt) || it.has_place(member);
-        let isolation = self.isolation_of(state, member).filter(has_place)?;
-        Some((isolation.clone(), work))
+        let is_prepared = self.begun.contains_key(&attempt);
+        let isolation = self.isolation_of(state, member)?.clone();
+        Some(FolderWork { isolation, work, is_prepared })
     }
 }
 
@@ -390,9 +412,13 @@ impl Workplaces {
             self.begun.remove(&attempt);
             let owner = attempt.member;
             let Some(isolation) = self.isolation_of(state, &owner).cloned() else { continue };
-            if !self.is_at_another(state, &owner, *task) && isolation.has_place(&owner) {
-                // A failed commit is retried before the folder is used for another task.
-                self.jobs.add(async move { drop(isolation.save(&owner).await) });
+            if !self.is_at_another(state, &owner, *task) {
+                self.jobs.add(async move {
+                    if isolation.has_place(&owner).await {
+                        // A failed commit is retried before the folder is used for another task.
+                        drop(isolation.save(&owner).await);
+                    }
+                });
             }
         }
     }
@@ -404,8 +430,8 @@ impl Workplaces {
 
     /// The board has heard what became of a task.
     pub(super) fn forget_merge(&self, task: TaskNumber) {
-        if let Some(isolation) = &self.isolation {
-            isolation.forget_merge(task);
+        if let Some(isolation) = self.isolation.clone() {
+            self.jobs.add(async move { isolation.forget_merge(task).await });
         }
     }
 
@@ -421,13 +447,13 @@ impl Workplaces {
 /// Changes outside of tasks.
 impl Workplaces {
     /// Looks for files that a member without a task changed. Returns whether that is under way.
-    pub(super) fn look_for_loose(&self, post: &Post, runner: &Runner, is_news: IsNews) -> bool {
+    pub(super) fn look_for_loose(&mut self, post: &Post, runner: &Runner, is_news: IsNews) -> bool {
         let member = runner.member.clone();
-        let isolation = self.isolation_of(&post.state, &member);
-        let isolation = isolation.filter(|it| it.has_place(&member)).cloned();
+        let isolation = self.isolation_of(&post.state, &member).cloned();
         let Some(isolation) = isolation.filter(|_| !is_working(&post.state, &member)) else {
             return false;
         };
+        self.n_looks += 1;
         let runner = runner.clone();
         let inputs = post.background.inputs.clone();
         // After everything that is under way in its folder.
@@ -438,6 +464,16 @@ impl Workplaces {
             drop(inputs.send(LeadInput::Loose(Box::new(found))).await);
         });
         true
+    }
+
+    /// How many looks for such files are under way.
+    pub(super) fn n_looks(&self) -> usize {
+        self.n_looks
+    }
+
+    /// A look is over.
+    pub(super) fn end_look(&mut self) {
+        self.n_looks = self.n_looks.saturating_sub(1);
     }
 
     /// Remembers the files that a member changed outside of any task. Returns whether the lead has not been told of one.

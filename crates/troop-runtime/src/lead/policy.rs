@@ -2,7 +2,8 @@
 //! touch no disk and wait for nothing; the other modules of the lead carry out the decisions.
 
 pub(super) mod aftermath;
-pub(super) mod asking;
+pub(crate) mod asking;
+pub(super) mod attempt_end;
 pub(crate) mod completion;
 pub(super) mod delegation;
 pub(super) mod ending;

@@ -9,21 +9,22 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Asker, Command, Context, MemberName, MemberState, OperationId, Origin, Outgoing, Refusal,
-    State, StateCause, TaskNumber, TeamName, Time, decide,
+    Asker, Command, MemberName, MemberState, Origin, Outgoing, Refusal, State, StateCause,
+    TaskNumber, TeamName,
 };
 use uuid::Uuid;
 
 use super::{
     LeadEnd, LeadWork, Timing,
     input::LeadInput,
-    policy::asking::{RuleVerdict, ruling},
+    policy::asking::{RuleVerdict, occasion, ruling, would_take},
+    progress::BoardProgress,
     timers::Timers,
     transcript::{TranscriptEntry, TranscriptLine, Transcripts},
 };
 use crate::{
     Board, BoardError, BoardResult, Clock, CommandEffect, CommandRequest, PendingCommand,
-    Subscription,
+    Subscription, hooks::Occasion,
 };
 
 /// How long we wait before we retry a failing store ...
@@ -52,6 +53,7 @@ pub(super) struct Post {
     /// The deletion of the team that the lead's agent wants, until the end of its turn.
     pub(super) last_act: Option<CommandRequest>,
     pub(super) agenda: Agenda,
+    pub(super) progress: BoardProgress,
 }
 
 /// The right to lead, as commands carry it.
@@ -163,6 +165,7 @@ impl Post {
             course: Course::Running,
             last_act: None,
             agenda: Agenda { is_due: true, has_new_context: false, n_teams: 1 },
+            progress: BoardProgress::default(),
         }
     }
 
@@ -197,13 +200,8 @@ impl Post {
 
     /// Whether a tick would have an effect now, by the rules of the board.
     pub(super) fn is_tick_due(&self) -> bool {
-        let ctx = Context {
-            now: self.clock.now(),
-            asker: Asker::system(),
-            operation: OperationId(Uuid::now_v7()),
-            fence: Some(self.mandate.fence),
-        };
-        decide(&self.state, &Command::Tick, &ctx).is_ok_and(|events| !events.is_empty())
+        let tick = self.own(Command::Tick);
+        tick.judged(&self.state, self.clock.now()).is_ok_and(|events| !events.is_empty())
     }
 
     /// Whether the board would accept a command, proof aside.
@@ -211,32 +209,9 @@ impl Post {
         would_take(&self.state, request, self.clock.now())
     }
 
-    /// Looks at all that the board has by now, also from other processes. None if the board cannot be asked.
-    pub(super) async fn look_at_newest<T: Send + 'static>(
-        &self,
-        look: impl FnOnce(&State) -> T + Send + 'static,
-    ) -> Option<T> {
-        // If the store fails, the board says so when it gets the command.
-        drop(self.board.catch_up().await);
-        self.board.look(look).await.ok()
-    }
-
-    /// Why the rules refuse a command on all that the board has by now, if they do.
-    pub(super) async fn refusal_of(&self, request: &CommandRequest) -> Option<Refusal> {
-        let now = self.clock.now();
-        let request = request.clone();
-        let look = move |state: &State| match ruling(state, &request, now) {
-            RuleVerdict::Refused(refusal) => Some(refusal),
-            RuleVerdict::Accepted(_) | RuleVerdict::NeedsProof => None,
-        };
-        self.look_at_newest(look).await?
-    }
-
-    /// Whether all commands given so far are decided and followed. The look queues behind all of them; an event that is still
-    /// to be followed leads to another check.
-    pub(super) async fn has_followed_all(&self) -> bool {
-        let version = self.board.look(State::version).await;
-        version.is_ok_and(|version| version == self.state.version())
+    /// The rules on all that the board has by now.
+    pub(super) fn newest(&self) -> NewestRules {
+        NewestRules { board: self.board.clone(), clock: self.clock.clone() }
     }
 }
 
@@ -251,6 +226,7 @@ impl Post {
 
     /// Puts a command in the board's queue.
     pub(super) async fn enqueue(&mut self, request: CommandRequest) -> Option<PendingCommand> {
+        self.progress.give();
         match self.board.give(request).await {
             Ok(given) => Some(given),
             Err(error) => {
@@ -383,9 +359,41 @@ impl Post {
     }
 }
 
-/// Whether the rules would accept a command, proof aside.
-pub(super) fn would_take(state: &State, request: &CommandRequest, now: Time) -> bool {
-    !matches!(ruling(state, request, now), RuleVerdict::Refused(_))
+/// The rules on all that the board has by now, also from other processes. They wait for the store: never ask them in the loop.
+#[derive(Debug)]
+pub(super) struct NewestRules {
+    board: Board,
+    clock: Clock,
+}
+
+impl NewestRules {
+    /// The occasion on which hooks are asked before a command is given, if there is one.
+    pub(super) async fn occasion_of(&self, request: &CommandRequest) -> Option<Occasion> {
+        let now = self.clock.now();
+        let request = request.clone();
+        self.look(move |state| occasion(state, &request, now)).await?
+    }
+
+    /// Why the rules refuse a command, if they do.
+    pub(super) async fn refusal_of(&self, request: &CommandRequest) -> Option<Refusal> {
+        let now = self.clock.now();
+        let request = request.clone();
+        let look = move |state: &State| match ruling(state, &request, now) {
+            RuleVerdict::Refused(refusal) => Some(refusal),
+            RuleVerdict::Accepted(_) | RuleVerdict::NeedsProof => None,
+        };
+        self.look(look).await?
+    }
+
+    /// Looks at the newest state. None if the board cannot be asked.
+    async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> Option<T> {
+        // If the store fails, the board says so when it gets the command.
+        drop(self.board.catch_up().await);
+        self.board.look(look).await.ok()
+    }
 }
 
 /// How the lead ends after an error of its own command: another session leads, or the store is lost. None if the board only

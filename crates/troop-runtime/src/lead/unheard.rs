@@ -14,7 +14,7 @@ pub(super) async fn record(options: &LeadOptions) -> Result<(), LeadError> {
     let open = board.look(unheard::open_attempts).await?;
     for merge in isolation.merges_of(&open).await.map_err(LeadError::Merges)? {
         record_one(board, &merge).await?;
-        isolation.forget_merge(merge.task);
+        isolation.forget_merge(merge.task).await;
     }
     Ok(())
 }

@@ -82,3 +82,29 @@ async fn a_command_that_ended_by_itself_answers_for_no_lock() {
     notes.clear(std::slice::from_ref(&foreign)).await;
     assert!(!foreign.exists(), "only troop works in a place of its own");
 }
+
+#[tokio::test]
+async fn the_place_of_a_worktree_that_a_killed_command_began_goes_and_others_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let team = folder.path().join("team");
+    let places = folder.path().join("worktrees");
+    let begun = |name: &str| {
+        let place = places.join(name);
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("locked"), "initializing").unwrap();
+        place
+    };
+    let whole = begun("whole");
+    fs::write(whole.join("gitdir"), "/somewhere/.git\n").unwrap();
+    let notes = CommandNotes::open(&team, folder.path(), &[]);
+    let foreign = begun("foreign");
+    let mut running = notes.begin("worktree add").unwrap();
+    running.note.locks.push(foreign.join("locked"));
+    let left = begun("-team");
+    drop(running);
+    notes.clear(&[]).await;
+    assert!(!left.exists(), "the next `git worktree add` finds no trace of it");
+    assert!(whole.join("locked").exists(), "somebody has locked this worktree");
+    assert!(foreign.join("locked").exists(), "it was there before");
+    assert_eq!(lasting_locks(folder.path()).await, Vec::<PathBuf>::new(), "it blocks nobody");
+}

@@ -6,6 +6,7 @@ mod budget;
 mod conversations;
 mod delegations;
 mod files;
+mod hanging;
 mod hooks;
 mod isolation;
 mod late;

@@ -20,6 +20,8 @@ pub(crate) struct Probe {
     pub(crate) n_entries: AtomicUsize,
     /// How many appends were begun.
     pub(crate) n_appends: AtomicUsize,
+    /// How many reads were begun.
+    pub(crate) n_reads: AtomicUsize,
     /// How many snapshots were tried.
     pub(crate) n_saves: AtomicUsize,
     /// Whether reading and appending fail.
@@ -33,6 +35,7 @@ pub(crate) struct Probe {
     /// Whether appending panics.
     pub(crate) is_broken: AtomicBool,
     lets_append: watch::Sender<bool>,
+    lets_read: watch::Sender<bool>,
     lets_save: watch::Sender<bool>,
 }
 
@@ -42,6 +45,7 @@ impl Probe {
             inner,
             n_entries: AtomicUsize::new(0),
             n_appends: AtomicUsize::new(0),
+            n_reads: AtomicUsize::new(0),
             n_saves: AtomicUsize::new(0),
             is_down: AtomicBool::new(false),
             keeps_names: AtomicBool::new(false),
@@ -49,6 +53,7 @@ impl Probe {
             is_damaged: AtomicBool::new(false),
             is_broken: AtomicBool::new(false),
             lets_append: watch::Sender::new(true),
+            lets_read: watch::Sender::new(true),
             lets_save: watch::Sender::new(true),
         })
     }
@@ -60,6 +65,15 @@ impl Probe {
 
     pub(crate) fn let_append(&self) {
         self.lets_append.send_replace(true);
+    }
+
+    /// Reading waits from now on.
+    pub(crate) fn hold_reads(&self) {
+        self.lets_read.send_replace(false);
+    }
+
+    pub(crate) fn let_read(&self) {
+        self.lets_read.send_replace(true);
     }
 
     /// Saving waits from now on.
@@ -119,6 +133,8 @@ impl Store for Probe {
 
     fn read(&self, team: TeamId, after: Version, limit: usize) -> StoreFuture<'_, Vec<Entry>> {
         Box::pin(async move {
+            self.n_reads.fetch_add(1, SeqCst);
+            pass(&self.lets_read).await;
             self.check(&self.is_down)?;
             let entries = self.inner.read(team, after, limit).await?;
             self.n_entries.fetch_add(entries.len(), SeqCst);

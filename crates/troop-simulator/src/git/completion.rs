@@ -3,7 +3,7 @@
 //! together.
 
 use troop_model::{
-    Actor, Command, Context, MemberName, Merged, Proof, State, TaskCommand, TaskNumber, decide,
+    Actor, Command, MemberName, Merged, Proof, RefusalRecord, RefusedBy, TaskCommand, TaskNumber,
 };
 use troop_runtime::{
     Aim, CommandRequest, Conflict, MergeOutcome, MergeRefusal, TaskAttempt, UnheardMerge,
@@ -16,7 +16,8 @@ use troop_runtime::{
             merge_step,
         },
         lead::{
-            DoneWay, Objection, PassageStage, Sentence, after_objection, done_claim, stages_after,
+            DoneClaim, DoneWay, Objection, PassageStage, Sentence, after_objection, done_claim,
+            stages_after, unheard_completion, would_take,
         },
     },
 };
@@ -50,7 +51,7 @@ pub(super) async fn complete(
         lead.seat.boundary().await;
         let goes_on = match stage {
             // Nobody shares a workspace here, and there are no hooks.
-            PassageStage::Files | PassageStage::Hooks => true,
+            PassageStage::Agent | PassageStage::Files | PassageStage::Hooks => true,
             PassageStage::Proof => prove(lead, &request, member, task, attempt).await,
             PassageStage::Board => {
                 let done = lead.board.request(request.clone()).await;
@@ -64,12 +65,6 @@ pub(super) async fn complete(
     }
 }
 
-fn would_take(state: &State, request: &CommandRequest, lead: &SimulatedLead) -> bool {
-    let CommandRequest { operation, asker, command, fence } = request.clone();
-    let ctx = Context { now: lead.seat.now(), asker, operation, fence };
-    decide(state, &command, &ctx).is_ok()
-}
-
 /// Merges the work. Returns whether the command goes on to the board.
 async fn prove(
     lead: &mut SimulatedLead,
@@ -79,7 +74,7 @@ async fn prove(
     attempt: u32,
 ) -> bool {
     let Some(claim) = done_claim(lead.board.state(), request) else { return true };
-    if !would_take(lead.board.state(), request, lead) {
+    if !would_take(lead.board.state(), request, lead.seat.now()) {
         return true;
     }
     let DoneWay::Finish(aim) = claim.way else { return true };
@@ -89,22 +84,42 @@ async fn prove(
             let merge = Some(Merged { into: merge.into, commit: merge.commit });
             let proof = Proof { task: task.into(), evidence: Vec::new(), merge, waived: None };
             lead.give(Actor::system(), Command::Task(TaskCommand::Prove(proof))).await;
+            if let Some(order) = unheard_completion(lead.board.state(), request, &claim) {
+                lead.seat.count("a lead ended a merged task that its holder had lost");
+                lead.give(Actor::system(), order).await;
+            }
             true
         }
         MergeOutcome::Ready => true,
         MergeOutcome::Not(why) => {
             lead.seat.count("work was not merged");
             lead.seat.tell(|| format!("{task} of {member} is not merged: {why}"));
-            let is_taken = would_take(lead.board.state(), request, lead);
+            let is_taken = would_take(lead.board.state(), request, lead.seat.now());
             let is_unwanted = why == MergeRefusal::Unwanted;
             let objection = if is_unwanted { Objection::Unwanted } else { Objection::Work };
             let sentence = after_objection(claim.way, objection, is_taken);
             if sentence == Sentence::Refuse {
+                record_refusal(lead, &claim, why.to_string()).await;
                 give_back(lead, member, task).await;
             }
             sentence == Sentence::LetTheBoardSay
         }
     }
+}
+
+/// The board counts a refusal against the attempt, and decides whether the attempt goes on.
+async fn record_refusal(lead: &mut SimulatedLead, claim: &DoneClaim, reason: String) {
+    lead.seat.count("a refused completion was recorded");
+    let record = RefusalRecord {
+        task: Some(claim.task.into()),
+        subject: None,
+        who: Actor::agent(&claim.member),
+        by: RefusedBy::Merge,
+        reason,
+        details: None,
+        attempt: claim.attempt,
+    };
+    lead.give(Actor::system(), Command::RecordRefusal(record)).await;
 }
 
 /// A member that cannot mend its work gives the task back.
@@ -125,7 +140,7 @@ struct SimulatedWorkEnd<'a> {
 
 impl SimulatedWorkEnd<'_> {
     fn is_wanted(&self) -> bool {
-        would_take(self.lead.board.state(), self.request, self.lead)
+        would_take(self.lead.board.state(), self.request, self.lead.seat.now())
     }
 
     async fn finish(&self, aim: Aim) -> WorkReport {

@@ -1,5 +1,5 @@
-//! A lead with its members. It takes the lead lease, gives out work, and takes every completion through its scenarios; its members work
-//! in folders of their own and end with it. The order follows `troop-runtime/src/lead` and `isolation/folder.rs`.
+//! A lead with its members. It takes the lead lease, gives out work, and takes every completion through its stages; its members work in
+//! folders of their own and end with it. The order follows `troop-runtime/src/lead` and `isolation/folder.rs`.
 
 use std::{collections::BTreeMap, rc::Rc};
 

@@ -1,8 +1,17 @@
 //! The URL of a server, and connections to it.
 
-use std::{fmt, future::poll_fn, str::FromStr, time::Duration};
+use std::{
+    fmt,
+    future::poll_fn,
+    str::FromStr,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::timeout};
 use tokio_postgres::{
     AsyncMessage, Client, Config, Connection, Error, NoTls, Notification, Socket, Statement,
     config::{Host, SslMode},
@@ -10,15 +19,22 @@ use tokio_postgres::{
 };
 
 use super::{
-    failure::sql_failure,
+    failure::{is_unknown_option, no_answer, sql_failure},
+    hosts,
+    session::{self, Session},
     tls::{self, TlsTrust},
 };
-use crate::{
-    AppendSlot, StoreResult,
-    failure::{LINE_PATIENCE, refused},
-};
+use crate::{StoreError, StoreResult, failure::refused};
 
+/// How long a server may take until a connection is ready.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+/// After how much silence a connection is tried whether its other end is still there.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+/// How long that other end may then stay silent, and for how long sent bytes may go unacknowledged. A machine that lost its
+/// power or its network says nothing.
+const SILENCE: Duration = Duration::from_secs(10);
+/// What the library takes for [`KEEPALIVE`] if the URL does not say.
+const UNSAID_KEEPALIVE: Duration = Duration::from_hours(2);
 
 /// A PostgreSQL URL that was understood. It shows no password.
 #[derive(Clone, PartialEq, Eq)]
@@ -84,12 +100,16 @@ pub(crate) fn without_password(url: &str) -> String {
     format!("{place}?{}", parts.join("&"))
 }
 
-/// A server and how to reach it.
+/// A server, or several of which one takes writes, and how to reach it.
 #[derive(Debug)]
 pub(super) struct Server {
     url: PostgresUrl,
-    config: Config,
+    /// The settings for each host.
+    hosts: Vec<Config>,
     trust: TlsTrust,
+    /// The newest timeline that a server had.
+    timeline: AtomicU32,
+    session: OnceLock<Session>,
 }
 
 impl Server {
@@ -101,16 +121,18 @@ impl Server {
         if config.get_application_name().is_none() {
             config.application_name("troop");
         }
-        // The server takes a slot back from a process that was stopped. Appends check the log after they have waited
-        // for the lock, so every statement needs a fresh snapshot.
-        let options = format!(
-            "{} -c default_transaction_isolation=read\\ committed -c lock_timeout={} -c idle_in_transaction_session_timeout={}",
-            config.get_options().unwrap_or_default(),
-            LINE_PATIENCE.as_millis(),
-            AppendSlot::PATIENCE.as_millis() + 1000,
-        );
-        config.options(options);
-        Ok(Self { url: url.clone(), config, trust })
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(SILENCE);
+        }
+        if config.get_keepalives_idle() == UNSAID_KEEPALIVE {
+            config
+                .keepalives_idle(KEEPALIVE)
+                .keepalives_interval(SILENCE / 4)
+                .keepalives_retries(4);
+        }
+        let timeline = AtomicU32::new(0);
+        let hosts = hosts::each(&config);
+        Ok(Self { url: url.clone(), hosts, trust, timeline, session: OnceLock::new() })
     }
 
     pub(super) fn url(&self) -> &PostgresUrl {
@@ -118,36 +140,117 @@ impl Server {
     }
 
     pub(super) fn user(&self) -> &str {
-        self.config.get_user().unwrap_or("CURRENT_USER")
+        self.any_host().and_then(Config::get_user).unwrap_or("CURRENT_USER")
     }
 
     pub(super) fn database(&self) -> &str {
-        self.config.get_dbname().unwrap_or_else(|| self.user())
+        self.any_host().and_then(Config::get_dbname).unwrap_or_else(|| self.user())
     }
 
-    fn is_on_this_machine(&self) -> bool {
-        self.config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)))
+    fn any_host(&self) -> Option<&Config> {
+        self.hosts.first()
+    }
+
+    pub(super) fn hosts(&self) -> &[Config] {
+        &self.hosts
+    }
+
+    /// Whose the server's sessions are; known from the first connection on.
+    pub(super) fn session(&self) -> Session {
+        self.session.get().copied().unwrap_or(Session::Own)
+    }
+
+    /// Whether no server had a newer timeline than this one.
+    pub(super) fn is_newest(&self, timeline: u32) -> bool {
+        self.timeline.load(Ordering::SeqCst) <= timeline
+    }
+
+    /// Notes a timeline that a server has.
+    pub(super) fn note_timeline(&self, timeline: u32) {
+        self.timeline.fetch_max(timeline, Ordering::SeqCst);
     }
 
     /// Connects, and passes on what the server announces.
-    pub(super) async fn connect(
+    pub(super) async fn connect(self: &Arc<Self>, heard: Heard) -> StoreResult<ServerConnection> {
+        match self.hosts.as_slice() {
+            [host] => {
+                let connected = self.connect_to(host, heard).await;
+                connected.map_err(|error| error.into_store_error(self))
+            }
+            _ => hosts::connect(self, &heard).await,
+        }
+    }
+
+    /// Connects to one of the hosts.
+    pub(super) async fn connect_to(
         &self,
-        heard: impl Fn(&Notification) + Send + 'static,
-    ) -> StoreResult<ServerConnection> {
-        let connected =
-            if self.config.get_ssl_mode() == SslMode::Disable || self.is_on_this_machine() {
-                self.config
-                    .connect(NoTls)
-                    .await
-                    .map(|(client, connection)| ServerConnection::new(client, connection, heard))
-            } else {
-                let tls = tls::connector(self.trust)?;
-                self.config
-                    .connect(tls)
-                    .await
-                    .map(|(client, connection)| ServerConnection::new(client, connection, heard))
-            };
-        connected.map_err(|error| sql_failure(self, error))
+        host: &Config,
+        heard: Heard,
+    ) -> Result<ServerConnection, ConnectError> {
+        let ready = async {
+            let connection = self.open_session(host, heard).await?;
+            if self.session.get().is_none() {
+                let session = session::of(&connection.client).await?;
+                // Another connection may have found out just now; it found the same.
+                self.session.get_or_init(|| session);
+            }
+            Ok(connection)
+        };
+        timeout(CONNECT_PATIENCE, ready).await.unwrap_or(Err(ConnectError::NoAnswer))
+    }
+
+    /// Asks for a session with our settings. A pooler may refuse to pass them on.
+    async fn open_session(
+        &self,
+        host: &Config,
+        heard: Heard,
+    ) -> Result<ServerConnection, ConnectError> {
+        if self.session() == Session::Own {
+            let mut own = host.clone();
+            own.options(session::options(host.get_options()));
+            match self.dial(&own, heard.clone()).await {
+                Err(ConnectError::Sql(error)) if is_unknown_option(&error) => {}
+                dialled => return dialled,
+            }
+        }
+        self.dial(host, heard).await
+    }
+
+    async fn dial(&self, host: &Config, heard: Heard) -> Result<ServerConnection, ConnectError> {
+        let is_here = host.get_hosts().iter().all(|it| matches!(it, Host::Unix(_)));
+        if host.get_ssl_mode() == SslMode::Disable || is_here {
+            let (client, connection) = host.connect(NoTls).await?;
+            return Ok(ServerConnection::new(client, connection, heard));
+        }
+        let tls = tls::connector(self.trust).map_err(ConnectError::Store)?;
+        let (client, connection) = host.connect(tls).await?;
+        Ok(ServerConnection::new(client, connection, heard))
+    }
+}
+
+/// What is done with the server's announcements.
+pub(super) type Heard = Arc<dyn Fn(&Notification) + Send + Sync>;
+
+/// Why there is no connection.
+pub(super) enum ConnectError {
+    Sql(Error),
+    Store(StoreError),
+    NoAnswer,
+}
+
+impl From<Error> for ConnectError {
+    fn from(error: Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl ConnectError {
+    pub(super) fn into_store_error(self, server: &Server) -> StoreError {
+        match self {
+            Self::Sql(error) => sql_failure(server, error),
+            Self::Store(error) => error,
+            Self::NoAnswer => no_answer(server),
+        }
     }
 }
 
@@ -170,11 +273,7 @@ pub(super) enum Prepared {
 }
 
 impl ServerConnection {
-    fn new<T>(
-        client: Client,
-        mut connection: Connection<Socket, T>,
-        heard: impl Fn(&Notification) + Send + 'static,
-    ) -> Self
+    fn new<T>(client: Client, mut connection: Connection<Socket, T>, heard: Heard) -> Self
     where
         T: TlsStream + Unpin + Send + 'static,
     {

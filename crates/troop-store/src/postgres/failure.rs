@@ -1,5 +1,7 @@
 //! How PostgreSQL's errors become ours.
 
+use std::io;
+
 use tokio_postgres::{Error, error::SqlState};
 
 use super::connect::Server;
@@ -10,6 +12,47 @@ use crate::{
 
 pub(super) fn is_state(error: &Error, state: &SqlState) -> bool {
     error.code() == Some(state)
+}
+
+/// Whether something between us and the server refuses to pass our settings on: `PgBouncer`, unless it is told to ignore them.
+pub(super) fn is_unknown_option(error: &Error) -> bool {
+    let is_about_options =
+        |said: &str| said.contains("startup parameter") && said.contains("options");
+    is_state(error, &SqlState::PROTOCOL_VIOLATION)
+        && error.as_db_error().is_some_and(|it| is_about_options(it.message()))
+}
+
+/// Whether a server that should take writes does not.
+pub(super) fn is_standby(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|it| it.downcast_ref::<io::Error>());
+    source.is_some_and(|it| it.kind() == io::ErrorKind::PermissionDenied)
+}
+
+pub(super) fn no_answer(server: &Server) -> StoreError {
+    let url = server.url();
+    unavailable(
+        format!("`{url}` does not answer"),
+        format!("see whether the server runs and is not waiting for a standby: `psql {url}`"),
+        "it took too long",
+    )
+}
+
+/// The only server that takes writes was replaced by another one.
+pub(super) fn old_primary(server: &Server) -> StoreError {
+    unavailable(
+        format!("the only server of `{}` that takes writes is an old primary", server.url()),
+        "stop it, and start the server that was promoted in its place",
+        "what it has was continued on another server",
+    )
+}
+
+/// Several hosts, and none of them can be written to.
+pub(super) fn no_primary(server: &Server, said: &[String]) -> StoreError {
+    unavailable(
+        format!("no server of `{}` takes writes: {}", server.url(), said.join("; ")),
+        "start the primary server, or promote the standby: `pg_ctl promote`",
+        "there is no primary server",
+    )
 }
 
 pub(super) fn sql_failure(server: &Server, error: Error) -> StoreError {

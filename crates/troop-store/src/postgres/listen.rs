@@ -1,6 +1,7 @@
-//! Listens for notices that logs grew, on a connection that is renewed when it breaks.
+//! Listens for notices that logs grew, on a connection that is renewed when it breaks. Behind a pooler it looks instead.
 
 use std::{
+    collections::HashMap,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -10,13 +11,19 @@ use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
 };
+use tokio_postgres::types::Type;
 use troop_model::{TeamId, lock};
 
-use super::connect::{Server, ServerConnection};
+use super::{
+    connect::{Heard, Server, ServerConnection, SqlResult},
+    session::Session,
+};
 use crate::{Watch, bell::Bells};
 
 /// How long to wait before reconnecting to a server that is away.
 const PAUSE: Duration = Duration::from_millis(250);
+/// How often to look where nothing can be listened to.
+pub(super) const POLL: Duration = Duration::from_millis(100);
 
 /// Listens from the first watch on, until it is dropped.
 #[derive(Debug)]
@@ -51,25 +58,61 @@ impl Listener {
 
 async fn listen(server: Arc<Server>, bells: Bells, is_listening: watch::Sender<bool>) {
     loop {
-        if let Some(mut connection) = connect(&server, &bells).await {
-            is_listening.send_replace(true);
-            // Notices from before this moment are lost.
-            bells.ring_all();
-            connection.ended().await;
+        if let Ok(connection) = server.connect(heard(&bells)).await {
+            match server.session() {
+                Session::Own => hear(connection, &bells, &is_listening).await,
+                Session::Shared => poll(&connection, &bells, &is_listening).await,
+            }
             is_listening.send_replace(false);
         }
         sleep(PAUSE).await;
     }
 }
 
-async fn connect(server: &Server, bells: &Bells) -> Option<ServerConnection> {
+fn heard(bells: &Bells) -> Heard {
     let bells = bells.clone();
-    let heard =
-        move |notice: &tokio_postgres::Notification| match notice.payload().parse::<TeamId>() {
-            Ok(team) => bells.ring(team),
-            Err(_) => bells.ring_all(),
-        };
-    let connection = server.connect(heard).await.ok()?;
-    connection.client.batch_execute("LISTEN troop").await.ok()?;
-    Some(connection)
+    Arc::new(move |notice| match notice.payload().parse::<TeamId>() {
+        Ok(team) => bells.ring(team),
+        Err(_) => bells.ring_all(),
+    })
+}
+
+/// Listens until the connection ends.
+async fn hear(mut connection: ServerConnection, bells: &Bells, is_listening: &watch::Sender<bool>) {
+    if connection.client.batch_execute("LISTEN troop").await.is_err() {
+        return;
+    }
+    is_listening.send_replace(true);
+    // Notices from before this moment are lost.
+    bells.ring_all();
+    connection.ended().await;
+}
+
+/// Looks again and again, until the connection ends: a shared session passes on no notices.
+async fn poll(connection: &ServerConnection, bells: &Bells, is_listening: &watch::Sender<bool>) {
+    let mut seen = HashMap::new();
+    while let Ok(heads) = heads(connection, &bells.watched()).await {
+        for (team, head) in heads {
+            if seen.insert(team, head) != Some(head) {
+                bells.ring(team);
+            }
+        }
+        is_listening.send_replace(true);
+        sleep(POLL).await;
+    }
+}
+
+/// Where the logs of these teams end.
+async fn heads(
+    connection: &ServerConnection,
+    teams: &[TeamId],
+) -> SqlResult<Vec<(TeamId, Option<i64>)>> {
+    if teams.is_empty() {
+        return Ok(Vec::new());
+    }
+    let teams: Vec<_> = teams.iter().map(|team| team.0).collect();
+    let sql = "SELECT t.id, (SELECT max(first_version) FROM troop.batches WHERE team = t.id)
+               FROM unnest($1::uuid[]) AS t (id)";
+    let rows = connection.client.query_typed(sql, &[(&teams, Type::UUID_ARRAY)]).await?;
+    rows.iter().map(|row| Ok((TeamId(row.try_get(0)?), row.try_get(1)?))).collect()
 }

@@ -13,7 +13,10 @@ use super::connect::{Prepared, Server, ServerConnection, SqlResult};
 use crate::{
     StoreError, StoreResult,
     failure::{LINE_PATIENCE, bug, waited_too_long},
-    postgres::failure::sql_failure,
+    postgres::{
+        failure::{no_answer, sql_failure},
+        session::Session,
+    },
 };
 
 #[derive(Debug)]
@@ -28,6 +31,10 @@ impl Pool {
         Self { server, permits: Arc::new(Semaphore::new(size)), idle: Mutex::default() }
     }
 
+    pub(super) fn session(&self) -> Session {
+        self.server.session()
+    }
+
     /// Lends a connection, a new one if the server closed the idle ones.
     pub(super) async fn checkout(self: &Arc<Self>) -> StoreResult<Checkout> {
         let permit = self.permit().await?;
@@ -38,7 +45,7 @@ impl Pool {
         };
         let connection = match idle {
             Some(connection) => connection,
-            None => self.server.connect(|_| ()).await?,
+            None => self.server.connect(Arc::new(|_| ())).await?,
         };
         Ok(Checkout { connection, pool: Arc::clone(self), _permit: permit })
     }
@@ -46,8 +53,13 @@ impl Pool {
     /// Lends a new connection.
     pub(super) async fn checkout_new(self: &Arc<Self>) -> StoreResult<Checkout> {
         let permit = self.permit().await?;
-        let connection = self.server.connect(|_| ()).await?;
+        let connection = self.server.connect(Arc::new(|_| ())).await?;
         Ok(Checkout { connection, pool: Arc::clone(self), _permit: permit })
+    }
+
+    /// Closes the connections that nobody uses: where one went silent, the others lead to the same machine.
+    fn forget_idle(&self) {
+        lock(&self.idle).clear();
     }
 
     async fn permit(&self) -> StoreResult<OwnedSemaphorePermit> {
@@ -70,12 +82,20 @@ impl Checkout {
         &mut self.connection.client
     }
 
+    pub(super) fn session(&self) -> Session {
+        self.pool.session()
+    }
+
     /// The prepared statement, from its second use on: preparing it for one use does not pay off.
     pub(super) async fn prepared(
         &mut self,
         sql: &str,
         kinds: &[Type],
     ) -> SqlResult<Option<Statement>> {
+        if self.session() == Session::Shared {
+            // The next transaction may run in another session, which does not know the statement.
+            return Ok(None);
+        }
         match &mut self.connection.append {
             unused @ Prepared::Unused => {
                 *unused = Prepared::Wanted;
@@ -91,8 +111,21 @@ impl Checkout {
     }
 
     pub(super) fn failed(&self) -> impl Fn(tokio_postgres::Error) -> StoreError + use<> {
-        let server = Arc::clone(&self.pool.server);
-        move |error| sql_failure(&server, error)
+        let pool = Arc::clone(&self.pool);
+        move |error| {
+            if error.as_db_error().is_none() {
+                pool.forget_idle();
+            }
+            sql_failure(&pool.server, error)
+        }
+    }
+
+    pub(super) fn unanswered(&self) -> impl Fn() -> StoreError + use<> {
+        let pool = Arc::clone(&self.pool);
+        move || {
+            pool.forget_idle();
+            no_answer(&pool.server)
+        }
     }
 
     /// Gives the connection back, outside any transaction, for the next user.

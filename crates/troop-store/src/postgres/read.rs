@@ -26,7 +26,7 @@ pub(super) fn as_sql(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-type SqlParams<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
+pub(super) type SqlParams<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
 async fn rows(pool: &Arc<Pool>, sql: &str, params: SqlParams<'_>) -> StoreResult<Vec<Row>> {
     match rows_by(pool.checkout().await?, sql, params).await {

@@ -145,7 +145,7 @@ async fn make(client: &mut Client) -> SqlResult<i32> {
     let transaction = client.transaction().await?;
     transaction.batch_execute(&format!("SELECT pg_advisory_xact_lock({LOCK})")).await?;
     let sql = "SELECT to_regnamespace('troop') IS NULL, to_regclass('troop.format') IS NULL";
-    let found = transaction.query_one(sql, &[]).await?;
+    let found = transaction.query_typed_one(sql, &[]).await?;
     if found.try_get(0)? {
         transaction.batch_execute("CREATE SCHEMA troop").await?;
     }

@@ -1,9 +1,10 @@
 //! The changes. Writers of one team wait for its lock, which the server grants in line.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use tokio::time::timeout;
 use tokio_postgres::{
-    Client, Row, Transaction,
+    Client, IsolationLevel, Row, Transaction,
     error::SqlState,
     types::{ToSql, Type},
 };
@@ -13,12 +14,13 @@ use super::{
     connect::SqlResult,
     failure::is_state,
     pool::{Checkout, Pool},
-    read::{as_sql, missed},
+    read::{SqlParams, as_sql, missed},
+    session::{self, Session},
 };
 use crate::{
     AppendSlot, Appended, Archived, Batch, NewTeam, SlotWriter, Snapshot, StoreFuture, StoreResult,
     bell::Bells,
-    failure::{bug, id_taken, missed_ignored, name_taken, unknown_team},
+    failure::{LINE_PATIENCE, bug, id_taken, missed_ignored, name_taken, unknown_team},
     hold::SlotHold,
     record::{BatchStanding, Record, checksum, standing},
 };
@@ -37,6 +39,11 @@ struct AppendAnswer {
 }
 
 impl AppendAnswer {
+    /// Whether others appended first, so that the server gave the caller the slot.
+    fn is_behind(&self) -> bool {
+        !self.rows.is_empty() && self.done.is_none() && self.head.is_some()
+    }
+
     /// The end of the batch, or `None` if others appended first. Then the connection holds the team's lock.
     fn end(&self, team: TeamId, batch: &Batch) -> StoreResult<Option<Version>> {
         let version = |number: i64| Version(u64::try_from(number).unwrap_or_default());
@@ -57,6 +64,10 @@ const APPEND: &str = "SELECT * FROM troop.append($1, $2, $3, $4, $5, $6, $7, $8,
 /// How long the server lets an append slot idle, in milliseconds. We take it back sooner, unless our process is
 /// stopped.
 const PATIENCE: i32 = 1_000 * (AppendSlot::PATIENCE.as_secs() as i32 + 1);
+
+/// How long an append may take. It waits for other writers, and a primary server also waits for its synchronous standby: if
+/// that is gone, without end.
+const ANSWER_PATIENCE: Duration = LINE_PATIENCE.saturating_add(Duration::from_secs(15));
 
 /// Whether an append is the one that a slot was granted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,16 +114,60 @@ async fn call_append(
     Ok(AppendAnswer { head: number(0)?, done: number(1)?, rows })
 }
 
+/// The same in a session that is shared: only a transaction holds it, so the slot is an open transaction instead of a lock of the
+/// session.
+async fn call_shared_append(
+    connection: &mut Checkout,
+    stage: Stage,
+    team: TeamId,
+    record: &Record,
+) -> SqlResult<AppendAnswer> {
+    if stage == Stage::First {
+        let settings = session::transaction_settings();
+        let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; {settings}");
+        connection.client().batch_execute(&begin).await?;
+    }
+    // Without a slot, the function neither takes the lock of the session back nor limits the session.
+    let answer = call_append(connection, Stage::First, team, record).await?;
+    let then = match answer.is_behind() {
+        // The transaction holds the team's lock, too.
+        true => format!("SELECT pg_advisory_unlock({}), troop.limit_idling(0)", lock_key(team)),
+        false => "COMMIT".to_owned(),
+    };
+    connection.client().batch_execute(&then).await?;
+    Ok(answer)
+}
+
+/// Appends in the way that the session allows.
+async fn try_append(
+    connection: &mut Checkout,
+    stage: Stage,
+    team: TeamId,
+    batch: &Batch,
+) -> StoreResult<AppendAnswer> {
+    let record = Record::new(team, batch)?;
+    let failed = connection.failed();
+    let unanswered = connection.unanswered();
+    let answer = async {
+        match connection.session() {
+            Session::Own => call_append(connection, stage, team, &record).await,
+            Session::Shared => call_shared_append(connection, stage, team, &record).await,
+        }
+    };
+    match timeout(ANSWER_PATIENCE, answer).await {
+        Ok(answer) => answer.map_err(failed),
+        Err(_) => Err(unanswered()),
+    }
+}
+
 pub(super) async fn append(
     pool: &Arc<Pool>,
     bells: &Bells,
     team: TeamId,
     batch: Batch,
 ) -> StoreResult<Appended> {
-    let record = Record::new(team, &batch)?;
     let mut connection = pool.checkout().await?;
-    let answer = call_append(&mut connection, Stage::First, team, &record);
-    let answer = answer.await.map_err(connection.failed())?;
+    let answer = try_append(&mut connection, Stage::First, team, &batch).await?;
     match answer.end(team, &batch) {
         Ok(None) => {
             let missed = missed(&answer.rows, team, batch.after)?;
@@ -127,7 +182,7 @@ pub(super) async fn append(
     }
 }
 
-/// A connection whose session holds the team's lock. Closing it gives the slot back.
+/// A connection whose session, or whose open transaction, holds the team's lock. Closing it gives the slot back.
 #[derive(Debug)]
 struct PostgresSlot {
     hold: SlotHold<Checkout>,
@@ -138,10 +193,9 @@ struct PostgresSlot {
 impl SlotWriter for PostgresSlot {
     fn append(self: Box<Self>, batch: Batch) -> StoreFuture<'static, Version> {
         Box::pin(async move {
-            let record = Record::new(self.team, &batch)?;
             let mut connection = self.hold.take()?;
-            let answer = call_append(&mut connection, Stage::InSlot, self.team, &record).await;
-            let end = answer.map_err(connection.failed())?.end(self.team, &batch)?;
+            let answer = try_append(&mut connection, Stage::InSlot, self.team, &batch).await?;
+            let end = answer.end(self.team, &batch)?;
             let end = end.ok_or_else(missed_ignored)?;
             connection.give_back();
             self.bells.ring(self.team);
@@ -170,8 +224,14 @@ async fn transact<T>(
 ) -> StoreResult<SqlResult<T>> {
     let mut connection = pool.checkout().await?;
     let failed = connection.failed();
+    let session = connection.session();
     let changed = async |client: &mut Client| {
-        let transaction = client.transaction().await?;
+        let transaction = client.build_transaction();
+        let transaction =
+            transaction.isolation_level(IsolationLevel::ReadCommitted).start().await?;
+        if session == Session::Shared {
+            transaction.batch_execute(&session::transaction_settings()).await?;
+        }
         let answer = work(&transaction).await?;
         transaction.commit().await?;
         Ok(answer)
@@ -197,12 +257,16 @@ pub(super) async fn create(
         let sql =
             "SELECT count(*) > 0, max(first_version + n_events - 1) FILTER (WHERE operation = $2)
                    FROM troop.batches WHERE team = $1";
-        let found = transaction.query_one(sql, &[&team.id.0, &first.operation.0]).await?;
+        let found = transaction
+            .query_typed_one(sql, &[(&team.id.0, Type::UUID), (&first.operation.0, Type::UUID)])
+            .await?;
         if found.try_get(0)? {
             return found.try_get(1);
         }
         let sql = "INSERT INTO troop.teams (id, name) VALUES ($1, $2)";
-        transaction.execute(sql, &[&team.id.0, &team.name]).await?;
+        transaction
+            .execute_typed(sql, &[(&team.id.0, Type::UUID), (&team.name, Type::TEXT)])
+            .await?;
         for record in &records {
             insert(transaction, team.id, record).await?;
         }
@@ -222,15 +286,21 @@ async fn insert(transaction: &Transaction<'_>, team: TeamId, record: &Record) ->
     let bodies = record.bodies.as_bytes();
     let start = as_sql(record.first.0);
     let n_events = as_sql(record.n_events);
-    let params: [&(dyn ToSql + Sync); 6] =
-        [&team.0, &start, &n_events, &record.operation.0, &crc, &bodies];
-    transaction.execute(sql, &params).await.map(drop)
+    let params: SqlParams<'_> = &[
+        (&team.0, Type::UUID),
+        (&start, Type::INT8),
+        (&n_events, Type::INT8),
+        (&record.operation.0, Type::UUID),
+        (&crc, Type::INT8),
+        (&bodies, Type::BYTEA),
+    ];
+    transaction.execute_typed(sql, params).await.map(drop)
 }
 
 pub(super) async fn retire(pool: &Arc<Pool>, team: TeamId) -> StoreResult<()> {
     let retired = change(pool, team, async |transaction| {
         let sql = "UPDATE troop.teams SET is_retired = true WHERE id = $1";
-        transaction.execute(sql, &[&team.0]).await
+        transaction.execute_typed(sql, &[(&team.0, Type::UUID)]).await
     });
     match retired.await? {
         Ok(0) => Err(unknown_team(team)),
@@ -241,10 +311,11 @@ pub(super) async fn retire(pool: &Arc<Pool>, team: TeamId) -> StoreResult<()> {
 pub(super) async fn purge(pool: &Arc<Pool>, team: TeamId) -> StoreResult<()> {
     let purged = change(pool, team, async |transaction| {
         // The team goes first: a process that is saving a snapshot locks it until there is something to erase.
-        transaction.execute("DELETE FROM troop.teams WHERE id = $1", &[&team.0]).await?;
+        let sql = "DELETE FROM troop.teams WHERE id = $1";
+        transaction.execute_typed(sql, &[(&team.0, Type::UUID)]).await?;
         for table in ["batches", "snapshots", "archive"] {
             let sql = format!("DELETE FROM troop.{table} WHERE team = $1");
-            transaction.execute(&sql, &[&team.0]).await?;
+            transaction.execute_typed(&sql, &[(&team.0, Type::UUID)]).await?;
         }
         Ok(())
     });
@@ -260,7 +331,7 @@ pub(super) async fn save_snapshot(
 ) -> StoreResult<()> {
     let saved = transact(pool, async |transaction| {
         let sql = "SELECT 1 FROM troop.teams WHERE id = $1 FOR UPDATE";
-        if transaction.query_opt(sql, &[&team.0]).await?.is_none() {
+        if transaction.query_typed_opt(sql, &[(&team.0, Type::UUID)]).await?.is_none() {
             return Ok(false);
         }
         let sql = "INSERT INTO troop.snapshots AS s VALUES ($1, $2, $3, $4)
@@ -269,8 +340,13 @@ pub(super) async fn save_snapshot(
                    WHERE s.version < excluded.version";
         let crc = i64::from(checksum(team, snapshot.version.0, &snapshot.state));
         let version = as_sql(snapshot.version.0);
-        let n_rows =
-            transaction.execute(sql, &[&team.0, &version, &crc, &snapshot.state.as_ref()]).await?;
+        let params: SqlParams<'_> = &[
+            (&team.0, Type::UUID),
+            (&version, Type::INT8),
+            (&crc, Type::INT8),
+            (&snapshot.state.as_ref(), Type::BYTEA),
+        ];
+        let n_rows = transaction.execute_typed(sql, params).await?;
         if n_rows > 0 {
             archive(transaction, team, archived).await?;
         }
@@ -309,11 +385,18 @@ async fn archive(
                    SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bytea[])
                    ON CONFLICT (team, number) DO UPDATE
                    SET crc = excluded.crc, body = excluded.body";
-        transaction.execute(sql, &[&team.0, &numbers, &crcs, &bodies]).await?;
+        let params: SqlParams<'_> = &[
+            (&team.0, Type::UUID),
+            (&numbers, Type::INT8_ARRAY),
+            (&crcs, Type::INT8_ARRAY),
+            (&bodies, Type::BYTEA_ARRAY),
+        ];
+        transaction.execute_typed(sql, params).await?;
     }
     if !erased.is_empty() {
         let sql = "DELETE FROM troop.archive WHERE team = $1 AND number = ANY($2)";
-        transaction.execute(sql, &[&team.0, &erased]).await?;
+        let params: SqlParams<'_> = &[(&team.0, Type::UUID), (&erased, Type::INT8_ARRAY)];
+        transaction.execute_typed(sql, params).await?;
     }
     Ok(())
 }

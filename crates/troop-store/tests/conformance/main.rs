@@ -11,6 +11,7 @@ mod damage_files;
 mod damage_postgres;
 mod damage_sqlite;
 mod disk;
+mod failover;
 mod faults;
 mod processes;
 mod property;
@@ -38,7 +39,7 @@ macro_rules! conformance {
 }
 
 conformance! {
-    contract: memory = memory_store, files = files_store, sqlite = sqlite_store, postgres = postgres_store;
+    contract: memory = memory_store, files = files_store, sqlite = sqlite_store, postgres = postgres_store, bouncer = bouncer_store;
     suite {
         a_new_team_is_listed_and_begins_its_log,
         creating_twice_is_harmless,
@@ -74,7 +75,7 @@ conformance! {
 }
 
 conformance! {
-    lost_answers: memory = memory_store, files = files_store, sqlite = sqlite_store, postgres = postgres_store;
+    lost_answers: memory = memory_store, files = files_store, sqlite = sqlite_store, postgres = postgres_store, bouncer = bouncer_store;
     faults {
         a_lost_answer_is_repeated_without_a_second_effect,
         a_call_that_was_not_done_is_repeated,
@@ -82,7 +83,7 @@ conformance! {
 }
 
 conformance! {
-    many_processes: files = files_store, sqlite = sqlite_store, postgres = postgres_store;
+    many_processes: files = files_store, sqlite = sqlite_store, postgres = postgres_store, bouncer = bouncer_store;
     processes {
         of_many_processes_each_append_is_in_once,
         a_watch_sees_another_process,
@@ -90,7 +91,7 @@ conformance! {
 }
 
 conformance! {
-    killed: files = files_store, sqlite = sqlite_store, postgres = postgres_store;
+    killed: files = files_store, sqlite = sqlite_store, postgres = postgres_store, bouncer = bouncer_store;
     crash {
         appends_that_a_killed_writer_acknowledged_survive,
         a_killed_holder_of_a_slot_lets_others_in,
@@ -99,14 +100,14 @@ conformance! {
 
 // A file lock lasts as long as its process does; a server can end it.
 conformance! {
-    stopped: postgres = postgres_store;
+    stopped: postgres = postgres_store, bouncer = bouncer_store;
     crash {
         a_stopped_holder_of_a_slot_lets_others_in,
     }
 }
 
 conformance! {
-    random: files = files_store, sqlite = sqlite_store, postgres = postgres_store;
+    random: files = files_store, sqlite = sqlite_store, postgres = postgres_store, bouncer = bouncer_store;
     property {
         any_operations_have_the_same_effect_as_in_memory,
     }

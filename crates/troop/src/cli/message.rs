@@ -1,7 +1,7 @@
 //! `troop message …`
 
 use clap::{Subcommand, ValueEnum};
-use troop_model::MessageKind;
+use troop_model::{MessageKind, NeedAnswer};
 use uuid::Uuid;
 
 use super::values::{WordParser, request};
@@ -74,6 +74,15 @@ impl AnswerArg {
         match self {
             Self::Yes => "yes",
             Self::No => "no",
+        }
+    }
+}
+
+impl From<AnswerArg> for NeedAnswer {
+    fn from(answer: AnswerArg) -> Self {
+        match answer {
+            AnswerArg::Yes => Self::Approve,
+            AnswerArg::No => Self::Reject,
         }
     }
 }

@@ -10,12 +10,7 @@ use troop_protocol::{MessageList, Query};
 use uuid::Uuid;
 
 use super::given;
-use crate::{
-    cli::{AnswerArg, MessageCommand},
-    output::Printer,
-    render,
-    report::CallerOptions,
-};
+use crate::{cli::MessageCommand, output::Printer, render, report::CallerOptions};
 
 pub(super) async fn run(
     command: MessageCommand,
@@ -30,18 +25,22 @@ pub(super) async fn run(
                 approve: (approve || deny).then_some(approve),
                 ..Outgoing::new(to, kind, given(content)?)
             };
-            send(outgoing, desk, printer).await
+            send(Command::Send(outgoing), desk, printer).await
         }
         MessageCommand::Answer { member, answer, content, request } => {
             let said = content.map(given).transpose()?.unwrap_or_default();
-            let question = desk.open_question(&member, request.as_deref()).await?;
-            let outgoing = question.answer(answer == AnswerArg::Yes, said);
-            if printer.json {
-                return send(outgoing, desk, printer).await;
+            let need = desk.open_question(&member, request.as_deref()).await?;
+            for command in need.commands(answer.into(), &said).unwrap_or_default() {
+                if printer.json {
+                    send(command, desk, printer).await?;
+                } else {
+                    desk.submit(command).await?;
+                }
             }
-            desk.submit(Command::Send(outgoing)).await?;
-            let question =
-                CallerOptions::typed().added_to(&shown_question(&question.text)).to_string();
+            if printer.json {
+                return Ok(());
+            }
+            let question = CallerOptions::typed().added_to(&shown_question(&need.text));
             printer.text(&format!("{} to {member}: {question}\n", answer.as_str()))
         }
         MessageCommand::Broadcast { content, summary } => {
@@ -49,14 +48,15 @@ pub(super) async fn run(
                 summary,
                 ..Outgoing::new(troop_model::EVERYBODY, MessageKind::Broadcast, given(content)?)
             };
-            send(outgoing, desk, printer).await
+            send(Command::Send(outgoing), desk, printer).await
         }
         MessageCommand::Read { peek, all } => read(peek, all, desk, printer).await,
     }
 }
 
-async fn send(outgoing: Outgoing, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
-    let done = desk.submit(Command::Send(outgoing)).await?;
+/// Sends a message and shows it, or who has it.
+async fn send(message: Command, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
+    let done = desk.submit(message).await?;
     let sent = done.events.iter().find_map(|event| {
         let Fact::MessageSent { id, readers, .. } = &event.fact else { return None };
         Some((*id, readers.clone()))

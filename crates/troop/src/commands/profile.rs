@@ -65,8 +65,7 @@ pub(super) async fn run(
 
 /// The command that makes the suggested team, named after the folder.
 fn command(path: &Path, profile: &Profile, agent: &str, taken: &[String]) -> Result<String> {
-    let taken: Vec<_> = taken.iter().map(String::as_str).collect();
-    let name = free_name(path, &taken)?;
+    let name = free_name(path, taken)?;
     let members = profile.team.iter().map(|it| format!(" --member {}={agent}", it.name));
     Ok(format!("troop team create {name}{}", members.collect::<String>()))
 }

@@ -15,12 +15,7 @@ use troop_runtime::Board;
 use uuid::Uuid;
 
 use super::{export, given, mirror};
-use crate::{
-    cli::TeamCommand,
-    output::Printer,
-    render,
-    report::{CallerOptions, Error, Hint, HintCommand},
-};
+use crate::{cli::TeamCommand, output::Printer, render, report::CallerOptions};
 
 pub(super) async fn run(
     command: TeamCommand,
@@ -78,15 +73,6 @@ pub(super) async fn run(
 async fn create(new: NewTeamCommand, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let name = new.name.clone();
     let n_members = new.members.len();
-    if let Some(free) = desk.other_name(name.as_str()).await? {
-        let delete = HintCommand::troop("team delete").team(&name);
-        let hint = Hint::from(format!("use another name, such as `{free}`")).and_to(
-            "; or ",
-            "free this one",
-            delete,
-        );
-        return Err(Error::conflict(format!("there is already a team `{name}`"), hint).into());
-    }
     desk.create_team(new).await?;
     if printer.json {
         return show(None, desk, printer).await;
@@ -111,13 +97,13 @@ async fn list(all: bool, desk: &TeamDesk, printer: &Printer) -> Result<()> {
 
 pub(super) async fn show(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
+    let team = desk.answers(&board).team().await?.ok_or(Refusal::NoTeam)?;
     if printer.json {
-        return printer.json(&desk.answers(&board).team().await?.ok_or(Refusal::NoTeam)?);
+        return printer.json(&team);
     }
     let mut text = status_text(&board, desk).await?;
     text.push('\n');
-    let settings = |state: &State| state.team().map(|team| settings::named(&team.settings));
-    for (key, value) in board.look(settings).await?.unwrap_or_default() {
+    for (key, value) in settings::named(&team.settings) {
         text.push_str(&format!("  {key} = {value}\n"));
     }
     printer.text(&text)

@@ -13,7 +13,7 @@ use troop_testkit::wait_for;
 
 use crate::{
     mcp::Client,
-    troop::{Printing, Troop},
+    troop::{Printing, Troop, wait},
 };
 
 const LAYOUTS: [&str; 2] = ["seeds", "claude"];
@@ -85,9 +85,7 @@ impl SharedTeam {
 
     fn lead(&self) -> Printing {
         let lead = Printing::new(self.troop.start("resume blue --agent external --keep --grace 0"));
-        while !self.troop.ok("team list").contains("running") {
-            // Each look is a process of its own, so that this does not spin.
-        }
+        wait("the lead runs", || self.troop.ok("team list").contains("running"));
         lead
     }
 }

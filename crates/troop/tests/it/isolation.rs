@@ -7,7 +7,7 @@ use troop_testkit::git;
 
 use crate::{
     mcp::Client,
-    troop::{Printing, Troop},
+    troop::{Printing, Troop, wait},
 };
 
 /// A lead with two tasks that write a file each.
@@ -161,15 +161,6 @@ pub(crate) fn lead_only_waits(troop: &Troop) {
         let lead = members.find(|it| it["role"] == "lead").unwrap();
         lead["state"] == "working" && lead["state_reason"].is_null()
     });
-}
-
-/// Waits for a named condition.
-pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
-    let until = tokio::time::Instant::now() + std::time::Duration::from_secs(40);
-    while !is_so() {
-        assert!(tokio::time::Instant::now() < until, "waited in vain: {what}");
-        std::thread::yield_now();
-    }
 }
 
 #[test]

@@ -12,8 +12,8 @@ use serde_json::Value;
 use troop_testkit::{git, git_may_fail};
 
 use crate::{
-    isolation::{repository, wait},
-    troop::{Printing, Run, Troop},
+    isolation::repository,
+    troop::{Printing, Run, Troop, wait},
 };
 
 /// A lead with one task, which adds a line to a file that is there already.

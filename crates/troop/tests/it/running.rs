@@ -20,8 +20,8 @@ use troop_runtime::find_lead;
 use troop_testkit::wait_for;
 
 use crate::{
-    isolation::{lead_only_waits, wait},
-    troop::{Printing, Troop},
+    isolation::lead_only_waits,
+    troop::{Printing, Troop, wait},
 };
 
 /// A lead with two tasks, one after the other.

@@ -2,6 +2,8 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
+use troop_testkit::postgres::{Bouncer, StartupSettings};
+
 use crate::troop::Troop;
 
 fn story(troop: &Troop) {
@@ -20,6 +22,16 @@ fn story(troop: &Troop) {
 async fn a_team_works_on_postgres() {
     let store = troop_testkit::postgres_store().await;
     story(&Troop::on(store.url()));
+}
+
+#[tokio::test]
+async fn a_team_works_behind_a_pooler_and_doctor_says_that_it_looks() {
+    let bouncer = Bouncer::start(StartupSettings::Ignored).await;
+    let troop = Troop::on(&bouncer.database().await);
+    story(&troop);
+    let said = troop.run("doctor").out;
+    assert!(said.contains("so no LISTEN: troop looks every 100 ms instead"), "{said}");
+    assert!(said.contains("in session mode"), "{said}");
 }
 
 #[test]

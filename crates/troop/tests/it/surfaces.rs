@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     mcp::Client,
-    troop::{Printing, Run, Troop},
+    troop::{Printing, Run, Troop, wait},
 };
 
 /// A team with an external lead, run by troop.
@@ -29,6 +29,17 @@ fn at_work(troop: &Troop) -> Printing {
     let mut team = led(troop);
     team.wait_for("task-1 goes to ann");
     team
+}
+
+/// Waits until no member changes its state by itself any more.
+fn settled(troop: &Troop) {
+    let is = |states: &[(String, String)], name: &str, state: &str| {
+        states.contains(&(name.to_owned(), state.to_owned()))
+    };
+    wait("ann works and bob is idle", || {
+        let states = states(&troop.json("member list"));
+        is(&states, "ann", "working") && is(&states, "bob", "idle")
+    });
 }
 
 /// Kills a lead, as the machine would.
@@ -85,12 +96,14 @@ fn the_command_line_and_the_socket_say_the_same_before_and_after_a_lead_is_kille
         assert_eq!(delegations, troop.json("team delegations"));
         assert_eq!(ask(&troop, "task/list"), troop.json("task list"));
     };
+    settled(&troop);
     same("working");
     kill(team);
     look("crashed");
     assert_eq!(troop.json("team status")["state"], "stopped");
     let mut team = led(&troop);
     team.wait_for("task-1 goes to ann");
+    settled(&troop);
     same("working");
 }
 
@@ -151,9 +164,7 @@ fn a_request_that_its_lead_ends_with_is_carried_out_once() {
     troop.ok("team create crew --lead lead=external --member ann=command");
     let mut team = led(&troop);
     let asking = troop.start("task create dig --json");
-    while !began.exists() {
-        std::thread::yield_now();
-    }
+    wait("the hook has begun", || began.exists());
     // The first stops the team in good order, the second at once.
     team.signal(Signal::INT);
     team.wait_for("asks the team to stop");
@@ -189,6 +200,21 @@ fn members_neither_make_nor_lead_teams_and_nothing_is_left_of_the_try() {
     let (_, err) = troop.refused("--as ann --store files:other team create inner");
     assert!(err.contains("can neither create nor lead a team"), "{err}");
     assert!(!troop.folder().join("other").exists());
+}
+
+#[test]
+fn a_name_that_another_team_has_is_refused_alike_by_mcp_and_the_command_line() {
+    let troop = Troop::with_team();
+    troop.ok("team create green");
+    let (_, here) = troop.refused("team create green");
+    let mut lead = Client::start(&troop, "--team blue --as lead --dialect claude");
+    lead.call("TeamDelete", &json!({}));
+    let green = json!({"team_name": "green", "description": "again"});
+    let there = lead.told("TeamCreate", &green);
+    for said in [&here, &there] {
+        let is_said = said.contains("there is already a team `green`");
+        assert!(is_said && said.contains("such as `green-2`"), "{here}\n{there}");
+    }
 }
 
 #[test]

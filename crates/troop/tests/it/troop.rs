@@ -11,6 +11,10 @@ use std::{
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::time::Instant;
+
+/// How long a wait takes before it fails. Long, because the machine may be busy.
+const MAX_WAIT: Duration = Duration::from_secs(40);
 
 /// A home folder, and the program that uses it.
 pub(crate) struct Troop {
@@ -245,4 +249,14 @@ fn split(line: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// Waits for a named condition.
+#[track_caller]
+pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + MAX_WAIT;
+    while !is_so() {
+        assert!(Instant::now() < until, "waited {MAX_WAIT:?} in vain for: {what}");
+        std::thread::yield_now();
+    }
 }

@@ -19,7 +19,7 @@ fn waits(first: Option<&str>) -> Landing {
     Landing::Waits {
         branch: "troop/crew".to_owned(),
         why: "main\nhas moved".to_owned(),
-        first: first.map(str::to_owned),
+        first: first.map(Into::into),
         hint: "git merge troop/crew".to_owned(),
     }
 }

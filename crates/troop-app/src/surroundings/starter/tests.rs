@@ -17,6 +17,6 @@ fn a_starter_is_known_only_by_all_of_its_marks() {
     }
     let own = std::process::id();
     let above = std::os::unix::process::parent_id();
-    assert_eq!(ProcessStat::read(own).map(|it| (it.is_dead, it.above)), Some((false, above)));
+    assert_eq!(ProcessStat::read(own).map(|it| (it.is_dead(), it.above)), Some((false, above)));
     assert!(children(above).contains(&own), "{:?}", children(above));
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use super::DelegationEnd;
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Evidence, Fact, MemberName, MessageKind,
-    Party, Task, Time, decide::Draft, text,
+    Party, Task, Time,
+    decide::{Draft, message::MessageDraft},
+    text,
 };
 
 /// How many characters of one result are shown ...
@@ -50,27 +52,17 @@ pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[Delegat
         // The next announcement will include it.
         return;
     }
-    let id = draft.new_id();
     let content = content(&rows);
     let summary = summary(&rows);
     let task = match rows.as_slice() {
         [only] => Some(only.delegation.task),
         _ => None,
     };
-    draft.push(Fact::MessageSent {
-        id,
-        from: Party::system(),
-        readers: vec![lead.clone()],
-        to: lead,
-        message_kind: MessageKind::System,
-        content,
+    let id = draft.send(MessageDraft {
         summary: Some(summary),
-        notice: None,
-        request_id: None,
-        approve: None,
         task,
-        supersedes: None,
         origin: last.origin.clone(),
+        ..MessageDraft::new(Party::system(), lead, MessageKind::System, content)
     });
     draft.push(Fact::DelegationsAnnounced { delegations, message: Some(id) });
 }

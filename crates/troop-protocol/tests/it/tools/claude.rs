@@ -251,3 +251,27 @@ async fn a_member_can_set_the_status_even_if_its_other_changes_are_refused() {
     let seen = lead.ok("TaskGet", json!({"taskId": "1"})).await;
     assert!(seen.contains("Status: completed") && !seen.contains("other"), "{seen}");
 }
+
+#[tokio::test]
+async fn giving_a_task_again_to_the_member_that_works_on_it_says_so() {
+    let stage = Stage::new(Dialect::Claude).await;
+    let lead = stage.hand("lead");
+    lead.ok("TaskCreate", json!({"subject": "A"})).await;
+    stage.hand("ann").ok("TaskUpdate", json!({"taskId": "1", "status": "in_progress"})).await;
+    let told = lead.ok("TaskUpdate", json!({"taskId": "1", "owner": "ann"})).await;
+    assert!(told.contains("ann is already working on it"), "{told}");
+}
+
+#[tokio::test]
+async fn a_teammate_needs_a_name_that_nobody_has() {
+    let stage = Stage::new(Dialect::Claude).await.led().await;
+    let lead = stage.hand("lead");
+    let spawn = |name: &str| json!({"name": name, "prompt": "work", "agent_type": "script"});
+    let n_members = async || stage.board.look(|state| state.members().count()).await.unwrap();
+    let before = n_members().await;
+    for (name, why) in [("", "name"), ("lead", "lead"), ("Ann Smith", "name")] {
+        let told = lead.told("SpawnTeammate", spawn(name)).await;
+        assert!(told.contains(why), "`{name}`: {told}");
+    }
+    assert_eq!(n_members().await, before, "nobody joined");
+}

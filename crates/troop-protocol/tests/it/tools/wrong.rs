@@ -225,3 +225,34 @@ async fn a_field_under_two_names_is_given_twice() {
     let why = "`spawn`, `agent`: it was given twice, once under another name; give it once";
     assert!(told.starts_with(why), "{told}");
 }
+
+#[tokio::test]
+async fn a_hint_fits_the_status_of_the_task() {
+    let stage = Stage::new(Dialect::Board).await;
+    let lead = stage.hand("lead");
+    let ann = stage.hand("ann");
+    lead.ok("team_tasks", json!({"action": "list"})).await;
+    for subject in ["cancelled", "failed", "first", "blocked"] {
+        lead.ok("team_tasks", json!({"action": "create", "subject": subject, "assignee": "ann"}))
+            .await;
+    }
+    lead.ok("team_tasks", json!({"action": "update", "task_id": 4, "blocked_by": ["3"]})).await;
+    lead.ok("team_tasks", json!({"action": "cancel", "task_id": 1, "reason": "no"})).await;
+    ann.ok("team_tasks", json!({"action": "claim", "task_id": 2})).await;
+    ann.ok("team_tasks", json!({"action": "fail", "task_id": 2, "reason": "no"})).await;
+    for (task, hint) in [
+        ("1", "it is over; take another task"),
+        ("2", "the lead can retry it; take another task"),
+        ("4", "blocked"),
+    ] {
+        for call in [
+            json!({"action": "complete", "task_id": task, "result": "r"}),
+            json!({"action": "review", "task_id": task, "result": "r"}),
+            json!({"action": "progress", "task_id": task, "percent": 40}),
+        ] {
+            let told = ann.told("team_tasks", call.clone()).await;
+            assert!(told.contains(hint), "{call}: {told}");
+            assert!(!told.contains("claim it first"), "{call}: {told}");
+        }
+    }
+}

@@ -6,7 +6,7 @@
 //! If git could not move the project's branch, nothing that it says decides what is put back, but only what is there then: what
 //! this landing wrote, and nobody else.
 
-use troop_model::quoted;
+use troop_model::{Hint, HintCommand};
 
 use super::status::FolderHead;
 use crate::isolation::{
@@ -21,7 +21,7 @@ use crate::isolation::{
 pub(super) struct WaitReason {
     pub(super) why: String,
     /// What a person has to do first, if anything.
-    pub(super) first: Option<String>,
+    pub(super) first: Option<Hint>,
 }
 
 impl WaitReason {
@@ -59,7 +59,7 @@ pub(super) fn bring(
             Some(_) => "the project is on that branch itself",
             None => "the project is not on a branch",
         };
-        let first = base.map(|base| format!("go back: `git switch {}`", quoted(base)));
+        let first = base.map(|base| Hint::to("go back", git("switch").word(base)));
         return BringCase::NothingIfHeld(WaitReason { why: why.to_owned(), first });
     }
     match (now.branch.as_deref(), base) {
@@ -112,7 +112,7 @@ pub(super) fn why_not_forward(
     let ForwardFailure { says, lock, is_full, .. } = failure;
     if let Some(UndoResult::Failed(why)) = undone {
         let why = format!("git could not write all of it ({says}), nor put it back ({why})");
-        return WaitReason { why, first: Some("look at `git status`".to_owned()) };
+        return WaitReason { why, first: Some(Hint::from("look at ").and_run(git("status"))) };
     }
     let known = lock.as_ref().map(|lock| locked(lock));
     if let Some(reason) = known.or_else(|| unfinished(says)).or_else(|| in_the_way(says)) {
@@ -125,8 +125,12 @@ pub(super) fn why_not_forward(
         return WaitReason::new(says.as_str());
     }
     let as_it_was = "git could not write all of it, and the project is as it was";
-    let first = is_full.then(|| "make room on the disk".to_owned());
+    let first = is_full.then(|| "make room on the disk".into());
     WaitReason { why: format!("{as_it_was}: {says}"), first }
+}
+
+fn git(command: &str) -> HintCommand {
+    HintCommand::other("git").word(command)
 }
 
 fn behind(base: &str) -> WaitReason {
@@ -135,7 +139,7 @@ fn behind(base: &str) -> WaitReason {
 
 fn locked(lock: &str) -> WaitReason {
     let why = "another git command is running in the project, or was killed".to_owned();
-    let first = format!("wait for it, or if none is: `rm {}`", quoted(lock));
+    let first = Hint::from("wait for it").or_to("if none is", HintCommand::other("rm").word(lock));
     WaitReason { why, first: Some(first) }
 }
 
@@ -143,7 +147,7 @@ fn locked(lock: &str) -> WaitReason {
 fn unfinished(says: &str) -> Option<WaitReason> {
     let is_merge = says.contains("unmerged files") || says.contains("MERGE_HEAD exists");
     if is_merge {
-        let end = "finish it: `git commit`, or `git merge --abort`".to_owned();
+        let end = Hint::to("finish it", git("commit")).or_to("", git("merge").word("--abort"));
         let why = "a merge in the project is unfinished".to_owned();
         return Some(WaitReason { why, first: Some(end) });
     }
@@ -171,7 +175,7 @@ fn in_the_way(says: &str) -> Option<WaitReason> {
     named.extend((more > 0).then(|| format!("and {more} more")));
     let todo = if is_untracked { "move" } else { "commit or stash" };
     let why = format!("{} here {are} not committed", named.join(", "));
-    (!files.is_empty()).then(|| WaitReason { why, first: Some(format!("{todo} {them}")) })
+    (!files.is_empty()).then(|| WaitReason { why, first: Some(format!("{todo} {them}").into()) })
 }
 
 /// What is known so far about the end of a team. Each step adds to it, and the next step follows from it alone.

@@ -5,6 +5,8 @@ mod folder;
 mod land;
 mod merge;
 
+use troop_model::{Hint, HintCommand};
+
 use super::{
     land::{BringCase, WaitReason, bring, why_not_forward},
     *,
@@ -18,15 +20,19 @@ fn on(branch: Option<&str>) -> FolderHead {
     FolderHead { commit: "c0".to_owned(), branch: branch.map(str::to_owned) }
 }
 
-fn waits(why: &str, first: Option<&str>) -> WaitReason {
-    WaitReason { why: why.to_owned(), first: first.map(str::to_owned) }
+fn waits(why: &str, first: Option<Hint>) -> WaitReason {
+    WaitReason { why: why.to_owned(), first }
+}
+
+fn git(command: &str) -> HintCommand {
+    HintCommand::other("git").word(command)
 }
 
 #[test]
 fn a_teams_work_lands_only_on_the_branch_it_began_on() {
     let team = "troop/crew";
-    let go_back = Some("go back: `git switch main`");
-    let itself = waits("the project is on that branch itself", go_back);
+    let go_back = Some(Hint::to("go back", git("switch").word("main")));
+    let itself = waits("the project is on that branch itself", go_back.clone());
     let detached = waits("the project is not on a branch", go_back);
     let cases = [
         (Some("main"), Some("main"), true, BringCase::Nothing),
@@ -124,15 +130,25 @@ fn a_failed_landing_says_why_and_what_to_do() {
     let begun = "git could not write all of it, and the project is as it was";
     let done = || Some(UndoResult::Done);
     let cases = [
-        (untracked, false, done(), waits("a.txt, b.txt here are not committed", Some("move them"))),
-        (changed, false, None, waits("a.txt here is not committed", Some("commit or stash it"))),
+        (
+            untracked,
+            false,
+            done(),
+            waits("a.txt, b.txt here are not committed", Some("move them".into())),
+        ),
+        (
+            changed,
+            false,
+            None,
+            waits("a.txt here is not committed", Some("commit or stash it".into())),
+        ),
         (
             "error: Merging is not possible because you have unmerged files.",
             false,
             None,
             waits(
                 "a merge in the project is unfinished",
-                Some("finish it: `git commit`, or `git merge --abort`"),
+                Some(Hint::to("finish it", git("commit")).or_to("", git("merge").word("--abort"))),
             ),
         ),
         (
@@ -147,7 +163,12 @@ fn a_failed_landing_says_why_and_what_to_do() {
             done(),
             waits("`main` has moved in the meantime", None),
         ),
-        (full, false, done(), waits(&format!("{begun}: {full}"), Some("make room on the disk"))),
+        (
+            full,
+            false,
+            done(),
+            waits(&format!("{begun}: {full}"), Some("make room on the disk".into())),
+        ),
         (full, false, None, waits(full, None)),
         (
             full,
@@ -155,7 +176,7 @@ fn a_failed_landing_says_why_and_what_to_do() {
             Some(UndoResult::Failed("no room".to_owned())),
             waits(
                 &format!("git could not write all of it ({full}), nor put it back (no room)"),
-                Some("look at `git status`"),
+                Some(Hint::from("look at ").and_run(git("status"))),
             ),
         ),
     ];
@@ -167,7 +188,10 @@ fn a_failed_landing_says_why_and_what_to_do() {
     let locked = ForwardFailure { lock, ..failure("fatal: Unable to create") };
     let expect = waits(
         "another git command is running in the project, or was killed",
-        Some("wait for it, or if none is: `rm /p/.git/index.lock`"),
+        Some(
+            Hint::from("wait for it")
+                .or_to("if none is", HintCommand::other("rm").word("/p/.git/index.lock")),
+        ),
     );
     assert_eq!(why_not_forward(&locked, "main", false, Some(&UndoResult::Done)), expect);
 }

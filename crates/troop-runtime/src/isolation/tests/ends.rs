@@ -148,7 +148,7 @@ async fn checking_out_the_teams_branch_does_not_lose_its_work() {
         scene.git(look).await;
         let LandingReport { landed, .. } = isolation.land().await.unwrap();
         let Landing::Waits { first, hint, .. } = landed else { panic!("{landed:?}") };
-        assert_eq!(first.as_deref(), Some("go back: `git switch main`"));
+        assert_eq!(first.unwrap().to_string(), "go back: `git switch main`");
         assert_eq!(hint, "git merge troop/demo");
         assert_eq!(scene.in_team("one.txt").await, "1");
         scene.git(&["switch", "--quiet", "main"]).await;
@@ -239,7 +239,7 @@ async fn results_that_wait_are_found_until_they_are_in_the_project() {
     let LandingReport { landed, .. } = isolation.land().await.unwrap();
     let Landing::Waits { why, first, hint, .. } = landed else { panic!("{landed:?}") };
     assert_eq!(why, "hi.txt here is not committed");
-    assert_eq!((first.as_deref(), hint.as_str()), (Some("move it"), "git merge troop/demo"));
+    assert_eq!((first, hint.as_str()), (Some("move it".into()), "git merge troop/demo"));
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
     let found: Vec<_> = found.iter().map(|it| (it.state.clone(), it.branch.as_deref())).collect();
     assert_eq!(found, [(LeftoverState::Waiting, Some("troop/demo"))]);

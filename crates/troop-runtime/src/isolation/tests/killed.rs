@@ -213,7 +213,7 @@ async fn the_next_lead_finds_a_merge_with_all_that_the_board_has_to_hear() {
     assert_eq!(found.evidence, finished.evidence);
     assert!(found.evidence.iter().all(Evidence::is_good) && found.evidence.len() == 1);
     assert!(found.evidence[0].at > Time::from_micros(0));
-    isolation.forget_merge(TaskNumber(1));
+    isolation.forget_merge(TaskNumber(1)).await;
     let [found] = &merges(&isolation, 1).await[..] else { panic!("its commit names it") };
     assert_eq!((&found.commit, &found.report), (&merge.commit, &None));
 }

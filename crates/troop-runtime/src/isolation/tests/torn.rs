@@ -23,7 +23,7 @@ async fn work_in_a_folder_without_its_git_file_is_merged() {
         }
         let text = format!("{broken:?}");
         write(&ann, "work.txt", &text);
-        assert!(isolation.has_place(&one.member));
+        assert!(isolation.has_place(&one.member).await);
         let check = checks(&["cat work.txt"]);
         let finished = isolation.finish(&one, Aim::Merge, &check).await.unwrap();
         assert!(matches!(finished.outcome, MergeOutcome::Merged(_)), "{finished:?}");
@@ -95,7 +95,7 @@ async fn a_deleted_folder_is_restored_and_its_member_hears_of_it() {
     isolation.save(&one.member).await.unwrap();
     write(&ann, "lost.txt", "lost");
     fs::remove_dir_all(&ann).unwrap();
-    assert!(isolation.has_place(&one.member));
+    assert!(isolation.has_place(&one.member).await);
     let says = refusal(&isolation, &one).await;
     assert!(says.starts_with("your folder was deleted, with everything uncommitted"), "{says}");
     assert_eq!(fs::read_to_string(ann.join("kept.txt")).unwrap(), "kept");

@@ -1,11 +1,11 @@
 //! Attaches files that members write into the workspace with their own tools to their task.
 
+use tokio::task::spawn_blocking;
 use troop_model::{Actor, Command};
 
-use super::{Completions, Departure, Intent, PassageStage, Station};
+use super::{Completions, Departure, Intent, PassageFinding, PassageStage};
 use crate::{
     lead::{
-        input::LeadInput,
         office::Office,
         policy::files::{FileOwner, LastEnd, owner_of},
         transcript::TranscriptLine,
@@ -14,10 +14,10 @@ use crate::{
 };
 
 /// The files in a folder of the workspace, or why it cannot be used.
-pub(in super::super) type FileListing = Result<Listing, WorkspaceError>;
+pub(super) type FileListing = Result<Listing, WorkspaceError>;
 
 impl Completions {
-    /// Lists the files of a task's folder in the background, since a disk may be slow. Messages of the member wait until then.
+    /// Lists the files of a task's folder.
     pub(super) fn list_files(
         &mut self,
         office: &mut Office,
@@ -25,25 +25,31 @@ impl Completions {
         departure: Departure,
         over: Option<PassageStage>,
     ) {
-        if let Some(live) = intent.runner.as_ref().and_then(|it| office.crew.in_run(it)) {
-            live.postponed.begin();
-        }
         let folder = departure.folder.clone();
-        let workspace = office.workspace.clone();
-        let id = self.hold(office, intent, Station::Files(departure), over);
-        office.post.background.spawn_input(async move {
-            let list = move || workspace.list(&folder);
-            let listed = tokio::task::spawn_blocking(list).await;
+        let workspace = office.shared.workspace.clone();
+        self.find_out(office, intent, over, async move {
+            let listed = spawn_blocking(move || workspace.list(&folder)).await;
             // If the listing panicked, nothing is attached, and the passage continues.
-            let listing = listed.unwrap_or_else(|_| Ok(Listing::default()));
-            Some(LeadInput::FilesListed(id, Box::new(listing)))
+            PassageFinding::Files(departure, listed.unwrap_or_else(|_| Ok(Listing::default())))
         });
+    }
+
+    /// The files of a task's folder are listed.
+    pub(super) async fn record_files(
+        &mut self,
+        office: &mut Office,
+        departure: Departure,
+        listing: FileListing,
+    ) {
+        let last = self.last_ends.remove(&departure.owner);
+        let last = record(office, &departure, listing, last).await;
+        self.last_ends.extend(last.map(|it| (departure.owner, it)));
     }
 }
 
 /// Attaches the files that a member wrote for a task, before it lets the task go. A file that several members may have written
 /// belongs to no task. `last`: what is known from the member's earlier tasks; returns what is known now.
-pub(super) async fn record(
+async fn record(
     office: &mut Office,
     departure: &Departure,
     listing: FileListing,

@@ -14,18 +14,20 @@ use super::{
 };
 use crate::{
     CheckDemand, Checks, CommandRequest, GitError, Merge, MergeOutcome, MergeRefusal, TaskAttempt,
-    WorkReport, Worktrees,
+    WorkReport,
     checks::{DemandProbe, LineSink, complaint},
     lead::{
         input::LeadInput,
         office::Office,
         patience::Perseverance,
+        places::FolderWork,
+        policy::asking::would_take,
         policy::{
             completion::{DoneWay, Objection, Sentence, after_objection, done_claim},
             restart::Tries,
             unheard,
         },
-        post::{Post, would_take},
+        post::Post,
     },
 };
 
@@ -33,7 +35,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct ProofPlan {
     claim: DoneClaim,
-    work: Option<(Worktrees, TaskAttempt)>,
+    work: Option<FolderWork>,
     checks: Vec<String>,
 }
 
@@ -65,16 +67,22 @@ impl Completions {
         let wanted = wanted(&office.post, &intent.request, unwanted.clone());
         let checks = self.checks(&office.post, checks, owner, wanted);
         let report = Some(Arc::new(intent.request.clone()));
-        let work = work.map(|(isolation, work)| {
-            let work = TaskAttempt { report, ..work };
-            let perseverance = perseverance(&office.post, &work, &checks);
-            (isolation, perseverance, work)
+        let folder = work.map(|mut folder| {
+            folder.work.report = report;
+            let perseverance = perseverance(&office.post, &folder.work, &checks);
+            (folder, perseverance)
         });
         let project = office.crew.project.clone();
         let end = office.post.background.over.clone();
         let id = self.hold(office, intent, Station::Proof { claim, over: unwanted }, over);
         office.post.background.spawn_input(async move {
             let finish = async {
+                let work = match folder {
+                    Some((folder, perseverance)) if folder.has_place().await => {
+                        Some((folder.isolation, perseverance, folder.work))
+                    }
+                    _ => None,
+                };
                 match (work, way) {
                     (Some((isolation, mut perseverance, work)), DoneWay::Finish(aim)) => loop {
                         match isolation.finish(&work, aim, &checks).await {

@@ -8,15 +8,24 @@ use troop_protocol::{Failure, FailureKind};
 use super::Intent;
 use crate::{
     CommandRequest,
-    lead::{Runner, office::Office},
+    lead::{
+        Runner,
+        office::Office,
+        policy::attempt_end::{AttemptEnd, AttemptEnding, attempt_end},
+    },
 };
 
 /// Records in the log that a hook vetoed a new task; otherwise only the caller would know.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other command makes a task")]
 pub(super) async fn record_new_task(office: &mut Office, request: &CommandRequest, reason: &str) {
-    let Command::Task(TaskCommand::Create(new)) = &request.command else { return };
+    let subject = match &request.command {
+        Command::Task(TaskCommand::Create(new)) => &new.subject,
+        Command::Delegate { subject: Some(subject), .. } => subject,
+        _ => return,
+    };
     let record = RefusalRecord {
         task: None,
-        subject: Some(new.subject.clone()),
+        subject: Some(subject.clone()),
         who: request.asker.actor.clone(),
         by: RefusedBy::Hook,
         reason: reason.to_owned(),
@@ -33,14 +42,16 @@ pub(super) async fn say_no_to_deed(
     feedback: String,
     notice: Notice,
 ) {
-    let command = intent.request.command.clone();
+    let end = {
+        let CommandRequest { asker, command, .. } = &intent.request;
+        attempt_end(&office.post.state, &asker.actor, command)
+    };
     let Some(runner) = say_no(office, intent, feedback, notice).await else { return };
-    if let Command::Task(TaskCommand::Complete { task, .. }) = &command
-        && let Ok(number) = office.post.state.resolve(task)
+    if let Some(AttemptEnd { task, ending: AttemptEnding::Done(_) }) = end
         && let Some(facts) = office.crew.facts_of(&runner)
     {
         // The task is sent again with the message, or soon after.
-        facts.work.told.remove(&number);
+        facts.work.told.remove(&task);
         office.retry_soon(&runner.member);
     }
 }

@@ -110,8 +110,8 @@ pub(in super::super) struct IdleFacts {
 pub(in super::super) struct IdleAfter {
     /// The last task of the member.
     pub(in super::super) last_task: Option<TaskRef>,
-    /// The version up to which the log must be followed.
-    pub(in super::super) until: Version,
+    /// How many commands of the lead must be decided and followed.
+    pub(in super::super) until: u64,
 }
 
 /// The context that a member has.
@@ -241,9 +241,9 @@ impl MemberFacts {
     }
 
     /// Takes a pending idle report, if nothing is left to wait for.
-    pub(in super::super) fn take_settled_idle(&mut self, followed: Version) -> Option<IdleAfter> {
+    pub(in super::super) fn take_settled_idle(&mut self, n_followed: u64) -> Option<IdleAfter> {
         let is_settled = self.work.n_held == 0;
-        self.idle.after.take_if(|it| is_settled && it.until <= followed)
+        self.idle.after.take_if(|it| is_settled && it.until <= n_followed)
     }
 }
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 /// The lifecycle of one run of a member.
 #[derive(Debug)]
 pub(in super::super) enum Lifecycle {
-    /// It runs, but is not ready yet.
+    /// It is being launched, or runs and is not ready yet.
     Starting {
         /// Whether the member joined with this start. If it does not start, it leaves the team again.
         is_new: bool,

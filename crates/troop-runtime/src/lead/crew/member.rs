@@ -18,14 +18,14 @@ const MAX_WORDS: usize = 400;
 #[derive(Debug)]
 pub(in super::super) struct LiveMember {
     pub(in super::super) runner: Runner,
-    pub(in super::super) body: MemberBody,
-    pub(in super::super) peer: Peer,
+    /// None while it is being launched.
+    pub(super) body: Option<MemberBody>,
     pub(in super::super) facts: MemberFacts,
     pub(in super::super) postponed: Postponed,
     pub(in super::super) obituary: Obituary,
 }
 
-/// Messages of a member that wait while one of its reports waits for the disk, so that none overtakes that report.
+/// Messages of a member that wait while one of its reports or calls waits for a disk or the store, so that none overtakes it.
 #[derive(Debug, Default)]
 pub(in super::super) struct Postponed {
     is_waiting: bool,
@@ -58,35 +58,42 @@ impl Postponed {
     }
 }
 
+/// What a member runs as, and its wire.
+#[derive(Debug)]
+pub(super) struct MemberBody {
+    pub(super) host: MemberHost,
+    pub(super) peer: Peer,
+}
+
 /// What a member runs as.
 #[derive(Debug)]
-pub(in super::super) enum MemberBody {
+pub(super) enum MemberHost {
     /// Its own process.
     Process(u32),
     /// A task of this process.
     Task(AbortHandle),
 }
 
-impl MemberBody {
+impl LiveMember {
+    /// A member that is being launched.
+    pub(super) fn new(runner: Runner, is_new: bool) -> Self {
+        let facts = MemberFacts::new(is_new, Instant::now());
+        let postponed = Postponed::default();
+        Self { runner, body: None, facts, postponed, obituary: Obituary::default() }
+    }
+
     /// The process that it runs in.
-    pub(in super::super) fn process(&self) -> u32 {
-        self.own_process().unwrap_or_else(std::process::id)
+    pub(in super::super) fn process(&self) -> Option<u32> {
+        let is_launched = self.body.is_some();
+        self.own_process().or_else(|| is_launched.then(std::process::id))
     }
 
     /// Its own process, if it has one.
     pub(in super::super) fn own_process(&self) -> Option<u32> {
-        match self {
-            Self::Process(pid) => Some(*pid),
-            Self::Task(_) => None,
+        match self.body.as_ref()?.host {
+            MemberHost::Process(pid) => Some(pid),
+            MemberHost::Task(_) => None,
         }
-    }
-}
-
-impl LiveMember {
-    pub(super) fn new(runner: Runner, peer: Peer, body: MemberBody, is_new: bool) -> Self {
-        let facts = MemberFacts::new(is_new, Instant::now());
-        let postponed = Postponed::default();
-        Self { runner, body, peer, facts, postponed, obituary: Obituary::default() }
     }
 
     pub(in super::super) fn is_open(&self) -> bool {
@@ -95,7 +102,8 @@ impl LiveMember {
 
     /// Sends a message, unless its wire is full.
     pub(in super::super) fn tell(&self, said: &FromLead) -> Result<(), PeerError> {
-        self.peer.try_notify(Notification::from(said))
+        let body = self.body.as_ref().ok_or(PeerError::Closed)?;
+        body.peer.try_notify(Notification::from(said))
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::{
 };
 use troop_process::{Group, Mark};
 
-use super::{LAST_WORDS, lifecycle::MemberExit, member::MemberBody};
+use super::{LAST_WORDS, lifecycle::MemberExit, member::MemberHost};
 use crate::lead::{Runner, input::LeadInput, launch::Life, post::Background};
 
 /// The longest line of standard error; longer ones are split.
@@ -20,7 +20,7 @@ pub(super) fn attend(
     runner: &Runner,
     life: Life,
     mark: Mark,
-) -> MemberBody {
+) -> MemberHost {
     let runner = runner.clone();
     match life {
         Life::Process(mut child) => {
@@ -38,7 +38,7 @@ pub(super) fn attend(
                 }
                 Some(LeadInput::Exited(runner, exit))
             });
-            MemberBody::Process(pid.unwrap_or_default())
+            MemberHost::Process(pid.unwrap_or_default())
         }
         Life::Task(task) => {
             let task = background.tracker.spawn(task);
@@ -53,7 +53,7 @@ pub(super) fn attend(
                 drop(tokio::task::spawn_blocking(move || mark.kill_all()).await);
                 Some(LeadInput::Exited(runner, exit))
             });
-            MemberBody::Task(abort)
+            MemberHost::Task(abort)
         }
     }
 }

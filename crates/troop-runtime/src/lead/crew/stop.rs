@@ -9,6 +9,7 @@ use troop_protocol::FromLead;
 use super::{
     Crew,
     lifecycle::{StopOrder, StopRequest, StopStep},
+    member::LiveMember,
 };
 use crate::lead::{
     LeadEnd, Runner,
@@ -92,7 +93,7 @@ impl Crew {
         for member in self.names() {
             let order = StopOrder { reason: reason.to_owned(), request: None, is_forced: true };
             self.order_stop(post, &member, order);
-            let pid = self.get(&member).map(|it| it.body.process());
+            let pid = self.get(&member).and_then(LiveMember::process);
             post.set_state(&member, MemberState::Stopping, None, None, pid).await;
         }
     }

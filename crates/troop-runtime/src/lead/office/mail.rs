@@ -44,6 +44,7 @@ impl Office {
         let mut handed = Vec::new();
         let mut told_otherwise = Vec::new();
         let mut texts = Vec::new();
+        let mut announced = None;
         let mut is_full = false;
         for message in self.post.state.mailbox().unread_of(&Party::member(member)) {
             let is_known = live.facts.mail.handed.contains(&message.id);
@@ -64,6 +65,11 @@ impl Office {
             if is_lead && begins && !live.facts.turn_to(&message.origin) {
                 continue;
             }
+            if message.is_replaceable() {
+                // Once the board knows that it is being handed over, no newer notice repeats it. Mail keeps its order.
+                announced = Some(message.id);
+                break;
+            }
             if live.tell(&FromLead::Message(written(message, member, is_lead))).is_err() {
                 is_full = true;
                 break;
@@ -73,6 +79,11 @@ impl Office {
             texts.push(shown(message));
         }
         if is_full {
+            self.retry_soon(member);
+        }
+        if let Some(notice) = announced {
+            let reader = Some(member.clone());
+            self.post.give(Command::MarkDelivered { reader, messages: vec![notice] }).await;
             self.retry_soon(member);
         }
         if !told_otherwise.is_empty() {

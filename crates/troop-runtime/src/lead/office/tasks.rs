@@ -48,13 +48,16 @@ impl Office {
         if !is_ready || told == Some(&attempt) {
             return;
         }
+        let Some(found) = self.post.state.tasks().get(task) else { return };
+        let folder = self.post.state.folder_of(found);
+        let Some(workspace) = self.shared.find(&self.post, owner, folder) else { return };
         if !self.send_new_team(owner) {
             return self.retry_soon(owner);
         }
         let Some(found) = self.post.state.tasks().get(task) else { return };
         let view = TaskView::brief(&self.post.state, found);
         let mut run = run_of(&self.post.state, found, owner);
-        run.workspace = self.workspace_of(found);
+        run.workspace = workspace;
         let run = Some(Box::new(run));
         let what = format!("given {task}: {}", view.subject);
         let said = FromLead::AssignTask { task: WireTask { run, ..view.into() } };
@@ -77,13 +80,6 @@ impl Office {
         let live = self.crew.get(owner);
         let is_breaking_off = live.is_some_and(|it| it.facts.work.breaks_off.is_some());
         self.places.prepare(&self.post, owner, task, attempt, is_breaking_off)
-    }
-
-    /// The workspace folder of a task. A broken workspace is no reason to hold the task back; a member that writes there hears
-    /// of it.
-    fn workspace_of(&self, task: &Task) -> Option<String> {
-        let path = self.workspace.prepare(&self.post.state.folder_of(task)).ok()?;
-        Some(std::path::absolute(path).ok()?.display().to_string())
     }
 
     /// A member claimed a task.

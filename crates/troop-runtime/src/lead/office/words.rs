@@ -7,7 +7,13 @@ use troop_model::{
 use troop_protocol::{Level, MessageOut, ShutdownAck, UsageReport};
 
 use super::Office;
-use crate::lead::{Runner, crew::facts::Engagement, input::Due, transcript::TranscriptLine};
+use crate::lead::{
+    Runner,
+    crew::{facts::Engagement, member::LiveMember},
+    input::Due,
+    policy::attempt_end::{AttemptEnd, attempt_end},
+    transcript::TranscriptLine,
+};
 
 /// Work.
 impl Office {
@@ -52,16 +58,10 @@ impl Office {
 
     /// A member's own command ends its work on a task.
     pub(in super::super) fn end_work(&mut self, runner: &Runner, command: &Command) {
-        let Command::Task(
-            TaskCommand::Complete { task, .. }
-            | TaskCommand::Fail { task, .. }
-            | TaskCommand::Release { task, .. }
-            | TaskCommand::Review { task, .. },
-        ) = command
-        else {
+        let actor = Actor::agent(&runner.member);
+        let Some(AttemptEnd { task, .. }) = attempt_end(&self.post.state, &actor, command) else {
             return;
         };
-        let Ok(task) = self.post.state.resolve(task) else { return };
         if let Some(facts) = self.crew.facts_of(runner)
             && facts.work.engagement.take_if(|work| work.task == task).is_some()
         {
@@ -100,7 +100,7 @@ impl Office {
 
     /// Records that a teammate failed, or clears that.
     pub(super) async fn set_failed(&mut self, member: &MemberName, reason: Option<String>) {
-        let Some(pid) = self.crew.get(member).map(|it| it.body.process()) else { return };
+        let Some(pid) = self.crew.get(member).and_then(LiveMember::process) else { return };
         let cause = reason.is_some().then_some(StateCause::CouldNot);
         self.post.set_state(member, MemberState::Idle, reason, cause, Some(pid)).await;
     }

@@ -1,10 +1,11 @@
 //! What hooks are asked about: only what the rules would accept.
 
 use troop_model::{
-    Actor, ActorKind, Command, Context, DelegationOutcome, Event, Fact, MemberName, NewTask,
-    Refusal, State, TaskCommand, TaskNumber, Time, decide,
+    Actor, ActorKind, Command, DelegationOutcome, Event, Fact, MemberName, Refusal, State,
+    TaskCommand, TaskNumber, Time,
 };
 
+use super::attempt_end::{AttemptEnd, AttemptEnding, attempt_end};
 use crate::{
     CommandRequest,
     hooks::{HookEvent, HookTask, Occasion},
@@ -14,11 +15,12 @@ use crate::{
 #[expect(clippy::wildcard_enum_match_arm, reason = "hooks are asked about two things only")]
 pub(in super::super) fn event_of(command: &Command) -> Option<HookEvent> {
     match command {
-        Command::Task(TaskCommand::Create(_)) => Some(HookEvent::TaskCreated),
-        Command::Task(TaskCommand::Complete { .. } | TaskCommand::Approve { .. })
-        | Command::FinishDelegation { outcome: DelegationOutcome::Completed(_), .. } => {
-            Some(HookEvent::TaskCompleted)
+        Command::Task(TaskCommand::Create(_)) | Command::Delegate { task: None, .. } => {
+            Some(HookEvent::TaskCreated)
         }
+        Command::Task(TaskCommand::Complete { .. } | TaskCommand::Approve { .. })
+        | Command::FinishDelegation { outcome: DelegationOutcome::Completed(_), .. }
+        | Command::ReportIdle { last_task: Some(_), .. } => Some(HookEvent::TaskCompleted),
         _ => None,
     }
 }
@@ -34,19 +36,21 @@ pub(in super::super) enum RuleVerdict {
 }
 
 /// What the rules would do with a command in this state. Changes nothing.
-pub(in super::super) fn ruling(state: &State, request: &CommandRequest, now: Time) -> RuleVerdict {
-    let ctx = Context {
-        // As the board does: time in a log never runs backwards.
-        now: now.max(state.latest()),
-        asker: request.asker.clone(),
-        operation: request.operation,
-        fence: request.fence,
-    };
-    match decide(state, &request.command, &ctx) {
+pub(in super::super) fn ruling(
+    state: &State,
+    request: &CommandRequest,
+    clock: Time,
+) -> RuleVerdict {
+    match request.judged(state, clock) {
         Ok(events) => RuleVerdict::Accepted(events),
         Err(Refusal::NotProved { .. }) => RuleVerdict::NeedsProof,
         Err(refusal) => RuleVerdict::Refused(refusal),
     }
+}
+
+/// Whether the rules would accept a command, proof aside.
+pub fn would_take(state: &State, request: &CommandRequest, clock: Time) -> bool {
+    !matches!(ruling(state, request, clock), RuleVerdict::Refused(_))
 }
 
 /// The occasion on which hooks are asked before a command is given; none if the rules refuse the command, if it has no effect
@@ -60,13 +64,17 @@ pub(in super::super) fn occasion(
         return None;
     }
     let ruling = ruling(state, request, now);
-    if let RuleVerdict::Refused(_) = ruling {
-        return None;
+    match &ruling {
+        RuleVerdict::Refused(_) => return None,
+        RuleVerdict::Accepted(events) => {
+            let created = events.iter().find_map(|event| created(event, &request.asker.actor));
+            if created.is_some() {
+                return created;
+            }
+        }
+        RuleVerdict::NeedsProof => {}
     }
-    if let Command::Task(TaskCommand::Create(new)) = &request.command {
-        return Some(created(state, new, &request.asker.actor));
-    }
-    let (task, result) = done(state, &request.command)?;
+    let (task, result) = done(state, request)?;
     let doer = match &ruling {
         RuleVerdict::Accepted(events) if !completes(events, task) => return None,
         RuleVerdict::Accepted(events) => events.iter().find_map(|event| claimer(event, task)),
@@ -92,35 +100,32 @@ pub(in super::super) fn hook_task(
     })
 }
 
-fn created(state: &State, new: &NewTask, actor: &Actor) -> Occasion {
+/// The task that an event makes.
+fn created(event: &Event, actor: &Actor) -> Option<Occasion> {
+    let Fact::TaskCreated { task, subject, description, assignee, .. } = &event.fact else {
+        return None;
+    };
     let task = HookTask {
-        // The number that it will get, unless another task is created first.
-        number: TaskNumber(state.tasks().last().0 + 1),
-        subject: new.subject.clone(),
-        description: new.description.clone(),
-        owner: new.assignee.clone(),
+        // Unless another task is created first.
+        number: *task,
+        subject: subject.clone(),
+        description: description.clone(),
+        owner: assignee.clone(),
         folder: None,
     };
-    Occasion::TaskCreated { task, teammate: member(actor) }
+    Some(Occasion::TaskCreated { task, teammate: member(actor) })
 }
 
 /// The task that a command ends as done, and its result.
-#[expect(clippy::wildcard_enum_match_arm, reason = "no other command completes a task")]
-fn done(state: &State, command: &Command) -> Option<(TaskNumber, String)> {
-    match command {
-        Command::Task(TaskCommand::Complete { task, result, .. }) => {
-            Some((state.resolve(task).ok()?, result.clone()))
+fn done(state: &State, request: &CommandRequest) -> Option<(TaskNumber, String)> {
+    let AttemptEnd { task, ending } = attempt_end(state, &request.asker.actor, &request.command)?;
+    match ending {
+        AttemptEnding::Done(result) => Some((task, result)),
+        AttemptEnding::Approved => {
+            let result = state.tasks().get(task)?.result.clone();
+            Some((task, result.unwrap_or_default()))
         }
-        Command::Task(TaskCommand::Approve { task, .. }) => {
-            let number = state.resolve(task).ok()?;
-            let result = state.tasks().get(number)?.result.clone();
-            Some((number, result.unwrap_or_default()))
-        }
-        Command::FinishDelegation { delegation, outcome: DelegationOutcome::Completed(result) } => {
-            let found = state.delegations().find(|it| it.id == *delegation)?;
-            Some((found.task, result.clone()))
-        }
-        _ => None,
+        AttemptEnding::Submitted | AttemptEnding::Failed | AttemptEnding::GivenBack => None,
     }
 }
 

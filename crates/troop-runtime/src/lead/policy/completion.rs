@@ -1,15 +1,15 @@
 //! The stages of a command on its way to the board: their order, and the consequences of each.
 
-use troop_model::{
-    Actor, ActorKind, Command, DelegationOutcome, MemberName, State, Status, TaskCommand,
-    TaskNumber, TaskRef, WorkspaceFolder,
-};
+use troop_model::{ActorKind, MemberName, State, Status, TaskNumber, TaskRef, WorkspaceFolder};
 
+use super::attempt_end::{AttemptEnd, AttemptEnding, attempt_end};
 use crate::{Aim, CommandRequest};
 
 /// A stage on the way to the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PassageStage {
+    /// The agent of a new member is checked.
+    Agent,
     /// Files that the holder wrote are attached to the task.
     Files,
     /// Hooks judge it.
@@ -20,10 +20,15 @@ pub enum PassageStage {
     Board,
 }
 
-/// The order of the stages. Files come first: they belong to the task only while its holder has it. Hooks come before proof,
+/// The order of the stages. An agent that cannot run needs nothing else. Files come next: they belong to the task only while its holder has it. Hooks come before proof,
 /// since a proof changes the team's branch, which cannot be undone.
-pub const ORDER: [PassageStage; 4] =
-    [PassageStage::Files, PassageStage::Hooks, PassageStage::Proof, PassageStage::Board];
+pub const ORDER: [PassageStage; 5] = [
+    PassageStage::Agent,
+    PassageStage::Files,
+    PassageStage::Hooks,
+    PassageStage::Proof,
+    PassageStage::Board,
+];
 
 /// The stages after a finished one, or all of them.
 pub fn stages_after(over: Option<PassageStage>) -> impl Iterator<Item = PassageStage> {
@@ -53,31 +58,15 @@ pub enum DoneWay {
 }
 
 /// The done claim of a command, if it is one. A completion by a person needs no proof; the holder's work is merged right after.
-#[expect(clippy::wildcard_enum_match_arm, reason = "no other command says that something is done")]
 pub fn done_claim(state: &State, request: &CommandRequest) -> Option<DoneClaim> {
     let is_reviewed = state.team()?.settings.require_review;
     let aim = if is_reviewed { Aim::HandIn } else { Aim::Merge };
-    let (task, way) = match &request.command {
-        Command::Task(TaskCommand::Complete { task, .. }) => {
-            (state.resolve(task).ok()?, DoneWay::Finish(aim))
-        }
-        Command::Task(TaskCommand::Review { task, .. }) => {
-            (state.resolve(task).ok()?, DoneWay::Finish(Aim::HandIn))
-        }
-        Command::Task(TaskCommand::Approve { task, .. }) => {
-            (state.resolve(task).ok()?, DoneWay::Approve)
-        }
-        Command::FinishDelegation { delegation, outcome: DelegationOutcome::Completed(_) } => {
-            let mut all = state.delegations();
-            (all.find(|it| it.id == *delegation)?.task, DoneWay::Finish(aim))
-        }
-        Command::ReportIdle { member, last_task: Some(task) }
-            if request.asker.actor == Actor::agent(member) =>
-        {
-            let delegation = state.delegation_of(state.resolve(task).ok()?)?;
-            (delegation.ends_with_work_of(member).then_some(delegation.task)?, DoneWay::Finish(aim))
-        }
-        _ => return None,
+    let AttemptEnd { task, ending } = attempt_end(state, &request.asker.actor, &request.command)?;
+    let way = match ending {
+        AttemptEnding::Done(_) => DoneWay::Finish(aim),
+        AttemptEnding::Submitted => DoneWay::Finish(Aim::HandIn),
+        AttemptEnding::Approved => DoneWay::Approve,
+        AttemptEnding::Failed | AttemptEnding::GivenBack => return None,
     };
     let is_approval = way == DoneWay::Approve;
     if is_approval && state.tasks().status(task) != Some(Status::InReview) {
@@ -105,15 +94,11 @@ pub struct Departure {
 
 /// The task that its holder lets go by a command, if it does.
 pub fn departure(state: &State, request: &CommandRequest) -> Option<Departure> {
-    let Command::Task(
-        TaskCommand::Complete { task, .. }
-        | TaskCommand::Fail { task, .. }
-        | TaskCommand::Review { task, .. },
-    ) = &request.command
-    else {
+    let AttemptEnd { task, ending } = attempt_end(state, &request.asker.actor, &request.command)?;
+    if matches!(ending, AttemptEnding::Approved | AttemptEnding::GivenBack) {
+        // Work that is approved was let go before; work that is given back goes on in the same folder.
         return None;
-    };
-    let task = state.resolve(task).ok()?;
+    }
     let found = state.tasks().get(task)?;
     let owner = found.owner.clone()?;
     let is_its =

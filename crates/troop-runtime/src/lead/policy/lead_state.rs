@@ -1,6 +1,6 @@
 //! The lead's own state in the log: whether it works or rests, and whether a request is left open.
 
-use troop_model::{Member, MemberState, State, StateCause};
+use troop_model::{Member, MemberState, Permissions, State, StateCause};
 
 use crate::lead::crew::facts::MemberFacts;
 
@@ -19,7 +19,8 @@ pub(in super::super) fn to_work(
     left_open: Option<StateCause>,
 ) -> Option<LeadMove> {
     let to = LeadMove { to: MemberState::Working, cause: left_open };
-    to_state(state, facts, to).filter(|_| !facts.work.is_at_rest)
+    let lead = state.lead().filter(|it| is_moving(it) || is_behind(it))?;
+    change(state, lead, facts, to).filter(|_| !facts.work.is_at_rest)
 }
 
 /// Moves a lead to idle, once it has finished.
@@ -29,7 +30,8 @@ pub(in super::super) fn to_rest(
     left_open: Option<StateCause>,
 ) -> Option<LeadMove> {
     let to = LeadMove { to: MemberState::Idle, cause: left_open };
-    to_state(state, facts, to).filter(|_| facts.work.is_at_rest)
+    let lead = state.lead().filter(|it| is_moving(it))?;
+    change(state, lead, facts, to).filter(|_| facts.work.is_at_rest)
 }
 
 /// Whether the log still shows an open request that is closed by now.
@@ -38,9 +40,18 @@ pub(in super::super) fn has_closed(state: &State, left_open: Option<StateCause>)
     cause == Some(StateCause::LeftOpen) && left_open.is_none()
 }
 
-fn to_state(state: &State, facts: &MemberFacts, to: LeadMove) -> Option<LeadMove> {
-    let is_moving = |it: &&Member| matches!(it.state, MemberState::Idle | MemberState::Working);
-    let lead = state.lead().filter(is_moving)?;
+fn is_moving(lead: &Member) -> bool {
+    matches!(lead.state, MemberState::Idle | MemberState::Working)
+}
+
+/// Whether the log, as far as it is followed, does not show yet that the lead is ready. It may read its first mail before.
+fn is_behind(lead: &Member) -> bool {
+    let is_down =
+        matches!(lead.state, MemberState::Spawning | MemberState::Stopped | MemberState::Crashed);
+    is_down && lead.permissions != Permissions::Plan
+}
+
+fn change(state: &State, lead: &Member, facts: &MemberFacts, to: LeadMove) -> Option<LeadMove> {
     let holds_task = state.tasks().held_by(&lead.name).next().is_some();
     let is_left = |it: &StateCause| matches!(it, StateCause::LeftOpen | StateCause::CouldNot);
     let is_known = lead.state == to.to && lead.state_cause.filter(is_left) == to.cause;

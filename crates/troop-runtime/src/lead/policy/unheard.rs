@@ -57,11 +57,7 @@ pub fn last_resort(state: &State, merge: &UnheardMerge) -> Option<Command> {
 
 /// What troop itself says to end a task that was merged for a command which the board would not take any more, because its holder
 /// lost the task meanwhile.
-pub(in super::super) fn completion(
-    state: &State,
-    request: &CommandRequest,
-    claim: &DoneClaim,
-) -> Option<Command> {
+pub fn completion(state: &State, request: &CommandRequest, claim: &DoneClaim) -> Option<Command> {
     let task = state.tasks().get(claim.task)?;
     let is_let_go = claim.way != DoneWay::Approve
         && matches!(task.status, Status::Pending | Status::Blocked)

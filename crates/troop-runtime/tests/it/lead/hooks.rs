@@ -97,11 +97,10 @@ async fn each_event_fires_once_at_its_moment() {
     );
 }
 
-/// With each message, completes the task of another and creates one, which it may not.
+/// With each message, completes the task of another and creates one, which it may not. It never says that it is idle.
 fn meddler() -> Play {
     play(|mut part: Part| async move {
         part.ready(true).await;
-        part.idle().await;
         while let Some(said) = part.hear().await {
             let FromLead::Message(message) = said else { continue };
             for (method, params) in [

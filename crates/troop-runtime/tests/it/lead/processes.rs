@@ -52,7 +52,7 @@ async fn pid_of(stage: &Stage, member: &'static str) -> u32 {
     stage.until("its process", move |state| state.member(&name(member))?.pid).await
 }
 
-fn marked(stage: &Stage) -> Mark {
+pub(super) fn marked(stage: &Stage) -> Mark {
     let entry = troop_runtime::find_lead(stage.folder.path()).unwrap();
     Mark { session: entry.session, run: None }
 }

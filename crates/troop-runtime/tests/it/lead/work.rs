@@ -14,7 +14,7 @@ use super::{
     is_done,
     stage::{Part, Setting, Stage, play, quick, raw},
 };
-use crate::support::{name, say};
+use crate::support::{complete, name, say};
 
 #[tokio::test]
 async fn a_teammate_that_is_idle_is_given_work_and_does_it() {
@@ -356,8 +356,29 @@ async fn teammates_get_the_board_when_it_changes() {
     stage.spawn("bob", "listener").await;
     assert_eq!(told.recv().await.unwrap(), []);
     stage.task("write").await;
-    let tasks = told.recv().await.unwrap();
-    assert_eq!(tasks[0].subject, "write");
+    stage.task("read").await;
+    // Pushes may be joined, so each is waited for until it shows the change.
+    let mut shows = async |what: &str, is_so: &dyn Fn(&[WireTask]) -> bool| loop {
+        let tasks = told.recv().await.expect(what);
+        if is_so(&tasks) {
+            break;
+        }
+    };
+    let subjects =
+        |tasks: &[WireTask]| -> Vec<_> { tasks.iter().map(|it| it.subject.clone()).collect() };
+    shows("new tasks", &|tasks| subjects(tasks) == ["write", "read"]).await;
+    let person = || Actor::human("zoe");
+    let cancel =
+        TaskCommand::Cancel { task: TaskNumber(2).into(), reason: "not needed".to_owned() };
+    stage.submit(person(), Command::Task(cancel)).await.unwrap();
+    shows("a task is cancelled", &|tasks| subjects(tasks) == ["write"]).await;
+    stage.until("bob has a task", |it| it.tasks().get(TaskNumber(1))?.owner.clone()).await;
+    let comment = TaskCommand::Comment { task: TaskNumber(1).into(), text: "hm".to_owned() };
+    stage.submit(person(), Command::Task(comment)).await.unwrap();
+    let is_bobs = |it: &WireTask| it.owner.as_deref() == Some("bob");
+    shows("a task is assigned", &|tasks| tasks.iter().any(is_bobs)).await;
+    stage.submit(Actor::agent(&name("bob")), complete(1)).await.unwrap();
+    shows("a task is done", &|tasks| tasks.is_empty()).await;
 }
 
 #[tokio::test]
@@ -492,7 +513,9 @@ async fn a_result_that_must_be_revised_comes_back_to_its_holder() {
 
 #[tokio::test]
 async fn log_lines_of_a_working_teammate_are_kept_and_change_no_task() {
-    let stage = Stage::new(Setting::default()).await;
+    let (warnings, mut warned) = tokio::sync::mpsc::channel(16);
+    let setting = Setting { warnings: Some(warnings), ..Setting::default() };
+    let stage = Stage::new(setting).await;
     let go_on = Arc::new(tokio::sync::Notify::new());
     let waits = Arc::clone(&go_on);
     let talker = play(move |mut part: Part| {
@@ -527,6 +550,9 @@ async fn log_lines_of_a_working_teammate_are_kept_and_change_no_task() {
     .await;
     assert_eq!(told, ["Debug", "Info", "Warn", "Error"].map(|it| format!("{it} of write")));
     assert_eq!(stage.board.look(look).await.unwrap(), before, "not even the log has grown");
+    for shown in ["bob: Warn of write", "bob: Error of write"] {
+        assert_eq!(warned.recv().await.as_deref(), Some(shown), "people see trouble, and no more");
+    }
     go_on.notify_one();
     stage.until("it is done", is_done(1)).await;
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use serde_json::json;
 use troop_app::team::{DelegationProgress, DelegationStage, TeamDesk};
-use troop_model::{ActorKind, Time, team_md};
+use troop_model::Time;
+use troop_protocol::{ContextText, Query};
 
 use crate::{output::Printer, render};
 
@@ -66,18 +66,13 @@ pub(super) async fn show_team_md(
     desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
-    let actor = desk.actor()?;
-    let reader = if actor.kind == ActorKind::Agent { actor.name } else { "lead".into() };
-    let board = desk.team(name).await?;
-    let text = board
-        .look(move |state| {
-            state.find_member(&reader).map(|it| team_md(state, it.name.as_str(), None))
-        })
-        .await??;
+    desk.team(name).await?;
+    let context: ContextText = desk.handle().await?.query(Query::Context { dialect: None }).await?;
     if printer.json {
-        return printer.json(&json!({ "team_md": text }));
+        printer.json(&context)
+    } else {
+        printer.text(&render::clean(&context.team_md))
     }
-    printer.text(&render::clean(&text))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ fn an_invalid_run_is_refused_and_creates_no_team() {
         (
             "run hi".to_owned(),
             1,
-            "there is no agent to lead the team: none was given with `--agent`",
+            "there is no agent to lead the team: none was chosen, and none is set as `agent`",
         ),
         (format!("run '' {lead}"), 2, "the goal is empty"),
         (format!("run '  ' {lead}"), 2, "the goal is empty"),

@@ -118,14 +118,14 @@ fn at_most_eight_refusals_are_sent_before_new_work_or_mail() {
 #[test]
 fn idleness_settles_after_pending_reports_and_the_log() {
     let mut facts = ready();
-    assert!(facts.take_settled_idle(Version(9)).is_none(), "it did not say that it is idle");
-    facts.idle.after = Some(IdleAfter { last_task: None, until: Version(5) });
+    assert!(facts.take_settled_idle(9).is_none(), "it did not say that it is idle");
+    facts.idle.after = Some(IdleAfter { last_task: None, until: 5 });
     facts.work.n_held = 1;
-    assert!(facts.take_settled_idle(Version(9)).is_none(), "a report waits for hooks");
+    assert!(facts.take_settled_idle(9).is_none(), "a report waits for hooks");
     facts.work.n_held = 0;
-    assert!(facts.take_settled_idle(Version(4)).is_none(), "the log is not followed so far");
-    assert!(facts.take_settled_idle(Version(5)).is_some());
-    assert!(facts.take_settled_idle(Version(5)).is_none(), "only once");
+    assert!(facts.take_settled_idle(4).is_none(), "the log is not followed so far");
+    assert!(facts.take_settled_idle(5).is_some());
+    assert!(facts.take_settled_idle(5).is_none(), "only once");
 }
 
 #[test]

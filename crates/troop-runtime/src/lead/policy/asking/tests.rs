@@ -1,6 +1,8 @@
 //! Hooks are asked about nothing that the rules refuse.
 
-use troop_model::{Actor, Command, NewTask, TaskCommand, TaskCreation};
+use std::time::Duration;
+
+use troop_model::{Actor, Command, NewTask, TaskCommand, TaskCreation, Time};
 
 use super::occasion;
 use crate::{
@@ -123,4 +125,17 @@ fn a_task_that_still_needs_proof_is_judged_before_its_proof() {
     let asked = question(&scene, &by_agent("ann", complete(1)));
     assert_eq!(asked, owned(Some(("completed", 1, Some("ann")))));
     assert_eq!(question(&scene, &by_agent("bob", complete(1))), None);
+}
+
+#[test]
+fn a_clock_that_is_behind_the_log_judges_by_the_time_of_the_log() {
+    let mut scene = team(false);
+    scene.passes(Duration::from_secs(3_600));
+    scene.adds(|_| {});
+    let latest = scene.state.latest();
+    let behind = Time::from_micros(latest.as_micros() - 3_600_000_000);
+    for (clock, then) in [(behind, latest), (latest, latest)] {
+        let events = by_agent("bob", complete(2)).judged(&scene.state, clock).unwrap();
+        assert!(events.iter().all(|event| event.at == then), "{events:?}");
+    }
 }

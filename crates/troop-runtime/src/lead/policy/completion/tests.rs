@@ -46,8 +46,8 @@ fn release() -> TaskCommand {
 
 #[test]
 fn files_are_recorded_before_hooks_judge_and_work_is_proved_before_the_board_decides() {
-    use PassageStage::{Board, Files, Hooks, Proof};
-    assert_eq!(ORDER, [Files, Hooks, Proof, Board]);
+    use PassageStage::{Agent, Board, Files, Hooks, Proof};
+    assert_eq!(ORDER, [Agent, Files, Hooks, Proof, Board]);
     let after = |over| stages_after(over).collect::<Vec<_>>();
     assert_eq!(after(None), ORDER);
     assert_eq!(after(Some(Files)), [Hooks, Proof, Board]);

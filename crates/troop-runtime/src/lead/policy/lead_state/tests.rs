@@ -44,6 +44,25 @@ fn the_log_shows_a_busy_lead_as_working() {
 }
 
 #[test]
+fn a_lead_works_before_the_log_shows_that_it_is_ready() {
+    let rows: [(&str, Change, bool); 4] = [
+        ("it starts", |it| it.sets("lead", MemberState::Spawning, None), true),
+        ("it was stopped before", |it| it.sets("lead", MemberState::Stopped, None), true),
+        ("it crashed before", |it| it.sets("lead", MemberState::Crashed, None), true),
+        ("it plans", |it| it.sets("lead", MemberState::Planning, None), false),
+    ];
+    for (title, change, moves_to_work) in rows {
+        let mut scene = SmallTeam::new();
+        change(&mut scene);
+        BUSY(&mut scene);
+        let facts = &scene.crew[&name("lead")];
+        let moved = to_work(&scene.state, facts, None);
+        assert_eq!(moved.is_some(), moves_to_work, "{title}");
+        assert_eq!(to_rest(&scene.state, facts, None), None, "{title}");
+    }
+}
+
+#[test]
 fn the_log_shows_a_lead_as_idle_once_it_has_finished() {
     assert_eq!(moves(|_| {}, None), (None, None), "it says so already");
     let worked: Change = |it| it.sets("lead", MemberState::Working, None);

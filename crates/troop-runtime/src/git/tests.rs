@@ -1,0 +1,26 @@
+//! What git's messages mean.
+
+use std::path::PathBuf;
+
+use super::GitError;
+
+fn failed(says: &str) -> GitError {
+    let folder = PathBuf::from("/project");
+    GitError::Failed { what: "update-ref".to_owned(), folder, says: says.to_owned() }
+}
+
+#[test]
+fn a_git_that_cannot_write_blames_the_machine_and_no_member() {
+    // As git 2.39 prints it on a full disk, without the reason.
+    for says in [
+        "fatal: update_ref failed for ref 'refs/heads/troop/red': cannot update ref 'refs/heads/troop/red': couldn't write '/project/.git/refs/heads/troop/red.lock'",
+        "fatal: sha1 file '/project/.git/index.lock' write error. Out of diskspace",
+        "error: unable to write file .git/objects/4a/1b",
+        "fatal: cannot create directory at 'out': No space left on device",
+    ] {
+        assert!(failed(says).is_of_machine(), "{says}");
+    }
+    for says in ["fatal: not a git repository", "error: Your local changes would be overwritten"] {
+        assert!(!failed(says).is_of_machine(), "{says}");
+    }
+}
