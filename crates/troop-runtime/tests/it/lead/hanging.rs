@@ -339,7 +339,7 @@ async fn while_the_store_hangs_a_team_without_work_is_heard_and_stopped() {
     let team = SlowStore::new("true", Settings::default()).await;
     let n_reads = team.hold_reads();
     let board = team.stage.board.clone();
-    let reading = tokio::spawn(async move { board.catch_up().await });
+    let reading = tokio_util::task::TaskTracker::new().spawn(async move { board.catch_up().await });
     team.until_it_hangs(n_reads).await;
     // The lead asks itself whether the team's work is over.
     let lead = team.stage.lead.as_ref().unwrap();

@@ -252,7 +252,7 @@ impl Stage {
 
     /// Starts another lead of the same team.
     pub(crate) async fn start(&self, setting: Setting) -> Result<Lead, troop_runtime::LeadError> {
-        Lead::start(LeadOptions {
+        let options = LeadOptions {
             board: self.board.clone(),
             clock: setting.clock,
             folder: self.folder.path().to_owned(),
@@ -269,8 +269,8 @@ impl Stage {
             until: setting.until,
             work: watch::channel(setting.work).1,
             warnings: setting.warnings,
-        })
-        .await
+        };
+        Box::pin(Lead::start(options)).await
     }
 
     pub(crate) async fn submit(
