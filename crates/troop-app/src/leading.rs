@@ -17,9 +17,9 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, Event, Member, Outgoing, Refusal, Spawn, State, Time};
 use troop_process::adopt_orphans;
 use troop_runtime::{
-    Board, BoardError, Clock, CommandRequest, HookOptions, Hooks, IsolationStart, Lead, LeadEnd,
-    LeadHandle, LeadOptions, LeadThinks, Signature, Subscription, Timing, Until, Worktrees,
-    lead_held,
+    Board, BoardError, Clock, CommandRequest, EndedLead, HookOptions, Hooks, IsolationStart, Lead,
+    LeadEnd, LeadHandle, LeadOptions, LeadThinks, Signature, Subscription, Timing, Until,
+    Worktrees, lead_held,
 };
 
 use crate::{
@@ -124,7 +124,7 @@ pub struct TeamRun {
     site: RunSite,
     ears: RunEars,
     handle: LeadHandle,
-    ending: Pin<Box<dyn Future<Output = LeadEnd> + Send>>,
+    ending: Pin<Box<dyn Future<Output = EndedLead> + Send>>,
     orphans: Pin<Box<dyn Future<Output = Infallible> + Send>>,
     looks: Interval,
     /// Reminders that have not been taken yet.
@@ -133,6 +133,8 @@ pub struct TeamRun {
     deadline: Option<Instant>,
     /// How the lead ended, once it has.
     end: Option<LeadEnd>,
+    /// The lead after its end, as long as its guard is needed.
+    guarded: Option<Box<EndedLead>>,
 }
 
 /// Something that a surface shows.
@@ -239,12 +241,13 @@ impl PreparedLead {
             site,
             ears,
             handle: lead.handle(),
-            ending: Box::pin(lead.ended()),
+            ending: Box::pin(lead.ended_with_guard()),
             orphans: Box::pin(adopt_orphans()),
             looks: tokio::time::interval(LOOK),
             reminders: VecDeque::new(),
             deadline: None,
             end: None,
+            guarded: None,
         })
     }
 }
@@ -331,8 +334,9 @@ impl TeamRun {
         };
         tokio::select! {
             biased;
-            end = &mut self.ending => {
-                self.end = Some(end);
+            ended = &mut self.ending => {
+                self.end = Some(ended.how.clone());
+                self.guarded = Some(Box::new(ended));
                 None
             }
             () = too_late => {
@@ -359,6 +363,9 @@ impl TeamRun {
         // Hooks may outlive their team.
         if self.deadline.is_none() {
             self.ears.hooks.wait().await;
+        }
+        if let Some(ended) = &mut self.guarded {
+            ended.dismiss_guard().await;
         }
         self.ears.warnings.try_recv().ok().map(RunEvent::Warning)
     }

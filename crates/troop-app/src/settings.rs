@@ -1,7 +1,7 @@
 //! A team's settings as people write them: `KEY=VALUE`.
 
 use serde_json::Value;
-use troop_model::{Hint, HintCommand, Refusal, Settings, did_you_mean, nearest};
+use troop_model::{Dialect, Hint, HintCommand, Refusal, Settings, did_you_mean, nearest};
 
 use crate::{Error, Result};
 
@@ -9,6 +9,11 @@ use crate::{Error, Result};
 pub fn changed(settings: &Settings, texts: &[String]) -> Result<Settings> {
     let changed = settings.changed(&changes(settings, texts)?);
     Ok(changed.map_err(Refusal::BadSetting)?)
+}
+
+/// The dialect that changes to a new team's settings name. It decides the defaults of the others.
+pub fn dialect_among(texts: &[String]) -> Result<Option<Dialect>> {
+    Ok(changed(&Settings::default(), texts)?.dialect)
 }
 
 /// Parses changes: each `KEY=VALUE`, where the value is JSON, a word, or words with commas for a list.

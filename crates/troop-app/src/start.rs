@@ -132,7 +132,7 @@ impl SettingOptions {
         let mut settings = Settings {
             max_teammates: self.max_teammates.unwrap_or(defaults.max_teammates),
             checks: self.checks,
-            ..defaults.settings(None)
+            ..defaults.settings(settings::dialect_among(&self.others)?)
         };
         settings.budget.dollars = self.budget.or(settings.budget.dollars);
         settings.delegation.delegate_mode = self.delegate_mode;

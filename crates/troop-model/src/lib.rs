@@ -81,7 +81,7 @@ pub use task::{
 pub use team_md::{NO_TEAM, no_team_md, team_md};
 pub use text::{
     MAX_LINE, MAX_TEXT, causes, in_plain_words, is_unprintable, panic_text, preview, quoted,
-    quoted_path, with_causes,
+    quoted_path, shortened, with_causes,
 };
 pub use time::Time;
 pub use usage::{Budget, Dollars, Spending, Usage};
@@ -89,6 +89,6 @@ pub use view::{
     AttachmentView, DelegationView, EvidenceView, MessageView, TaskDetail, TaskView, TeamView,
 };
 pub use word::{UnknownWord, did_you_mean, nearest};
-pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder};
+pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder, workspace_path};
 
 use journaled::JournaledMap;

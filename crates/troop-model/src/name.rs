@@ -26,7 +26,7 @@ pub enum NameError {
     )]
     Shape(String),
     /// It is reserved for another meaning.
-    #[error("`{0}` is reserved: it always means the lead, the person or everybody")]
+    #[error("`{0}` is reserved: it always means the lead, the person, everybody or troop itself")]
     Reserved(String),
 }
 

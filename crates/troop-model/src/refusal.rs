@@ -124,8 +124,10 @@ pub enum Refusal {
         "{task} is not available: it is reserved for {assignee}; claim another or ask the lead to reassign it"
     )]
     TaskReserved { task: TaskNumber, assignee: MemberName },
-    #[error("{task} is not available: it is paused until {} after a failed attempt; claim another", until.clock())]
-    TaskRests { task: TaskNumber, until: Time },
+    #[error(
+        "{task} is not available: it is paused for {seconds} s after a failed attempt; claim another"
+    )]
+    TaskRests { task: TaskNumber, seconds: u64 },
     #[error("{task} is not available: its start needs approval")]
     AwaitsStart { task: TaskNumber },
     #[error(

@@ -163,8 +163,10 @@ pub enum Assignment {
 pub enum Condition {
     /// The other task must be completed.
     #[default]
+    #[serde(alias = "on-success")]
     OnSuccess,
     /// The other task must be completed or cancelled.
+    #[serde(alias = "on-finish")]
     OnFinish,
 }
 

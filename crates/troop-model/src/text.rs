@@ -34,6 +34,16 @@ pub fn preview(text: &str, n_chars: usize) -> String {
     text.chars().take(n_chars).collect()
 }
 
+/// The first `n_chars` characters of a text. If it is longer, a last line says how much more there is, and where.
+#[must_use]
+pub fn shortened(text: &str, n_chars: usize, place: &str) -> String {
+    match text.chars().count().saturating_sub(n_chars) {
+        0 => text.to_owned(),
+        1 => format!("{}\n… 1 more character: {place}", preview(text, n_chars)),
+        n_more => format!("{}\n… {n_more} more characters: {place}", preview(text, n_chars)),
+    }
+}
+
 /// An error and its chain of causes.
 pub fn causes<'a>(
     error: &'a (dyn Error + 'static),

@@ -9,7 +9,7 @@ use crate::{
     Actor, Attachment, Comment, Delegation, DelegationStatus, Evidence, LeadLease, Link, MailMark,
     Member, MemberName, Merged, Message, MessageKind, Metadata, Origin, Party, Progress, Question,
     Receipt, Settings, Spending, State, Status, Task, TaskNumber, Team, TeamId, TeamName,
-    TeamStatus, Time, TrailEntry, Usage, Version, WorkspaceFolder, query::MAX_SHOWN_RESULT, text,
+    TeamStatus, Time, TrailEntry, Usage, Version, WorkspaceFolder, query::MAX_SHOWN_RESULT,
 };
 
 /// A task as programs see it.
@@ -28,7 +28,11 @@ pub struct TaskView {
     pub blocked_by: Vec<TaskNumber>,
     pub blocks: Vec<TaskNumber>,
     pub progress: Option<Progress>,
+    /// The result, or a part of it.
     pub result: Option<String>,
+    /// The character with which the rest of the result begins, if only a part is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_next_offset: Option<usize>,
     pub attempts: u32,
     pub lease_until: Option<Time>,
     pub not_before: Option<Time>,
@@ -113,7 +117,8 @@ impl TaskView {
             blocked_by: task.blocked_by.iter().map(|dependency| dependency.task).collect(),
             blocks: state.tasks().dependents(task.number).collect(),
             progress: task.hold.progress.clone(),
-            result: task.result.as_deref().map(|result| text::preview(result, MAX_SHOWN_RESULT)),
+            result: result_from(task, 0),
+            result_next_offset: next_offset(task, 0),
             attempts: task.attempts,
             lease_until: task.hold.lease_until,
             not_before: task.start.not_before,
@@ -136,9 +141,9 @@ impl TaskView {
         }
     }
 
-    /// A task with everything that belongs to it.
+    /// A task with everything that belongs to it, and its result from this character on.
     #[must_use]
-    pub fn full(state: &State, task: &Task) -> Self {
+    pub fn full(state: &State, task: &Task, offset: usize) -> Self {
         let detail = TaskDetail {
             comments: task.talk.comments.clone(),
             evidence: task.proof.evidence.clone(),
@@ -147,8 +152,25 @@ impl TaskView {
             attachments: task.talk.attachments.iter().map(|it| attachment(state, it)).collect(),
             events: task.trail.clone(),
         };
-        Self { detail: Some(detail), ..Self::brief(state, task) }
+        Self {
+            result: result_from(task, offset),
+            result_next_offset: next_offset(task, offset),
+            detail: Some(detail),
+            ..Self::brief(state, task)
+        }
     }
+}
+
+/// As much of a result as is shown at once.
+fn result_from(task: &Task, offset: usize) -> Option<String> {
+    let result = task.result.as_deref()?;
+    Some(result.chars().skip(offset).take(MAX_SHOWN_RESULT).collect())
+}
+
+/// Where the next part of a result begins.
+fn next_offset(task: &Task, offset: usize) -> Option<usize> {
+    let end = offset.saturating_add(MAX_SHOWN_RESULT);
+    task.result.as_deref()?.chars().nth(end).map(|_| end)
 }
 
 fn attachment(state: &State, it: &Attachment) -> AttachmentView {

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use crate::{
     Actor, ActorKind, Asker, Attachment, JournaledMap, MemberName, Refusal, Role, State, Status,
-    Task, TaskNumber, TaskRef, Time, TrailKind, WorkspaceScope,
+    Task, TaskNumber, TaskRef, Time, TrailKind, WorkspaceScope, text,
 };
 
 /// How many files of one folder are remembered. A folder holds fewer; files deleted behind troop's back may count too.
@@ -228,4 +228,12 @@ fn was_worked_on(task: &Task, at: Time) -> bool {
     }
     let is_worked_on = matches!(task.status, Status::InProgress | Status::Stale);
     is_worked_on && since.is_some_and(|begin| begin <= at + DISK_LAG)
+}
+
+/// The path of a file as the board keeps it. Refuses paths that lead out of the workspace.
+pub fn workspace_path(path: &str) -> Result<String, Refusal> {
+    let path = text::line("path", path)?;
+    let is_inside =
+        !path.starts_with(['/', '\\']) && !path.split(['/', '\\']).any(|part| part == "..");
+    if is_inside { Ok(path) } else { Err(Refusal::BadPath { path }) }
 }

@@ -254,6 +254,24 @@ impl Seat {
         claude::category(name).or_else(|| board::category(name))
     }
 
+    /// Fails with the way to a team if there is none: only that tool can be used then.
+    fn check_team(&self, tool: &str) -> Result<(), Failure> {
+        if self.status != TeamStatus::Deleted || tool == claude::CREATES_TEAM {
+            return Ok(());
+        }
+        let hint = match (self.dialect, self.role) {
+            (Dialect::Claude, Role::Lead) => {
+                r#"create one: TeamCreate {"team_name": "shop", "description": "…"}"#.into()
+            }
+            (Dialect::Claude | Dialect::Board, _) => {
+                let create = HintCommand::troop("team create").text("NAME");
+                Hint::to("ask the person to run", create)
+            }
+        };
+        let message = "there is no team: it was deleted, or not created yet";
+        Err(Failure::new(FailureKind::NotFound, message).with_hint(hint))
+    }
+
     fn how_to_ask_the_lead(&self) -> String {
         match self.dialect {
             Dialect::Claude => r#"ask the lead: SendMessage {"to": "lead", "message": "…"}"#,

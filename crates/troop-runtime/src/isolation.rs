@@ -17,6 +17,7 @@ mod land;
 mod late;
 mod leftovers;
 mod listed;
+mod loose;
 mod merge;
 pub(crate) mod names;
 mod put_back;

@@ -11,6 +11,7 @@ mod dispatcher;
 mod external;
 mod follow;
 mod gate;
+mod guard;
 mod hear;
 mod idle;
 mod input;
@@ -43,6 +44,7 @@ use crate::{
     Agreement, Answers, Board, BoardError, Clock, CommandRequest, GitError, Hooks, Worktrees,
 };
 
+pub use guard::{EndedLead, GUARD_WORD};
 pub use launch::{InProcess, Launch, LaunchSpec, LaunchedAgent, Life, Programs, silent_lead};
 pub(crate) use lease::dead_sessions;
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project, lead_held};
@@ -199,7 +201,7 @@ pub struct Lead {
     board: Board,
     fence: u64,
     handle: LeadHandle,
-    ended: oneshot::Receiver<LeadEnd>,
+    ended: oneshot::Receiver<EndedLead>,
     tracker: TaskTracker,
 }
 
@@ -268,9 +270,19 @@ impl Lead {
 
     /// Waits for the end of the lead.
     pub async fn ended(self) -> LeadEnd {
-        let how = self.ended.await;
+        let mut ended = self.ended_with_guard().await;
+        ended.dismiss_guard().await;
+        ended.how
+    }
+
+    /// Waits for the end of the lead, and keeps the guard: its hooks may still run.
+    pub async fn ended_with_guard(self) -> EndedLead {
+        let ended = self.ended.await;
         self.tracker.wait().await;
-        how.unwrap_or_else(|_| LeadEnd::Lost { reason: "the dispatcher met a fault".to_owned() })
+        ended.unwrap_or_else(|_| {
+            let how = LeadEnd::Lost { reason: "the dispatcher met a fault".to_owned() };
+            EndedLead { how, guard: guard::LeadGuard::default() }
+        })
     }
 }
 

@@ -53,10 +53,10 @@ pub use isolation::{
     WatchReport, Watcher, WorkReport, Worktrees, elsewhere, git_locks, leftovers, orphans, rescue,
 };
 pub use lead::{
-    InProcess, Launch, LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadEntry, LeadError, LeadHandle,
-    LeadOptions, LeadThinks, LeadWork, Life, Programs, Timing, TranscriptEntry, TranscriptLine,
-    TranscriptSource, Until, find_lead, is_to_start_again, last_project, lead_has_died, lead_held,
-    silent_lead, was_cut_short,
+    EndedLead, GUARD_WORD, InProcess, Launch, LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadEntry,
+    LeadError, LeadHandle, LeadOptions, LeadThinks, LeadWork, Life, Programs, Timing,
+    TranscriptEntry, TranscriptLine, TranscriptSource, Until, find_lead, is_to_start_again,
+    last_project, lead_has_died, lead_held, silent_lead, was_cut_short,
 };
 pub use mirror::{
     FileDoor, Layout, Mirror, MirrorError, MirrorNotice, MirrorOptions, UnknownLayout,

@@ -44,7 +44,7 @@ pub(crate) struct Global {
     /// Where teams are kept: sqlite:PATH, files:FOLDER or postgres://… [default: sqlite:$TROOP_HOME/troop.db]
     #[arg(long, global = true, env = "TROOP_STORE", value_name = "URL", hide_env_values = true)]
     pub(crate) store: Option<String>,
-    /// Team to use [default: the only team, else the newest of this folder, else the only one running]
+    /// Team to use [default: the only team, else the newest that ran in this folder, else the only new one, else the only one running]
     #[arg(long, global = true, env = "TROOP_TEAM", value_name = "NAME")]
     pub(crate) team: Option<String>,
     /// Act as this member instead of as yourself

@@ -1,9 +1,10 @@
-//! `troop --guard SESSION`: outlives a lead and ends everything that ran for it. Its standard input ends with the lead,
-//! however the lead ends. A lead that has stopped its members itself writes a line first.
+//! `troop --guard SESSION`: outlives a lead that is killed, and ends everything that ran for it, hooks too. Its standard input
+//! ends with the lead's process, however that ends. A lead that has ended in good order says so first.
 
 use std::{ffi::OsString, io, process::ExitCode, thread, time::Duration};
 
 use troop_process::Mark;
+use troop_runtime::GUARD_WORD;
 
 use crate::report::{self, Error};
 
@@ -24,14 +25,11 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitC
         return Some(report::plain(&usage.into()));
     };
     // An error counts as the end too.
-    let n_read = io::copy(&mut io::stdin().lock(), &mut io::sink()).unwrap_or(0);
-    let mark = Mark { session, run: None };
-    if n_read == 0 {
+    let said = io::read_to_string(io::stdin().lock()).unwrap_or_default();
+    if said != GUARD_WORD {
+        let mark = Mark { session, run: None };
         mark.kill_all();
         look_again(&mark);
-    } else {
-        // After an orderly end, hooks and their background processes live on.
-        mark.kill_members();
     }
     Some(ExitCode::SUCCESS)
 }

@@ -227,7 +227,7 @@ impl<'a> TeamTools<'a> {
     pub(crate) async fn is_open(&self, task: &WireTask) -> bool {
         let attempt = task.attempt;
         let Ok(task) = task.id.task() else { return true };
-        let seen = self.turn.query::<TaskView>(&Query::Task { task }).await;
+        let seen = self.turn.query::<TaskView>(&Query::Task { task, offset: 0 }).await;
         let own = self.turn.place().name.as_str();
         seen.is_ok_and(|it| {
             let is_held = matches!(it.status, Status::InProgress | Status::Stale);

@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::{sync::watch, time::Instant};
 use troop_model::{
-    Actor, ActorKind, Asker, Command, Conversation, Dialect, Hint, HintCommand, MemberName,
-    Message, NewMember, NewTeamCommand, Origin, Party, Settings, State, TeamId, TeamName,
-    TeamStatus, USER, lock,
+    Actor, ActorKind, Asker, Command, Conversation, Dialect, EXTERNAL, Hint, HintCommand,
+    LEAD_ALIASES, MemberName, Message, NewMember, NewTeamCommand, Origin, Party, Permissions,
+    Refusal, Role, Settings, State, TeamId, TeamName, TeamStatus, USER, lock,
 };
 use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Gate, Query, Seat};
 use troop_runtime::{Board, BoardError, Clock, Following, Signature, StoreSession};
@@ -36,8 +36,8 @@ const AT_IT: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct MemberCaller {
     options: MemberOptions,
-    /// Another one after the team was deleted and a new one made.
-    team: watch::Sender<Arc<TeamHandle>>,
+    /// None before the member made the first one. Another one after the team was deleted and a new one made.
+    team: watch::Sender<Option<Arc<TeamHandle>>>,
     /// Keeps the files of a team in step that this member made.
     made: Mutex<Option<FileSync>>,
     conversation: Mutex<ClientConversation>,
@@ -93,13 +93,44 @@ impl TeamDesk {
         let board = self.team(None).await?;
         let own = board.look(|state| state.team()?.settings.dialect).await?;
         // A person may choose another for a client that knows only that one.
-        let dialect = dialect.or(own).unwrap_or_default();
+        let options = self.member_options(member, dialect.or(own).unwrap_or_default())?;
+        let team = Some(Arc::new(options.handle(board)));
+        Ok(MemberCaller::new(options, team))
+    }
+
+    /// Whether the lead acts and there is no team yet.
+    pub async fn needs_first_team(&mut self) -> crate::Result<bool> {
+        let is_lead = self.acting().is_some_and(|member| LEAD_ALIASES.contains(&member));
+        if !is_lead || self.chosen_team().is_some() {
+            return Ok(false);
+        }
+        match self.team(None).await {
+            Ok(_) => Ok(false),
+            Err(Error::Board(BoardError::NoActiveTeam)) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The calls of a lead that has no team, and makes one with a tool.
+    pub fn caller_without_team(&mut self, dialect: Option<Dialect>) -> crate::Result<MemberCaller> {
+        self.check_may_lead()?;
+        if dialect == Some(Dialect::Board) {
+            let message = "there is no team, and the dialect `board` has no tool that creates one";
+            let create = HintCommand::troop("team create").text("NAME");
+            let hint = Hint::to("create one", create).and(", or use `--dialect claude`");
+            return Err(Error::misuse(message, hint));
+        }
+        let options = self.member_options(MemberName::lead(), Dialect::Claude)?;
+        Ok(MemberCaller::new(options, None))
+    }
+
+    fn member_options(&self, member: MemberName, dialect: Dialect) -> crate::Result<MemberOptions> {
         let gate = match &self.surroundings.teams.off {
             Some(off) => Gate::Closed { by: off.by.clone() },
             None => Gate::Open,
         };
         let asker = Asker { actor: Actor::agent(&member), origin: self.signature()?.asker.origin };
-        let options = MemberOptions {
+        Ok(MemberOptions {
             member,
             dialect,
             gate,
@@ -110,13 +141,16 @@ impl TeamDesk {
             defaults: self.surroundings.teams.clone(),
             readable: readable_files(&self.surroundings.store_url())?,
             notices: self.notices().clone(),
-        };
-        let team = watch::Sender::new(Arc::new(options.handle(board)));
-        Ok(MemberCaller { options, team, made: Mutex::default(), conversation: Mutex::default() })
+        })
     }
 }
 
 impl MemberCaller {
+    fn new(options: MemberOptions, team: Option<Arc<TeamHandle>>) -> Self {
+        let team = watch::Sender::new(team);
+        Self { options, team, made: Mutex::default(), conversation: Mutex::default() }
+    }
+
     #[must_use]
     pub fn member(&self) -> &MemberName {
         &self.options.member
@@ -133,28 +167,34 @@ impl MemberCaller {
     }
 
     /// The team as it is now, and each one that takes its place.
-    #[must_use]
-    pub fn teams(&self) -> watch::Receiver<Arc<TeamHandle>> {
+    pub(super) fn teams(&self) -> watch::Receiver<Option<Arc<TeamHandle>>> {
         self.team.subscribe()
+    }
+
+    /// Whether the member has made no team yet.
+    #[must_use]
+    pub fn is_without_team(&self) -> bool {
+        self.team.borrow().is_none()
     }
 
     /// Asks a question and reads the answer.
     pub async fn query<T: DeserializeOwned>(&self, query: Query) -> Result<T, Failure> {
-        self.team().query(query).await
+        self.team()?.query(query).await
     }
 
     pub(super) async fn change(&self, command: Command) -> Result<(), Failure> {
         self.call(Call::Change(Box::new(Change { command, operation: None }))).await.map(drop)
     }
 
-    fn team(&self) -> Arc<TeamHandle> {
-        Arc::clone(&self.team.borrow())
+    fn team(&self) -> Result<Arc<TeamHandle>, Failure> {
+        let team = self.team.borrow().clone();
+        team.ok_or_else(|| Failure::from(&Refusal::NoTeam))
     }
 
     /// The member's place in the team as it is now, with everything that was acknowledged to anybody. The member is alive, so
     /// this also renews what it holds.
     pub async fn seat(&self) -> Result<Seat, Failure> {
-        let team = self.team();
+        let Ok(team) = self.team() else { return Ok(self.seat_without_team()) };
         team.board().catch_up().await?;
         let MemberOptions { member, dialect, gate, clock, .. } = &self.options;
         let member = member.clone();
@@ -178,6 +218,22 @@ impl MemberCaller {
             permissions: member.permissions,
             gate: gate.clone(),
         })
+    }
+}
+
+impl MemberCaller {
+    /// The place of a lead that can only make a team.
+    fn seat_without_team(&self) -> Seat {
+        let MemberOptions { member, dialect, gate, defaults, .. } = &self.options;
+        Seat {
+            member: member.clone(),
+            role: Role::Lead,
+            dialect: *dialect,
+            status: TeamStatus::Deleted,
+            settings: defaults.settings(Some(*dialect)),
+            permissions: Permissions::Default,
+            gate: gate.clone(),
+        }
     }
 }
 
@@ -269,7 +325,10 @@ impl MemberOptions {
 
 impl Calls for MemberCaller {
     async fn call(&self, mut call: Call) -> Result<Box<RawValue>, Failure> {
-        let team = self.team();
+        if self.is_without_team() && matches!(call, Call::Query(Query::Team {})) {
+            return Ok(RawValue::NULL.to_owned());
+        }
+        let team = self.team()?;
         if let Call::Change(change) = &mut call {
             self.turn_to(&team, &change.command).await?;
             self.place(&team, &mut change.command);
@@ -278,8 +337,11 @@ impl Calls for MemberCaller {
     }
 
     async fn make_team(&self, name: TeamName, description: String) -> Result<(), Failure> {
-        let agent = self.team().look(|state| state.lead().map(|lead| lead.agent.clone())).await;
-        let agent = agent?.unwrap_or_default();
+        let before = match self.team() {
+            Ok(team) => team.look(|state| state.lead().map(|lead| lead.agent.clone())).await?,
+            Err(_) => None,
+        };
+        let agent = before.unwrap_or_else(|| EXTERNAL.into());
         let MemberOptions { member, dialect, asker, store, clock, place, defaults, .. } =
             &self.options;
         let lead = NewMember::new(member.clone(), agent);
@@ -292,7 +354,7 @@ impl Calls for MemberCaller {
         let mut made = StoreSession::new(Arc::clone(store), clock.clone(), Following::Always);
         let board = create_team(&mut made, place, &signature, new).await?;
         self.keep_files(&board).await?;
-        self.team.send_replace(Arc::new(self.options.handle(board)));
+        self.team.send_replace(Some(Arc::new(self.options.handle(board))));
         Ok(())
     }
 }

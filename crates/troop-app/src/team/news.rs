@@ -11,7 +11,7 @@ use super::{MemberCaller, TeamHandle};
 /// Every event of a member's team from now on, and of the team that takes its place.
 #[derive(Debug)]
 pub struct TeamNews {
-    teams: watch::Receiver<Arc<TeamHandle>>,
+    teams: watch::Receiver<Option<Arc<TeamHandle>>>,
     log: Option<Subscription>,
 }
 
@@ -27,7 +27,11 @@ impl TeamNews {
             let log = match &mut self.log {
                 Some(log) => log,
                 None => {
-                    let team = Arc::clone(&self.teams.borrow_and_update());
+                    let team = self.teams.borrow_and_update().clone();
+                    let Some(team) = team else {
+                        self.teams.changed().await.ok()?;
+                        continue;
+                    };
                     let version = team.look(State::version).await.ok()?;
                     self.log.insert(team.subscribe(version))
                 }

@@ -76,8 +76,8 @@ impl State {
         self.delegations.get_mut().end(id, event.version, self.limits.delegations, |delegation| {
             delegation.status = status;
             delegation.ended_at = Some(event.at);
-            // The task has the whole result.
-            delegation.result = Some(text::preview(said, MAX_SHOWN_RESULT));
+            let place = format!("get {}", delegation.task);
+            delegation.result = Some(text::shortened(said, MAX_SHOWN_RESULT, &place));
         });
     }
 }

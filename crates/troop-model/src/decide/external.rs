@@ -1,10 +1,7 @@
 //! Results of external members. troop does not run them, so nothing else informs the lead when they end a task.
 
-use super::Draft;
-use crate::{Fact, Member, Status, TaskNumber, text};
-
-/// How many characters of a result a notice carries.
-const RESULT: usize = 2_000;
+use super::{Draft, results};
+use crate::{Fact, Member, Status, TaskNumber};
 
 /// Tells the lead of the tasks that an external member has ended.
 pub(super) fn tell(draft: &mut Draft<'_>) {
@@ -14,7 +11,7 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
     }
     let ends: Vec<_> = draft.facts.iter().filter_map(|fact| end(draft, member, fact)).collect();
     for (task, status, result) in ends {
-        let result = text::preview(&result, RESULT);
+        let result = results::in_notice(task, &result);
         let content = format!("{} has finished {task}; it is {status}: {result}", member.name);
         draft.tell_lead(content, task);
     }

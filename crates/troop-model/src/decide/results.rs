@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// How many characters of a result a notice carries ...
-pub(super) const RESULT: usize = 2_000;
+const RESULT: usize = 2_000;
 /// ... and of all results that wait together for the lead.
 const RESULTS: usize = 24_000;
 
@@ -102,11 +102,16 @@ fn announce(draft: &mut Draft<'_>, task: TaskNumber, origin: &Origin) {
     });
 }
 
+/// The result of a task, for a notice.
+pub(super) fn in_notice(task: TaskNumber, result: &str) -> String {
+    text::shortened(result, RESULT, &format!("get {task}"))
+}
+
 /// What became of a task, for a notice.
 pub(super) fn outcome(draft: &Draft<'_>, task: TaskNumber) -> String {
     let found = draft.state.tasks.get(task);
     let Some(found) = found else { return task.to_string() };
-    let result = text::preview(found.result.as_deref().unwrap_or_default(), RESULT);
+    let result = in_notice(task, found.result.as_deref().unwrap_or_default());
     format!("{task}; it is {}: {result}", draft.status(found))
 }
 

@@ -300,7 +300,8 @@ fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>
     let last = last.filter(|task| draft.state.untold.entries().contains_key(&task.number));
     let content = match last {
         Some(task) => {
-            let result = text::preview(task.result.as_deref().unwrap_or_default(), results::RESULT);
+            let result =
+                results::in_notice(task.number, task.result.as_deref().unwrap_or_default());
             format!("{summary}; {} is {}: {result}", task.number, draft.status(task))
         }
         None => summary.clone(),

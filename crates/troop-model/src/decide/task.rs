@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Draft, Standing, proof, supervision, workspace};
+use super::{Draft, Standing, proof, supervision};
 use crate::{
     Dependency, Fact, MemberName, MessageKind, Metadata, NewTask, Party, Refusal, Status, Task,
     TaskAction, TaskChange, TaskCreation, TaskNumber, TaskRef, TaskUpdate, Version,
-    query::is_visible, text,
+    query::is_visible, text, workspace::workspace_path,
 };
 
 /// How many comments one task takes.
@@ -154,7 +154,7 @@ pub(super) fn comment(draft: &mut Draft<'_>, task: &TaskRef, text: &str) -> Resu
 pub(super) fn attach(draft: &mut Draft<'_>, task: &TaskRef, path: &str) -> Result<(), Refusal> {
     supervision::check_may_change(draft)?;
     let task = draft.live(task)?;
-    let path = workspace::path(path)?;
+    let path = workspace_path(path)?;
     if task.talk.attachments.iter().all(|attachment| attachment.path != path) {
         draft.push(Fact::TaskAttached { task: task.number, path });
     }

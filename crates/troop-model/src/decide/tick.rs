@@ -111,6 +111,7 @@ enum Standstill {
 impl fmt::Display for Standstill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::For { minutes: 1 } => f.write_str("has not moved for a minute"),
             Self::For { minutes } => write!(f, "has not moved for {minutes} minutes"),
             Self::Unanswered { n_reminders: 1 } => {
                 f.write_str("got no answer from the user after a reminder")

@@ -465,7 +465,8 @@ fn check_unblocked(draft: &Draft<'_>, task: &Task, action: TaskAction) -> Result
         (Status::Pending, _) => Ok(()),
         _ if by.is_empty() && (is_expired(draft, task) || is_rested(draft, task)) => Ok(()),
         (Status::Failed, Some(until)) if by.is_empty() => {
-            Err(Refusal::TaskRests { task: task.number, until })
+            let seconds = until.since(draft.ctx.now).as_secs().max(1);
+            Err(Refusal::TaskRests { task: task.number, seconds })
         }
         (Status::Blocked, _) => {
             for how in [Status::Failed, Status::Cancelled] {

@@ -1,7 +1,10 @@
 //! Rules of the workspace: recording which files were written and deleted.
 
 use super::{Draft, supervision};
-use crate::{Fact, FileQuestion, Refusal, TaskRef, WorkspaceFolder, WorkspaceScope, text};
+use crate::{
+    Fact, FileQuestion, Refusal, TaskRef, WorkspaceFolder, WorkspaceScope,
+    workspace::workspace_path,
+};
 
 /// Records that a file was written.
 pub(super) fn record(
@@ -12,7 +15,7 @@ pub(super) fn record(
     task: Option<&TaskRef>,
 ) -> Result<(), Refusal> {
     supervision::check_may_change(draft)?;
-    let path = self::path(path)?;
+    let path = workspace_path(path)?;
     check_folder(draft, folder)?;
     // A task that has left the board gets no file, but the write is still recorded.
     let task = task.and_then(|task| draft.live(task).ok()).map(|task| task.number);
@@ -27,20 +30,12 @@ pub(super) fn forget(
     path: &str,
 ) -> Result<(), Refusal> {
     supervision::check_may_change(draft)?;
-    let path = self::path(path)?;
+    let path = workspace_path(path)?;
     check_folder(draft, folder)?;
     if draft.state.file(folder, &path).is_some() {
         draft.push(Fact::FileDeleted { folder: folder.clone(), path });
     }
     Ok(())
-}
-
-/// Refuses paths that lead out of the workspace.
-pub(super) fn path(path: &str) -> Result<String, Refusal> {
-    let path = text::line("path", path)?;
-    let is_inside =
-        !path.starts_with(['/', '\\']) && !path.split(['/', '\\']).any(|part| part == "..");
-    if is_inside { Ok(path) } else { Err(Refusal::BadPath { path }) }
 }
 
 /// Members write only in the folder of their work. Everybody may write in the shared folder.

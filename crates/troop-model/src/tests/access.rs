@@ -161,9 +161,13 @@ fn a_task_is_shown_with_its_details_and_a_shortened_result() {
     team.member("ann").ok(comment(1, "hm"));
     team.member("ann").ok(attach(1, "a.txt"));
     team.member("ann").ok(complete_with(1, &"é".repeat(9_000)));
-    let view = serde_json::to_value(TaskView::full(&team.state, team.task(1))).unwrap();
+    let view = serde_json::to_value(TaskView::full(&team.state, team.task(1), 0)).unwrap();
     assert_eq!(view["result"].as_str().unwrap().chars().count(), MAX_SHOWN_RESULT);
+    assert_eq!(view["result_next_offset"], MAX_SHOWN_RESULT);
     assert_eq!(MAX_SHOWN_RESULT, 8_000);
+    let rest = TaskView::full(&team.state, team.task(1), MAX_SHOWN_RESULT);
+    assert_eq!(rest.result.unwrap().chars().count(), 1_000);
+    assert_eq!(rest.result_next_offset, None);
     assert_eq!(view["detail"]["comments"][0]["text"], "hm");
     assert_eq!(view["detail"]["attachments"][0]["path"], "a.txt");
     assert_eq!(view["detail"]["events"][0]["what"], "created");

@@ -39,7 +39,7 @@ fn a_task_is_created_with_all_given_fields() {
         ..create_after("  second ", &[1])
     };
     team.lead().from(user("u1", "telegram", "c9")).ok(new);
-    let json = serde_json::to_value(TaskView::full(&team.state, team.task(2))).unwrap();
+    let json = serde_json::to_value(TaskView::full(&team.state, team.task(2), 0)).unwrap();
     for (field, value) in [
         ("number", json!(2)),
         ("subject", json!("second")),

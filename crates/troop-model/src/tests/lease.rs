@@ -121,7 +121,7 @@ fn a_failed_task_rests_longer_after_each_attempt() {
     );
     assert_eq!(
         team.member("bob").refused(claim(1)),
-        "task-1 is not available: it is paused until 10:01 after a failed attempt; claim another"
+        "task-1 is not available: it is paused for 60 s after a failed attempt; claim another"
     );
     assert_eq!(kinds(&team.at(1).tick()), ["task.retried"]);
     team.member("ann").ok(claim(1));

@@ -2,6 +2,7 @@
 
 use crate::{
     MemberName, MessageKind, NameError, Status, TaskAction, TaskFilter, TeamName, Time, preview,
+    shortened,
 };
 
 #[test]
@@ -105,4 +106,7 @@ fn time_is_written_as_rfc_3339_and_survives_the_ends_of_the_calendar() {
 fn a_preview_counts_characters_not_bytes() {
     assert_eq!(preview("äöü", 2), "äö");
     assert_eq!(preview("", 2), "");
+    assert_eq!(shortened("äö", 2, "here"), "äö");
+    assert_eq!(shortened("äöü", 2, "here"), "äö\n… 1 more character: here");
+    assert_eq!(shortened("äöüß", 2, "here"), "äö\n… 2 more characters: here");
 }

@@ -56,6 +56,24 @@ fn the_lead_hears_of_every_result_of_a_member_that_goes_straight_on() {
 }
 
 #[test]
+fn a_long_result_is_cut_in_its_notice_with_a_mark_that_says_where_the_rest_is() {
+    let mut team = running(Dialect::Claude);
+    for subject in ["one", "two"] {
+        team.lead().ok(create(subject));
+    }
+    team.system().ok(idle("ann", None));
+    for n in 1..=2 {
+        team.member("ann").ok(complete_with(n, &"é".repeat(3_000)));
+    }
+    team.system().ok(idle("ann", Some(2)));
+    let told = results(&team);
+    assert_eq!(told.len(), 2, "one by itself and one with the idle report");
+    for (n, text) in (1..).zip(told) {
+        assert!(text.ends_with(&format!("é\n… 1000 more characters: get task-{n}")), "{text}");
+    }
+}
+
+#[test]
 fn results_that_wait_for_the_lead_come_together_but_each_conversation_alone() {
     let mut team = running(Dialect::Claude);
     let one = user("u1", "telegram", "c1");

@@ -67,7 +67,7 @@ fn a_file_that_was_deleted_is_shown_as_gone_until_it_is_written_again() {
     team.member("ann").ok(record("a.txt", 3, Some(1)));
     team.member("ann").ok(attach(1, "by-hand.txt"));
     let gone = |team: &Bench| {
-        let view = serde_json::to_value(TaskView::full(&team.state, team.task(1))).unwrap();
+        let view = serde_json::to_value(TaskView::full(&team.state, team.task(1), 0)).unwrap();
         let files = view["detail"]["attachments"].as_array().unwrap().clone();
         files.iter().map(|it| it["gone"].as_bool().unwrap()).collect::<Vec<_>>()
     };

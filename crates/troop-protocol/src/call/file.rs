@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use troop_model::{Actor, OperationId, TaskNumber, TaskRef, Time, WorkspaceFolder};
+use troop_model::{Actor, OperationId, TaskNumber, TaskRef, Time, WorkspaceFolder, workspace_path};
 
 /// The limit of a text in JSON. A longer text is sent as base64, which grows by a third.
 const MAX_ESCAPED: usize = 14 * 1024 * 1024;
@@ -95,6 +95,14 @@ pub struct FileList {
     pub size: u64,
     /// How many other entries the folder has: links, pipes, and names that cannot be typed.
     pub skipped: usize,
+}
+
+impl FileList {
+    /// Whether a file is there. What is no path may be: the board says what is wrong with it.
+    #[must_use]
+    pub fn may_have(&self, path: &str) -> bool {
+        workspace_path(path).map_or(true, |path| self.files.iter().any(|file| file.path == path))
+    }
 }
 
 /// One file of the workspace.

@@ -12,7 +12,12 @@ use super::transcript::TranscriptEdge;
 pub enum Query {
     /// Everything about a task.
     #[serde(rename = "task/get")]
-    Task { task: TaskRef },
+    Task {
+        task: TaskRef,
+        /// The character with which the shown part of a long result begins.
+        #[serde(default)]
+        offset: usize,
+    },
     /// A page of tasks.
     #[serde(rename = "task/list")]
     Tasks {

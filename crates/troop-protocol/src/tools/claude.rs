@@ -20,6 +20,9 @@ use self::{
 use super::{Calls, Category, Seat, TeamTool, Tool, desk::ToolDesk, dialect};
 use crate::code::{Failure, FailureKind};
 
+/// The tool that also works without a team.
+pub(super) const CREATES_TEAM: &str = TeamCreate::NAME;
+
 dialect! {
     TeamCreate, SpawnTeammate, AgentTool, ShutdownTeammate, TaskCreate, TaskUpdateTool, TaskListTool, TaskGet, SendMessage, Broadcast,
     CleanupTeam, TeamDelete,

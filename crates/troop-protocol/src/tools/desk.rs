@@ -45,6 +45,7 @@ impl<C: Calls> Toolbox<C> {
     /// Runs a tool for a member. The result is text for the model; so is a failure.
     pub async fn run(&self, seat: &Seat, name: &str, input: Value) -> Result<String, Failure> {
         seat.gate.check()?;
+        seat.check_team(name)?;
         let desk = ToolDesk { calls: &self.calls, seat, turn: &self.turn };
         let outcome = match seat.dialect {
             Dialect::Claude => claude::run(name, input, &desk).await,
@@ -121,7 +122,7 @@ impl<C: Calls> ToolDesk<'_, C> {
 
     /// One task with everything that belongs to it.
     pub(super) async fn task(&self, task: TaskRef) -> Result<TaskView, Failure> {
-        self.query(Query::Task { task }).await
+        self.query(Query::Task { task, offset: 0 }).await
     }
 
     pub(super) async fn team(&self) -> Result<ToolTeam, Failure> {

@@ -283,12 +283,18 @@ where
     match Option::<Value>::deserialize(deserializer)? {
         None => Ok(None),
         Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
-        Some(Value::String(text)) => text
-            .trim()
-            .parse()
-            .map(Some)
-            .map_err(|_| de::Error::custom(format!("{text:?}, expected a whole number"))),
-        Some(other) => T::deserialize(other).map(Some).map_err(de::Error::custom),
+        Some(Value::String(text)) => {
+            text.trim().parse().map(Some).map_err(|_| match text.trim().parse::<i128>() {
+                Ok(_) => de::Error::custom(format!("{text} is too large or too small")),
+                Err(_) => de::Error::custom(format!("{text:?}, expected a whole number")),
+            })
+        }
+        Some(other) => T::deserialize(&other).map(Some).map_err(|error| {
+            match other.is_i64() || other.is_u64() {
+                true => de::Error::custom(format!("{other} is too large or too small")),
+                false => de::Error::custom(error),
+            }
+        }),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{BoardResult, TaskPage};
 impl Answers {
     pub(super) async fn query(&self, asker: Asker, query: Query) -> Result<Box<RawValue>, Failure> {
         match query {
-            Query::Task { task } => self.task(task).await,
+            Query::Task { task, offset } => self.task(task, offset).await,
             Query::Tasks { status, page } => {
                 self.tasks(self.board.list(status, asker.origin, page as usize).await?).await
             }
@@ -46,9 +46,9 @@ impl Answers {
         }
     }
 
-    async fn task(&self, task: TaskRef) -> Result<Box<RawValue>, Failure> {
+    async fn task(&self, task: TaskRef, offset: usize) -> Result<Box<RawValue>, Failure> {
         let task = self.board.task(task).await?;
-        self.look(move |state| to_raw_value(&TaskView::full(state, &task))).await
+        self.look(move |state| to_raw_value(&TaskView::full(state, &task, offset))).await
     }
 
     async fn tasks(&self, page: TaskPage) -> Result<Box<RawValue>, Failure> {

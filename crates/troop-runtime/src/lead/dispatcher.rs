@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use tokio::{io::AsyncWriteExt as _, process::Child, sync::mpsc};
+use tokio::sync::mpsc;
 use troop_model::{Command, MemberState, Party, Spending, State, TeamStatus, Time, Version};
+use troop_process::Mark;
 
 use super::{
     LeadEnd, LeadError, LeadOptions, LeadThinks, Runner, Until,
     completion::Completions,
     crew::Crew,
     gate::HookGate,
+    guard::{EndedLead, LeadGuard},
     idle,
     input::{Due, LeadInput},
     lead_state, leases,
@@ -41,8 +43,7 @@ pub(super) struct Dispatcher {
     thinks: LeadThinks,
     /// When it last checked leases.
     ticked_at: Time,
-    /// A process that kills all members if this process dies.
-    guard: Option<Child>,
+    guard: LeadGuard,
 }
 
 /// The parts a dispatcher starts with.
@@ -61,6 +62,7 @@ impl Dispatcher {
             .launch
             .guard(mandate.session)
             .map_err(|source| LeadError::Folder { path: options.folder.clone(), source })?;
+        let guard = LeadGuard::new(guard);
         let state = options.board.look(State::clone).await?;
         let ticked_at = options.clock.now();
         let is_spent = state.spending() == Spending::Spent;
@@ -92,7 +94,7 @@ impl Dispatcher {
     }
 
     /// Runs until the lead ends.
-    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<LeadInput>) -> LeadEnd {
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<LeadInput>) -> EndedLead {
         self.begin().await;
         loop {
             let input = self.next(&mut queue).await;
@@ -105,8 +107,7 @@ impl Dispatcher {
             self.settle().await;
             if let Course::Over(how) = &self.office.post.course {
                 let how = how.clone();
-                self.end(queue).await;
-                return how;
+                return EndedLead { how, guard: self.end(queue).await };
             }
         }
     }
@@ -141,6 +142,7 @@ impl Dispatcher {
             LeadInput::Watched(seen) => {
                 office.places.watched(&mut office.post, seen.0, seen.1).await;
             }
+            LeadInput::Loose(found) => idle::found_loose(office, *found).await,
             LeadInput::Shown(member, line) => {
                 office.post.note(&member, TranscriptLine::note(&line));
             }
@@ -231,7 +233,7 @@ impl Dispatcher {
     }
 
     /// Kills all members that are left, and drains the queue.
-    async fn end(mut self, mut queue: mpsc::Receiver<LeadInput>) {
+    async fn end(mut self, mut queue: mpsc::Receiver<LeadInput>) -> LeadGuard {
         let office = &mut self.office;
         office.post.background.over.cancel();
         office.crew.kill_all(&mut office.post);
@@ -247,14 +249,10 @@ impl Dispatcher {
         while queue.recv().await.is_some() {}
         office.post.close_transcripts().await;
         office.crew.clear();
-        if let Some(mut guard) = self.guard.take() {
-            // It exits at the end of its input, and kills any process that is left. The line says that nothing more is being
-            // started.
-            if let Some(mut words) = guard.stdin.take() {
-                drop(words.write_all(b"over\n").await);
-            }
-            drop(guard.wait().await);
-        }
+        // Hooks and their background processes live on.
+        let mark = Mark { session: office.post.mandate.session, run: None };
+        drop(tokio::task::spawn_blocking(move || mark.kill_members()).await);
+        self.guard
     }
 }
 
@@ -308,7 +306,9 @@ impl Dispatcher {
             restarts: office.crew.restarts(),
             lead_work: *office.post.lead_work.borrow(),
             is_spent: office.is_spent,
-            n_under_way: self.completions.n_under_way() + office.gate.n_waiting(),
+            n_under_way: self.completions.n_under_way()
+                + office.gate.n_waiting()
+                + office.places.n_looks(),
             awaits_last_words: office.post.timers.has(|due| matches!(due, Due::LastWords(_))),
             until: self.until,
         })

@@ -1,5 +1,7 @@
 //! Idle reports of members: what they wait for, whether hooks agree, and which tasks still need a report.
 
+use std::collections::BTreeSet;
+
 use tokio::time::Instant;
 use troop_model::{Command, MemberState, TaskNumber, TaskRef};
 
@@ -9,13 +11,17 @@ use super::{
     gate::HookSubject,
     input::Due,
     office::Office,
+    places::{IsNews, LooseFiles},
     policy::{
         completion::attempt_at,
         word::{self, Word},
-        work::{at_work, has_or_gets_work},
+        work::{at_work, has_or_gets_work, is_working},
     },
 };
 use crate::hooks::Occasion;
+
+/// How many files a message names.
+const MAX_NAMED: usize = 5;
 
 /// Lets a member be idle. That waits for its reports and calls and, if hooks are asked, until the log shows their effects: its
 /// next task may be blocked by the one it has just done.
@@ -48,7 +54,10 @@ async fn settle(office: &mut Office, runner: &Runner) {
     let is_news = facts.idle.has_worked || idle.last_task.is_some();
     let member = &runner.member;
     if !is_news && !office.post.is_lead(member) {
-        return rest_quietly(office, runner).await;
+        if !looks_for_loose(office, runner, IsNews::No) {
+            rest_quietly(office, runner).await;
+        }
+        return;
     }
     let is_judged = office.gate.judges_idle(&office.post, member);
     if is_judged && !has_or_gets_work(&office.post.state, member) {
@@ -84,7 +93,57 @@ async fn rest_quietly(office: &mut Office, runner: &Runner) {
     }
 }
 
+/// Reports that a member is idle. If it worked without a task, we look for its changes first: nobody would merge them.
 pub(super) async fn report(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
+    if last_task.is_some() || !looks_for_loose(office, runner, IsNews::Yes) {
+        report_now(office, runner, last_task).await;
+    }
+}
+
+/// Looks for what a member changed outside of any task, if it was handed mail since the last look. Returns whether that is under
+/// way.
+fn looks_for_loose(office: &mut Office, runner: &Runner, is_news: IsNews) -> bool {
+    let Some(facts) = office.crew.facts_of(runner) else { return false };
+    let was_handed = std::mem::take(&mut facts.idle.was_handed);
+    was_handed && office.places.look_for_loose(&office.post, runner, is_news)
+}
+
+/// The files that a member changed outside of any task are known. The lead hears of them once.
+pub(super) async fn found_loose(office: &mut Office, found: LooseFiles) {
+    let LooseFiles { runner, files, is_news } = found;
+    let runner = &runner;
+    let member = &runner.member;
+    office.places.end_look();
+    office.post.agenda.is_due = true;
+    let Some(facts) = office.crew.facts_of(runner) else { return };
+    if facts.idle.was_handed || is_working(&office.post.state, member) {
+        // It goes on, and says again when it is idle.
+        return;
+    }
+    if is_news == IsNews::No && files.is_empty() {
+        return rest_quietly(office, runner).await;
+    }
+    if office.places.note_loose(member, &files) {
+        let named = some_of(&files);
+        let what = format!(
+            "{member} changed files outside of any task, so nobody merges them: {named}. Create a task for what should be kept"
+        );
+        office.post.tell_lead(member, what).await;
+    }
+    report_now(office, runner, None).await;
+}
+
+/// The names of some files, and how many more there are.
+fn some_of(files: &BTreeSet<String>) -> String {
+    let named: Vec<_> = files.iter().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();
+    let named = named.join(", ");
+    match files.len().saturating_sub(MAX_NAMED) {
+        0 => named,
+        n_more => format!("{named} and {n_more} more"),
+    }
+}
+
+async fn report_now(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
     office.rest(runner);
     if let Some(facts) = office.crew.facts_of(runner) {
         facts.note_idle_told();

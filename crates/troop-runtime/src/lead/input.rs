@@ -12,6 +12,7 @@ use super::{
     completion::{LateMerge, PassageFinding, PassageId},
     crew::{launching::MemberLaunch, lifecycle::MemberExit},
     gate::HookReply,
+    places::LooseFiles,
     shared::SharedPath,
     socket::SocketCommand,
 };
@@ -55,6 +56,8 @@ pub(super) enum LeadInput {
     Shared(WorkspaceFolder, SharedPath),
     /// Something for a member cannot be done now, and is retried.
     Waits(MemberName, String),
+    /// The files that an idle member changed outside of any task are known.
+    Loose(Box<LooseFiles>),
     /// The watcher has compared the members' changes.
     Watched(Box<(Watcher, Result<WatchReport, GitError>)>),
     /// A check of a member's work printed a line.

@@ -41,8 +41,8 @@ pub trait Launch: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Starts a process that kills all others of a session when the lead dies. It learns that from the end of its standard
-    /// input; if it reads a line before, the lead has ended all members itself.
+    /// Starts a process that kills all others of a session when the lead's process dies. It learns that from the end of its
+    /// standard input; if it reads [`GUARD_WORD`](super::GUARD_WORD) before, it kills nothing.
     ///
     /// # Errors
     ///

@@ -17,6 +17,7 @@ use troop_model::{
 };
 
 use super::{
+    Runner,
     input::{Due, LeadInput},
     policy::{
         restart::{Failing, PATIENCE},
@@ -47,6 +48,10 @@ pub(super) struct Workplaces {
     failing: Failing,
     /// Taken out while it compares.
     watcher: Option<Watcher>,
+    /// The files that members changed outside of any task, as far as the lead was told.
+    loose: BTreeMap<MemberName, BTreeSet<String>>,
+    /// How many looks for such files are under way.
+    n_looks: usize,
 }
 
 /// One attempt of a member at a task.
@@ -87,6 +92,21 @@ pub(super) enum NewPlace {
         why: String,
         may_retry: bool,
     },
+}
+
+/// The files that an idle member changed outside of any task.
+#[derive(Debug)]
+pub(super) struct LooseFiles {
+    pub(super) runner: Runner,
+    pub(super) files: BTreeSet<String>,
+    pub(super) is_news: IsNews,
+}
+
+/// Whether it is news that a member is idle, whatever it changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IsNews {
+    Yes,
+    No,
 }
 
 /// A queue of small changes to folders, run one after the other.
@@ -150,6 +170,8 @@ impl Workplaces {
             waiting: BTreeSet::new(),
             failing: Failing::default(),
             watcher: Some(Watcher::default()),
+            loose: BTreeMap::new(),
+            n_looks: 0,
         }
     }
 
@@ -419,6 +441,45 @@ impl Workplaces {
             // If this fails, only an unused ref is left.
             self.jobs.add(async move { drop(isolation.forget_handed_in(task).await) });
         }
+    }
+}
+
+/// Changes outside of tasks.
+impl Workplaces {
+    /// Looks for files that a member without a task changed. Returns whether that is under way.
+    pub(super) fn look_for_loose(&mut self, post: &Post, runner: &Runner, is_news: IsNews) -> bool {
+        let member = runner.member.clone();
+        let isolation = self.isolation_of(&post.state, &member).cloned();
+        let Some(isolation) = isolation.filter(|_| !is_working(&post.state, &member)) else {
+            return false;
+        };
+        self.n_looks += 1;
+        let runner = runner.clone();
+        let inputs = post.background.inputs.clone();
+        // After everything that is under way in its folder.
+        self.jobs.add(async move {
+            // What cannot be read now is named at the end of the run.
+            let files = isolation.loose_files(&member).await.unwrap_or_default();
+            let found = LooseFiles { runner, files, is_news };
+            drop(inputs.send(LeadInput::Loose(Box::new(found))).await);
+        });
+        true
+    }
+
+    /// How many looks for such files are under way.
+    pub(super) fn n_looks(&self) -> usize {
+        self.n_looks
+    }
+
+    /// A look is over.
+    pub(super) fn end_look(&mut self) {
+        self.n_looks = self.n_looks.saturating_sub(1);
+    }
+
+    /// Remembers the files that a member changed outside of any task. Returns whether the lead has not been told of one.
+    pub(super) fn note_loose(&mut self, member: &MemberName, files: &BTreeSet<String>) -> bool {
+        let told = self.loose.insert(member.clone(), files.clone()).unwrap_or_default();
+        !files.is_subset(&told)
     }
 }
 

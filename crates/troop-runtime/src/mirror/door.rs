@@ -41,7 +41,7 @@ impl FileDoor {
     #[must_use]
     pub fn guard(options: MirrorOptions) -> Self {
         let jobs = options.board.guard_door();
-        let keeper = DoorKeeper { options, mirror: None, waiting: VecDeque::new() };
+        let keeper = DoorKeeper { options, mirror: None, waiting: VecDeque::new(), limit: LIMIT };
         let stop = CancellationToken::new();
         let tracker = TaskTracker::new();
         tracker.spawn(keeper.run(jobs, stop.clone()));
@@ -49,7 +49,7 @@ impl FileDoor {
         Self { stop, tracker }
     }
 
-    /// Leaves the door. Commands that wait are given without locks.
+    /// Leaves the door. Commands that wait are tried once more, and refused if their file is still locked.
     pub async fn close(self) {
         self.stop.cancel();
         self.tracker.wait().await;
@@ -100,6 +100,8 @@ struct DoorKeeper {
     /// Opened for the first command.
     mirror: Option<Mirror>,
     waiting: VecDeque<WaitingCommand>,
+    /// How long a command waits.
+    limit: Duration,
 }
 
 impl DoorKeeper {
@@ -118,11 +120,10 @@ impl DoorKeeper {
         }
         self.options.board.open_door();
         jobs.close();
-        for waiting in std::mem::take(&mut self.waiting) {
-            give_at_once(&self.options.board, waiting.job).await;
-        }
+        self.limit = Duration::ZERO;
+        self.try_again().await;
         while let Some(job) = jobs.recv().await {
-            give_at_once(&self.options.board, job).await;
+            self.begin(job).await;
         }
     }
 
@@ -152,13 +153,13 @@ impl DoorKeeper {
         let busy = mirror.try_at_files(&mut job, &target).await.unwrap_or_default();
         let Some(job) = job else { return };
         let Some(number) = busy else { return give_at_once(&self.options.board, job).await };
-        if since.elapsed() < LIMIT {
+        let lock = mirror.held_lock(number);
+        let waited = since.elapsed();
+        if waited < self.limit {
             self.waiting.push_back(WaitingCommand { job, target, since });
             return;
         }
-        let lock = mirror.held_lock(number);
-        let error = BoardError::FileInUse { task: number, lock, seconds: LIMIT.as_secs() };
-        job.refuse(error);
+        job.refuse(BoardError::FileInUse { task: number, lock, seconds: waited.as_secs() });
     }
 
     async fn mirror(&mut self) -> Option<&mut Mirror> {

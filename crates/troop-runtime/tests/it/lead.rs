@@ -10,6 +10,7 @@ mod hanging;
 mod hooks;
 mod isolation;
 mod late;
+mod loose;
 mod mail;
 mod processes;
 mod recovery;

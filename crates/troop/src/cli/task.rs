@@ -35,6 +35,9 @@ pub(crate) enum TaskSubcommand {
     Get {
         /// The task: a number, task-7, or the beginning of its id
         task: TaskRef,
+        /// Show a long result to its end
+        #[arg(long)]
+        full: bool,
     },
     /// Show which task to do next
     Next,
@@ -279,8 +282,10 @@ pub(crate) struct ScopeArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UntilArg {
     /// They must be completed
+    #[value(alias = "on_success")]
     OnSuccess,
     /// They must be completed or cancelled
+    #[value(alias = "on_finish")]
     OnFinish,
 }
 

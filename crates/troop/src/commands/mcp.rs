@@ -12,12 +12,12 @@ use troop_app::{
     mcp_client::{self, McpClient, ServerCommand},
     team::TeamDesk,
 };
-use troop_model::State;
+use troop_model::{MemberName, State};
 
 use crate::{
     cli::{InstallArgs, McpArgs, McpCommand},
     environment,
-    mcp::TeamService,
+    mcp::{MendedInput, TeamService},
     output::Printer,
     report::{Error, HintCommand},
 };
@@ -31,18 +31,25 @@ pub(super) async fn run(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) 
 }
 
 async fn serve(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
-    let member = desk.acting_member(HintCommand::troop("mcp")).await?;
-    let caller = Arc::new(desk.member_caller(member.clone(), args.dialect.map(Into::into)).await?);
+    let dialect = args.dialect.map(Into::into);
+    let caller = if desk.needs_first_team().await? {
+        desk.caller_without_team(dialect)?
+    } else {
+        let member = desk.acting_member(HintCommand::troop("mcp")).await?;
+        desk.member_caller(member, dialect).await?
+    };
+    let caller = Arc::new(caller);
     let tracker = TaskTracker::new();
     let service = TeamService::new(Arc::clone(&caller), tracker.clone());
     if let Some(address) = args.listen {
         let team = desk.team(None).await?.team();
-        let token = desk.folder(team).join(format!("mcp-{member}.token"));
+        let token = desk.folder(team).join(format!("mcp-{}.token", caller.member()));
         let served = listen::serve(service, address, &token, printer).await;
         caller.close().await;
         return served;
     }
-    let transport = rmcp::transport::stdio_pipes();
+    let (input, output) = rmcp::transport::stdio_pipes();
+    let transport = (MendedInput::new(input), output);
     // A client may go before it initializes.
     if let Ok(running) = Box::pin(service.serve(transport)).await {
         let ended = tokio::select! {
@@ -91,9 +98,11 @@ async fn install(args: &InstallArgs, desk: &mut TeamDesk, printer: &Printer) -> 
 async fn server(args: &InstallArgs, desk: &mut TeamDesk) -> Result<ServerCommand> {
     let client = args.client.to_possible_value();
     let client = client.as_ref().map_or("CLIENT", |it| it.get_name());
-    let member = desk.acting_member(HintCommand::troop("mcp install").word(client)).await?;
-    let board = desk.team(None).await?;
-    let team = board.look(|state: &State| state.team().map(|team| team.name.to_string())).await?;
+    let is_first = desk.needs_first_team().await?;
+    let command = HintCommand::troop("mcp install").word(client);
+    let member = if is_first { MemberName::lead() } else { desk.acting_member(command).await? };
+    let name = |state: &State| state.team().map(|team| team.name.to_string());
+    let team = if is_first { None } else { desk.team(None).await?.look(name).await? };
     let own = environment::program()?;
     // By its name if that finds this program, so that a project's file works for others too.
     let found = desk.surroundings.environment.find_program("troop");

@@ -12,8 +12,8 @@ use troop_app::{
     team::{DelegateOrder, TeamDesk},
 };
 use troop_model::{
-    ActorKind, Asker, Condition, Fact, NewTask, Origin, RejectMode, TaskNumber, TaskUpdate,
-    TaskView,
+    ActorKind, Asker, Condition, Fact, MAX_SHOWN_RESULT, MAX_TEXT, NewTask, Origin, RejectMode,
+    State, TaskNumber, TaskUpdate, TaskView,
 };
 use troop_protocol::{Answer, Failure, FailureKind, Query, TaskList};
 use troop_runtime::{Board, TaskPage};
@@ -57,14 +57,24 @@ pub(super) async fn run(
             let page = board.search(&text, viewer, page as usize).await?;
             show_page(&board, page, desk, printer).await
         }
-        TaskSubcommand::Get { task } if printer.json => {
-            let view: TaskView = desk.handle().await?.query(Query::Task { task }).await?;
+        TaskSubcommand::Get { task, full } if printer.json => {
+            let team = desk.handle().await?;
+            let query = Query::Task { task: task.clone(), offset: 0 };
+            let mut view: TaskView = team.query(query).await?;
+            while let Some(offset) = view.result_next_offset.filter(|_| full) {
+                let query = Query::Task { task: task.clone(), offset };
+                let rest: TaskView = team.query(query).await?;
+                view.result.get_or_insert_default().extend(rest.result);
+                view.result_next_offset = rest.result_next_offset;
+            }
             printer.json(&view)
         }
-        TaskSubcommand::Get { task } => {
+        TaskSubcommand::Get { task, full } => {
             let board = desk.team(None).await?;
             let task = board.task(task).await?;
-            printer.text(&board.look(move |state| render::task_detail(state, &task)).await?)
+            let n_chars = if full { MAX_TEXT } else { MAX_SHOWN_RESULT };
+            let look = move |state: &State| render::task_detail(state, &task, n_chars);
+            printer.text(&board.look(look).await?)
         }
         TaskSubcommand::Delegate { task, to, subject, note, wait } => {
             let wait = wait.map(Duration::from_secs);
@@ -82,14 +92,10 @@ pub(super) async fn run(
         change => {
             let without = without_checks(&change);
             let (verb, order) = order(change)?;
-            let attached = match &order {
-                Order::Attach { task, path } => Some((task.clone(), path.clone())),
-                _ => None,
-            };
-            let done = super::proof::change(desk, order, without.as_deref(), printer).await?;
-            if let Some((task, path)) = attached {
-                super::workspace::warn_if_missing(&task, &path, desk, printer).await?;
+            if let Order::Attach { task, path } = &order {
+                super::workspace::check_is_there(task, path, desk).await?;
             }
+            let done = super::proof::change(desk, order, without.as_deref(), printer).await?;
             confirm(&done, verb, printer)
         }
     }

@@ -9,7 +9,7 @@ use troop_app::{
     settings,
     team::{Deletion, TeamDesk, name_of, team_name},
 };
-use troop_model::{Command, Member, NewTeamCommand, Refusal, State, TeamId};
+use troop_model::{Command, Fact, Member, NewTeamCommand, Refusal, State, TeamId};
 use troop_protocol::TeamListing;
 use troop_runtime::Board;
 use uuid::Uuid;
@@ -26,7 +26,8 @@ pub(super) async fn run(
         TeamCommand::Create { name, lead, members, description, dialect, settings } => {
             let agents = Agents::read(&desk.surroundings);
             let members = agents.members(&members)?;
-            let defaults = desk.surroundings.teams.settings(dialect.map(Into::into));
+            let dialect = settings::dialect_among(&settings)?.or(dialect.map(Into::into));
+            let defaults = desk.surroundings.teams.settings(dialect);
             let new = NewTeamCommand {
                 goal: String::new(),
                 team: TeamId(Uuid::now_v7()),
@@ -156,13 +157,17 @@ async fn set(
     };
     let (name, before, old) = board.look(look).await?.ok_or(Refusal::NoTeam)?;
     let settings = settings::changes(&before, changes)?;
-    desk.submit(Command::UpdateTeam { description, settings }).await?;
+    let done = desk.submit(Command::UpdateTeam { description, settings }).await?;
     if printer.json {
         return show(None, desk, printer).await;
     }
-    let (_, after, new) = board.look(look).await?.ok_or(Refusal::NoTeam)?;
-    let mut changed = settings::differences(&before, &after);
-    changed.extend((old != new).then(|| format!("description = {:?}", render::one_line(&new))));
+    let mut changed = Vec::new();
+    for event in &done.events {
+        // What it was is known from before; what it is now, the event says: by now others may have changed more.
+        let Fact::TeamUpdated { description: new, settings: after } = &event.fact else { continue };
+        changed.extend(settings::differences(&before, after));
+        changed.extend((old != *new).then(|| format!("description = {:?}", render::one_line(new))));
+    }
     match changed.as_slice() {
         [] => printer.text(&format!("nothing changed in {name}\n")),
         changed => printer.text(&format!("changed {name}: {}\n", changed.join(", "))),

@@ -2,11 +2,11 @@
 
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use hyper::{
     Request, Response, StatusCode,
-    body::Body,
+    body::{Body, Frame},
     header::{AUTHORIZATION, WWW_AUTHENTICATE},
 };
 use rmcp::transport::streamable_http_server::{
@@ -16,7 +16,7 @@ use rmcp::transport::streamable_http_server::{
 
 use troop_app::token::Token;
 
-use super::TeamService;
+use super::{TeamService, halves::HalfMender};
 
 /// The path of the service.
 pub(crate) const PATH: &str = "/mcp";
@@ -75,8 +75,17 @@ impl HttpService {
                 .insert(WWW_AUTHENTICATE, "Bearer".parse().expect("a word is a header"));
             return refused;
         }
-        self.inner.handle(request).await
+        let mut mender = HalfMender::default();
+        // The end of JSON is never half of a pair, so nothing is kept back.
+        let mend = move |frame: Frame<B::Data>| frame.map_data(|data| mended(&mut mender, data));
+        self.inner.handle(request.map(|body| body.map_frame(mend))).await
     }
+}
+
+/// The next piece of a body, without halves of surrogate pairs.
+fn mended(mender: &mut HalfMender, piece: impl Buf) -> Bytes {
+    let mut piece = piece;
+    mender.mend(&piece.copy_to_bytes(piece.remaining())).into()
 }
 
 /// The token in the value of an `Authorization` header.

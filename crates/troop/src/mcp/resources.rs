@@ -57,7 +57,7 @@ pub(super) async fn read(
             .await
             .map(|text| ResourceContents::text(text, uri).with_mime_type("text/markdown")),
         other => match other.strip_prefix(TASK).map(str::parse) {
-            Some(Ok(task)) => as_json(caller, Query::Task { task }, uri).await,
+            Some(Ok(task)) => as_json(caller, Query::Task { task, offset: 0 }, uri).await,
             Some(Err(refusal)) => Err(Failure::from(&refusal)),
             None => Err(Failure::new(FailureKind::NotFound, &format!("there is no `{uri}`"))),
         },
@@ -80,8 +80,8 @@ async fn as_json(
 
 /// TEAM.md, which tells an agent about its team.
 pub(super) async fn team_md(caller: &MemberCaller) -> Result<String, Failure> {
-    if caller.gate().check().is_err() {
-        // It has no tools for a team, so it hears of none.
+    if caller.gate().check().is_err() || caller.is_without_team() {
+        // If it has no tools for a team, it hears of none.
         return Ok(no_team_md());
     }
     let dialect = Some(caller.dialect());

@@ -2,8 +2,8 @@
 
 use troop_app::story::{OpenDecision, waiting};
 use troop_model::{
-    Attachment, Evidence, MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role,
-    Spending, StartGate, State, StateCause, Status, Task, Time, Usage, preview,
+    Attachment, Evidence, Member, MemberState, Message, MessageKind, Party, Role, Spending,
+    StartGate, State, StateCause, Status, Task, Time, Usage, preview, shortened,
 };
 
 use super::{
@@ -11,8 +11,8 @@ use super::{
 };
 use crate::report::CallerOptions;
 
-/// A task with its fields, evidence, discussion and history.
-pub(crate) fn task_detail(state: &State, task: &Task) -> String {
+/// A task with its fields, evidence, discussion and history. A result that is longer than this is cut.
+pub(crate) fn task_detail(state: &State, task: &Task, n_result_chars: usize) -> String {
     let status = state.tasks().status(task.number).unwrap_or(task.status);
     let mut text = format!(
         "{} {}  {}\n",
@@ -68,7 +68,7 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
         section(
             &mut text,
             if status == Status::Failed { "Reason" } else { "Result" },
-            &preview(result, MAX_SHOWN_RESULT),
+            &shortened(result, n_result_chars, &format!("troop task get {} --full", task.number.0)),
         );
     }
     evidence(&mut text, task);

@@ -130,14 +130,44 @@ fn work_by_commands(team: &SharedTeam, who: &str, n_tasks: u32) -> (Vec<u64>, Ve
     }
 }
 
-fn no_task_is_done_twice(layout: &'static str) {
+/// Who leads the team meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leads {
+    Nobody,
+    /// One after the other, each of which is killed.
+    Killed,
+}
+
+/// Leads the team until all tasks are done, and kills the lead after every few of them.
+fn lead_and_kill(team: &SharedTeam, n_tasks: usize) {
+    const N_PER_LEAD: usize = 4;
+    let n_completed = || team.events("task.completed").len();
+    while n_completed() < n_tasks {
+        let lead = team.lead();
+        let wanted = n_tasks.min(n_completed() + N_PER_LEAD);
+        while n_completed() < wanted {
+            // Each look is a process of its own, so that this does not spin.
+        }
+        drop(lead);
+    }
+}
+
+fn no_task_is_done_twice(layout: &'static str, leads: Leads) {
     const N_TASKS: u32 = 24;
     let team = SharedTeam::new(layout, &["p1", "p2", "p3", "p4", "c1", "c2"]);
     for nth in 0..N_TASKS {
         team.troop.ok(&format!("task create 'task {nth}'"));
     }
-    let workers = ["p1", "p2", "p3", "p4"].map(|name| team.worker(name, N_TASKS));
+    let programs: &[&str] = match leads {
+        Leads::Nobody => &["p1", "p2", "p3", "p4"],
+        // They would be done before there is a second lead.
+        Leads::Killed => &[],
+    };
+    let workers: Vec<_> = programs.iter().map(|name| team.worker(name, N_TASKS)).collect();
     let by_commands = std::thread::scope(|scope| {
+        if leads == Leads::Killed {
+            scope.spawn(|| lead_and_kill(&team, N_TASKS as usize));
+        }
         let shells = ["c1", "c2"].map(|who| {
             let team = &team;
             scope.spawn(move || work_by_commands(team, who, N_TASKS))
@@ -172,12 +202,17 @@ fn no_task_is_done_twice(layout: &'static str) {
 
 #[test]
 fn no_task_is_done_twice_by_programs_and_commands_under_the_systems_locks() {
-    no_task_is_done_twice("seeds");
+    no_task_is_done_twice("seeds", Leads::Nobody);
+}
+
+#[test]
+fn no_task_is_done_twice_by_commands_while_leads_are_killed_and_replaced() {
+    no_task_is_done_twice("seeds", Leads::Killed);
 }
 
 #[test]
 fn no_task_is_done_twice_by_programs_and_commands_under_locks_that_are_folders() {
-    no_task_is_done_twice("claude");
+    no_task_is_done_twice("claude", Leads::Nobody);
 }
 
 /// A program has the lock and claims; a command that came meanwhile waited for it, and is refused.

@@ -406,6 +406,68 @@ fn a_lead_deletes_its_team_and_creates_another() {
 }
 
 #[test]
+fn a_client_makes_the_first_team() {
+    let troop = Troop::new();
+    let mut lead = Client::start(&troop, "--as lead");
+    assert!(lead.tools().contains(&"TeamCreate".to_owned()));
+    let alone = lead.read("troop://TEAM.md");
+    assert!(alone.contains("You are NOT part of any team."), "{alone}");
+    let told = lead.told("TaskList", &json!({}));
+    assert!(told.starts_with("there is no team"), "{told}");
+    assert!(told.contains("hint: create one: TeamCreate {"), "{told}");
+    let said = lead.call("TeamCreate", &json!({"team_name": "blue"}));
+    assert!(said[0].contains("lead@blue"), "{said:?}");
+    assert_eq!(
+        lead.call("TaskCreate", &json!({"subject": "New"}))[0],
+        "Task #1 created successfully: New"
+    );
+    let members = troop.json("member list --team blue");
+    assert_eq!(members["members"][0]["agent"], "external", "the client is the lead");
+}
+
+#[test]
+fn only_a_lead_with_the_tool_for_it_is_served_without_a_team() {
+    let troop = Troop::new();
+    let (_, said) = troop.refused("mcp --as ann");
+    assert!(said.starts_with("error: there is no active team"), "{said}");
+    let (code, said) = troop.refused("mcp --as lead --dialect board");
+    assert_eq!(code, 2);
+    assert!(said.contains("the dialect `board` has no tool that creates one"), "{said}");
+}
+
+#[test]
+fn a_team_whose_members_nobody_would_start_is_not_made() {
+    let troop = Troop::new();
+    let mut lead = Client::start(&troop, "--as lead");
+    let members = json!([{"name": "ann"}, {"name": "bob", "agent_type": "command"}]);
+    let told = lead.told("TeamCreate", &json!({"team_name": "blue", "members": members}));
+    assert!(
+        told.starts_with("nobody leads the team `blue` yet, so nobody would start `bob`"),
+        "{told}"
+    );
+    assert!(told.contains("troop resume blue --agent external"), "{told}");
+    assert_eq!(troop.json("team list --all")["teams"], json!([]));
+    let said = lead.call("TeamCreate", &json!({"team_name": "blue", "members": [{"name": "ann"}]}));
+    assert!(said[0].contains(r#""members":["ann"]"#), "{said:?}");
+}
+
+#[test]
+fn a_lead_without_a_team_has_only_the_tool_that_makes_one() {
+    let troop = Troop::with_team();
+    let mut lead = Client::start(&troop, "--as lead --dialect claude");
+    let mut ann = Client::start(&troop, "--as ann");
+    lead.call("TaskCreate", &json!({"subject": "Old"}));
+    lead.call("CleanupTeam", &json!({}));
+    for (tool, input) in [("TaskList", json!({})), ("SpawnTeammate", json!({"name": "eve"}))] {
+        let told = lead.told(tool, &input);
+        assert!(told.contains("there is no team"), "{told}");
+        assert!(told.contains("TeamCreate"), "{told}");
+    }
+    let told = ann.told("team_tasks", &json!({"action": "list"}));
+    assert!(told.contains("there is no team"), "{told}");
+}
+
+#[test]
 fn only_members_are_served() {
     let troop = Troop::with_team();
     let (code, said) = troop.refused("mcp");
@@ -418,6 +480,24 @@ fn only_members_are_served() {
     assert!(said.starts_with("error: `carol` is not a member of this team"), "{said}");
     let (_, said) = troop.refused("mcp --as ann --team red");
     assert!(said.contains("red"), "{said}");
+}
+
+#[test]
+fn a_lone_surrogate_becomes_a_replacement_character() {
+    let troop = Troop::with_team();
+    let mut ann = Client::start(&troop, "--as ann");
+    let text = r"cut \ud83d, whole \ud83d\ude00";
+    let call = json!({"action": "send", "to": "lead", "text": "TEXT"});
+    let request = json!({
+        "jsonrpc": "2.0", "id": "half", "method": "tools/call",
+        "params": {"name": "team_message", "arguments": call},
+    });
+    let line = request.to_string().replace("TEXT", text);
+    writeln!(ann.input.as_mut().unwrap(), "{line}").unwrap();
+    let answer = ann.hear("an answer", |said| said["id"] == "half");
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    let mail = troop.json("message read --as lead");
+    assert_eq!(mail["messages"][0]["content"], "cut \u{fffd}, whole \u{1f600}");
 }
 
 #[test]

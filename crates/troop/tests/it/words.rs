@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::troop::Troop;
+use serde_json::json;
+
+use crate::{mcp::Client, troop::Troop};
 
 /// Checks that a command is refused with a message that contains a part.
 #[track_caller]
@@ -192,14 +194,23 @@ fn a_stream_that_is_not_json_is_refused() {
 }
 
 #[test]
-fn attaching_a_missing_file_warns() {
+fn attaching_a_missing_file_is_refused() {
     let troop = Troop::with_team();
     troop.ok("task create parse");
-    let run = troop.succeed("task attach 1 nope.md");
-    let warning = "warning: `nope.md` is not in the workspace; put it there: `troop workspace write nope.md FILE --task task-1`\n";
-    assert_eq!(run.err, warning);
-    troop.with_input("workspace write plan.md", "a plan");
-    troop.ok("task attach 1 plan.md");
+    let n_events = troop.ok("events --json").lines().count();
+    let told = "error: `nope.md` is not in the workspace\nhint: put it there: `troop workspace write nope.md FILE --task task-1`\n";
+    assert_eq!(troop.refused("task attach 1 nope.md"), (1, told.to_owned()));
+    let (code, told) = troop.refused("--json task attach 1 nope.md");
+    assert_eq!(code, 1);
+    assert!(told.contains("`nope.md` is not in the workspace"), "{told}");
+    let mut ann = Client::start(&troop, "--as ann");
+    let attach = json!({"action": "attach", "task_id": 1, "path": "nope.md"});
+    let told = ann.told("team_tasks", &attach);
+    assert!(told.starts_with("`nope.md` is not in the workspace\nhint: put it there"), "{told}");
+    assert_eq!(troop.ok("events --json").lines().count(), n_events);
+    troop.with_input("workspace write nope.md", "a plan");
+    ann.call("team_tasks", &attach);
+    assert_eq!(troop.json("task get 1")["detail"]["attachments"][0]["path"], "nope.md");
 }
 
 #[test]

@@ -43,7 +43,8 @@ impl<'a> DeferredCompletion<'a> {
 
     /// Whether the member works on this task.
     async fn is_at(&self, task: &TaskRef) -> bool {
-        let asked = self.turn.query::<TaskView>(&Query::Task { task: task.clone() }).await;
+        let asked =
+            self.turn.query::<TaskView>(&Query::Task { task: task.clone(), offset: 0 }).await;
         let own = Some(self.turn.place().name.as_str());
         asked.is_ok_and(|it| {
             it.status == Status::InProgress && it.owner.as_ref().map(MemberName::as_str) == own

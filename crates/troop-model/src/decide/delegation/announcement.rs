@@ -243,10 +243,7 @@ fn section(row: &AnnouncementRow<'_>, room: usize) -> String {
     let took = took(row.ended_at.since(row.began_at));
     let mut text = format!("\n## {}: {number}{subject} {how} after {took}\n", delegation.to);
     let said = outcome.said().trim();
-    text.push_str(&text::preview(said, room));
-    if said.chars().nth(room).is_some() {
-        text.push_str(&format!("\n… the rest of it: get {number}"));
-    }
+    text.push_str(&text::shortened(said, room, &format!("get {number}")));
     text.push('\n');
     for (who, why) in &row.earlier {
         let why = text::preview(why.trim().lines().next().unwrap_or_default(), EARLIER);

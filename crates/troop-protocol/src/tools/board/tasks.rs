@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use troop_model::{
     MemberName, Metadata, NewTask, RejectMode, Role, Status, TaskAction, TaskCommand, TaskFilter,
-    TaskRef, TaskUpdate,
+    TaskRef, TaskUpdate, WorkspaceScope,
 };
 
 use super::super::{
@@ -16,7 +16,7 @@ use super::super::{
 };
 use super::view::{BriefTask, FullTask, SearchHit, TaskPageText};
 use crate::{
-    call::{Answer, Query},
+    call::{Answer, FileCall, FileList, Query},
     code::{Failure, FailureKind},
 };
 
@@ -95,6 +95,9 @@ pub(super) struct TeamTasks {
     /// list, search: the page, from 1; each has 30 tasks
     #[serde(default, deserialize_with = "input::number")]
     page: Option<u32>,
+    /// get: where to continue with a long result
+    #[serde(default, deserialize_with = "input::number")]
+    offset: Option<usize>,
 }
 
 impl TeamTool for TeamTasks {
@@ -143,7 +146,9 @@ impl TeamTool for TeamTasks {
             TaskAction::List => self.list(desk).await,
             TaskAction::Search => self.search(desk).await,
             TaskAction::Get => {
-                let answer = desk.answer(Query::Task { task: self.task(action)? }).await?;
+                let query =
+                    Query::Task { task: self.task(action)?, offset: self.offset.unwrap_or(0) };
+                let answer = desk.answer(query).await?;
                 let line = read(&answer)?;
                 let task = read(&answer)?;
                 Ok(json!(FullTask::new(&line, &task)).to_string())
@@ -167,7 +172,12 @@ impl TeamTool for TeamTasks {
             | TaskAction::Fail
             | TaskAction::Delete
             | TaskAction::Release => {
-                let answer = desk.change_task(self.command(action)?).await?;
+                let command = self.command(action)?;
+                let is_offered = actions(desk.seat).contains(&action);
+                if let (TaskCommand::Attach { task, path }, true) = (&command, is_offered) {
+                    check_is_there(desk, task, path).await?;
+                }
+                let answer = desk.change_task(command).await?;
                 Ok(told(action, &answer))
             }
         }
@@ -370,6 +380,37 @@ impl TeamTasks {
             ..TaskUpdate::default()
         }))
     }
+}
+
+/// Refuses to attach a file that is not in the workspace: nobody could read it there.
+async fn check_is_there<C: Calls>(
+    desk: &ToolDesk<'_, C>,
+    task: &TaskRef,
+    path: &str,
+) -> Result<(), Failure> {
+    let of_task = FileCall::List { chat: None, task: Some(task.clone()) };
+    let list = match desk.file::<FileList>(of_task).await {
+        Ok(list) => Ok(list),
+        // It is not the caller's task, but its files may be beside the caller's.
+        Err(_) => beside(desk, task).await,
+    };
+    // If the files cannot be seen, the board decides.
+    if list.is_ok_and(|list| !list.may_have(path)) {
+        let message = format!("`{path}` is not in the workspace");
+        let hint = r#"put it there first: team_workspace {"action": "write", "path": "…", "content": "…"}"#;
+        return Err(Failure::new(FailureKind::NotFound, &message).with_hint(hint));
+    }
+    Ok(())
+}
+
+/// The files in the caller's folder, if those of the task are in it, too.
+async fn beside<C: Calls>(desk: &ToolDesk<'_, C>, task: &TaskRef) -> Result<FileList, Failure> {
+    let list: FileList = desk.file(FileCall::List { chat: None, task: None }).await?;
+    let is_shared = list.folder.scope == WorkspaceScope::Shared;
+    if is_shared || desk.task(task.clone()).await?.chat_id == list.folder.chat {
+        return Ok(list);
+    }
+    Err(Failure::new(FailureKind::Forbidden, "the files of another conversation are not shown"))
 }
 
 fn needs(action: TaskAction, field: &str) -> Failure {

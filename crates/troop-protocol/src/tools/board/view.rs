@@ -48,6 +48,9 @@ pub(super) struct FullTask<'a> {
     blocks: &'a [TaskNumber],
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a str>,
+    /// Where the rest of the result begins, if it is long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_rest: Option<String>,
     created_by_agent_id: &'a str,
     /// The conversation that it belongs to.
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -103,6 +106,9 @@ impl<'a> FullTask<'a> {
             task_type: &task.task_type,
             blocks: &task.blocks,
             result: task.result.as_deref(),
+            result_rest: task
+                .result_next_offset
+                .map(|offset| format!("the result goes on: get with \"offset\": {offset}")),
             created_by_agent_id: &task.created_by,
             origin: origin(task),
             created_at: task.created_at,

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use smol_str::SmolStr;
 use troop_model::{
     Command, EXTERNAL, Hint, HintCommand, MemberName, MessageKind, NewMember, Outgoing,
     Permissions, Spawn,
@@ -48,35 +49,52 @@ pub(super) struct NewTeammate {
     description: Option<String>,
 }
 
+impl NewTeammate {
+    /// Whether it is a read-only agent of other programs.
+    fn only_looks(&self) -> bool {
+        self.agent_type.as_deref().is_some_and(|agent| LOOKERS.contains(&agent))
+    }
+
+    /// The agent to run; `usual` if none is named.
+    pub(super) fn agent_or(&self, usual: SmolStr) -> SmolStr {
+        let named = self.agent_type.as_deref();
+        let named = named.filter(|agent| *agent != ANY_AGENT && !self.only_looks());
+        named.map_or(usual, SmolStr::new)
+    }
+
+    /// What starts it with this agent.
+    pub(super) fn into_spawn(self, agent: SmolStr) -> Result<Spawn, Failure> {
+        let only_looks = self.only_looks();
+        let mode = self.mode.or_else(|| only_looks.then(|| Permissions::Plan.to_string()));
+        let member = NewMember {
+            name: member_name(&self.name)?,
+            agent,
+            expertise: self.description.unwrap_or_default(),
+            model: self.model.map(Into::into),
+            permissions: mode.as_deref().map(permissions).transpose()?,
+        };
+        Ok(Spawn { member, prompt: self.prompt })
+    }
+}
+
+async fn spawn<C: Calls>(desk: &ToolDesk<'_, C>, new: NewTeammate) -> Result<MemberName, Failure> {
+    let usual = usual_agent(desk, &member_name(&new.name)?).await?;
+    let agent = new.agent_or(usual);
+    start(desk, new.into_spawn(agent)?).await
+}
+
 /// Starts a teammate.
-pub(super) async fn spawn<C: Calls>(
+pub(super) async fn start<C: Calls>(
     desk: &ToolDesk<'_, C>,
-    new: NewTeammate,
+    spawn: Spawn,
 ) -> Result<MemberName, Failure> {
-    let name = member_name(&new.name)?;
-    let only_looks = new.agent_type.as_deref().is_some_and(|agent| LOOKERS.contains(&agent));
-    let mode = new.mode.or_else(|| only_looks.then(|| Permissions::Plan.to_string()));
-    let agent = match new.agent_type.filter(|agent| agent != ANY_AGENT && !only_looks) {
-        Some(agent) => agent.into(),
-        None => usual_agent(desk, &name).await?,
-    };
-    let member = NewMember {
-        name: name.clone(),
-        agent,
-        expertise: new.description.unwrap_or_default(),
-        model: new.model.map(Into::into),
-        permissions: mode.as_deref().map(permissions).transpose()?,
-    };
-    let spawn = Command::SpawnMember(Spawn { member, prompt: new.prompt });
-    match desk.change(spawn).await {
+    let name = spawn.member.name.clone();
+    match desk.change(Command::SpawnMember(spawn)).await {
         Ok(_) => Ok(name),
         Err(failure) if failure.hint.is_none() && failure.kind == FailureKind::NotFound => {
-            let name = desk.team().await.map(|team| team.name).unwrap_or_default();
-            let resume = HintCommand::troop("resume").team(name).words(["--agent", EXTERNAL]);
-            let hint = Hint::from("ask the person to run ")
-                .and_run(resume)
-                .and(", which starts teammates and keeps you as the lead");
-            Err(failure.with_hint(hint))
+            let team = desk.team().await.map(|team| team.name).unwrap_or_default();
+            Err(failure
+                .with_hint(Hint::from("ask the person to run ").and_hint(how_to_lead(&team))))
         }
         Err(failure) if failure.hint.is_none() && failure.kind == FailureKind::Conflict => {
             let hint = "talk to it: SendMessage {\"to\": …}, or start another under another name";
@@ -86,11 +104,17 @@ pub(super) async fn spawn<C: Calls>(
     }
 }
 
+/// What makes somebody lead a team of which the caller stays the lead's agent.
+pub(super) fn how_to_lead(team: &str) -> Hint {
+    let resume = HintCommand::troop("resume").team(team).words(["--agent", EXTERNAL]);
+    Hint::run(resume).and(", which starts teammates and keeps you as the lead")
+}
+
 /// The agent of a member for which none is given: the one it had before, or the lead's agent for a new member.
 async fn usual_agent<C: Calls>(
     desk: &ToolDesk<'_, C>,
     name: &MemberName,
-) -> Result<smol_str::SmolStr, Failure> {
+) -> Result<SmolStr, Failure> {
     let team = desk.team().await?;
     let known = team.members.iter().find(|it| it.name == *name);
     let usual = known.or_else(|| team.lead()).map(|it| it.agent.clone());
@@ -195,7 +219,9 @@ impl TeamTool for AgentTool {
         r#"{"name": "ann", "description": "Write the API", "prompt": "You work on …"}"#;
 
     fn about(_: &Seat) -> String {
-        "Start a teammate by name, as SpawnTeammate does.".to_owned()
+        "Start a teammate by name, as SpawnTeammate does. Only work on a task of the board becomes part of the project: create \
+         a task for everything that should be kept."
+            .to_owned()
     }
 
     fn schema(_: &Seat) -> Value {

@@ -191,6 +191,9 @@ pub(super) struct TaskGet {
     /// The task's number
     #[serde(rename = "taskId", alias = "task_id", alias = "id")]
     task: TaskText,
+    /// Where to continue with a long result
+    #[serde(default, deserialize_with = "input::number")]
+    offset: Option<usize>,
 }
 
 impl TeamTool for TaskGet {
@@ -204,7 +207,8 @@ impl TeamTool for TaskGet {
     }
 
     async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
-        Ok(shown(&desk.task(self.task.0).await.map_err(not_found)?))
+        let query = Query::Task { task: self.task.0, offset: self.offset.unwrap_or(0) };
+        Ok(shown(&desk.query(query).await.map_err(not_found)?))
     }
 }
 
@@ -226,6 +230,9 @@ fn shown(task: &TaskView) -> String {
     add("Blocks", Some(hashes(&task.blocks)));
     add("Progress", task.progress.as_ref().map(|it| format!("{}% {}", it.percent, it.step)));
     add("Result", task.result.clone());
+    let rest =
+        |offset| format!("TaskGet {{\"taskId\": \"{}\", \"offset\": {offset}}}", task.number.0);
+    add("The result goes on", task.result_next_offset.map(rest));
     add("Merged", task.merged.as_ref().map(merged_in_words));
     if let Some(detail) = &task.detail {
         for evidence in &detail.evidence {

@@ -1,16 +1,19 @@
 //! Creating and deleting teams.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use troop_model::{Command, TaskFilter, TeamName, TeamStatus};
+use smol_str::SmolStr;
+use troop_model::{Command, EXTERNAL, Hint, MemberName, Spawn, TaskFilter, TeamName, TeamStatus};
 
 use super::super::{
     Calls, Category, Seat, TeamTool, ToolAudience,
     desk::{ToolDesk, read},
     seen::{TaskPageLines, ToolTeam},
 };
-use super::members::{NewTeammate, spawn};
+use super::members::{NewTeammate, how_to_lead, start};
 use crate::{
     call::Query,
     code::{Failure, FailureKind},
@@ -52,28 +55,83 @@ impl TeamTool for TeamCreate {
             .team_name
             .parse()
             .map_err(|error: troop_model::NameError| Failure::new(FailureKind::Invalid, &error))?;
-        let team: Option<ToolTeam> = desk.query(Query::Team {}).await?;
-        let team = team.filter(|team| team.status != TeamStatus::Deleted);
-        let description = self.description.unwrap_or_default();
-        match team {
-            None => desk.calls.make_team(name.clone(), description).await?,
-            Some(team) if team.name == name.as_str() && is_fresh(desk, &team).await? => {
-                if !description.trim().is_empty() {
-                    let settings = Vec::new();
-                    let description = Some(description);
-                    desk.change(Command::UpdateTeam { description, settings }).await?;
-                }
-            }
+        let former: Option<ToolTeam> = desk.query(Query::Team {}).await?;
+        let lead = former.as_ref().and_then(ToolTeam::lead);
+        let usual = lead.map_or(SmolStr::new_static(EXTERNAL), |lead| lead.agent.clone());
+        let fresh = match former.filter(|team| team.status != TeamStatus::Deleted) {
+            Some(team) if team.name == name.as_str() && is_fresh(desk, &team).await? => Some(team),
             Some(team) => return Err(already_active(&team)),
+            None => None,
+        };
+        let members = self.members.into_iter().map(|new| {
+            let agent = new.agent_or(usual.clone());
+            new.into_spawn(agent)
+        });
+        let members: Vec<_> = members.collect::<Result<_, _>>()?;
+        check_names(&desk.seat.member, &members)?;
+        if !fresh.as_ref().is_some_and(ToolTeam::is_led) {
+            check_without_lead(&name, &members)?;
         }
-        let mut spawned = Vec::new();
-        for member in self.members {
-            spawned.push(spawn(desk, member).await?.to_string());
+        let description = self.description.unwrap_or_default();
+        if fresh.is_none() {
+            desk.calls.make_team(name.clone(), description).await?;
+        } else if !description.trim().is_empty() {
+            let settings = Vec::new();
+            let description = Some(description);
+            desk.change(Command::UpdateTeam { description, settings }).await?;
         }
+        let spawned = start_all(desk, members).await?;
         let lead = &desk.seat.member;
         let lead = format!("{lead}@{name}");
         Ok(json!({"team_name": name, "lead_agent_id": lead, "members": spawned}).to_string())
     }
+}
+
+/// Refuses members that have one name, before anything is made.
+fn check_names(lead: &MemberName, members: &[Spawn]) -> Result<(), Failure> {
+    let mut names = BTreeSet::from([lead]);
+    match members.iter().map(|it| &it.member.name).find(|name| !names.insert(*name)) {
+        None => Ok(()),
+        Some(name) if name == lead => {
+            let message = format!("`{name}` is you: give your teammates other names");
+            Err(Failure::new(FailureKind::Invalid, &message))
+        }
+        Some(name) => {
+            let message = format!("two of the members are called `{name}`");
+            Err(Failure::new(FailureKind::Invalid, &message))
+        }
+    }
+}
+
+/// Refuses members that somebody would have to start, if nobody does.
+fn check_without_lead(team: &TeamName, members: &[Spawn]) -> Result<(), Failure> {
+    let Some(first) = members.iter().find(|it| it.member.agent != EXTERNAL) else { return Ok(()) };
+    let name = &first.member.name;
+    let message = format!("nobody leads the team `{team}` yet, so nobody would start `{name}`");
+    let hint = Hint::from("create it without members, then ask the person to run ")
+        .and_hint(how_to_lead(team.as_str()));
+    Err(Failure::new(FailureKind::NotFound, &message).with_hint(hint))
+}
+
+/// Starts teammates, one after the other. If one cannot be started, the failure says which run already.
+async fn start_all<C: Calls>(
+    desk: &ToolDesk<'_, C>,
+    members: Vec<Spawn>,
+) -> Result<Vec<String>, Failure> {
+    let mut started: Vec<String> = Vec::new();
+    for spawn in members {
+        let name = spawn.member.name.clone();
+        match start(desk, spawn).await {
+            Ok(name) => started.push(name.to_string()),
+            Err(failure) if started.is_empty() => return Err(failure),
+            Err(mut failure) => {
+                let others = started.join(", ");
+                failure.message = format!("{others} started, but not {name}: {}", failure.message);
+                return Err(failure);
+            }
+        }
+    }
+    Ok(started)
 }
 
 /// Whether nothing has happened in a team yet, so that it counts as new.

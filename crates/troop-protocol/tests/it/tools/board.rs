@@ -92,7 +92,13 @@ async fn every_action_does_what_it_says() {
         (&json!(40), &json!("tests"))
     );
     ann.ok("team_tasks", json!({"action": "comment", "task_id": 1, "text": "hm"})).await;
-    ann.ok("team_tasks", json!({"action": "attach", "task_id": 1, "path": "a.md"})).await;
+    let attach = json!({"action": "attach", "task_id": 1, "path": "a.md"});
+    assert_eq!(
+        ann.told("team_tasks", attach.clone()).await.lines().next(),
+        Some("`a.md` is not in the workspace")
+    );
+    ann.ok("team_workspace", json!({"action": "write", "path": "a.md", "content": "a"})).await;
+    ann.ok("team_tasks", attach).await;
     ann.ok("team_tasks", json!({"action": "ask_user", "task_id": 1, "question": "why?"})).await;
     ann.ok("team_tasks", json!({"action": "clear_ask_user", "task_id": 1})).await;
     let review = json!({"action": "review", "task_id": 1, "result": "r"});
@@ -176,7 +182,8 @@ async fn an_unknown_action_lists_the_valid_ones() {
 async fn an_action_of_version_2_says_so_on_a_team_of_version_1() {
     let settings = Settings { version: 1, ..Settings::for_dialect(Dialect::Board) };
     let stage = Stage::with(settings, Dialect::Board).await;
-    let lead = stage.hand("lead");
+    let mut lead = stage.hand("lead");
+    lead.seat.settings.version = 1;
     list(&lead).await;
     lead.ok("team_tasks", create("A")).await;
     for (action, more) in [
@@ -228,7 +235,11 @@ async fn lists_have_pages_and_long_texts_are_cut() {
     ann.ok("team_tasks", json!({"action": "complete", "task_id": 1, "result": &result})).await;
     let full = ann.json("team_tasks", json!({"action": "get", "task_id": 1})).await;
     let shown = full["result"].as_str().unwrap();
-    assert_eq!(shown.trim_end_matches('…'), cut(&result, 8_000));
+    assert_eq!(shown, cut(&result, 8_000));
+    assert_eq!(full["result_rest"], "the result goes on: get with \"offset\": 8000");
+    let rest = ann.json("team_tasks", json!({"action": "get", "task_id": 1, "offset": 8000})).await;
+    assert_eq!(rest["result"], "x".repeat(1_000));
+    assert!(rest.get("result_rest").is_none(), "{rest}");
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ async fn a_wrong_input_names_the_field_and_shows_an_example() {
         (
             "TaskGet",
             json!({"taskId": "1", "verbose": true}),
-            format!("`TaskGet` has no field `verbose`; the fields are `taskId`{get}"),
+            format!("`TaskGet` has no field `verbose`; the fields are `taskId`, `offset`{get}"),
         ),
         (
             "TaskGet",
@@ -42,6 +42,11 @@ async fn a_wrong_input_names_the_field_and_shows_an_example() {
         told.starts_with("`TaskCreate`, `priority`: \"high\", expected a whole number\nhint: "),
         "{told}"
     );
+    for large in [json!(2_147_483_648_u32), json!("2147483648")] {
+        let told = lead.told("TaskCreate", json!({"subject": "A", "priority": large})).await;
+        let wanted = "`TaskCreate`, `priority`: 2147483648 is too large or too small\nhint: ";
+        assert!(told.starts_with(wanted), "{told}");
+    }
     let told = lead.told("TaskCreate", json!({"subject": "A", "blockedBy": ["1", "first"]})).await;
     assert!(
         told.starts_with("`TaskCreate`, `blockedBy[1]`: `first` does not name a task"),

@@ -99,6 +99,8 @@ pub(in super::super) struct IdleFacts {
     pub(in super::super) has_claimed: bool,
     /// Whether it has had something to do since the last time that others were told that it is idle.
     pub(in super::super) has_worked: bool,
+    /// Whether it was handed mail since its changes outside of tasks were last looked for.
+    pub(in super::super) was_handed: bool,
     /// Whether others were told of its last idle report.
     pub(in super::super) was_told: bool,
 }
@@ -196,6 +198,7 @@ impl MemberFacts {
         }
         // The first idle report of a member may be older than the mail that it was started with.
         self.idle.has_worked |= self.idle.has_said_so;
+        self.idle.was_handed = true;
         self.wire.n_refused = 0;
         self.mail.handed.insert(message);
     }

@@ -7,10 +7,11 @@ use std::{
     time::Duration,
 };
 
+use rustix::fs::{FlockOperation, flock};
 use tokio::runtime::Runtime;
 use tokio_util::task::TaskTracker;
 use troop_model::{MemberName, State, Status, TaskNumber, TeamId};
-use troop_runtime::{Board, Clock, FileDoor, Following, Layout, Mirror, MirrorOptions};
+use troop_runtime::{Board, BoardError, Clock, FileDoor, Following, Layout, Mirror, MirrorOptions};
 use troop_store::{MemoryStore, Store};
 use troop_testkit::wait_for;
 
@@ -127,5 +128,31 @@ async fn a_refused_claim_never_shows_in_the_file() {
             "{layout}: nobody wrote the file, not even to put it back"
         );
         door.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_that_waits_for_a_lock_is_refused_when_its_process_ends() {
+    for layout in LAYOUTS {
+        let (stage, door) = guarded(Arc::new(MemoryStore::default()), layout).await;
+        let lock = stage.path(path(layout)).with_extension("json.lock");
+        // Another program has the file.
+        let held = match layout {
+            Layout::Seeds => {
+                let file = fs::File::create(&lock).unwrap();
+                flock(&file, FlockOperation::LockExclusive).unwrap();
+                Some(file)
+            }
+            Layout::Claude => {
+                fs::create_dir(&lock).unwrap();
+                None
+            }
+        };
+        let claimed = stage.board.give(by("bob", claim(1))).await.unwrap();
+        door.close().await;
+        let told = claimed.done().await;
+        assert!(matches!(told, Err(BoardError::FileInUse { .. })), "{layout}: {told:?}");
+        assert_eq!(stage.task(1).await, (Status::Pending, None), "{layout}");
+        drop(held);
     }
 }

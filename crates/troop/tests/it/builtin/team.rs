@@ -378,7 +378,7 @@ async fn a_built_in_lead_of_a_board_team_delegates_with_its_tools() {
     .await;
     let arguments =
         ["--team", "crew", "run", "write a greeting", "--agent", "builtin", "-m", "ann=builtin"];
-    let settings = ["--set", "dialect=board", "--set", "assignment=claim"];
+    let settings = ["--set", "dialect=board"];
     let run = run(&troop, &mock, &[&arguments[..], &settings].concat()).await;
     assert_eq!(run.code, 0, "{} {}", run.out, run.err);
     let delegations = troop.json("--team crew team delegations");

@@ -1,8 +1,10 @@
 //! Hooks at the end of a team: troop waits for them, unless a second signal comes.
 
+use std::fs;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use troop_testkit::wait_for;
+use troop_testkit::{wait_for, wait_until_gone};
 
 use super::{Printing, project, start, write};
 use crate::troop::Troop;
@@ -70,6 +72,23 @@ async fn a_second_signal_ends_a_hook_that_hangs() {
     let run = team.end();
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
     is_completed(&troop).await;
+}
+
+#[tokio::test]
+async fn a_hook_that_outlasts_its_team_ends_with_a_killed_lead() {
+    let command = "echo $$ > begun; mv begun pid; sleep 300";
+    let hook = json!({"event": "task-completed", "command": command, "timeout": 200});
+    let (troop, mut team) = begin(&hook);
+    appears(&troop, "pid").await;
+    team.signal(Signal::INT);
+    team.wait_for("task-1 is back on the board");
+    wait_for("nobody leads the team", async || {
+        (troop.json("team list")["teams"][0]["state"] == "stopped").then_some(())
+    })
+    .await;
+    team.signal(Signal::KILL);
+    let hook = fs::read_to_string(troop.folder().join("pid")).unwrap();
+    wait_until_gone(hook.trim()).await;
 }
 
 #[tokio::test]

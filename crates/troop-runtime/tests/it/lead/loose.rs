@@ -1,0 +1,74 @@
+//! What members change in their folders outside of any task.
+
+use std::fs;
+
+use troop_model::{Command, Fact, MessageKind, Outgoing};
+use troop_protocol::{FromLead, FromTeammate, ShutdownAck};
+use troop_testkit::wait_for;
+
+use super::{
+    isolation::Project,
+    stage::{Play, Stage, play},
+};
+
+/// Writes the file that a message names.
+fn helper() -> Play {
+    play(|mut part| async move {
+        part.ready(true).await;
+        part.idle().await;
+        while let Some(said) = part.hear().await {
+            match said {
+                FromLead::Message(message) => {
+                    fs::write(part.spec.path.join(&message.content), "hi\n").unwrap();
+                    part.idle().await;
+                }
+                FromLead::Shutdown { .. } => {
+                    let ack = ShutdownAck::agreed();
+                    return part.say(FromTeammate::ShutdownAck(ack)).await;
+                }
+                FromLead::AssignTask { .. }
+                | FromLead::UpdateContext(_)
+                | FromLead::Interrupt { .. } => {}
+            }
+        }
+    })
+}
+
+/// The messages of troop about changes outside of tasks.
+async fn told(stage: &Stage) -> Vec<String> {
+    let log = stage.log().await;
+    let sent = log.iter().filter_map(|event| {
+        let Fact::MessageSent { content, .. } = &event.fact else { return None };
+        Some(content)
+    });
+    sent.filter(|text| text.contains("outside of any task")).cloned().collect()
+}
+
+/// Asks the helper to write a file, and waits until it is idle again.
+async fn write(stage: &Stage, file: &str, n_idle: usize) {
+    stage.lead_does(Command::Send(Outgoing::message("bob", file.to_owned()))).await;
+    wait_for("the lead hears that bob is idle", async || {
+        let log = stage.log().await;
+        let is_report =
+            |fact: &Fact| matches!(fact, Fact::MessageSent { message_kind: MessageKind::Idle, .. });
+        let n_reports = log.iter().filter(|event| is_report(&event.fact)).count();
+        (n_reports >= n_idle).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_lead_hears_once_of_files_that_were_changed_outside_of_any_task() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    stage.plays.add("helper", helper());
+    stage.spawn("bob", "helper").await;
+    write(&stage, "a.txt", 1).await;
+    let first = "bob changed files outside of any task, so nobody merges them: `a.txt`. Create a task for what should be kept";
+    assert_eq!(told(&stage).await, [first]);
+    write(&stage, "a.txt", 2).await;
+    assert_eq!(told(&stage).await.len(), 1, "it is no news");
+    write(&stage, "b.txt", 3).await;
+    assert_eq!(told(&stage).await.len(), 2);
+    stage.stop().await;
+}
