@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use tokio::{sync::watch, time::Instant};
 use troop_model::{
     Actor, ActorKind, Asker, Command, Conversation, Dialect, EXTERNAL, Hint, HintCommand,
-    LEAD_ALIASES, MemberName, Message, NewMember, NewTeamCommand, Origin, Party, Permissions,
-    Refusal, Role, Settings, State, TeamId, TeamName, TeamStatus, USER, lock,
+    HintOption, LEAD_ALIASES, MemberName, Message, NewMember, NewTeamCommand, Origin, Party,
+    Permissions, Refusal, Role, Settings, State, TeamId, TeamName, TeamStatus, USER, lock,
 };
 use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Gate, Query, Seat};
 use troop_runtime::{Board, BoardError, Clock, Following, Signature, StoreSession};
@@ -99,7 +99,7 @@ impl TeamDesk {
     }
 
     /// Whether the lead acts and there is no team yet.
-    pub async fn needs_first_team(&mut self) -> crate::Result<bool> {
+    pub async fn lacks_team(&mut self) -> crate::Result<bool> {
         let is_lead = self.acting().is_some_and(|member| LEAD_ALIASES.contains(&member));
         if !is_lead || self.chosen_team().is_some() {
             return Ok(false);
@@ -117,7 +117,8 @@ impl TeamDesk {
         if dialect == Some(Dialect::Board) {
             let message = "there is no team, and the dialect `board` has no tool that creates one";
             let create = HintCommand::troop("team create").text("NAME");
-            let hint = Hint::to("create one", create).and(", or use `--dialect claude`");
+            let claude = HintOption::new("dialect", "claude");
+            let hint = Hint::to("create one", create).and(", or use ").and_option(claude);
             return Err(Error::misuse(message, hint));
         }
         let options = self.member_options(MemberName::lead(), Dialect::Claude)?;

@@ -30,7 +30,7 @@ pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Optio
     let is_news = facts.idle.has_worked || last_task.is_some() || facts.work.n_held > 0;
     if !is_news && !office.post.is_lead(&runner.member) {
         // Nobody is told, so there is nothing to wait for. What it does next is told at the end of that.
-        return rest_quietly(office, runner).await;
+        return rest_without_news(office, runner).await;
     }
     let has_hook = office.gate.judges_idle(&office.post, &runner.member);
     let until = if has_hook { office.post.progress.n_given() } else { 0 };
@@ -54,10 +54,7 @@ async fn settle(office: &mut Office, runner: &Runner) {
     let is_news = facts.idle.has_worked || idle.last_task.is_some();
     let member = &runner.member;
     if !is_news && !office.post.is_lead(member) {
-        if !looks_for_loose(office, runner, IsNews::No) {
-            rest_quietly(office, runner).await;
-        }
-        return;
+        return rest_without_news(office, runner).await;
     }
     let is_judged = office.gate.judges_idle(&office.post, member);
     if is_judged && !has_or_gets_work(&office.post.state, member) {
@@ -73,6 +70,13 @@ async fn settle(office: &mut Office, runner: &Runner) {
 pub(super) async fn settle_all(office: &mut Office) {
     for runner in office.crew.runners_with(|facts| facts.idle.after.is_some()) {
         settle(office, &runner).await;
+    }
+}
+
+/// A member that did nothing is idle. Nobody is told, unless it changed files all the same.
+async fn rest_without_news(office: &mut Office, runner: &Runner) {
+    if !looks_for_loose(office, runner, IsNews::No) {
+        rest_quietly(office, runner).await;
     }
 }
 
@@ -100,12 +104,13 @@ pub(super) async fn report(office: &mut Office, runner: &Runner, last_task: Opti
     }
 }
 
-/// Looks for what a member changed outside of any task, if it was handed mail since the last look. Returns whether that is under
-/// way.
+/// Looks for what a member changed outside of any task, if it was handed mail before. Returns whether that is under way.
 fn looks_for_loose(office: &mut Office, runner: &Runner, is_news: IsNews) -> bool {
     let Some(facts) = office.crew.facts_of(runner) else { return false };
-    let was_handed = std::mem::take(&mut facts.idle.was_handed);
-    was_handed && office.places.look_for_loose(&office.post, runner, is_news)
+    facts.idle.was_handed = false;
+    let is_suspect = facts.idle.n_suspect > 0;
+    facts.idle.n_suspect = facts.idle.n_suspect.saturating_sub(1);
+    is_suspect && office.places.look_for_loose(&office.post, runner, is_news)
 }
 
 /// The files that a member changed outside of any task are known. The lead hears of them once.

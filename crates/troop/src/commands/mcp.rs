@@ -32,7 +32,7 @@ pub(super) async fn run(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) 
 
 async fn serve(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let dialect = args.dialect.map(Into::into);
-    let caller = if desk.needs_first_team().await? {
+    let caller = if desk.lacks_team().await? {
         desk.caller_without_team(dialect)?
     } else {
         let member = desk.acting_member(HintCommand::troop("mcp")).await?;
@@ -98,7 +98,7 @@ async fn install(args: &InstallArgs, desk: &mut TeamDesk, printer: &Printer) -> 
 async fn server(args: &InstallArgs, desk: &mut TeamDesk) -> Result<ServerCommand> {
     let client = args.client.to_possible_value();
     let client = client.as_ref().map_or("CLIENT", |it| it.get_name());
-    let is_first = desk.needs_first_team().await?;
+    let is_first = desk.lacks_team().await?;
     let command = HintCommand::troop("mcp install").word(client);
     let member = if is_first { MemberName::lead() } else { desk.acting_member(command).await? };
     let name = |state: &State| state.team().map(|team| team.name.to_string());

@@ -101,6 +101,8 @@ pub(in super::super) struct IdleFacts {
     pub(in super::super) has_worked: bool,
     /// Whether it was handed mail since its changes outside of tasks were last looked for.
     pub(in super::super) was_handed: bool,
+    /// How many of its next idle reports may follow changes outside of tasks.
+    pub(in super::super) n_suspect: u8,
     /// Whether others were told of its last idle report.
     pub(in super::super) was_told: bool,
 }
@@ -199,6 +201,7 @@ impl MemberFacts {
         // The first idle report of a member may be older than the mail that it was started with.
         self.idle.has_worked |= self.idle.has_said_so;
         self.idle.was_handed = true;
+        self.idle.n_suspect = if self.idle.has_said_so { 1 } else { 2 };
         self.wire.n_refused = 0;
         self.mail.handed.insert(message);
     }

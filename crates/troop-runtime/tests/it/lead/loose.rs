@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use troop_model::{Command, Fact, MessageKind, Outgoing};
+use troop_model::{Command, Fact, MemberState, MessageKind, NewMember, Outgoing, Spawn};
 use troop_protocol::{FromLead, FromTeammate, ShutdownAck};
 use troop_testkit::wait_for;
 
@@ -10,6 +10,7 @@ use super::{
     isolation::Project,
     stage::{Play, Stage, play},
 };
+use crate::support::name;
 
 /// Writes the file that a message names.
 fn helper() -> Play {
@@ -63,6 +64,7 @@ async fn the_lead_hears_once_of_files_that_were_changed_outside_of_any_task() {
     let stage = project.stage(|_| {}).await;
     stage.plays.add("helper", helper());
     stage.spawn("bob", "helper").await;
+    stage.until_state("bob", MemberState::Idle).await;
     write(&stage, "a.txt", 1).await;
     let first = "bob changed files outside of any task, so nobody merges them: `a.txt`. Create a task for what should be kept";
     assert_eq!(told(&stage).await, [first]);
@@ -70,5 +72,31 @@ async fn the_lead_hears_once_of_files_that_were_changed_outside_of_any_task() {
     assert_eq!(told(&stage).await.len(), 1, "it is no news");
     write(&stage, "b.txt", 3).await;
     assert_eq!(told(&stage).await.len(), 2);
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn the_lead_hears_of_files_that_were_changed_for_the_prompt_of_a_new_member() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    stage.plays.add(
+        "prompted",
+        play(|mut part| async move {
+            part.ready(true).await;
+            while let Some(said) = part.hear().await {
+                if let FromLead::Message(message) = said {
+                    // This one is older than the work.
+                    part.idle().await;
+                    fs::write(part.spec.path.join(&message.content), "hi\n").unwrap();
+                    part.idle().await;
+                }
+            }
+        }),
+    );
+    let member = NewMember::new(name("bob"), "prompted");
+    let prompt = Some("a.txt".to_owned());
+    stage.lead_does(Command::SpawnMember(Spawn { member, prompt })).await;
+    wait_for("the lead hears of the file", async || (told(&stage).await.len() == 1).then_some(()))
+        .await;
     stage.stop().await;
 }
