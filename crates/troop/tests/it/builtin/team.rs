@@ -381,6 +381,8 @@ async fn a_built_in_lead_of_a_board_team_delegates_with_its_tools() {
     let settings = ["--set", "dialect=board"];
     let run = run(&troop, &mock, &[&arguments[..], &settings].concat()).await;
     assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    let settings = &troop.json("--team crew team show")["settings"];
+    assert_eq!(settings["assignment"], "claim", "the dialect decides it: {settings}");
     let delegations = troop.json("--team crew team delegations");
     assert_eq!(delegations["delegations"].as_array().unwrap().len(), 1, "{delegations}");
     let asked = mock.requests();
