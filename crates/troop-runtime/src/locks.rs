@@ -39,8 +39,10 @@ const LASTING: Duration = Duration::from_secs(1);
 /// The folders of a repository in which git makes no locks, and that may be large.
 const WITHOUT_LOCKS: [&str; 4] = ["objects", "hooks", "logs", "lfs"];
 
-/// What git writes first when it makes the place of a worktree.
+/// What git writes first when it makes the place of a worktree ...
 const BEGUN: &str = "locked";
+/// ... and what it writes there, until the worktree is whole.
+const HALF_MADE: &str = "initializing";
 
 /// How deep we look for locks: branches have folders in their names.
 const DEEPEST: usize = 16;
@@ -323,8 +325,15 @@ fn remove(lock: &Path) {
 }
 
 /// Whether a file is a lock: of a file of the same name, or of the place of a worktree of which git has written nothing else yet.
+/// A branch may be called `locked`.
 fn is_lock(folder: &Path, name: &str) -> bool {
-    name.ends_with(".lock") || name == BEGUN && !folder.join("gitdir").exists()
+    let is_begun = || is_half_made(folder) && !folder.join("gitdir").exists();
+    name.ends_with(".lock") || name == BEGUN && is_begun()
+}
+
+/// Whether a folder is the place of a worktree of which git made only a half.
+pub(crate) fn is_half_made(place: &Path) -> bool {
+    fs::read_to_string(place.join(BEGUN)).is_ok_and(|why| why.trim_end() == HALF_MADE)
 }
 
 fn find(folder: &Path, depth: usize, found: &mut Vec<GitLock>) {

@@ -4,17 +4,11 @@
 use std::{fs, path::Path};
 
 use super::{names, tie};
-
-/// What git writes into a worktree's place until the worktree is whole.
-const HALF_MADE: &str = "initializing";
+use crate::locks;
 
 /// Whether git was killed while it made the worktree of a folder. Nobody has worked in it.
 pub(super) fn is_half_made(shared: &Path, folder: &Path) -> bool {
-    tie::place(shared, folder).is_some_and(|place| is_half_made_place(&place))
-}
-
-fn is_half_made_place(place: &Path) -> bool {
-    fs::read_to_string(place.join("locked")).is_ok_and(|why| why.trim_end() == HALF_MADE)
+    tie::place(shared, folder).is_some_and(|place| locks::is_half_made(&place))
 }
 
 /// Whether git was killed while it removed a worktree of troop: then nobody can tell any more where its folder was. One that is just
@@ -31,7 +25,7 @@ fn is_half_removed(place: &Path) -> bool {
 
 /// Removes a worktree of which git made only a half, so that it can be made again.
 pub(super) fn remove_half_made(shared: &Path, folder: &Path) {
-    let Some(place) = tie::place(shared, folder).filter(|it| is_half_made_place(it)) else {
+    let Some(place) = tie::place(shared, folder).filter(|it| locks::is_half_made(it)) else {
         return;
     };
     // What stays is reported by git, which makes it next. The place goes last: it shows that the folder is no one's.
@@ -60,7 +54,7 @@ pub(super) fn clear(shared: &Path, worktrees: &Path) {
         // A commit on no branch is only here.
         let is_on_branch =
             fs::read_to_string(place.join("HEAD")).is_ok_and(|head| head.starts_with("ref: "));
-        if is_gone && (is_on_branch || is_half_made_place(&place)) {
+        if is_gone && (is_on_branch || locks::is_half_made(&place)) {
             drop(fs::remove_dir_all(place));
         }
     }

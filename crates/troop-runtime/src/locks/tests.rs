@@ -101,10 +101,14 @@ async fn the_place_of_a_worktree_that_a_killed_command_began_goes_and_others_sta
     let mut running = notes.begin("worktree add").unwrap();
     running.note.locks.push(foreign.join("locked"));
     let left = begun("-team");
+    let branch = folder.path().join("refs/heads/locked");
+    fs::create_dir_all(folder.path().join("refs/heads")).unwrap();
+    fs::write(&branch, "4e8321692c43b71c4dc06b3bbfa0cffcbedf5ccc\n").unwrap();
     drop(running);
     notes.clear(&[]).await;
     assert!(!left.exists(), "the next `git worktree add` finds no trace of it");
     assert!(whole.join("locked").exists(), "somebody has locked this worktree");
     assert!(foreign.join("locked").exists(), "it was there before");
+    assert!(branch.exists(), "a branch may be called so");
     assert_eq!(lasting_locks(folder.path()).await, Vec::<PathBuf>::new(), "it blocks nobody");
 }
