@@ -19,17 +19,18 @@ pub fn has_ended(id: u32) -> bool {
 mod tests {
     use std::process::{Command, Stdio, id};
 
+    use troop_testkit::wait_for;
+
     use super::*;
 
-    #[test]
+    #[tokio::test]
     #[cfg(target_os = "linux")]
-    fn a_process_that_nobody_has_waited_for_has_ended() {
+    async fn a_process_that_nobody_has_waited_for_has_ended() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         assert!(!has_ended(child.id()), "it reads");
         drop(child.stdin.take());
-        while !has_ended(child.id()) {
-            std::thread::yield_now();
-        }
+        let id_of_child = child.id();
+        wait_for("it has ended", async || has_ended(id_of_child).then_some(())).await;
         child.wait().unwrap();
         assert!(has_ended(child.id()));
         assert!(!has_ended(id()));
