@@ -42,6 +42,21 @@ impl ReadPosition {
         Ok(Self { offset, tail })
     }
 
+    /// The bytes that follow, none of them at the end of the file. None if the file was rewritten: the bytes before this
+    /// position are not those that we read. Both are read at once, so that no rewriting fits between them.
+    fn read_next(&self, file: &File) -> io::Result<Option<Vec<u8>>> {
+        let mut bytes = vec![0; self.tail.len() + PIECE];
+        let start = self.offset - self.tail.len() as u64;
+        let n_read = loop {
+            match file.read_at(&mut bytes, start) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
+        bytes.truncate(n_read);
+        Ok(bytes.strip_prefix(self.tail.as_slice()).map(<[u8]>::to_vec))
+    }
+
     /// Moves behind the next bytes.
     pub(super) fn advance(&mut self, bytes: &[u8]) {
         self.offset += bytes.len() as u64;
@@ -74,7 +89,7 @@ pub type PieceSender = mpsc::Sender<io::Result<StreamPiece>>;
 
 /// Reads a stream to its end.
 pub fn read_stream(mut from: impl Read + Send + 'static, pieces: PieceSender) {
-    thread::spawn(move || pump(&mut from, &pieces, &mut ReadPosition::default()));
+    thread::spawn(move || pump(&mut from, &pieces));
 }
 
 /// Reads a file from a position to its end.
@@ -132,15 +147,14 @@ fn open(path: &Path, position: &ReadPosition) -> Result<File> {
     open().map_err(Error::file(path, FileAct::Read))
 }
 
-/// Passes on everything that can be read now. None if there is no receiver, or after an error.
-fn pump(from: &mut impl Read, pieces: &PieceSender, position: &mut ReadPosition) -> Option<()> {
+/// Passes on everything that can be read. None if there is no receiver, or after an error.
+fn pump(from: &mut impl Read, pieces: &PieceSender) -> Option<()> {
     loop {
         let mut bytes = vec![0; PIECE];
         match from.read(&mut bytes) {
             Ok(0) => return Some(()),
             Ok(n_read) => {
                 bytes.truncate(n_read);
-                position.advance(&bytes);
                 pieces.blocking_send(Ok(StreamPiece::Bytes(bytes))).ok()?;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -150,6 +164,12 @@ fn pump(from: &mut impl Read, pieces: &PieceSender, position: &mut ReadPosition)
             }
         }
     }
+}
+
+/// Why there is nothing more to read.
+enum FileEnd {
+    Reached,
+    Rewritten,
 }
 
 /// Reads a file as it grows.
@@ -209,29 +229,45 @@ impl FileFollower {
 
     /// Passes on what is new. Returns whether the file began again, so that there may be more; none if there is no receiver.
     fn look(&mut self, pieces: &PieceSender) -> Option<io::Result<bool>> {
-        // Of a rewritten file nothing may be read before we go back to its beginning. Of a replaced file the rest is read.
-        let mut restarted = self.rewind_if_rewritten().transpose();
-        if restarted.is_none() {
-            pump(&mut self.file, pieces, &mut self.position)?;
-            restarted = match self.replacement().transpose() {
-                None => None,
-                Some(Err(error)) => Some(Err(error)),
-                Some(Ok((file, inode))) => {
+        let restarted = match self.read_on(pieces)? {
+            Ok(FileEnd::Rewritten) => self.file.metadata().map(|it| Some(it.ino())),
+            Ok(FileEnd::Reached) => match self.replacement() {
+                Ok(Some((file, inode))) => {
                     // The old file may have grown after we read it and before it was replaced.
-                    pump(&mut self.file, pieces, &mut self.position)?;
+                    if let Err(error) = self.read_on(pieces)? {
+                        return Some(Err(error));
+                    }
                     self.file = file;
-                    self.position = ReadPosition::default();
-                    Some(Ok(inode))
+                    Ok(Some(inode))
                 }
-            };
-        }
+                Ok(None) => Ok(None),
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(error),
+        };
         match restarted {
-            None => Some(Ok(false)),
-            Some(Ok(inode)) => {
+            Ok(None) => Some(Ok(false)),
+            Ok(Some(inode)) => {
+                self.position = ReadPosition::default();
                 pieces.blocking_send(Ok(StreamPiece::Restarted(inode))).ok()?;
                 Some(Ok(true))
             }
-            Some(Err(error)) => Some(Err(error)),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Passes on what follows the position. None if there is no receiver.
+    fn read_on(&mut self, pieces: &PieceSender) -> Option<io::Result<FileEnd>> {
+        loop {
+            match self.position.read_next(&self.file) {
+                Ok(None) => return Some(Ok(FileEnd::Rewritten)),
+                Ok(Some(bytes)) if bytes.is_empty() => return Some(Ok(FileEnd::Reached)),
+                Ok(Some(bytes)) => {
+                    self.position.advance(&bytes);
+                    pieces.blocking_send(Ok(StreamPiece::Bytes(bytes))).ok()?;
+                }
+                Err(error) => return Some(Err(error)),
+            }
         }
     }
 
@@ -247,23 +283,14 @@ impl FileFollower {
             Err(error) => return Some(Err(error)),
         };
         // The former session may have grown since we looked.
-        pump(&mut self.file, pieces, &mut self.position)?;
+        if let Err(error) = self.read_on(pieces)? {
+            return Some(Err(error));
+        }
         pieces.blocking_send(Ok(StreamPiece::Switched(path))).ok()?;
         self.file = file;
         self.path = full;
         self.position = ReadPosition::default();
         Some(Ok(true))
-    }
-
-    /// Goes back to the beginning if the bytes that we read are no longer there; returns the inode then.
-    fn rewind_if_rewritten(&mut self) -> io::Result<Option<u64>> {
-        let there = ReadPosition::at(&self.file, self.position.offset);
-        if there.is_ok_and(|there| there == self.position) {
-            return Ok(None);
-        }
-        self.file.rewind()?;
-        self.position = ReadPosition::default();
-        Ok(Some(self.file.metadata()?.ino()))
     }
 
     /// The file that has replaced ours, and its inode.
