@@ -50,6 +50,11 @@ impl Stamp {
         (self.at, self.nanos) < (other.at, other.nanos)
     }
 
+    /// Whether it is the same file, which may have been written since.
+    pub(crate) fn is_same_file(self, other: Self) -> bool {
+        self.inode == other.inode
+    }
+
     fn new(found: &fs::Metadata) -> Self {
         let micros =
             found.mtime().saturating_mul(1_000_000).saturating_add(found.mtime_nsec() / 1_000);
@@ -125,6 +130,11 @@ pub(crate) fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(PathBuf, St
             Err(error)
         }
     }
+}
+
+/// Whether a file has a temporary name.
+pub(crate) fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|it| it.as_encoded_bytes().starts_with(b"."))
 }
 
 /// Moves a temporary file into its place.

@@ -48,7 +48,7 @@ const HALF_MADE: &str = "initializing";
 const DEEPEST: usize = 16;
 
 /// A lock in a repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct GitLock {
     pub(crate) path: PathBuf,
     stamp: Stamp,
@@ -62,7 +62,7 @@ struct CommandNote {
     /// The git that runs it, once it was started.
     process: Option<NotedProcess>,
     /// The locks that were there before.
-    locks: Vec<PathBuf>,
+    locks: Vec<GitLock>,
 }
 
 /// A process that cannot be mistaken for a later one with the same id.
@@ -86,9 +86,12 @@ impl NotedProcess {
 
 impl CommandNote {
     /// Whether this command may have left a lock: it came while the command could run.
-    fn may_have_left(&self, path: &Path, at: Time) -> bool {
+    fn may_have_left(&self, lock: &GitLock) -> bool {
+        let at = lock.stamp.at;
         let is_in_time = self.began_at <= at && at.since(self.began_at) <= LONGEST;
-        is_in_time && !self.locks.iter().any(|it| it == path)
+        // Another command may have had a lock of the same name, and have ended since.
+        let is_same = |it: &GitLock| it.path == lock.path && it.stamp.is_same_file(lock.stamp);
+        is_in_time && !self.locks.iter().any(is_same)
     }
 }
 
@@ -151,7 +154,7 @@ impl CommandNotes {
         for path in entries.map(|it| it.path()) {
             match read(&path) {
                 Some(note) => killed.push((path, note)),
-                // It was killed before it began.
+                // It was killed while it wrote its note, and has begun no command.
                 None => drop(fs::remove_file(path)),
             }
         }
@@ -172,11 +175,9 @@ impl CommandNotes {
         let path = self.folder.join(format!("{}-{nth}.json", std::process::id()));
         let mut locks = Vec::new();
         find(&self.shared, 1, &mut locks);
-        let locks = locks.into_iter().map(|it: GitLock| it.path).collect();
         fs::create_dir_all(&self.folder).ok()?;
-        fs::write(&path, "").ok()?;
         // By the clock that also stamps locks.
-        let began_at = Stamp::of(&path).ok()??.at;
+        let began_at = disk::put(&path, b"").ok()?.at;
         let note = CommandNote { command: command.to_owned(), began_at, process: None, locks };
         let running = RunningNote { notes: self, path, note, has_ended: false };
         running.write();
@@ -211,8 +212,7 @@ impl CommandNotes {
         let mut sweep = if is_running { Sweep::Waits } else { Sweep::Clean };
         for lock in locks {
             let is_own = own.iter().any(|it| lock.path.starts_with(it));
-            let is_left =
-                |(_, note): &(_, CommandNote)| note.may_have_left(&lock.path, lock.stamp.at);
+            let is_left = |(_, note): &(_, CommandNote)| note.may_have_left(&lock);
             let is_ours = is_own || killed.iter().any(is_left);
             match if is_ours { lock_case(self.facts(&lock)) } else { LockCase::Leave } {
                 LockCase::Leave => {}
@@ -269,9 +269,11 @@ impl RunningNote<'_> {
         drop(fs::remove_file(&self.path));
     }
 
+    /// Replaces the note in one step: a lead may be killed at any moment, and half a note would name a later beginning.
     fn write(&self) {
-        let text = disk::pretty(&self.note).unwrap_or_default();
-        drop(fs::write(&self.path, text));
+        if let Ok(text) = disk::pretty(&self.note) {
+            drop(disk::put(&self.path, &text));
+        }
     }
 }
 
@@ -283,13 +285,15 @@ impl Drop for RunningNote<'_> {
     }
 }
 
-/// A note that a former lead left. One that is cut short names its time only.
+/// A note that a former lead left. One that is cut short, as when the machine has lost power, names its time only.
 fn read(path: &Path) -> Option<CommandNote> {
+    if disk::is_temporary(path) {
+        return None;
+    }
     let text = fs::read(path).ok()?;
     let began_at = Stamp::of(path).ok()??.at;
     let nameless =
         || CommandNote { command: String::new(), began_at, process: None, locks: Vec::new() };
-    path.extension()?;
     Some(serde_json::from_slice(&text).unwrap_or_else(|_| nameless()))
 }
 

@@ -4,30 +4,37 @@ use super::*;
 
 const BEGAN: i64 = 1_000_000_000;
 
-fn note(locks: &[&str]) -> CommandNote {
+/// A lock of the index that was written then.
+fn index_lock(at: i64, inode: u64) -> GitLock {
+    let stamp = Stamp::made(Time::from_micros(at), inode);
+    GitLock { path: PathBuf::from("/p/.git/index.lock"), stamp }
+}
+
+fn note(locks: &[GitLock]) -> CommandNote {
     CommandNote {
         command: "update-ref".to_owned(),
         began_at: Time::from_micros(BEGAN),
         process: None,
-        locks: locks.iter().map(PathBuf::from).collect(),
+        locks: locks.to_vec(),
     }
 }
 
 #[test]
 fn a_command_left_only_locks_that_came_while_it_could_run() {
     let second = 1_000_000;
+    let was_there = [index_lock(BEGAN - second, 7)];
     let cases = [
         ("before", &[][..], BEGAN - 1, false),
         ("in the same moment", &[], BEGAN, true),
         ("while it ran", &[], BEGAN + second, true),
         ("an hour later", &[], BEGAN + 3_600 * second, false),
-        ("it was there before, and written again", &["/p/.git/index.lock"], BEGAN + 1, false),
+        ("it was there before, and written again", &was_there, BEGAN + 1, false),
     ];
     for (what, before, at, expect) in cases {
-        let left =
-            note(before).may_have_left(Path::new("/p/.git/index.lock"), Time::from_micros(at));
-        assert_eq!(left, expect, "{what}");
+        assert_eq!(note(before).may_have_left(&index_lock(at, 7)), expect, "{what}");
     }
+    let next = index_lock(BEGAN + 1, 8);
+    assert!(note(&was_there).may_have_left(&next), "the other has ended, and this one is new");
 }
 
 #[test]
@@ -70,6 +77,27 @@ async fn a_killed_commands_lock_is_removed_by_the_next_process_and_a_persons_sta
 }
 
 #[tokio::test]
+async fn whoever_reads_a_note_while_it_is_written_finds_a_whole_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let team = folder.path().join("team");
+    let notes = CommandNotes::open(&team, folder.path(), &[]);
+    let mut running = notes.begin("update-ref").unwrap();
+    let path = running.path.clone();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| (0..2_000).for_each(|id| running.started(Some(id))));
+        while !writer.is_finished() {
+            let note = read(&path).unwrap();
+            assert_eq!(note.command, "update-ref", "half a note names nothing");
+        }
+    });
+    drop(running);
+    let half = team.join("git/.1-1.json.tmp.2");
+    fs::write(&half, "").unwrap();
+    CommandNotes::open(&team, folder.path(), &[]).clear(&[]).await;
+    assert!(!half.exists());
+}
+
+#[tokio::test]
 async fn a_command_that_ended_by_itself_answers_for_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     let notes = CommandNotes::open(&folder.path().join("team"), folder.path(), &[]);
@@ -99,7 +127,8 @@ async fn the_place_of_a_worktree_that_a_killed_command_began_goes_and_others_sta
     let notes = CommandNotes::open(&team, folder.path(), &[]);
     let foreign = begun("foreign");
     let mut running = notes.begin("worktree add").unwrap();
-    running.note.locks.push(foreign.join("locked"));
+    // Both may have the same time.
+    find(&foreign, 1, &mut running.note.locks);
     let left = begun("-team");
     let branch = folder.path().join("refs/heads/locked");
     fs::create_dir_all(folder.path().join("refs/heads")).unwrap();
