@@ -38,7 +38,8 @@ use super::{
     input::LeadInput,
     office::Office,
     policy::completion::{
-        Departure, DoneClaim, PassageStage, departure, done_claim, is_late, stages_after,
+        Departure, DoneClaim, PassageStage, departure, done_claim, is_late, name_attempt,
+        stages_after,
     },
     policy::files::LastEnd,
     policy::work::at_work,
@@ -133,7 +134,8 @@ impl Completions {
     }
 
     /// Carries out an intent, after all stages it must pass.
-    pub(super) async fn pass(&mut self, office: &mut Office, intent: Intent) {
+    pub(super) async fn pass(&mut self, office: &mut Office, mut intent: Intent) {
+        name_attempt(&office.post.state, &mut intent.request);
         self.advance(office, intent, None).await;
     }
 
