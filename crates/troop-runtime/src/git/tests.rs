@@ -24,3 +24,15 @@ fn a_git_that_cannot_write_blames_the_machine_and_no_member() {
         assert!(!failed(says).is_of_machine(), "{says}");
     }
 }
+
+#[test]
+fn a_worktree_that_another_git_makes_or_tidies_away_is_waited_for() {
+    for says in [
+        "fatal: failed to read .git/worktrees/bob/commondir: Success",
+        "fatal: could not open '.git/worktrees/ann/locked' for writing: No such file or directory",
+    ] {
+        assert!(failed(says).met_half_a_worktree(), "{says}");
+    }
+    let other = "fatal: could not open '/project/locked' for writing: Permission denied";
+    assert!(!failed(other).met_half_a_worktree());
+}
