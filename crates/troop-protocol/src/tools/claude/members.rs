@@ -275,8 +275,8 @@ impl TeamTool for ShutdownTeammate {
         let team = desk.team().await?;
         if let Some(ended) = team.members.iter().find(|it| it.name.as_str() == to && has_ended(it))
         {
-            let (member, state) = (ended.name.clone(), ended.state);
-            return Err(Failure::from(&Refusal::NotRunning { member, state }));
+            let refusal = Refusal::NotRunning { member: ended.name.clone(), state: ended.state };
+            return Err(Failure::from(&refusal));
         }
         let content = self.reason.unwrap_or_default();
         message::send(desk, Outgoing::new(to, MessageKind::ShutdownRequest, content)).await
