@@ -29,7 +29,7 @@ use crate::{
     team::TeamDesk,
     trust::{self, ProjectTrust},
 };
-pub use finished::Finished;
+pub use finished::RunReport;
 pub use folders::Folders;
 pub use harvest::{TeamHarvest, ignored_notes};
 
@@ -398,7 +398,7 @@ impl TeamRun {
     }
 
     /// Waits for the end, drops the events that are left, and brings the team's work into the project.
-    pub async fn finish(mut self) -> Finished {
+    pub async fn finish(mut self) -> RunReport {
         while self.next_event().await.is_some() {}
         let Self { site, ears: RunEars { mut story, .. }, end, .. } = self;
         let RunSite { clock, agents, watch, isolation, folders, .. } = site;
@@ -409,7 +409,7 @@ impl TeamRun {
         let work = *watch.work().borrow();
         let follows = |lead: &Member| agents.follows(&lead.agent, lead.model.as_deref());
         let follows = story.state().lead().is_some_and(follows);
-        Finished { ended, story, fault: watch.fault(), follows, work, landing }
+        RunReport { ended, story, fault: watch.fault(), follows, work, landing }
     }
 }
 

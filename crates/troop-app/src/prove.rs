@@ -94,12 +94,7 @@ async fn prepare(
         return Ok(complete);
     }
     if let Some(reason) = without {
-        let proof = Proof {
-            task: task.clone(),
-            evidence: Vec::new(),
-            merge: None,
-            waived: Some(reason.to_owned()),
-        };
+        let proof = Proof::waiver(task.clone(), reason);
         judge(desk, Some(proof.clone()), order).await?;
         desk.submit(Command::Task(TaskCommand::Prove(proof))).await?;
         return Ok(complete);
@@ -139,7 +134,7 @@ impl CompletionChecks {
             Err(reason) => return Ok(Err(reason)),
         };
         let failed = complaint(&evidence);
-        let proof = Proof { task, evidence, merge: None, waived: None };
+        let proof = Proof::new(task, evidence, None);
         desk.submit(Command::Task(TaskCommand::Prove(proof))).await?;
         match failed {
             None => Ok(Ok(())),

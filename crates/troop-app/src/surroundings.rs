@@ -83,7 +83,7 @@ pub struct Surroundings {
     /// The name of the person at the keyboard.
     pub user: String,
     /// The store and the team that the files name.
-    pub configured: Configured,
+    pub configured: ConfigTarget,
     pub teams: TeamDefaults,
     pub personal: PersonalCommands,
     pub shared: ProjectCommands,
@@ -93,7 +93,7 @@ pub struct Surroundings {
 
 /// The store and the team that configuration files name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Configured {
+pub struct ConfigTarget {
     pub store: Option<String>,
     pub team: Option<String>,
 }
@@ -145,7 +145,7 @@ impl Surroundings {
             home,
             project,
             user,
-            configured: Configured::default(),
+            configured: ConfigTarget::default(),
             personal: PersonalCommands::none(),
             shared: ProjectCommands::default(),
             warnings: Vec::new(),
@@ -218,7 +218,7 @@ impl Surroundings {
             home,
             project,
             user: named_user.unwrap_or_else(|| "user".to_owned()),
-            configured: Configured {
+            configured: ConfigTarget {
                 store: shared_store.or(personal.store),
                 team: shared.team.or(personal.team),
             },

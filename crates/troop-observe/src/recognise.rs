@@ -17,7 +17,7 @@ const MAX_ID: usize = 256;
 
 /// The parts of a line that may be about a team.
 #[derive(Debug)]
-pub(crate) struct Recognised<'a> {
+pub(crate) struct RecognisedLine<'a> {
     pub(crate) speaker: Speaker,
     /// Shared by all lines of one message.
     pub(crate) message_id: Option<String>,
@@ -215,7 +215,7 @@ struct PeerOrigin<'a> {
 }
 
 /// Parses a line; an error if it is not a JSON object.
-pub(crate) fn recognise(line: &[u8]) -> Result<Option<Recognised<'_>>, NotAnObject> {
+pub(crate) fn recognise(line: &[u8]) -> Result<Option<RecognisedLine<'_>>, NotAnObject> {
     let written = std::str::from_utf8(line.trim_ascii()).map_err(|_| NotAnObject)?;
     if !written.starts_with('{') {
         return if written.is_empty() { Ok(None) } else { Err(NotAnObject) };
@@ -234,7 +234,7 @@ pub(crate) fn recognise(line: &[u8]) -> Result<Option<Recognised<'_>>, NotAnObje
         None => untyped(content, &line),
         Some(_) => return Ok(None),
     };
-    Ok(Some(Recognised {
+    Ok(Some(RecognisedLine {
         speaker,
         message_id: id(message.id),
         uuid: id(line.uuid),

@@ -12,7 +12,7 @@ use std::{
 
 use thiserror::Error;
 use tokio::time::{sleep, timeout};
-use troop_model::{quoted_path, with_causes};
+use troop_model::{Hint, HintCommand, with_causes};
 use troop_process::{Group, command};
 
 use crate::{
@@ -102,7 +102,7 @@ pub enum GitError {
         says: String,
     },
     /// Another git command holds a lock that it needs, or left it when it was killed.
-    #[error("`git {what}` in `{}` needs `{}`, which another git command has, or left when it was killed; if no git runs there: `rm {}`", folder.display(), lock.display(), quoted_path(lock))]
+    #[error("`git {what}` in `{}` needs `{}`, which another git command has, or left when it was killed", folder.display(), lock.display())]
     Locked {
         /// Its arguments.
         what: String,
@@ -228,10 +228,31 @@ impl GitError {
         }
     }
 
-    /// The error with its cause, on one line.
+    /// What a person can do about it; none if nothing is known to help.
+    #[must_use]
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Locked { lock, .. } => {
+                let remove = HintCommand::other("rm").word(lock.display());
+                Some(Hint::from("if no git runs there: ").and_run(remove))
+            }
+            Self::NotStarted { .. }
+            | Self::Hangs { .. }
+            | Self::Failed { .. }
+            | Self::Killed { .. }
+            | Self::Nonsense { .. }
+            | Self::Torn { .. }
+            | Self::InTheWay { .. }
+            | Self::Filter { .. }
+            | Self::File { .. } => None,
+        }
+    }
+
+    /// The error with its cause and its hint, on one line.
     #[must_use]
     pub fn chain(&self) -> String {
-        with_causes(self)
+        let error = with_causes(self);
+        self.hint().map_or_else(|| error.clone(), |hint| format!("{error}; {hint}"))
     }
 }
 

@@ -14,6 +14,7 @@ mod facts;
 mod folder;
 mod ignored;
 mod land;
+mod landing_lock;
 mod late;
 mod leftovers;
 mod listed;
@@ -30,7 +31,6 @@ mod site;
 mod submodules;
 mod team_branch;
 mod tie;
-mod turn;
 mod unfinished;
 mod unheard;
 mod watch;
@@ -65,6 +65,7 @@ pub use watch::{Clash, WatchReport, Watcher};
 
 use folder::MemberFolder;
 use land::TeamLanding;
+use landing_lock::LandingLock;
 use late::LateWork;
 use merge::WorkMerge;
 use put_back::LandingNote;
@@ -72,7 +73,6 @@ use record::BranchRecord;
 use repository::Repository;
 use site::WorktreeSite;
 use team_branch::TeamBranch;
-use turn::RepositoryTurn;
 
 use crate::{
     Checks, CommandRequest,
@@ -116,8 +116,8 @@ struct Inner {
     record: BranchRecord,
     notes: Arc<CommandNotes>,
     /// One merge at a time, in the order in which they were asked for.
-    turn: Semaphore,
-    /// One change at a time to the folder of a member. A merge waits for its turn first.
+    merge_lock: Semaphore,
+    /// One change at a time to the folder of a member. A merge takes `merge_lock` first.
     folders: Mutex<BTreeMap<MemberName, Arc<AsyncMutex<()>>>>,
 }
 
@@ -162,9 +162,9 @@ impl Worktrees {
         notices.extend(moved);
         let team = TeamBranch::hold(&git, &record.branch, &worktrees).await?;
         let site = WorktreeSite { git, repository, worktrees, aside };
-        let turn = Semaphore::new(1);
+        let merge_lock = Semaphore::new(1);
         let folders = Mutex::default();
-        let inner = Arc::new(Inner { site, team, record, notes, turn, folders });
+        let inner = Arc::new(Inner { site, team, record, notes, merge_lock, folders });
         Ok(IsolationStart { isolation: Some(Self { inner }), notices })
     }
 
@@ -234,7 +234,7 @@ impl Worktrees {
         aim: Aim,
         checks: &Checks,
     ) -> Result<WorkReport, GitError> {
-        let _turn = self.inner.turn.acquire().await;
+        let _merging = self.inner.merge_lock.acquire().await;
         let _folder = self.hold(&work.member).await;
         self.merge(work, checks).finish(aim).await
     }
@@ -245,7 +245,7 @@ impl Worktrees {
         work: &TaskAttempt,
         checks: &Checks,
     ) -> Result<WorkReport, GitError> {
-        let _turn = self.inner.turn.acquire().await;
+        let _merging = self.inner.merge_lock.acquire().await;
         self.merge(work, checks).approve().await
     }
 
@@ -262,7 +262,7 @@ impl Worktrees {
             LateWork::HandedIn => self.approve(work, checks).await.map(Some),
             LateWork::Folder => self.finish(work, Aim::Merge, checks).await.map(Some),
             LateWork::Commit(own) => {
-                let _turn = self.inner.turn.acquire().await;
+                let _merging = self.inner.merge_lock.acquire().await;
                 merge.merge_apart(&own).await.map(Some)
             }
             LateWork::Nothing => Ok(None),
@@ -314,8 +314,8 @@ async fn clear(
     notes.clear(&own.unwrap_or_default()).await;
     remnants::clear(&repository.shared, &worktrees);
     let Some(landing) = LandingNote::read(folder) else { return Ok(()) };
-    match RepositoryTurn::take(&repository.shared).await? {
-        Ok(_turn) => landing.undo(git).await?,
+    match LandingLock::take(&repository.shared).await? {
+        Ok(_lock) => landing.undo(git).await?,
         // Its files may only be put back when nobody else lands. The next lead does it.
         Err(_) => return Ok(()),
     }

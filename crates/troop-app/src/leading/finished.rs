@@ -19,7 +19,7 @@ const MAX_NAMED: usize = 5;
 
 /// A team whose lead has ended.
 #[derive(Debug)]
-pub struct Finished {
+pub struct RunReport {
     pub ended: LeadEnd,
     pub story: Story,
     /// What went wrong with the lead's agent.
@@ -31,7 +31,7 @@ pub struct Finished {
     pub landing: TeamHarvest,
 }
 
-impl Finished {
+impl RunReport {
     /// Refuses a team that has not done what it was to do, and says what to do next.
     pub fn check(&self) -> Result<()> {
         let state = self.story.state();

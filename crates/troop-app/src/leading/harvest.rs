@@ -1,7 +1,7 @@
 //! The members' worktrees: opened before a team begins; at its end, its work lands in the project.
 
 use serde_json::{Value, json};
-use troop_model::{Hint, HintCommand, Isolation, State, TeamName};
+use troop_model::{Hint, HintCommand, Isolation, State, TeamName, with_causes};
 use troop_runtime::{
     Board, GitError, IgnoredFiles, IsolationOptions, IsolationStart, KeptFolder, Landing,
     LandingReport, LeadEnd, StrayWork, Worktrees,
@@ -49,7 +49,7 @@ pub(super) async fn open_worktrees(
 }
 
 fn no_worktrees(error: &GitError, team: &TeamName, is_new: bool) -> Error {
-    let message = format!("teammates cannot have their own worktrees: {}", error.chain());
+    let message = format!("teammates cannot have their own worktrees: {}", with_causes(error));
     let without = match is_new {
         true => HintCommand::troop("run").blank("GOAL").word("--set"),
         false => HintCommand::troop("team set").team(team),
@@ -64,10 +64,10 @@ fn no_worktrees(error: &GitError, team: &TeamName, is_new: bool) -> Error {
             let add = HintCommand::other("git").words(["add", "--renormalize", "."]);
             Hint::from("repair it, and ").and_to("", "see", add).and("; or ")
         }
+        GitError::Locked { .. } => error.hint().map(|it| it.and("; or ")).unwrap_or_default(),
         GitError::NotStarted { .. }
         | GitError::Hangs { .. }
         | GitError::Failed { .. }
-        | GitError::Locked { .. }
         | GitError::Killed { .. }
         | GitError::Nonsense { .. }
         | GitError::Torn { .. }

@@ -37,7 +37,7 @@ fn a_script_that_was_left_is_not_continued() {
 }
 
 #[test]
-fn a_goal_is_told_again_with_what_is_on_the_board() {
+fn a_goal_is_repeated_with_the_state_of_the_board() {
     assert_eq!(open_goal(&TestTeam::new(&[]).state), None, "nobody has led it yet");
     let mut team = led(&[]);
     let empty = open_goal(&team.state).unwrap();

@@ -135,7 +135,7 @@ fn follow(team: &Bench, actor: &Actor, hint: &Hint) -> Result<(), Refusal> {
 }
 
 #[test]
-fn whoever_follows_a_hint_about_a_task_is_not_refused() {
+fn commands_in_task_hints_are_accepted() {
     let actors =
         [Actor::agent(&name("ann")), Actor::agent(&name("bob")), Actor::agent(&name("lead"))];
     let actors = actors.into_iter().chain([Actor::human("pat")]);

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::{broadcast, mpsc};
 use tokio_util::task::TaskTracker;
 use troop_model::{Event, OperationId, Span, State, TeamId, encode};
-use troop_store::{Appended, Batch, Entry, Glance, Store, Watch};
+use troop_store::{AppendOutcome, Batch, Entry, Glance, Store, Watch};
 use uuid::Uuid;
 
 use super::{
@@ -171,8 +171,8 @@ impl BoardWriter {
         let mut repeats = REPEATS.iter();
         while !batch.bodies.is_empty() {
             let appended = match self.store.append(self.team, batch.clone()).await {
-                Ok(Appended::Done(_)) => Ok(()),
-                Ok(Appended::Behind(mut slot)) => {
+                Ok(AppendOutcome::Done(_)) => Ok(()),
+                Ok(AppendOutcome::Behind(mut slot)) => {
                     self.state.rollback();
                     self.take_in(&slot.take_missed())?;
                     // Nobody else can write while we hold the slot, so this decision stands.

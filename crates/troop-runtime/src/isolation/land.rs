@@ -9,19 +9,19 @@ use super::{
     elsewhere::StrayWork,
     facts::{branches_in_use, head, is_ancestor, is_dirty, is_in_another},
     ignored::{self, IgnoredFiles},
+    landing_lock::{LandingLock, LandingLockHeld},
     leftovers::folders,
     put_back::{LandingNote, is_clear, look_after, undo},
     record::BranchRecord,
     remnants,
     rules::{
-        self, FolderHead, ForwardFacts, ForwardFailure, LandFacts, LandStep, LandingTurn,
+        self, FolderHead, ForwardFacts, ForwardFailure, LandFacts, LandStep, LandingLockState,
         ProjectFacts, TidyState, UndoResult,
     },
     site::WorktreeSite,
     submodules,
     team_branch::TeamBranch,
     tie,
-    turn::{RepositoryTurn, TurnTaken},
 };
 use crate::git::{Git, GitError, GitResult};
 
@@ -80,8 +80,8 @@ impl TeamLanding<'_> {
     pub(super) async fn land(&self) -> GitResult<LandingReport> {
         let git = &self.site.git;
         let mut facts = LandFacts::new(self.team.name(), self.record.base.as_deref());
-        let mut tidied = Tidied::default();
-        let mut turn = None;
+        let mut cleanup = CleanupReport::default();
+        let mut lock = None;
         loop {
             match rules::land_step(&facts) {
                 LandStep::FindTeam => facts.team = Some(self.team.commit().await?),
@@ -89,14 +89,14 @@ impl TeamLanding<'_> {
                     self.team.release().await?;
                     facts.is_released = true;
                 }
-                LandStep::TakeTurn => {
-                    facts.turn =
-                        Some(match RepositoryTurn::take(&self.site.repository.shared).await? {
+                LandStep::TakeLock => {
+                    facts.lock =
+                        Some(match LandingLock::take(&self.site.repository.shared).await? {
                             Ok(taken) => {
-                                turn = Some(taken);
-                                LandingTurn::Ours
+                                lock = Some(taken);
+                                LandingLockState::Ours
                             }
-                            Err(TurnTaken { why }) => LandingTurn::Taken { why },
+                            Err(LandingLockHeld { why }) => LandingLockState::Taken { why },
                         });
                 }
                 LandStep::LookAtProject { team } => {
@@ -127,13 +127,13 @@ impl TeamLanding<'_> {
                 }
                 LandStep::NoteStray => {
                     // The next team may land.
-                    drop(turn.take().inspect(|_| self.forget_landing(&facts)));
+                    drop(lock.take().inspect(|_| self.forget_landing(&facts)));
                     // People only hear of it; the work is in the project by now.
-                    tidied.elsewhere = self.note_stray_work().await.unwrap_or_default();
+                    cleanup.elsewhere = self.note_stray_work().await.unwrap_or_default();
                     facts.tidy = TidyState::StrayNoted;
                 }
                 LandStep::Tidy => {
-                    (tidied.kept, tidied.ignored) = self.remove_merged().await?;
+                    (cleanup.kept, cleanup.ignored) = self.remove_merged().await?;
                     facts.tidy = TidyState::Tidy;
                 }
                 LandStep::AskInUse => facts.tidy = self.ask_in_use().await?,
@@ -143,7 +143,7 @@ impl TeamLanding<'_> {
                     facts.tidy = TidyState::BranchGone;
                 }
                 LandStep::End(landed) => {
-                    let Tidied { kept, ignored, elsewhere } = tidied;
+                    let CleanupReport { kept, ignored, elsewhere } = cleanup;
                     return Ok(LandingReport { landed, kept, ignored, elsewhere });
                 }
             }
@@ -227,7 +227,7 @@ impl TeamLanding<'_> {
 
 /// What is known after the folders of members were removed.
 #[derive(Default)]
-struct Tidied {
+struct CleanupReport {
     kept: Vec<KeptFolder>,
     ignored: Vec<IgnoredFiles>,
     elsewhere: Vec<StrayWork>,

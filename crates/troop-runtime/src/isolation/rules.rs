@@ -29,7 +29,7 @@ pub use folder::{
     work_message,
 };
 pub use land::{
-    ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingTurn, LandingUndo,
+    ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingLockState, LandingUndo,
     ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged, in_place_of_new, land_step,
     landing_undo,
 };

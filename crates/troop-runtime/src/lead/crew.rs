@@ -32,7 +32,7 @@ use super::{
     policy::{
         aftermath::{self, Aftermath},
         delegation,
-        restart::{Failing, Restarts},
+        restart::{MemberRetries, Restarts},
     },
     post::Post,
     transcript::TranscriptLine,
@@ -49,7 +49,7 @@ pub(super) struct Crew {
     n_runs: u64,
     restarts: Restarts,
     /// Members whose start is retried after a fault of the machine.
-    starts: Failing,
+    starts: MemberRetries,
     pub(super) launch: Arc<dyn Launch>,
     pub(super) project: PathBuf,
     /// The conversation in which the lead's agent acts.
@@ -63,7 +63,7 @@ impl Crew {
             members: BTreeMap::new(),
             n_runs: 0,
             restarts: Restarts::default(),
-            starts: Failing::default(),
+            starts: MemberRetries::default(),
             launch,
             project,
             conversation: Conversation::default(),

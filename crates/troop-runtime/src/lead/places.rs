@@ -20,7 +20,7 @@ use super::{
     Runner,
     input::{Due, LeadInput},
     policy::{
-        restart::{Failing, PATIENCE},
+        restart::{MemberRetries, PATIENCE},
         work::{is_working, others_at_work},
     },
     post::Post,
@@ -45,7 +45,7 @@ pub(super) struct Workplaces {
     /// Members that hold a task for which their folder is not free yet.
     waiting: BTreeSet<MemberName>,
     /// Members whose folder could not be prepared; that is retried.
-    failing: Failing,
+    failing: MemberRetries,
     /// Taken out while it compares.
     watcher: Option<Watcher>,
     /// The files that members changed outside of any task, as far as the lead was told.
@@ -168,7 +168,7 @@ impl Workplaces {
             coming: BTreeSet::new(),
             begun: BTreeMap::new(),
             waiting: BTreeSet::new(),
-            failing: Failing::default(),
+            failing: MemberRetries::default(),
             watcher: Some(Watcher::default()),
             loose: BTreeMap::new(),
             n_looks: 0,

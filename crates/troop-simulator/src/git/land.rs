@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use troop_runtime::deciding::isolation::{
-    FolderHead, ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingTurn,
+    FolderHead, ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingLockState,
     LandingUndo, OldValue, ProjectAfter, ProjectFacts, RefMove, TidyState, UndoResult, full,
     land_step,
 };
@@ -48,7 +48,7 @@ pub(crate) async fn land(seat: ProcessSeat, nth: u16) {
 pub(super) async fn land_team(seat: &ProcessSeat, branch: &str) {
     let repository = &seat.world.repository;
     let mut facts = LandFacts::new(branch, Some("main"));
-    let mut turn = None;
+    let mut lock = None;
     loop {
         seat.boundary().await;
         match land_step(&facts) {
@@ -56,13 +56,13 @@ pub(super) async fn land_team(seat: &ProcessSeat, branch: &str) {
                 facts.team = Some(repository.borrow().at(&full(branch)).unwrap_or_default());
             }
             LandStep::Release => facts.is_released = true,
-            LandStep::TakeTurn => {
-                facts.turn = Some(match take_turn(seat).await {
+            LandStep::TakeLock => {
+                facts.lock = Some(match take_landing_lock(seat).await {
                     Some(taken) => {
-                        turn = Some(taken);
-                        LandingTurn::Ours
+                        lock = Some(taken);
+                        LandingLockState::Ours
                     }
-                    None => LandingTurn::Taken { why: "another team is landing".to_owned() },
+                    None => LandingLockState::Taken { why: "another team is landing".to_owned() },
                 });
             }
             LandStep::LookAtProject { team } => {
@@ -88,7 +88,7 @@ pub(super) async fn land_team(seat: &ProcessSeat, branch: &str) {
                 facts.forward = Some(ForwardFacts::Undone { failure, after, result });
             }
             LandStep::NoteStray => {
-                drop(turn.take());
+                drop(lock.take());
                 facts.tidy = TidyState::StrayNoted;
             }
             LandStep::Tidy => facts.tidy = TidyState::Tidy,
@@ -165,8 +165,8 @@ async fn fast_forward(seat: &ProcessSeat, team: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The turn to land in the repository; none if another team has it for ten seconds.
-async fn take_turn(seat: &ProcessSeat) -> Option<SystemLock> {
+/// The landing lock of the repository; none if another team holds it for ten seconds.
+async fn take_landing_lock(seat: &ProcessSeat) -> Option<SystemLock> {
     for _ in 0..500 {
         let lock = SystemLock::take(&seat.world, "troop-landing");
         if lock.is_some() {

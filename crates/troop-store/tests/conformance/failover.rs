@@ -13,7 +13,7 @@ use troop_testkit::{
 use crate::support::{append, bodies, create, told};
 
 #[tokio::test]
-async fn what_was_acknowledged_survives_on_the_standby_and_an_old_primary_is_not_asked() {
+async fn acknowledged_events_survive_a_failover_and_an_old_primary_is_not_asked() {
     let mut pair = ServerPair::start().await;
     let url = StoreUrl::parse(&pair.url()).unwrap();
     let store = open(&url, Missing::Make).await.unwrap();

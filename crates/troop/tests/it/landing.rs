@@ -74,7 +74,7 @@ fn check(folder: &Path, round: u32, ended: &[(String, Run)]) -> usize {
 }
 
 #[test]
-fn of_three_teams_that_end_at_once_one_lands_and_nobody_harms_the_project() {
+fn one_of_three_teams_that_end_at_once_lands_and_the_project_is_unharmed() {
     let troop = repository(SAME_FILE);
     let folder = troop.folder();
     fs::write(folder.join("README"), "one\n").unwrap();

@@ -178,7 +178,7 @@ fn a_request_that_its_lead_ends_with_is_carried_out_once() {
 }
 
 #[test]
-fn members_neither_make_nor_lead_teams_and_nothing_is_left_of_the_try() {
+fn members_cannot_make_or_lead_teams_and_a_failed_try_leaves_nothing() {
     let troop = Troop::with_team();
     fs::write(troop.folder().join("keep.script"), "when mail * from user\n    log ok\n").unwrap();
     let events = troop.ok("events");

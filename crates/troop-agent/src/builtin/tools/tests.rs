@@ -317,7 +317,7 @@ fn a_long_result_keeps_its_beginning_and_its_end() {
 }
 
 #[test]
-fn a_list_of_steps_is_told_with_what_is_done() {
+fn a_list_of_steps_is_reported_with_its_progress() {
     let list = |todos: Value| {
         let input = json!({ "todos": todos });
         super::parse(OwnTool::Todo, input.as_object().unwrap())

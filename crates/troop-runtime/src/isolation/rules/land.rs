@@ -1,6 +1,6 @@
 //! The end of a team: how its work comes into the project, and what is removed then.
 //!
-//! The order is that of `land_step`, and nowhere else: the team's branch is released, the turn to land is taken, the project's
+//! The order is that of `land_step`, and nowhere else: the team's branch is released, the landing lock is taken, the project's
 //! branch moves, folders and branches whose work is merged go, and the team's branch itself goes last.
 //!
 //! If git could not move the project's branch, nothing that it says decides what is put back, but only what is there then: what
@@ -187,7 +187,7 @@ pub struct LandFacts {
     /// The commit that the team's branch is on.
     pub team: Option<String>,
     pub is_released: bool,
-    pub turn: Option<LandingTurn>,
+    pub lock: Option<LandingLockState>,
     pub project: Option<ProjectFacts>,
     /// Whether something else than the team's branches holds its work; asked only where it matters.
     pub is_held: Option<bool>,
@@ -230,11 +230,11 @@ pub enum ForwardFacts {
     },
 }
 
-/// Whether it is this team's turn to land. Teams of one repository land one after the other.
+/// Who holds the landing lock. Teams of one repository land one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LandingTurn {
+pub enum LandingLockState {
     Ours,
-    /// It was another's for as long as we wait.
+    /// Another team held the lock until our timeout.
     Taken {
         why: String,
     },
@@ -303,7 +303,7 @@ pub enum LandStep {
     /// Lets others have the team's branch again.
     Release,
     /// Waits until no other team lands in this repository.
-    TakeTurn,
+    TakeLock,
     LookAtProject {
         team: String,
     },
@@ -362,10 +362,10 @@ pub fn land_step(facts: &LandFacts) -> LandStep {
     if !facts.is_released {
         return LandStep::Release;
     }
-    let landing = match &facts.turn {
-        None => return LandStep::TakeTurn,
-        Some(LandingTurn::Taken { why }) => facts.waits(WaitReason::new(why.as_str())),
-        Some(LandingTurn::Ours) => {
+    let landing = match &facts.lock {
+        None => return LandStep::TakeLock,
+        Some(LandingLockState::Taken { why }) => facts.waits(WaitReason::new(why.as_str())),
+        Some(LandingLockState::Ours) => {
             let Some(project) = &facts.project else {
                 return LandStep::LookAtProject { team };
             };

@@ -106,7 +106,7 @@ async fn a_project_on_another_branch_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_team_that_continues_finds_what_it_left() {
+async fn a_resumed_team_finds_its_earlier_work() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -172,7 +172,7 @@ async fn leftovers_are_found_even_without_a_branch_to_compare_with() {
 }
 
 #[tokio::test]
-async fn rescuing_one_team_keeps_what_was_rescued_for_another() {
+async fn rescuing_one_team_keeps_work_rescued_for_another() {
     let scene = Scene::new().await;
     let red = scene.folder.path().join("red");
     let blue = scene.folder.path().join("blue");

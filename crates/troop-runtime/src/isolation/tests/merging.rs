@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use super::*;
 
 #[tokio::test]
-async fn finished_work_is_committed_and_merged_with_what_others_did() {
+async fn finished_work_is_committed_and_merged_with_the_work_of_others() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;

@@ -96,8 +96,7 @@ impl Completions {
                 let task = office.post.state.tasks().get(work.task);
                 if task.is_some_and(|it| it.proof.conflict.is_some()) {
                     // A person dropped its branch.
-                    let task = work.task.into();
-                    let nothing = Proof { task, evidence: Vec::new(), merge: None, waived: None };
+                    let nothing = Proof::new(work.task, Vec::new(), None);
                     office.post.give(Command::Task(TaskCommand::Prove(nothing))).await;
                 }
             }

@@ -101,7 +101,7 @@ impl Tries {
 
 /// Retries for members.
 #[derive(Debug, Default)]
-pub(in super::super) struct Failing(BTreeMap<MemberName, Tries>);
+pub(in super::super) struct MemberRetries(BTreeMap<MemberName, Tries>);
 
 /// The next try, and who is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ pub(in super::super) struct NextTry {
     pub(in super::super) is_news: bool,
 }
 
-impl Failing {
+impl MemberRetries {
     /// The next try after a failure; none if the time for retries is over.
     pub(in super::super) fn next_try(
         &mut self,

@@ -129,7 +129,7 @@ async fn refused(stage: &Stage, moment: &str) {
 
 #[tokio::test]
 #[expect(clippy::wildcard_enum_match_arm, reason = "the test is about two kinds")]
-async fn a_veto_of_a_task_that_was_cancelled_meanwhile_tells_nobody_anything() {
+async fn a_veto_of_a_task_that_was_cancelled_meanwhile_is_not_announced() {
     let folder = tempfile::tempdir().unwrap();
     let slow = "echo seen >> seen; until test -e go; do sleep 0.01; done; echo BAD >&2; exit 2";
     let hooks = hooks(folder.path(), &[("task-completed", slow)]);
@@ -345,7 +345,7 @@ async fn a_veto_of_idleness_keeps_a_teammate_at_work() {
 }
 
 #[tokio::test]
-async fn a_member_that_has_done_nothing_is_not_told_as_idle() {
+async fn an_idle_report_without_work_is_not_announced() {
     let folder = tempfile::tempdir().unwrap();
     let log = "echo \"$HOOK_teammateName\" >> log";
     let hooks = hooks(folder.path(), &[("teammate-idle", log)]);

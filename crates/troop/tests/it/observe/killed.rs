@@ -25,7 +25,7 @@ fn add(all: &mut BTreeMap<u64, Value>, printed: &str) {
 }
 
 #[tokio::test]
-async fn what_is_known_survives_a_kill_between_any_two_changes() {
+async fn observer_state_survives_a_kill_at_any_step() {
     for stream in [V47, HEADLESS] {
         let troop = Troop::new();
         let lines: Vec<_> = stream.split_inclusive('\n').collect();

@@ -6,7 +6,7 @@ use crate::isolation::{
     effect::{OldValue, RefMove},
     land::Landing,
     rules::{
-        FolderHead, ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingTurn,
+        FolderHead, ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingLockState,
         LandingUndo, ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged, land_step,
     },
 };
@@ -21,8 +21,8 @@ fn facts() -> LandFacts {
 fn in_project(branch: Option<&str>, is_there: bool) -> LandFacts {
     let now = FolderHead { commit: "p".to_owned(), branch: branch.map(str::to_owned) };
     let project = Some(ProjectFacts { now, is_there });
-    let turn = Some(LandingTurn::Ours);
-    LandFacts { team: Some("t".to_owned()), is_released: true, turn, project, ..facts() }
+    let lock = Some(LandingLockState::Ours);
+    LandFacts { team: Some("t".to_owned()), is_released: true, lock, project, ..facts() }
 }
 
 fn team() -> String {
@@ -57,22 +57,22 @@ fn why(landing: Landing) -> String {
 }
 
 #[test]
-fn the_teams_branch_is_released_before_the_project_is_looked_at() {
+fn the_teams_branch_is_released_before_the_project_is_inspected() {
     let mut facts = facts();
     assert_eq!(land_step(&facts), LandStep::FindTeam);
     facts.team = Some(team());
     assert_eq!(land_step(&facts), LandStep::Release);
     facts.is_released = true;
-    assert_eq!(land_step(&facts), LandStep::TakeTurn);
-    facts.turn = Some(LandingTurn::Ours);
+    assert_eq!(land_step(&facts), LandStep::TakeLock);
+    facts.lock = Some(LandingLockState::Ours);
     assert_eq!(land_step(&facts), LandStep::LookAtProject { team: team() });
 }
 
 #[test]
-fn a_team_whose_turn_does_not_come_waits_and_leaves_the_project_alone() {
+fn a_team_that_does_not_get_the_landing_lock_leaves_the_project_alone() {
     let why_not = "another team has been landing here".to_owned();
-    let turn = Some(LandingTurn::Taken { why: why_not.clone() });
-    let facts = LandFacts { turn, project: None, ..in_project(Some("main"), false) };
+    let lock = Some(LandingLockState::Taken { why: why_not.clone() });
+    let facts = LandFacts { lock, project: None, ..in_project(Some("main"), false) };
     assert_eq!(land_step(&facts), LandStep::NoteStray);
     assert_eq!(why(landing(facts)), why_not);
 }
@@ -93,7 +93,7 @@ fn the_projects_branch_moves_only_forward() {
 }
 
 #[test]
-fn what_a_landing_wrote_is_looked_at_and_put_back_before_anything_else() {
+fn files_of_a_killed_landing_are_restored_first() {
     let failure = failure("odd");
     let mut facts = in_project(Some("main"), false);
     facts.forward = Some(ForwardFacts::Failed(failure.clone()));
@@ -161,8 +161,8 @@ struct ModelProject {
     parents: BTreeMap<&'static str, &'static str>,
     main: &'static str,
     branches: BTreeMap<&'static str, &'static str>,
-    /// The team that has the turn to land.
-    turn: Option<String>,
+    /// The team that holds the landing lock.
+    lock: Option<String>,
     /// How often somebody put files back.
     n_undone: u32,
 }
@@ -173,7 +173,7 @@ impl ModelProject {
             parents: BTreeMap::from([("red", "p"), ("blue", "p")]),
             main: "p",
             branches: BTreeMap::from([("troop/red", "red"), ("troop/blue", "blue")]),
-            turn: None,
+            lock: None,
             n_undone: 0,
         }
     }
@@ -189,11 +189,11 @@ impl ModelProject {
                 facts.team = Some(self.branches[facts.team_branch.as_str()].to_owned());
             }
             LandStep::Release => facts.is_released = true,
-            LandStep::TakeTurn => {
-                let holder = self.turn.get_or_insert_with(|| facts.team_branch.clone());
-                facts.turn = Some(match *holder == facts.team_branch {
-                    true => LandingTurn::Ours,
-                    false => LandingTurn::Taken { why: holder.clone() },
+            LandStep::TakeLock => {
+                let holder = self.lock.get_or_insert_with(|| facts.team_branch.clone());
+                facts.lock = Some(match *holder == facts.team_branch {
+                    true => LandingLockState::Ours,
+                    false => LandingLockState::Taken { why: holder.clone() },
                 });
             }
             LandStep::LookAtProject { team } => {
@@ -233,7 +233,7 @@ impl ModelProject {
                 facts.forward = Some(ForwardFacts::Undone { failure, after, result });
             }
             LandStep::NoteStray => {
-                self.turn.take_if(|it| *it == facts.team_branch);
+                self.lock.take_if(|it| *it == facts.team_branch);
                 facts.tidy = TidyState::StrayNoted;
             }
             LandStep::Tidy => facts.tidy = TidyState::Tidy,
@@ -256,7 +256,7 @@ fn a_person_who_commits_between_two_steps_of_a_landing_loses_nothing() {
         let mut red = LandFacts::new("troop/red", Some("main"));
         let early = (0..n_steps).find_map(|_| project.step(&mut red));
         let was = project.main;
-        // It does not see who has the turn, and git lets it commit.
+        // It does not see the landing lock, and git lets it commit.
         project.parents.insert("person", was);
         project.main = "person";
         let landed = early.or_else(|| (0..20).find_map(|_| project.step(&mut red))).unwrap();
@@ -268,7 +268,7 @@ fn a_person_who_commits_between_two_steps_of_a_landing_loses_nothing() {
 }
 
 #[test]
-fn of_two_teams_that_land_at_once_one_waits_and_no_commit_is_lost() {
+fn one_of_two_teams_that_land_at_once_waits_and_no_commit_is_lost() {
     // Red takes `n_red` steps, then blue lands, then red goes on.
     for n_red in 0..12 {
         let mut project = ModelProject::new();
