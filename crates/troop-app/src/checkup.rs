@@ -1,4 +1,4 @@
-//! What is installed, reachable and misconfigured, what teams left behind, and how to fix it.
+//! The checkup of an installation: programs, stores, configuration, leftovers of teams, and how to fix them.
 
 mod leftovers;
 
@@ -55,7 +55,7 @@ impl Health {
     }
 }
 
-/// What to do with what teams left behind.
+/// The handling of what teams left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Care {
     Look,
@@ -229,7 +229,7 @@ async fn store(surroundings: &Surroundings) -> StoreCheckup {
     found
 }
 
-/// Growth that is looked for and not told.
+/// Growth that is polled for because the store cannot announce it.
 fn notices(notice: GrowthNotice) -> Option<Checkup> {
     let GrowthNotice::Polled(span) = notice else { return None };
     let says = format!(

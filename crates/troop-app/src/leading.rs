@@ -52,7 +52,7 @@ pub struct Leading {
     /// Where the lead's agent runs.
     pub thinks: LeadThinks,
     pub terms: LeadTerms,
-    /// What the lead's agent left undone in an earlier run.
+    /// The work that the lead's agent left undone in an earlier run.
     pub left: Option<UnfinishedLead>,
 }
 
@@ -72,12 +72,12 @@ pub enum WhenQuiet {
     Stay,
 }
 
-/// What a team begins with.
+/// The beginning of a run.
 #[derive(Debug, Default)]
 pub struct Beginning {
     /// The members to start.
     pub members: Vec<Spawn>,
-    /// What the lead is told.
+    /// The first message to the lead.
     pub goal: Option<String>,
 }
 
@@ -91,7 +91,7 @@ pub struct PreparedLead {
     is_new: bool,
 }
 
-/// What a run needs to know about its team.
+/// The facts about its team that a run needs.
 #[derive(Debug)]
 struct RunSite {
     board: Board,
@@ -265,7 +265,7 @@ impl TeamRun {
         self.site.clock.now()
     }
 
-    /// What people should know about the members' worktrees before the team begins.
+    /// Warnings about the members' worktrees before the team begins.
     #[must_use]
     pub fn notices(&self) -> &[String] {
         &self.site.notices

@@ -18,7 +18,7 @@ use crate::{
     trust::{self, Consent, ProjectTrust},
 };
 
-/// What a person should see before a task is changed.
+/// A notice for a person before a task is changed.
 #[derive(Clone, Copy, Debug)]
 pub enum ProofNotice<'a> {
     /// The project has checks that do not run because nobody trusts it.
@@ -36,7 +36,7 @@ pub enum OrderEnd<T> {
 }
 
 impl TeamDesk {
-    /// Changes a task. What a person completes or approves must first be shown to be true by the task's checks, which run here;
+    /// Changes a task. Before a person completes or approves a task, its checks run here;
     /// `without` is the person's reason to go without them. If `stop` ends while checks run, so does everything that they
     /// started.
     pub async fn change_task<T>(
@@ -61,7 +61,7 @@ impl TeamDesk {
     }
 }
 
-/// What must happen before a person can complete or approve a task.
+/// The step before a person can complete or approve a task.
 #[derive(Debug)]
 enum CompletionProof {
     /// Nothing more. The warning says which checks the project has that nobody trusts.
@@ -79,7 +79,7 @@ struct CompletionChecks {
     seconds: u32,
 }
 
-/// Finds out what is needed to show that a person's word is true. A reason to go without checks is recorded at once. An order
+/// Finds out which checks a person's order needs. A reason to go without checks is recorded at once. An order
 /// that the board would refuse anyway runs nothing and records nothing. The lead checks the work of its members itself.
 async fn prepare(
     desk: &mut TeamDesk,
@@ -143,7 +143,7 @@ impl CompletionChecks {
     }
 }
 
-/// What to do about a check that does not pass here.
+/// The hint for a check that does not pass here.
 async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
     let hint = Hint::from("repair it and try again, or skip the checks: ")
         .and_option(HintOption::blank("without-checks", "REASON"));

@@ -1,4 +1,4 @@
-//! What a team whose lead ended needs before it can be led again, and what it continues with.
+//! Prepares a team whose lead ended to be led again.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
@@ -20,14 +20,14 @@ use crate::{
     trust::ProjectTrust,
 };
 
-/// How many tasks a lead is told of.
+/// How many tasks that message lists.
 const MAX_TASKS: usize = 50;
 
-/// What a lead is told that remembers nothing.
+/// The message for a lead that has lost its memory.
 const CUT_SHORT: &str = "You were cut short while you led this team, and what you said and did then is not in this conversation. Look \
                          at what is there before you begin: what is done need not be done again. Go on until the goal is reached.";
 
-/// What a person chose for this time.
+/// A person's choices for this run.
 #[derive(Debug)]
 pub struct ResumeOptions {
     /// The agent that leads this time, if not the one that led before.
@@ -42,25 +42,25 @@ pub struct TeamResumption {
     pub resumption: Resumption,
 }
 
-/// What is known about a team that is to continue.
+/// The facts about a team that is to continue.
 #[derive(Debug)]
 pub struct Resumption {
     name: String,
     board: Board,
     agents: Arc<RunnableAgents>,
-    /// What the lead is told, if it has a goal and cannot remember it.
+    /// The message for a lead that has a goal and cannot remember it.
     goal: Option<String>,
     left: Option<UnfinishedLead>,
 }
 
-/// What a team continues with, once its lead is taken.
+/// The beginning of a resumed team, once its lead is taken.
 #[derive(Debug)]
 pub struct ResumePlan {
     pub beginning: Beginning,
     pub report: ResumeReport,
 }
 
-/// The same for people.
+/// The summary for people of how a team continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResumeReport {
     /// How many members ended with the lead, or crashed.
@@ -169,7 +169,7 @@ impl Resumption {
         Error::conflict(refusal.to_string(), hint)
     }
 
-    /// What the team continues with, now that its lead is taken.
+    /// The beginning of the resumed team, now that its lead is taken.
     pub async fn plan(self) -> Result<ResumePlan> {
         let Self { board, agents, goal, left, .. } = self;
         let has_goal = goal.is_some();
@@ -230,7 +230,7 @@ fn check_lead(agents: &RunnableAgents, thinker: &Thinker, name: &str) -> Result<
     })
 }
 
-/// What a lead that follows a script left undone.
+/// The unfinished work of a lead that follows a script.
 fn left(state: &State) -> Option<UnfinishedLead> {
     let lead = state.lead()?;
     match (lead.state, lead.state_cause) {
@@ -248,7 +248,7 @@ fn has_told_lead(state: &State) -> bool {
     lead.is_some_and(|lead| state.mailbox().unread_of(&lead).any(|it| it.from == Party::user()))
 }
 
-/// What a lead is told that remembers nothing: its goal, if that is not reached, and what is on the board.
+/// The message for a lead that has lost its memory: its goal, if that is not reached, and the board.
 fn open_goal(state: &State) -> Option<String> {
     let team = state.team()?;
     // Older logs have the goal as the description.
@@ -273,7 +273,7 @@ fn open_goal(state: &State) -> Option<String> {
     Some(format!("{goal}\n\n{}", preview(&format!("{CUT_SHORT}\n\nOn the board:{board}"), room)))
 }
 
-/// What is left of a team whose lead ended.
+/// The remains of a team whose lead ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LeftTeam {
     n_cut_short: usize,

@@ -59,7 +59,7 @@ pub struct ConfigFile {
     hooks: Option<Value>,
 }
 
-/// What a person or a program chose for one command, before any file is read. `None` leaves it to the files.
+/// The choices of a person or a program for one command, before any file is read. `None` leaves it to the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// Where troop keeps its files.
@@ -259,7 +259,7 @@ impl PersonalCommands {
 #[derive(Debug)]
 pub(crate) struct ThinkingConfig {
     pub(crate) file: ConfigFile,
-    /// What switched teams off, if anything did.
+    /// The setting that switched teams off, if any did.
     pub(crate) off: Option<TeamsOff>,
 }
 

@@ -55,7 +55,7 @@ const TICK: Duration = Duration::from_secs(1);
 pub struct TeamHandle {
     board: Board,
     clock: Clock,
-    /// Who asks.
+    /// The asker.
     asker: Asker,
     answers: Answers,
     route: TeamRoute,
@@ -118,7 +118,7 @@ impl TeamHandle {
         self.query_as(self.asker.clone(), query).await
     }
 
-    /// The same for somebody else's view of the team.
+    /// Makes a query with somebody else's view of the team, and reads the answer.
     pub async fn query_as<T: DeserializeOwned>(
         &self,
         asker: Asker,
@@ -157,7 +157,7 @@ impl TeamHandle {
         self.route.act_in(origin);
     }
 
-    /// What must have happened before a command is judged: whoever looks for work sees the leases and retries as they are now.
+    /// Brings leases and retries up to date before a claim is judged.
     async fn prepare(&self, command: &Command) -> BoardResult<()> {
         if matches!(command, Command::Task(TaskCommand::Claim { .. })) {
             self.tick().await?;

@@ -123,7 +123,7 @@ pub(crate) struct StateHead {
 }
 
 impl State {
-    /// The same under other limits.
+    /// This state under other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

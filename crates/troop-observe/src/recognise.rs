@@ -73,7 +73,7 @@ pub(crate) struct ObservedResult<'a> {
     pub(crate) is_error: bool,
 }
 
-/// What the client says about background work, which may be that of a member.
+/// The client's news about background work, which may be that of a member.
 #[derive(Debug)]
 pub(crate) struct BackgroundNews {
     /// The id of the work. A background agent has the same one each time it works.
@@ -149,7 +149,7 @@ struct SystemLine<'a> {
     claude_code_version: Raw<'a>,
 }
 
-/// What changed of background work.
+/// A change of background work.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TaskPatch<'a> {
@@ -157,7 +157,7 @@ struct TaskPatch<'a> {
     status: Raw<'a>,
 }
 
-/// What background work has used.
+/// The usage of background work.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TaskUsage<'a> {

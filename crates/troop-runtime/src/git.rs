@@ -281,24 +281,24 @@ impl Git {
         Self { folder: folder.to_owned(), environment, has_identity: true, notes: None }
     }
 
-    /// The same, with notes about commands that may leave locks.
+    /// A git in this folder that notes commands which may leave locks.
     pub(crate) fn noted(self, notes: &Arc<CommandNotes>) -> Self {
         Self { notes: Some(Arc::clone(notes)), ..self }
     }
 
-    /// The same in another folder.
+    /// This git in another folder.
     pub(crate) fn at(&self, folder: &Path) -> Self {
         Self { folder: folder.to_owned(), ..self.clone() }
     }
 
-    /// The same with another index, so that the folder's own stays as it is.
+    /// This git with another index, so that the folder's own stays as it is.
     pub(crate) fn with_index(&self, index: &Path) -> Self {
         let mut other = self.clone();
         other.environment.push(("GIT_INDEX_FILE".into(), index.into()));
         other
     }
 
-    /// The same for a bare view of a repository: only its git directory counts, wherever its files are.
+    /// A bare view of a repository: only its git directory counts, wherever its files are.
     pub(crate) fn with_own(&self, own: &Path) -> Self {
         let mut other = self.at(own);
         let names = ["GIT_DIR", "GIT_WORK_TREE"];
@@ -336,7 +336,7 @@ impl Git {
         self.run_until(arguments, |output| output.status.success()).await
     }
 
-    /// The same for commands that exchange files: on a full disk git may succeed, and only mention which files it could not
+    /// Runs a command that exchanges files: on a full disk git may succeed, and only mention which files it could not
     /// write.
     pub(crate) async fn exchange(&self, arguments: &[&str]) -> GitResult<()> {
         let is_error = |line: &[u8]| line.starts_with(b"error: ");
@@ -448,7 +448,7 @@ impl Git {
     }
 }
 
-/// The group of a git command. If nobody waits for it any more, it is asked to end, and removes its locks.
+/// The group of a git command. If nobody waits for it, it is asked to end, and removes its locks.
 struct GitGroup(Option<Group>);
 
 impl GitGroup {

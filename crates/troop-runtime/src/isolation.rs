@@ -80,7 +80,7 @@ use crate::{
     locks::CommandNotes,
 };
 
-/// What isolation needs to begin.
+/// The parameters of isolation.
 #[derive(Clone, Debug)]
 pub struct IsolationOptions {
     /// Where the team works.
@@ -99,7 +99,7 @@ pub struct IsolationOptions {
 pub struct IsolationStart {
     /// None if they work in the project's folder.
     pub isolation: Option<Worktrees>,
-    /// What people should know, a line each.
+    /// Notes for people, a line each.
     pub notices: Vec<String>,
 }
 
@@ -275,7 +275,7 @@ impl Worktrees {
     }
 
     /// Brings the team's work into the project, if the project is still on its branch and git has no objection. Then removes
-    /// the folders and branches whose work is merged. Nothing may run for members any more.
+    /// the folders and branches whose work is merged. No process of a member may run at this point.
     pub async fn land(&self) -> Result<LandingReport, GitError> {
         let Inner { site, team, record, notes, .. } = &*self.inner;
         let report = TeamLanding { site, team, record }.land().await;

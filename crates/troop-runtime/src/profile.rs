@@ -49,7 +49,7 @@ pub struct Language {
     pub manifest: String,
 }
 
-/// What a repository has besides code.
+/// Parts of a repository besides its code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Structure {
     /// `docs/`.

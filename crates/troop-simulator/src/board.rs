@@ -41,7 +41,7 @@ impl SimulatedBoard {
         missed.iter().for_each(|event| self.state.apply(event));
     }
 
-    /// What is stored after a version, whether or not this board has taken it in.
+    /// The events stored after a version, whether or not this board has taken them in.
     pub(crate) async fn stored_after(&self, version: Version) -> Vec<Rc<Event>> {
         self.seat.boundary().await;
         self.seat.world.store.borrow().after(version)

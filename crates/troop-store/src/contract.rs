@@ -206,7 +206,7 @@ impl Watch {
 /// How a process hears that another one made a log grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrowthNotice {
-    /// It is told at once.
+    /// Growth is announced at once.
     Sent,
     /// It looks this often: something between it and the store passes on no notices.
     Polled(Duration),

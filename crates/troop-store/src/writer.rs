@@ -130,7 +130,7 @@ fn serve<J: Journal>(
     }
 }
 
-/// Waits for a request, spinning for a while first; `None` if none can come any more.
+/// Waits for a request, spinning for a while first; `None` if no more can come.
 fn next<R>(queue: &mut mpsc::Receiver<R>, awake_until: Instant) -> Option<R> {
     while Instant::now() < awake_until {
         match queue.try_recv() {

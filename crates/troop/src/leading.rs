@@ -60,7 +60,7 @@ impl ShownRun {
         begun.and(shown).map(|()| finished)
     }
 
-    /// Shows the team until it is over. If it cannot be shown any more, it is stopped.
+    /// Shows the team until it is over. If it can no longer be shown, it is stopped.
     async fn follow(&mut self, printer: &Printer) -> Result<()> {
         // Hints may be pasted in another folder, where another team is meant, so they name this one.
         let team = self.run.story().state().team().map(|team| team.name.as_str());

@@ -167,7 +167,7 @@ impl BuiltinAgent {
         // A lead that did not know its team once is not asked again.
         self.is_alone = team.is_none() && !is_on_table;
         self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
-        // Whoever leads it, an agent with a lead is in a team.
+        // An agent with a lead is in a team.
         let role = team.as_ref().map(TeamTools::role).or(is_on_table.then_some(Role::Member));
         let dialect = team.as_ref().map_or(Dialect::Claude, TeamTools::dialect);
         let servers: &McpServers = match &mut self.servers {

@@ -39,7 +39,7 @@ pub enum UnfinishedLead {
 }
 
 impl UnfinishedLead {
-    /// What happened to the lead, as the rest of a sentence about it.
+    /// A predicate for messages, such as "was cut short …".
     #[must_use]
     pub fn says(self) -> &'static str {
         match self {

@@ -38,7 +38,7 @@ impl ErrorClass {
     }
 }
 
-/// What a surface needs to know about an error.
+/// The class of an error and its hint, for surfaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
     pub class: ErrorClass,

@@ -22,7 +22,7 @@ const MAX_NAMED: usize = 5;
 pub struct RunReport {
     pub ended: LeadEnd,
     pub story: Story,
-    /// What went wrong with the lead's agent.
+    /// The fault of the lead's agent.
     pub(super) fault: Option<String>,
     /// Whether the lead's agent follows a script, which it does not continue by itself.
     pub(super) follows: bool,
@@ -77,7 +77,7 @@ impl RunReport {
         }
     }
 
-    /// What to do about a lead whose agent failed.
+    /// The hint for a lead whose agent failed.
     fn after_fault(&self, name: &TeamName) -> Hint {
         let lead = self.story.state().lead().map_or("lead", |lead| lead.name.as_str());
         let see = Hint::to("see what it did", HintCommand::troop("log").word(lead).in_team(name));
@@ -186,7 +186,7 @@ impl LeftTasks {
         }
     }
 
-    /// What must happen before the team can continue, if something must.
+    /// The step before the team can continue, if one is needed.
     fn way_on(&self, name: &TeamName) -> Option<Hint> {
         let task =
             |path: &str, task: TaskNumber| HintCommand::troop(path).word(task.0).in_team(name);
@@ -230,7 +230,7 @@ impl LeftTasks {
         Error::refused(message, self.way_out(state, *first, name).then_to("continue", resume(name)))
     }
 
-    /// What can be done about a task that nobody does.
+    /// The hint for a task that nobody does.
     fn way_out(&self, state: &State, task: TaskNumber, name: &TeamName) -> Hint {
         let number = task.0;
         let mut teammates = state.members().filter(|it| it.role == Role::Member);

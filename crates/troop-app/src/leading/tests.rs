@@ -80,7 +80,7 @@ async fn a_screen_stops_a_team_that_waits_for_more() {
     finished.check().unwrap();
 }
 
-/// The board refuses to stop a team that nobody leads any more, but hooks may still run: they must not be waited for.
+/// The board refuses to stop a team without a lead, but hooks may still run: troop must not wait for them.
 #[tokio::test]
 async fn a_stop_that_comes_when_the_lead_has_just_gone_ends_the_run_at_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a team continues with.
+//! The beginning of resumed teams.
 
 use serde_json::json;
 use troop_model::{Command, Dollars, MemberName, MemberState, Outgoing, StateCause, Usage};

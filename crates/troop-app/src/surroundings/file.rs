@@ -52,7 +52,7 @@ pub(super) fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Resu
     })
 }
 
-/// What the `permissions` of a file forbid. An unreadable file forbids nothing here; the program that owns the file reports it.
+/// The deny rules of a file. An unreadable file forbids nothing here; the program that owns the file reports it.
 pub(super) fn forbidden(path: &Path) -> Vec<String> {
     let value = text(path).ok().flatten().and_then(|text| json(&text).ok().flatten());
     let deny = value.as_ref().and_then(|value| value.get("permissions")?.get("deny"));

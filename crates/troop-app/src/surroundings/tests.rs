@@ -68,13 +68,13 @@ fn the_published_schema_is_current_and_knows_every_key() {
     assert_eq!(keys, KEYS);
 }
 
-/// What holds for teams if this is all that is said.
+/// The team defaults that result from this file alone.
 fn teams(text: &str) -> TeamDefaults {
     let file = read(text).0.unwrap();
     TeamDefaults::of(&[(Path::new("config.json"), &file.teams)], &Environment::default())
 }
 
-/// What is said about the hooks of a file.
+/// The hooks of a file, and warnings about them.
 fn read_hooks(text: &str) -> (Result<usize, Error>, Vec<String>) {
     let mut warnings = Vec::new();
     let config = read(text).0.unwrap();
@@ -205,7 +205,7 @@ fn fuzz_config() {
         let text = String::from_utf8_lossy(bytes);
         let (config, mut warnings) = read(&text);
         match config {
-            // What is wrong is told in a line that names the file.
+            // The error is one line that names the file.
             Err(error) => {
                 assert!(error.starts_with("`config.json` ") && error.lines().count() == 1);
             }

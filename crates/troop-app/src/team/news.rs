@@ -47,7 +47,7 @@ impl TeamNews {
     }
 }
 
-/// What an event means to a member, if another caused it and it concerns the member.
+/// The news in an event for a member, if another caused it and it concerns the member.
 #[must_use]
 #[expect(clippy::wildcard_enum_match_arm, reason = "other facts concern the board, not a member")]
 pub fn concerning(event: &Event, member: &MemberName) -> Option<String> {

@@ -22,7 +22,7 @@ pub struct SpawnOrder {
     /// `NAME=AGENT`, or the name of a member that has run before.
     pub member: String,
     pub prompt: Option<String>,
-    /// What the member may do without asking, if that was chosen.
+    /// The member's permissions, if they were chosen.
     pub permissions: Option<Permissions>,
 }
 

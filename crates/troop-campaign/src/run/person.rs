@@ -20,7 +20,7 @@ const FILE: &str = "person";
 /// How long a person tries again, while troop has a lock.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a person did.
+/// The deeds of a person.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PersonRecord {
     /// The subjects of the commits, in their order.

@@ -1,4 +1,4 @@
-//! Hints that name a command: whoever follows one is not refused.
+//! Commands in hints are accepted.
 
 use super::{
     bench::{Bench, name},
@@ -73,7 +73,7 @@ fn meant(command: &HintCommand) -> Option<Command> {
         .iter()
         .map(|word| match word {
             HintWord::Exact(word) => word.as_str(),
-            // What the person chooses.
+            // A choice of the person.
             HintWord::Blank(_) => "bob",
             HintWord::Text(_) => "…",
         })
@@ -151,7 +151,7 @@ fn commands_in_task_hints_are_accepted() {
                     continue;
                 };
                 let Some(hint) = refusal.hint() else { continue };
-                // Who may not do something asks another.
+                // An actor without permission asks another.
                 if refusal.kind() == RefusalKind::Forbidden {
                     continue;
                 }

@@ -178,7 +178,7 @@ fn an_update_confirmed_before_the_creation_of_its_task_is_not_lost() {
         seen.line(&result("o", "Updated task #1 owner, status"));
         seen.line(&result("u", "Updated task #1 subject"));
         seen.line(&result("other", "Updated task #2 subject"));
-        // What is held survives a restart.
+        // Lines that are held back survive a restart.
         seen.observer = troop_observe::Observer::restore(&seen.observer.save()).unwrap();
         assert_eq!(seen.story(), [""; 0]);
         seen.line(&result("c", created));

@@ -52,7 +52,7 @@ impl From<&Evidence> for CheckReport {
 }
 
 impl CheckReport {
-    /// The same in words.
+    /// The text for a model.
     pub(super) fn in_words(&self) -> String {
         let Self { command, exit_code, tail, .. } = self;
         let how = if *exit_code == 0 { "passed" } else { "failed" };
@@ -67,7 +67,7 @@ pub(super) fn merged(merged: &MergeRecord) -> Value {
     json!({"into": merged.into, "commit": preview(&merged.commit, MAX_COMMIT)})
 }
 
-/// The same in words.
+/// The text for a model.
 pub(super) fn merged_in_words(merged: &MergeRecord) -> String {
     format!("{} into {}", preview(&merged.commit, MAX_COMMIT), merged.into)
 }

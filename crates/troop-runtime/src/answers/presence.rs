@@ -68,7 +68,7 @@ impl LeadPresence {
         state.members().map(as_it_is).collect()
     }
 
-    /// The same. The reason of a member that waits for a person says what it waits for.
+    /// The members, where the reason of a member that waits for a person says what it waits for.
     #[must_use]
     pub fn waiting_members(&self, state: &State) -> Vec<Member> {
         let mut members = self.members(state);

@@ -159,7 +159,7 @@ impl Answers {
     }
 }
 
-/// The unread mail of whoever asks, or all mail of the team.
+/// The unread mail of the asker, or all mail of the team.
 fn message_list(state: &State, asker: Asker, all: bool) -> Result<MessageList, Refusal> {
     let Asker { actor, origin } = asker;
     let is_member = actor.kind == ActorKind::Agent;

@@ -49,7 +49,7 @@ pub fn foresee<T>(
 }
 
 impl CommandRequest {
-    /// What the rules say about it now, by the clock of this process: its facts, or why they refuse it. Whoever asks the rules asks
+    /// The verdict of the rules by the clock of this process: its facts, or why they refuse it. Every caller of the rules asks
     /// here, so that all judge a lease by the same time.
     pub fn judged(&self, state: &State, clock: Time) -> Result<Vec<Event>, Refusal> {
         let ctx = Context {

@@ -118,7 +118,7 @@ impl BoardWriter {
             }
         };
         for (verdict, PendingRequest { request, mut reply }) in verdicts.into_iter().zip(requests) {
-            // Whoever asks for the deletion, its name is free before anybody hears of it.
+            // The name is free before anybody hears of the deletion.
             let freed = match verdict.deletes_team(&request) {
                 true => self.free_name().await,
                 false => Ok(()),

@@ -1,4 +1,4 @@
-//! What git's messages mean.
+//! The meaning of git's messages.
 
 use std::path::PathBuf;
 

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::git::{Git, GitError, GitResult};
 
-/// What became of a team's work at its end.
+/// The outcome for a team's work at its end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Landing {
     /// There was nothing to bring.
@@ -68,7 +68,7 @@ pub struct LandingReport {
     pub elsewhere: Vec<StrayWork>,
 }
 
-/// The end of a team. Nothing may run for members any more.
+/// The end of a team. No process of a member may run at this point.
 pub(super) struct TeamLanding<'a> {
     pub(super) site: &'a WorktreeSite,
     pub(super) team: &'a TeamBranch,
@@ -225,7 +225,7 @@ impl TeamLanding<'_> {
     }
 }
 
-/// What is known after the folders of members were removed.
+/// The result of removing the folders of members.
 #[derive(Default)]
 struct CleanupReport {
     kept: Vec<KeptFolder>,
@@ -257,7 +257,7 @@ async fn forward(git: &Git, team: &str, n_commits: usize, is_clear: bool) -> For
     let lock = error.lock().map(|it| it.display().to_string());
     let is_failed = matches!(error, GitError::Failed { .. });
     let is_full = is_failed && error.is_of_machine();
-    // Whatever it is, the project may not be as it was.
+    // Whatever the error, the project may have changed.
     let says = if let GitError::Failed { says, .. } = error { says } else { error.chain() };
     ForwardFacts::Failed(ForwardFailure { says, lock, n_commits, is_clear, is_full })
 }

@@ -1,4 +1,4 @@
-//! What a landing wrote into the project and could not finish, as on a full disk: found, and put back. Only what is provably of
+//! Undoes a landing that failed in the middle, for example on a full disk. Only files that are provably of
 //! that landing is touched.
 
 use std::{

@@ -100,7 +100,7 @@ pub(super) type ReleasedRunner = Option<Runner>;
 pub(super) struct Completions {
     passages: BTreeMap<PassageId, Passage>,
     n_passages: u64,
-    /// What was in each member's folder when it ended its last task.
+    /// The contents of each member's folder when it ended its last task.
     last_ends: BTreeMap<MemberName, LastEnd>,
     /// How many late merges are under way.
     n_late: usize,

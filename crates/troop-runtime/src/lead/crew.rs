@@ -432,7 +432,7 @@ impl Crew {
         self.signal(runner, Signal::KILL);
         let Some(live) = self.in_run(runner) else { return };
         live.facts.life.kill();
-        // What is still being launched is killed when it runs.
+        // A member that is still being launched is killed when it runs.
         if let Some(body) = &live.body {
             body.peer.cut();
             if let MemberHost::Task(task) = &body.host {

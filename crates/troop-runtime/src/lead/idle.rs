@@ -29,7 +29,7 @@ pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Optio
     let Some(facts) = office.crew.facts_of(runner) else { return };
     let is_news = facts.idle.has_worked || last_task.is_some() || facts.work.n_held > 0;
     if !is_news && !office.post.is_lead(&runner.member) {
-        // Nobody is told, so there is nothing to wait for. What it does next is told at the end of that.
+        // Nothing is announced, so there is nothing to wait for. Its next work is announced when that ends.
         return rest_without_news(office, runner).await;
     }
     let has_hook = office.gate.judges_idle(&office.post, &runner.member);
@@ -73,14 +73,14 @@ pub(super) async fn settle_all(office: &mut Office) {
     }
 }
 
-/// A member that did nothing is idle. Nobody is told, unless it changed files all the same.
+/// A member that did nothing is idle. That is not announced, unless it changed files anyway.
 async fn rest_without_news(office: &mut Office, runner: &Runner) {
     if !looks_for_loose(office, runner, IsNews::No) {
         rest_quietly(office, runner).await;
     }
 }
 
-/// A member has nothing to do, and nobody is told.
+/// A member has nothing to do, which is not announced.
 async fn rest_quietly(office: &mut Office, runner: &Runner) {
     office.rest(runner);
     if let Some(facts) = office.crew.facts_of(runner) {

@@ -38,7 +38,7 @@ pub(super) enum LeadInput {
     Complained(Runner, String),
     /// A timer has fired.
     Due(Due),
-    /// What a passage waited for is found out.
+    /// The answer that a passage waited for has come.
     Found(PassageId, Box<PassageFinding>),
     /// Hooks have given their verdict on something that waited for them.
     Judged(Box<HookReply>),

@@ -19,7 +19,7 @@ pub(super) async fn interrupt(
     let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     let line = match is_told {
         true => TranscriptLine::note(&format!("told to break off what it does{because}")),
-        false => TranscriptLine::trouble("it is to break off what it does, and does not read"),
+        false => TranscriptLine::trouble("it was told to stop, but does not read"),
     };
     post.note(member, line);
     let holds_task = post.state.tasks().held_by(member).next().is_some();

@@ -18,7 +18,7 @@ pub(super) async fn note_rest(office: &mut Office) {
     move_lead(office, lead_state::to_rest).await;
 }
 
-/// Records that the lead has no open request any more, although it still works.
+/// Records that the lead has no open request left, although it still works.
 pub(super) async fn note_end_of_work(office: &mut Office) {
     if lead_state::has_closed(&office.post.state, office.post.left_open()) {
         note_work(office).await;

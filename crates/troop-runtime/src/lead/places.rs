@@ -423,7 +423,7 @@ impl Workplaces {
         }
     }
 
-    /// A task is over, so no folder is prepared for it any more.
+    /// A task is over, so no folder is prepared for it from now on.
     pub(super) fn forget_work(&mut self, task: TaskNumber) {
         self.begun.retain(|it, _| it.task != task);
     }
@@ -458,7 +458,7 @@ impl Workplaces {
         let inputs = post.background.inputs.clone();
         // After everything that is under way in its folder.
         self.jobs.add(async move {
-            // What cannot be read now is named at the end of the run.
+            // Folders that cannot be read now are named at the end of the run.
             let files = isolation.loose_files(&member).await.unwrap_or_default();
             let found = LooseFiles { runner, files, is_news };
             drop(inputs.send(LeadInput::Loose(Box::new(found))).await);

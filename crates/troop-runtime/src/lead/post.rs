@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// ... and how often.
 const N_PATIENCE: u32 = 60;
 
-/// What all modules of a lead share.
+/// The things that all rooms of a lead share.
 #[derive(Debug)]
 pub(super) struct Post {
     pub(super) board: Board,
@@ -327,7 +327,7 @@ impl Post {
         }
     }
 
-    /// Work of a member is retried after a fault of the machine: people are told why nothing happens.
+    /// Work of a member is retried after a fault of the machine: people hear why nothing happens.
     pub(super) fn tell_of_retry(&mut self, member: &MemberName, what: String) {
         self.note(member, TranscriptLine::trouble(&what));
         self.tell_people(what);

@@ -1,4 +1,4 @@
-//! Tells the board what a former lead merged before it was killed, while its members still count as at work: so each of their tasks
+//! Records merges of a killed lead on the board, while its members still count as at work: so each of their tasks
 //! ends as it would have ended, and nobody gets it again.
 
 use troop_model::{Actor, Command, MergeRecord, OperationId, Proof, State, TaskCommand};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ids::FileId;
 
-/// What a file waits for that the board does not know.
+/// Whether a file waits for tasks that the board does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaits {
     Nothing,
@@ -14,7 +14,7 @@ pub(super) enum Awaits {
     More,
 }
 
-/// What a file waits for, and which files to visit because of it.
+/// Whether a file waits, and the files to visit first.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AwaitedFiles {
     pub(super) awaits: Awaits,

@@ -66,7 +66,7 @@ impl CommandGate {
         self.waiting.values().any(|it| it == item)
     }
 
-    /// Likewise, after a look whether the answer has come.
+    /// Takes the answers that have arrived, then says whether a command from an item's files still waits.
     pub(super) fn still_holds(&mut self, item: &Item) -> bool {
         while let Ok((operation, said)) = self.said.try_recv() {
             self.note(operation, said);

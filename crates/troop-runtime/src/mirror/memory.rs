@@ -1,4 +1,4 @@
-//! What a mirror remembers between visits.
+//! A mirror's memory between visits.
 
 use std::{collections::BTreeMap, sync::Arc};
 

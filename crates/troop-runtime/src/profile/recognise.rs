@@ -88,7 +88,7 @@ pub(super) fn is_source(path: &Path) -> bool {
     extension.is_some_and(|extension| SOURCES.contains(&extension))
 }
 
-/// What a repository has besides code, judged by the folders in its root.
+/// The parts of a repository besides its code, judged by the folders in its root.
 pub(super) fn structure(root: &Path) -> Structure {
     let has = |name: &str| root.join(name).is_dir();
     Structure {

@@ -36,7 +36,7 @@ fn write(folder: &Path, path: &str, text: &str) {
     fs::write(file, text).unwrap();
 }
 
-/// The same, with all files tracked by git.
+/// A folder with these files, all tracked by git.
 async fn repository(files: &[(&str, &str)]) -> TempDir {
     let folder = folder(files);
     git(folder.path(), &["init", "--quiet"]);

@@ -49,7 +49,7 @@ pub(super) struct SimulatedLead {
     pub(super) board: SimulatedBoard,
     pub(super) team_branch: String,
     pub(super) fence: u64,
-    /// What each member was told to do, with the attempt.
+    /// The task given to each member, with the attempt.
     told: BTreeMap<MemberName, (TaskNumber, u32)>,
 }
 

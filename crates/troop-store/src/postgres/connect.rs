@@ -33,7 +33,7 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 /// How long that other end may then stay silent, and for how long sent bytes may go unacknowledged. A machine that lost its
 /// power or its network says nothing.
 const SILENCE: Duration = Duration::from_secs(10);
-/// What the library takes for [`KEEPALIVE`] if the URL does not say.
+/// The library's default for [`KEEPALIVE`].
 const UNSAID_KEEPALIVE: Duration = Duration::from_hours(2);
 
 /// A PostgreSQL URL that was understood. It shows no password.

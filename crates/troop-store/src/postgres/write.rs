@@ -115,7 +115,7 @@ async fn call_append(
     Ok(AppendAnswer { head: number(0)?, done: number(1)?, rows })
 }
 
-/// The same in a session that is shared: only a transaction holds it, so the slot is an open transaction instead of a lock of the
+/// Calls an append in a shared session: only a transaction holds it, so the slot is an open transaction instead of a lock of the
 /// session.
 async fn call_shared_append(
     connection: &mut Checkout,

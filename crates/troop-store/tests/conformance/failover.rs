@@ -35,7 +35,7 @@ async fn acknowledged_events_survive_a_failover_and_an_old_primary_is_not_asked(
         append(&*store, team, &mut seen, vec!["3".to_owned()]).await.ok()
     })
     .await;
-    // The old primary does not know that it is none any more. It is named first, and is not asked.
+    // The old primary does not know that it was replaced. It is named first, and is not asked.
     pair.first.start_again().await;
     let anew = open(&url, Missing::Refuse).await.unwrap();
     append(&*anew, team, &mut seen, vec!["4".to_owned()]).await.unwrap();

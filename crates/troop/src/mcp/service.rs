@@ -78,7 +78,7 @@ impl TeamService {
         Self { caller, greeted: Arc::default(), others, tracker }
     }
 
-    /// The same service for another client, which has read nothing yet.
+    /// This service for another client, which has read nothing yet.
     pub(crate) fn for_another(&self) -> Self {
         Self { greeted: Arc::default(), ..self.clone() }
     }

@@ -22,7 +22,7 @@ fn led(troop: &Troop) -> Printing {
     team
 }
 
-/// The same, with a member that works and goes on for a long time.
+/// A team with an external lead and a member that works for a long time.
 fn at_work(troop: &Troop) -> Printing {
     troop.ok("team create crew --lead lead=external --member ann=command --member bob=command");
     troop.ok("task create dig --description 'sleep 100' --assignee ann");
@@ -31,7 +31,7 @@ fn at_work(troop: &Troop) -> Printing {
     team
 }
 
-/// Waits until no member changes its state by itself any more.
+/// Waits until members stop changing their states by themselves.
 fn settled(troop: &Troop) {
     let is = |states: &[(String, String)], name: &str, state: &str| {
         states.contains(&(name.to_owned(), state.to_owned()))

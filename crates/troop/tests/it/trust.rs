@@ -21,7 +21,7 @@ fn project() -> Troop {
     troop
 }
 
-/// What doctor reports under a name.
+/// The report of doctor under a name.
 fn says(troop: &Troop, name: &str) -> String {
     let run = troop.run("doctor --json");
     let report: Value = serde_json::from_str(&run.out).unwrap();

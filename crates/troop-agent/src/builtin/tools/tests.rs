@@ -28,7 +28,7 @@ async fn used(tool: OwnTool, input: Value, files: &WorkFolder) -> Result<String,
     used_under(&[], tool, input, files).await
 }
 
-/// The same, with rules that deny something.
+/// Runs a tool under rules that deny something.
 async fn used_under(
     deny: &[&str],
     tool: OwnTool,

@@ -1,4 +1,4 @@
-//! What is left to complain about when a team ends, and what to do about it.
+//! Complaints and hints at the end of a team.
 
 use serde_json::json;
 use troop_model::{Command, NewTask, TaskCommand};

@@ -3,8 +3,8 @@
 //! The order is that of `land_step`, and nowhere else: the team's branch is released, the landing lock is taken, the project's
 //! branch moves, folders and branches whose work is merged go, and the team's branch itself goes last.
 //!
-//! If git could not move the project's branch, nothing that it says decides what is put back, but only what is there then: what
-//! this landing wrote, and nobody else.
+//! If git could not move the project's branch, its message does not decide what is put back, but the state of the project: files that
+//! this landing wrote are restored, and no others.
 
 use troop_model::{Hint, HintCommand};
 
@@ -76,7 +76,7 @@ pub(super) fn bring(
     }
 }
 
-/// What a landing that failed left in the project, and what to do about it.
+/// The state in which a failed landing left the project, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LandingUndo {
     /// The project's branch has the team's work after all.
@@ -178,7 +178,7 @@ fn in_the_way(says: &str) -> Option<WaitReason> {
     (!files.is_empty()).then(|| WaitReason { why, first: Some(format!("{todo} {them}").into()) })
 }
 
-/// What is known so far about the end of a team. Each step adds to it, and the next step follows from it alone.
+/// The facts about the end of a team so far. Each step adds to them, and the next step follows from them alone.
 #[derive(Debug, Default)]
 pub struct LandFacts {
     pub team_branch: String,
@@ -203,7 +203,7 @@ pub struct ProjectFacts {
     pub is_there: bool,
 }
 
-/// What is known about moving the project's branch to the team's commit.
+/// The progress of moving the project's branch to the team's commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForwardFacts {
     /// The project has commits that the team's branch does not have.
@@ -230,7 +230,7 @@ pub enum ForwardFacts {
     },
 }
 
-/// Who holds the landing lock. Teams of one repository land one after the other.
+/// Whether this team holds the landing lock. Teams of one repository land one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LandingLockState {
     Ours,
@@ -296,7 +296,7 @@ pub enum TidyState {
     BranchGone,
 }
 
-/// What to do next.
+/// The next step of a landing.
 #[derive(Debug, PartialEq)]
 pub enum LandStep {
     FindTeam,
@@ -390,7 +390,7 @@ pub fn land_step(facts: &LandFacts) -> LandStep {
     }
 }
 
-/// What became of the team's work, or the step that has to come first.
+/// The outcome of the landing, or the step that has to come first.
 fn landing(
     facts: &LandFacts,
     team: String,

@@ -1,4 +1,4 @@
-//! What a killed lead left half made is finished or removed by the next one.
+//! The next lead finishes or removes the half-made work of a killed one.
 
 use troop_model::{Actor, Command, Evidence, TaskCommand, Time};
 

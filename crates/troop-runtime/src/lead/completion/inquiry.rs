@@ -16,7 +16,7 @@ use crate::{
     lead::{gate::HookSubject, input::LeadInput, office::Office},
 };
 
-/// What was found out for a passage.
+/// The answer to an inquiry of a passage.
 #[derive(Debug)]
 pub(in super::super) enum PassageFinding {
     /// Whether the agent of a new member can be started, as far as that is known.
@@ -82,7 +82,7 @@ impl Completions {
         });
     }
 
-    /// What a passage waited for is found out.
+    /// The answer that a passage waited for has come.
     pub(in super::super) async fn found(
         &mut self,
         office: &mut Office,

@@ -237,7 +237,7 @@ impl MemberFacts {
         self.idle.has_worked && !self.idle.was_told && self.idle.after.is_none()
     }
 
-    /// Notes that others are told that it is idle.
+    /// Notes that its idleness was announced.
     pub(in super::super) fn note_idle_told(&mut self) {
         self.idle.has_worked = false;
         self.idle.was_told = true;

@@ -58,14 +58,14 @@ impl Postponed {
     }
 }
 
-/// What a member runs as, and its wire.
+/// The process or task of a member, and its wire.
 #[derive(Debug)]
 pub(super) struct MemberBody {
     pub(super) host: MemberHost,
     pub(super) peer: Peer,
 }
 
-/// What a member runs as.
+/// The process or task of a member.
 #[derive(Debug)]
 pub(super) enum MemberHost {
     /// Its own process.

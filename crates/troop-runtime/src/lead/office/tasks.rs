@@ -42,7 +42,7 @@ impl Office {
         if !self.is_open(owner) {
             return;
         }
-        // Also for a task that it knows already: it may have claimed it while its folder was needed for another.
+        // This includes a task that it knows already: it may have claimed it while its folder was needed for another.
         let is_ready = self.prepare_folder(owner, task, attempt);
         let told = self.crew.get(owner).and_then(|it| it.facts.work.told.get(&task));
         if !is_ready || told == Some(&attempt) {

@@ -85,7 +85,7 @@ impl Office {
         self.hand_next_conversation(runner);
     }
 
-    /// A teammate failed at something that is not a task: its state records that, and the lead is told.
+    /// A teammate failed at something that is not a task: its state records that, and the lead hears of it.
     pub(in super::super) async fn fail_without_task(
         &mut self,
         member: &MemberName,

@@ -93,7 +93,7 @@ impl Tries {
         is_worth_it.then(|| (first * (1 << doublings)).min(MAX_PAUSE))
     }
 
-    /// Whether this is the first failure, which people are told.
+    /// Whether this is the first failure, which is announced to people.
     pub(in super::super) fn is_first(self) -> bool {
         self.n_tries == 1
     }
@@ -103,7 +103,7 @@ impl Tries {
 #[derive(Debug, Default)]
 pub(in super::super) struct MemberRetries(BTreeMap<MemberName, Tries>);
 
-/// The next try, and who is told.
+/// The next try, and who hears of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct NextTry {
     pub(in super::super) pause: Duration,

@@ -1,4 +1,4 @@
-//! What changes of a file mean.
+//! The meaning of changes to a file.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! What the mirror decides, case by case: from a board in memory, what was written last, and what somebody wrote.
+//! The mirror's decisions, case by case: from a board in memory, the last written file, and somebody's change.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! What members change in their folders outside of any task.
+//! Changes that members make in their folders outside any task.
 
 use std::fs;
 

@@ -46,7 +46,7 @@ fn retry(number: u32) -> Command {
     Command::Task(TaskCommand::Retry { task: numbered(number) })
 }
 
-/// What a new mirror takes and refuses.
+/// The changes that a new mirror takes and refuses.
 async fn look_anew(stage: &Stage) -> Vec<MirrorNotice> {
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();

@@ -1,4 +1,4 @@
-//! What people see of an observed team.
+//! Observed teams on a screen.
 
 use troop_app::observing::ObservedStory;
 use troop_observe::{Observer, ObserverOutput};

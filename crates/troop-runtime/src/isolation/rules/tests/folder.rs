@@ -1,4 +1,4 @@
-//! What is done to the folder of a member, in which order.
+//! The order of operations on the folder of a member.
 
 use std::path::Path;
 

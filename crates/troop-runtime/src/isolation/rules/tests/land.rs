@@ -1,4 +1,4 @@
-//! The end of a team, from what is known to the next step.
+//! The end of a team, from facts to the next step.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn failure(says: &str) -> ForwardFailure {
     ForwardFailure { says, lock: None, n_commits: 3, is_clear: true, is_full: false }
 }
 
-/// What became of the work, once everything else is done.
+/// The outcome for the work, once everything else is done.
 fn landing(facts: LandFacts) -> Landing {
     let step = land_step(&LandFacts { tidy: TidyState::BranchGone, ..facts });
     let LandStep::End(landing) = step else { panic!("{step:?}") };

@@ -1,4 +1,4 @@
-//! What the board has to hear of merges that a killed lead made.
+//! Merges of a killed lead that the board has to record.
 
 use troop_model::{
     Actor, Command, MergeRecord, OperationId, Proof, Status, TaskCommand, TaskNumber,

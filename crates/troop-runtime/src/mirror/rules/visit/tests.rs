@@ -1,4 +1,4 @@
-//! The order of visits, from what is known to the next step.
+//! The order of visits, from facts to the next step.
 
 use serde_json::json;
 
