@@ -23,6 +23,8 @@ pub enum TrialKind {
     Disk,
     /// Commands and programs that know only the files work on one board.
     Board,
+    /// A team of processes whose lead is on another machine than its database, and is cut off from it until another leads.
+    CutOff,
     /// The lead is killed at a boundary of a completion.
     Killed(KillBoundary),
 }
@@ -31,17 +33,18 @@ pub enum TrialKind {
 const KILLED: &str = "killed";
 
 impl TrialKind {
-    const OTHERS: [Self; 7] =
+    /// Kinds of which a campaign has many.
+    const FREQUENT: [Self; 7] =
         [Self::Team, Self::Run, Self::Landing, Self::Person, Self::Git, Self::Disk, Self::Board];
 
-    /// All kinds, as often as a campaign has them: a boundary is only one of many.
+    /// All kinds, as often as a campaign has them: a boundary is only one of many, and who is cut off waits for a minute.
     #[must_use]
     pub fn mix() -> Vec<Self> {
         let rounds = KillBoundary::ALL.map(|it| {
-            let others = Self::OTHERS.into_iter();
-            others.chain([Self::Team, Self::Killed(it)])
+            let frequent = Self::FREQUENT.into_iter();
+            frequent.chain([Self::Team, Self::Killed(it)])
         });
-        rounds.into_iter().flatten().collect()
+        rounds.into_iter().flatten().chain([Self::CutOff]).collect()
     }
 
     /// Its name, for reports and for `--kind`.
@@ -55,6 +58,7 @@ impl TrialKind {
             Self::Git => "git",
             Self::Disk => "disk",
             Self::Board => "board",
+            Self::CutOff => "cut-off",
             Self::Killed(boundary) => boundary.name(),
         }
     }
@@ -68,12 +72,13 @@ impl TrialKind {
         let mut kinds = Vec::new();
         for name in list.split(',') {
             let killed = KillBoundary::ALL.map(Self::Killed);
+            let others = Self::FREQUENT.iter().chain(&[Self::CutOff]);
             let found = |it: &&Self| it.name() == name;
-            match Self::OTHERS.iter().chain(&killed).find(found) {
+            match others.clone().chain(&killed).find(found) {
                 Some(kind) => kinds.push(*kind),
                 None if name == KILLED => kinds.extend(killed),
                 None => {
-                    let names: Vec<_> = Self::OTHERS.iter().map(|it| it.name()).collect();
+                    let names: Vec<_> = others.map(|it| it.name()).collect();
                     bail!(
                         "there is no kind of trial `{name}`; the kinds are: {}, {KILLED} (all of: {})",
                         names.join(", "),
@@ -105,6 +110,11 @@ impl Mix {
     pub fn kind(&self, trial: u64) -> TrialKind {
         let nth = trial as usize % self.kinds.len().max(1);
         self.kinds.get(nth).copied().unwrap_or(TrialKind::Team)
+    }
+
+    /// Whether it has trials on PostgreSQL.
+    pub(crate) fn has_postgres(&self) -> bool {
+        self.backends.contains(&Backend::Postgres)
     }
 
     /// The store of a trial. Each kind meets each of them in turn.

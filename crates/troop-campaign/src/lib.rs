@@ -14,6 +14,8 @@ mod disk;
 mod kind;
 pub mod lead;
 mod machine;
+mod memory;
+mod network;
 mod plan;
 mod program;
 mod random;

@@ -9,7 +9,7 @@ use troop_campaign::{
 use troop_runtime::Clock;
 
 const USAGE: &str = "usage: campaign --troop PROGRAM [--minutes N] [--seed S] [--store sqlite|files|postgres] \
-                     [--kind KIND,...] [--at-once N] [--trial N] [--report FILE]";
+                     [--kind KIND,...] [--at-once N] [--trials N | --trial N] [--report FILE]";
 const MINUTES: u64 = 10;
 /// How many trials must run in that time.
 const N_TRIALS: u64 = 200;
@@ -45,8 +45,8 @@ async fn hold(arguments: CampaignArguments) -> Result<ExitCode> {
         folder: folder.path().to_owned(),
         n_at_once: arguments.n_at_once,
         first: arguments.trial.unwrap_or_default(),
-        until: match arguments.trial {
-            Some(_) => CampaignEnd::Trials(1),
+        until: match arguments.trial.map(|_| 1).or(arguments.n_trials) {
+            Some(n_trials) => CampaignEnd::Trials(n_trials),
             None => CampaignEnd::Elapsed(Duration::from_secs(60 * arguments.minutes)),
         },
     };
@@ -64,7 +64,8 @@ async fn hold(arguments: CampaignArguments) -> Result<ExitCode> {
         say(&format!("kept in {}", folder.keep().display()));
         return Ok(ExitCode::FAILURE);
     }
-    if arguments.trial.is_none() && arguments.minutes >= MINUTES && tally.n_trials() < N_TRIALS {
+    let is_timed = arguments.trial.is_none() && arguments.n_trials.is_none();
+    if is_timed && arguments.minutes >= MINUTES && tally.n_trials() < N_TRIALS {
         bail!("there were only {} trials; {N_TRIALS} are wanted", tally.n_trials());
     }
     Ok(ExitCode::SUCCESS)
@@ -93,6 +94,9 @@ struct CampaignArguments {
     kinds: Vec<TrialKind>,
     backends: Vec<Backend>,
     n_at_once: usize,
+    /// How many trials there are, instead of a time.
+    n_trials: Option<u64>,
+    /// The one trial to hold.
     trial: Option<u64>,
     report: Option<PathBuf>,
 }
@@ -106,6 +110,7 @@ impl CampaignArguments {
             kinds: TrialKind::mix(),
             backends: Backend::ALL.to_vec(),
             n_at_once: AT_ONCE,
+            n_trials: None,
             trial: None,
             report: None,
         };
@@ -120,6 +125,7 @@ impl CampaignArguments {
                 }
                 "--store" => given.backends = vec![value.parse()?],
                 "--at-once" => given.n_at_once = value.parse()?,
+                "--trials" => given.n_trials = Some(value.parse()?),
                 "--trial" => given.trial = Some(value.parse()?),
                 "--report" => given.report = Some(value.into()),
                 _ => bail!("there is no `{flag}`; {USAGE}"),

@@ -65,6 +65,8 @@ pub enum PostgresPlace {
     Pooled,
     /// A primary and its synchronous standby.
     Pair,
+    /// One of its own, on another machine than each lead.
+    Remote,
 }
 
 /// The agent of a teammate.
@@ -108,6 +110,10 @@ pub enum Fault {
     FailOver(Duration),
     /// The clock of the lead and its members jumps by some hours, and back after a while.
     ClockJump(i64, Duration),
+    /// The kernel kills a teammate or its command, because the memory that it may use is limited for a while.
+    LimitMemory(usize, Duration),
+    /// The machine of the lead is cut off from the database, until a lead on another machine has taken over.
+    CutOff,
 }
 
 impl Fault {
@@ -126,6 +132,8 @@ impl Fault {
             Self::Restart(ServerEnd::Killed, _) => "database killed and restarted",
             Self::FailOver(_) => "primary killed, standby promoted, old primary comes back",
             Self::ClockJump(..) => "clock jumped by hours, and back",
+            Self::LimitMemory(..) => "teammate's memory limited",
+            Self::CutOff => "machine of the lead cut off until another leads",
         }
     }
 }
@@ -157,6 +165,10 @@ impl TrialPlan {
         match mix.kind(trial) {
             TrialKind::Team => Self::Team(Plan::new(seed, trial, backend, machine)),
             TrialKind::Board => Self::Board(BoardPlan::new(seed, trial, backend)),
+            TrialKind::CutOff if machine.can_connect_machines && mix.has_postgres() => {
+                Self::Team(Plan::cut_off(seed, trial, machine))
+            }
+            TrialKind::CutOff => Self::Team(Plan::new(seed, trial, backend, machine)),
             // Without a small disk there is nothing to fill.
             TrialKind::Disk if !machine.can_mount => {
                 Self::Run(RunPlan::new(seed, trial, TrialKind::Run, backend))
@@ -213,7 +225,15 @@ impl Plan {
         let place = place(&mut random, backend);
         let has_shifted_clock = machine.can_shift_clocks && random.one_in(3);
         let n_faults = random.within(1..7);
-        let harm = FaultChoice { n_mates, backend, place, has_small_disk, has_shifted_clock };
+        let can_limit_memory = machine.can_limit_memory;
+        let harm = FaultChoice {
+            n_mates,
+            backend,
+            place,
+            has_small_disk,
+            has_shifted_clock,
+            can_limit_memory,
+        };
         let mut faults: Vec<_> =
             (0..n_faults).map(|_| (moment(&mut random), harm.draw(&mut random))).collect();
         faults.sort();
@@ -233,6 +253,25 @@ impl Plan {
             place,
             has_shifted_clock,
         }
+    }
+
+    /// The plan of a trial whose lead is cut off from its database, and which is otherwise undisturbed but for its teammates.
+    fn cut_off(seed: u64, trial: u64, machine: Machine) -> Self {
+        let calm = Machine { can_shift_clocks: false, ..machine };
+        let mut plan = Self::new(seed, trial, Backend::Postgres, calm);
+        let is_of_mate = |it: &(Duration, Fault)| {
+            matches!(it.1, Fault::KillMate(_) | Fault::StopMate(..) | Fault::LimitMemory(..))
+        };
+        plan.faults.retain(is_of_mate);
+        plan.faults.push((moment(&mut Random::of_trial(seed, trial)), Fault::CutOff));
+        plan.faults.sort();
+        Self { place: PostgresPlace::Remote, weather: Weather::Fair, ..plan }
+    }
+
+    /// The kind of this trial.
+    #[must_use]
+    pub fn kind(&self) -> TrialKind {
+        if self.place == PostgresPlace::Remote { TrialKind::CutOff } else { TrialKind::Team }
     }
 
     /// The names of all that goes wrong, for a while or all the time.
@@ -305,13 +344,14 @@ struct FaultChoice {
     place: PostgresPlace,
     has_small_disk: bool,
     has_shifted_clock: bool,
+    can_limit_memory: bool,
 }
 
 impl FaultChoice {
     fn draw(&self, random: &mut Random) -> Fault {
         let mate = random.within(0..self.n_mates as u64) as usize;
         let pause = Duration::from_millis(random.within(50..1_800));
-        match random.within(0..14) {
+        match random.within(0..16) {
             0..=3 => Fault::KillMate(mate),
             4 | 5 => Fault::KillLead,
             6 | 7 => Fault::StopMate(mate, pause),
@@ -320,6 +360,7 @@ impl FaultChoice {
                 let hours = i64::try_from(random.within(1..13)).unwrap_or(1);
                 Fault::ClockJump(if random.one_in(2) { hours } else { -hours }, pause)
             }
+            11 | 12 if self.can_limit_memory => Fault::LimitMemory(mate, pause / 4),
             _ if self.has_small_disk => Fault::FullDisk(pause / 2),
             _ if self.backend == Backend::Postgres => self.of_server(random, pause),
             9 => Fault::StopLead(pause),
@@ -338,6 +379,8 @@ impl FaultChoice {
             PostgresPlace::Shared => Fault::HangUp,
             PostgresPlace::Own | PostgresPlace::Pooled => Fault::Restart(how, pause / 2),
             PostgresPlace::Pair => Fault::FailOver(pause / 2),
+            // Only its network is hurt.
+            PostgresPlace::Remote => Fault::HangUp,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The PostgreSQL servers of a trial.
 
-use std::time::Duration;
+use std::{net::Ipv4Addr, time::Duration};
 
 use tokio::{
     sync::{mpsc, oneshot},
@@ -50,18 +50,19 @@ enum OwnServers {
 }
 
 impl TrialServers {
-    pub(crate) async fn start(place: PostgresPlace) -> Self {
+    /// Starts what a trial needs. A remote one also takes connections at these addresses.
+    pub(crate) async fn start(place: PostgresPlace, addresses: &[Ipv4Addr]) -> Self {
         let (url, servers) = match place {
             PostgresPlace::Shared => {
                 let database = troop_testkit::postgres::database().await;
                 (database.url().to_owned(), OwnServers::None)
             }
-            PostgresPlace::Own => {
-                let server = OwnServer::start().await;
+            PostgresPlace::Own | PostgresPlace::Remote => {
+                let server = OwnServer::start(addresses).await;
                 (server.url(), OwnServers::One { server, _bouncer: None })
             }
             PostgresPlace::Pooled => {
-                let server = OwnServer::start().await;
+                let server = OwnServer::start(&[]).await;
                 let bouncer = Bouncer::before(server.folder(), StartupSettings::Refused).await;
                 (bouncer.url("troop"), OwnServers::One { server, _bouncer: Some(bouncer) })
             }

@@ -1,5 +1,6 @@
 //! One trial: creates a team, gives it work, injects faults, and checks it once it is at rest.
 
+mod cut_off;
 mod faults;
 mod lead_process;
 
@@ -29,12 +30,14 @@ use crate::{
     Options, check,
     clock::ShiftedClock,
     disk::Disk,
-    kind::TrialKind,
     lead::{FOREIGN, Orders},
-    plan::{Backend, Chore, Fault, MateMind, Plan, Weather},
+    memory::MemoryLimit,
+    network::MachineLink,
+    plan::{Backend, Chore, Fault, MateMind, Plan, PostgresPlace, Weather},
     servers::TrialServers,
     tally::{TrialFinding, TrialOutcome, Violation, ViolationSeverity},
 };
+use cut_off::Machines;
 use lead_process::LeadProcess;
 
 /// How long a team may take to come to rest after the last fault.
@@ -65,7 +68,10 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Trial
     let outlived = std::mem::take(&mut trial.vigils).join_all().await.into_iter().flatten();
     what.extend(outlived.map(|it| TrialFinding::new(ViolationSeverity::High, it)));
     what.extend(check::all(&trial).await?);
-    let kind = TrialKind::Team;
+    let kind = trial.plan.kind();
+    if let Some(machines) = trial.machines.take() {
+        what.extend(machines.remove().await);
+    }
     let violation = Violation::of(nth, kind, what, folder.clone());
     let (plan, faults, disk) = trial.close(violation.is_some()).await?;
     if let Some(disk) = disk {
@@ -96,6 +102,9 @@ pub(crate) struct Trial {
     disk: Option<Disk>,
     servers: Option<TrialServers>,
     clock: Option<ShiftedClock>,
+    /// Limits of this trial; their processes have ended when it is dropped.
+    memory: Vec<Arc<MemoryLimit>>,
+    machines: Option<Machines>,
     lead: LeadProcess,
 }
 
@@ -106,8 +115,13 @@ impl Trial {
         folder: PathBuf,
         disk: Option<Disk>,
     ) -> Result<Self> {
+        let links = match plan.place == PostgresPlace::Remote {
+            true => Some(Machines::make().await?),
+            false => None,
+        };
+        let addresses: Vec<_> = links.iter().flatten().map(|it: &MachineLink| it.address).collect();
         let servers = match plan.backend {
-            Backend::Postgres => Some(TrialServers::start(plan.place).await),
+            Backend::Postgres => Some(TrialServers::start(plan.place, &addresses).await),
             Backend::Sqlite | Backend::Files => None,
         };
         let url = match &servers {
@@ -134,9 +148,18 @@ impl Trial {
             delay,
             lost,
         };
-        let environment = clock.as_ref().map(ShiftedClock::environment).unwrap_or_default();
-        let log = folder.join("lead.log");
-        let lead = LeadProcess::new(options.lead.clone(), environment, orders, log);
+        let (machines, lead) = match links {
+            Some(links) => {
+                let (machines, lead) = Machines::lead_from(links, &options.lead, &orders);
+                (Some(machines), lead)
+            }
+            None => {
+                let environment = clock.as_ref().map(ShiftedClock::environment).unwrap_or_default();
+                let log = folder.join("lead.log");
+                (None, LeadProcess::new(options.lead.clone(), environment, orders, log))
+            }
+        };
+        let memory = Vec::new();
         let letters = Vec::new();
         let faults = Vec::new();
         let healing = JoinSet::new();
@@ -153,6 +176,8 @@ impl Trial {
             disk,
             servers,
             clock,
+            memory,
+            machines,
             lead,
         })
     }
@@ -184,7 +209,12 @@ impl Trial {
             while self.healing.try_join_next().is_some() {
                 deadline = Instant::now() + PATIENCE;
             }
-            let is_undisturbed = disturbances.is_empty() && self.healing.is_empty();
+            self.see_to_cut_off().await?;
+            if self.is_cut_off() {
+                deadline = Instant::now() + PATIENCE;
+            }
+            let is_undisturbed =
+                disturbances.is_empty() && self.healing.is_empty() && !self.is_cut_off();
             let unrest = self.unrest().await?;
             if is_undisturbed && unrest.is_empty() {
                 return self.stop().await;

@@ -1,6 +1,6 @@
 //! Injecting faults, and undoing them.
 
-use std::{os::fd::OwnedFd, time::Duration};
+use std::{os::fd::OwnedFd, sync::Arc, time::Duration};
 
 use anyhow::Result;
 use rustix::process::pidfd_send_signal;
@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::{Trial, letter};
 use crate::{
     check,
+    memory::MemoryLimit,
     plan::{Fault, Plan},
     servers::ServerHarm,
 };
@@ -76,6 +77,14 @@ impl Trial {
             Fault::HangUp | Fault::Restart(..) | Fault::FailOver(_) => {
                 self.harm_server(fault).await
             }
+            Fault::CutOff => self.cut_off().await?,
+            Fault::LimitMemory(nth, pause) => {
+                let found = self.process(nth).await?;
+                // It may have ended just now.
+                let limit = found.and_then(|(_, pid)| MemoryLimit::of(pid).ok()).map(Arc::new);
+                let limited = limit.inspect(|it| self.memory.push(Arc::clone(it)));
+                limited.map(|it| self.heal(pause, move || it.lift())).is_some()
+            }
             Fault::ClockJump(hours, pause) => {
                 let Some(clock) = self.clock.clone() else { return Ok(()) };
                 clock.shift(hours)?;
@@ -121,7 +130,7 @@ impl Trial {
     }
 
     /// The current lead.
-    async fn session(&self) -> Result<Option<Uuid>> {
+    pub(super) async fn session(&self) -> Result<Option<Uuid>> {
         let look = |state: &State| Some(state.team()?.lead_lease.as_ref()?.session);
         Ok(self.board.look(look).await?)
     }

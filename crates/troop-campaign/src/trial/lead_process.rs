@@ -23,6 +23,7 @@ pub(super) struct LeadProcess {
     /// The file for its standard error.
     log: PathBuf,
     child: Option<Child>,
+    pause: Duration,
     next_start: Instant,
     pub(super) is_told_to_stop: bool,
 }
@@ -35,7 +36,21 @@ impl LeadProcess {
         log: PathBuf,
     ) -> Self {
         let next_start = Instant::now();
-        Self { command, environment, orders, log, child: None, next_start, is_told_to_stop: false }
+        Self {
+            command,
+            environment,
+            orders,
+            log,
+            child: None,
+            pause: PAUSE,
+            next_start,
+            is_told_to_stop: false,
+        }
+    }
+
+    /// Waits so long before it starts the next lead.
+    pub(super) fn with_pause(self, pause: Duration) -> Self {
+        Self { pause, ..self }
     }
 
     pub(super) async fn start(&mut self) -> Result<()> {
@@ -58,7 +73,7 @@ impl LeadProcess {
     /// Starts another lead if the last one has ended.
     pub(super) async fn see_to(&mut self) -> Result<()> {
         if self.check_running()? {
-            self.next_start = Instant::now() + PAUSE;
+            self.next_start = Instant::now() + self.pause;
         } else if Instant::now() >= self.next_start {
             self.start().await?;
         }

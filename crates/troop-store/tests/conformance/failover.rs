@@ -52,7 +52,7 @@ async fn acknowledged_events_survive_a_failover_and_an_old_primary_is_not_asked(
 
 #[tokio::test]
 async fn a_restart_of_the_server_is_survived() {
-    let mut server = OwnServer::start().await;
+    let mut server = OwnServer::start(&[]).await;
     let store = open(&StoreUrl::parse(&server.url()).unwrap(), Missing::Make).await.unwrap();
     let team = create(&*store, "crew").await;
     let mut seen = Version(1);

@@ -1,7 +1,9 @@
 //! Servers of one test alone, which may be restarted, killed and promoted.
 
 use std::{
-    fs::{self, Permissions},
+    fs::{self, OpenOptions, Permissions},
+    io::Write as _,
+    net::Ipv4Addr,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
@@ -50,17 +52,24 @@ pub struct OwnServer {
     folder: PathBuf,
     /// Ends before the folder goes.
     process: Option<Keeper>,
+    /// Where it takes connections beside its socket.
+    addresses: Vec<Ipv4Addr>,
     _place: TempDir,
 }
 
 impl OwnServer {
-    /// Makes and starts a server.
-    pub async fn start() -> Self {
-        let mut server = Self::place();
+    /// Makes and starts a server, which takes connections at its socket and at these addresses of this machine.
+    pub async fn start(addresses: &[Ipv4Addr]) -> Self {
+        let mut server = Self { addresses: addresses.to_vec(), ..Self::place() };
         let mut initdb = as_server_user(&binaries().join("initdb"));
         initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8"]);
         initdb.arg("--locale=C").arg("--pgdata").arg(server.data());
         run_aside(initdb).await;
+        if !addresses.is_empty() {
+            let rules = server.data().join("pg_hba.conf");
+            let mut file = OpenOptions::new().append(true).open(rules).unwrap();
+            writeln!(file, "host all all samenet trust").unwrap();
+        }
         server.start_again().await;
         execute(&server.url_of("postgres"), &format!("CREATE DATABASE {DATABASE}")).await;
         server
@@ -71,7 +80,7 @@ impl OwnServer {
         let place = tempfile::Builder::new().prefix("troop-pg-").tempdir_in("/tmp").unwrap();
         let folder = place.path().to_owned();
         give_to_server(&folder);
-        Self { folder, process: None, _place: place }
+        Self { folder, process: None, addresses: Vec::new(), _place: place }
     }
 
     /// The folder of its socket.
@@ -88,6 +97,12 @@ impl OwnServer {
     #[must_use]
     pub fn url(&self) -> String {
         self.url_of(DATABASE)
+    }
+
+    /// The URL of a server's database for machines that reach it at an address.
+    #[must_use]
+    pub fn url_at(address: Ipv4Addr) -> String {
+        format!("postgresql://postgres@{address}/{DATABASE}")
     }
 
     fn url_of(&self, database: &str) -> String {
@@ -119,7 +134,9 @@ impl OwnServer {
         let mut command = as_server_user(&binaries().join("postgres"));
         command.arg("-D").arg(self.data());
         let socket = format!("unix_socket_directories={}", self.folder.display());
-        for setting in ["listen_addresses=", &socket, "max_connections=60", "fsync=off"] {
+        let addresses: Vec<_> = self.addresses.iter().map(Ipv4Addr::to_string).collect();
+        let listen = format!("listen_addresses={}", addresses.join(","));
+        for setting in [&listen, &socket, "max_connections=60", "fsync=off"] {
             command.args(["-c", setting]);
         }
         command
@@ -161,7 +178,7 @@ pub struct ServerPair {
 impl ServerPair {
     /// Makes and starts both. From now on, what is acknowledged is on both.
     pub async fn start() -> Self {
-        let first = OwnServer::start().await;
+        let first = OwnServer::start(&[]).await;
         let mut second = OwnServer::place();
         let mut copy = as_server_user(&binaries().join("pg_basebackup"));
         copy.args([
