@@ -275,7 +275,7 @@ impl NewMember {
         Self { name, agent, expertise: String::new(), model: None, permissions: None }
     }
 
-    /// A member that was there before, as it would be added anew.
+    /// A member that was there before, as it would be added again.
     #[must_use]
     pub fn again(member: &Member) -> Self {
         Self {

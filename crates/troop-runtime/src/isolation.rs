@@ -269,7 +269,7 @@ impl Worktrees {
         }
     }
 
-    /// Forgets what was handed in for a task. A commit that no branch holds is kept all the same.
+    /// Forgets what was handed in for a task. A commit that no branch holds is kept anyway.
     pub async fn forget_handed_in(&self, task: TaskNumber) -> Result<(), GitError> {
         self.inner.team.forget_handed_in(task).await
     }

@@ -226,7 +226,7 @@ async fn tell_of_team(mind: &mut Mind, team: Option<&TeamTools<'_>>, turn: &Turn
     }
 }
 
-/// Whether mail is new work, for which limits begin anew: the user or the lead writes, or the lead hears how a task ended.
+/// Whether mail is new work, for which limits start again: the user or the lead writes, or the lead hears how a task ended.
 /// Teammates could write to each other for ever.
 fn gives_work(mail: &[MessageIn], team: Option<&TeamTools<'_>>) -> bool {
     let is_of_lead = |name: &str| match team {

@@ -45,7 +45,7 @@ pub struct DeskOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenOff {
     Refuse,
-    /// Open it all the same, for a surface that itself says that they are off.
+    /// Open it anyway, for a surface that itself says that they are off.
     Open,
 }
 

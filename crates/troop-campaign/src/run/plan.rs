@@ -89,7 +89,7 @@ pub enum Harm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PersonDeed {
     Commit,
-    /// Writes the last commit anew, if it is the person's.
+    /// Rewrites the last commit, if it is the person's.
     Rebase,
     /// Puts everything that is not committed into the stash, and takes it out again after so long.
     Stash(Duration),

@@ -124,7 +124,7 @@ async fn remove_worktree(project: &Git, folder: &Path) -> GitResult<()> {
     let path = folder.to_string_lossy();
     let remove = ["worktree", "remove", "--force", "--force", &path];
     if folder.exists() || is_listed(project, folder).await? {
-        // If git refuses or is killed, the folder goes all the same, and at the end what git knows of it.
+        // If git refuses or is killed, the folder goes anyway, and at the end what git knows of it.
         drop(project.ask(&remove).await);
     }
     match fs::remove_dir_all(folder) {

@@ -1,5 +1,5 @@
 //! What git lists in a folder, also files that it was told not to look at (`--skip-worktree`, `--assume-unchanged`): changes to
-//! them are work all the same.
+//! them are work, too.
 
 use std::fs;
 

@@ -145,7 +145,7 @@ impl BranchRecord {
             BranchStart::Taken => return Ok(None),
             BranchStart::Continues => {}
             BranchStart::AtProject => {
-                // Its work comes home to where it begins, which may differ from the last time.
+                // Its work is merged where it begins, which may differ from the last time.
                 let now = repository.branch.clone().filter(|it| *it != record.branch);
                 record.base = if repository.branch.is_some() { now.or(record.base) } else { None };
                 record.top = repository.top.clone();

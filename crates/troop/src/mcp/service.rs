@@ -107,7 +107,7 @@ impl TeamService {
             let input = request.arguments.map_or(Value::Null, Value::Object);
             return shown(self.call(&request.name, input).await, None);
         }
-        // If mail cannot be marked now, it comes again; the call is made all the same.
+        // If mail cannot be marked now, it comes again; the call is made anyway.
         let mail = &self.client().mail;
         let running = mail.begin();
         drop(mail.acknowledge(&running, &self.caller).await);

@@ -343,7 +343,7 @@ async fn a_second_signal_ends_the_team_at_once() {
     let run = team.end();
     assert_eq!(run.code, 1, "{}{}", run.out, run.err);
     assert!(mark.processes().is_empty());
-    // The end was orderly all the same: nobody leads.
+    // The end was orderly anyway: nobody leads.
     let (_, err) = troop.refused("stop");
     assert!(err.starts_with("error: nobody is running this team\n"), "{err}");
 }

@@ -206,7 +206,7 @@ impl MemberFacts {
         self.mail.handed.insert(message);
     }
 
-    /// Notes that it was sent a task. Refusals are counted anew.
+    /// Notes that it was sent a task. Its refusals are counted from zero again.
     pub(in super::super) fn give(&mut self, task: TaskNumber, attempt: u32) {
         self.work.told.insert(task, attempt);
         self.wire.n_refused = 0;
