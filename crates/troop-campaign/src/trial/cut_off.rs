@@ -122,7 +122,9 @@ impl Trial {
                 // Nobody could tell it that another leads: it must have seen that it may no longer lead.
                 let outlived = check::orphans_of(session).await;
                 let finding = |it| TrialFinding::new(ViolationSeverity::Critical, it);
-                machines.findings.extend(outlived.map(|it| finding(format!("while cut off: {it}"))));
+                machines
+                    .findings
+                    .extend(outlived.map(|it| finding(format!("while cut off: {it}"))));
                 link.restore().await?;
                 CutOffStage::Restored { former, since: Instant::now() }
             }
