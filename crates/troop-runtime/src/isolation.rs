@@ -57,6 +57,7 @@ pub use land::{KeptFolder, Landing, LandingReport};
 pub use late::LateCompletion;
 pub use leftovers::{Leftover, LeftoverState, Rescue, git_locks, leftovers, orphans, rescue};
 pub use merge::{Aim, Merge, MergeOutcome, WorkReport};
+pub use record::recorded_branch;
 pub use refusal::{Conflict, MergeRefusal};
 pub use rules::AttemptName;
 pub use tie::FolderFault;
