@@ -37,7 +37,7 @@ use super::{
     post::Post,
     transcript::TranscriptLine,
 };
-use crate::{BoardError, fault::is_said_of_machine};
+use crate::BoardError;
 
 /// How long we wait for the last output of a process after its exit. A child that it left behind may hold its wire open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -343,7 +343,7 @@ impl Crew {
         let member = &dead.runner.member;
         let Lifecycle::Exited { exit, account, .. } = dead.facts.life else { return };
         let reason = dead.obituary.explain(&exit);
-        match aftermath::of(account, is_said_of_machine(&reason)) {
+        match aftermath::of(account, dead.obituary.blames_machine()) {
             Aftermath::Nothing => {
                 // A new member may have the name by now, and wait for its start.
                 let waits = |it: &Member| it.state == MemberState::Spawning;
