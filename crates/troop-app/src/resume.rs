@@ -3,8 +3,8 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use troop_model::{
-    AgentKind, Hint, HintCommand, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal,
-    Spawn, Spending, State, StateCause, Status, Task, TeamStatus, preview,
+    AgentKind, Hint, HintCommand, MAX_TEXT, MemberName, MemberState, NewMember, Notice, Party,
+    Refusal, Spawn, Spending, State, StateCause, Status, Task, TeamStatus, preview,
 };
 use troop_runtime::{
     Board, BoardError, LeadThinks, is_to_start_again, last_project, was_cut_short,
@@ -259,8 +259,8 @@ fn open_goal(state: &State) -> Option<String> {
     }
     let lead = Party::member(&state.lead()?.name);
     let mut unread = state.mailbox().unread_of(&lead);
-    if unread.any(|it| it.from == Party::user() && it.content.contains(goal)) {
-        // It will read that anyway.
+    if unread.any(|it| it.notice == Some(Notice::Goal)) {
+        // It will read that anyway. In older logs the goal is not marked, and the lead reads it twice.
         return None;
     }
     let tasks = state.tasks().iter().take(MAX_TASKS).map(|task| {

@@ -106,6 +106,7 @@ pub(in super::super) async fn tell(
         Notice::NotDone => "it is not done yet",
         Notice::ReportDue => "a report is due",
         Notice::Result => "a task has a result",
+        Notice::Goal => "the goal",
     };
     let word = Outgoing::system(member.to_string(), content);
     office.post.give(Command::Send(word.summarised(summary).with_notice(notice))).await;
