@@ -10,6 +10,7 @@ pub(super) mod ending;
 pub(super) mod files;
 pub(super) mod lead_state;
 pub(super) mod loss;
+pub(super) mod mail;
 pub(super) mod restart;
 pub(super) mod silence;
 pub(crate) mod unheard;
