@@ -34,7 +34,7 @@ use super::{
         delegation,
         restart::{Failing, Restarts},
     },
-    post::Post,
+    post::{MemberMove, Post},
     transcript::TranscriptLine,
 };
 use crate::BoardError;
@@ -177,9 +177,8 @@ impl Crew {
             return false;
         }
         if post.is_ending() {
-            let cause = StateCause::TeamStopped;
-            let reason = Some(cause.in_words().to_owned());
-            post.set_state(member, MemberState::Stopped, reason, Some(cause), None).await;
+            let stopped = MemberMove::to(MemberState::Stopped).caused_by(StateCause::TeamStopped);
+            post.set_state(member, stopped).await;
             return false;
         }
         true
@@ -256,7 +255,7 @@ impl Crew {
             Some(Permissions::Plan) => MemberState::Planning,
             _ => MemberState::Idle,
         };
-        post.set_state(member, state, None, None, pid).await;
+        post.set_state(member, MemberMove::to(state).in_process(pid)).await;
         true
     }
 
@@ -371,7 +370,8 @@ impl Crew {
             reason = format!("{reason}; {}", left.in_words());
             cause = left;
         }
-        post.set_state(member, MemberState::Stopped, Some(reason), Some(cause), None).await;
+        let stopped = MemberMove::to(MemberState::Stopped).because(reason).caused_by(cause);
+        post.set_state(member, stopped).await;
         // When the whole team stops, the lead stops too, and would find this message unread at its next start.
         if !order.is_forced {
             post.tell_lead(member, format!("Teammate {member} has shut down.")).await;
@@ -394,7 +394,7 @@ impl Crew {
             true => format!("{reason}; it crashed too often and will not be restarted"),
             false => reason.clone(),
         };
-        post.set_state(member, MemberState::Crashed, Some(said), None, None).await;
+        post.set_state(member, MemberMove::to(MemberState::Crashed).because(said)).await;
         if is_given_up {
             let what = format!("{member} crashed too often and will not be restarted: {reason}");
             post.tell_lead(member, what).await;

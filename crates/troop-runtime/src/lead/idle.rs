@@ -17,6 +17,7 @@ use super::{
         word::{self, Word},
         work::{at_work, has_or_gets_work, is_working},
     },
+    post::MemberMove,
 };
 use crate::hooks::Occasion;
 
@@ -93,7 +94,8 @@ async fn rest_quietly(office: &mut Office, runner: &Runner) {
     // A member that holds a task is not idle.
     if is_working && at_work(&office.post.state, member).next().is_none() {
         let pid = office.crew.get(member).and_then(LiveMember::process);
-        office.post.set_state(member, MemberState::Idle, None, None, pid).await;
+        let to = MemberMove::to(MemberState::Idle).in_process(pid);
+        office.post.set_state(member, to).await;
     }
 }
 

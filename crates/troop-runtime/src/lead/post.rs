@@ -279,16 +279,43 @@ impl Post {
     }
 
     /// Records a member's state in the log, and why.
-    pub(super) async fn set_state(
-        &mut self,
-        member: &MemberName,
-        state: MemberState,
-        reason: Option<String>,
-        cause: Option<StateCause>,
-        pid: Option<u32>,
-    ) {
+    pub(super) async fn set_state(&mut self, member: &MemberName, to: MemberMove) {
+        let MemberMove { to: state, reason, cause, process: pid } = to;
         let member = member.clone();
         self.give(Command::SetMemberState { member, state, reason, cause, pid }).await;
+    }
+}
+
+/// A change of a member's state, for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MemberMove {
+    to: MemberState,
+    /// For people.
+    reason: Option<String>,
+    cause: Option<StateCause>,
+    process: Option<u32>,
+}
+
+impl MemberMove {
+    pub(super) fn to(state: MemberState) -> Self {
+        Self { to: state, reason: None, cause: None, process: None }
+    }
+
+    /// Adds the reason, in words for people.
+    pub(super) fn because(self, reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..self }
+    }
+
+    /// Adds the cause, if there is one. Without a reason, its words are the reason.
+    pub(super) fn caused_by(self, cause: impl Into<Option<StateCause>>) -> Self {
+        let cause = cause.into();
+        let reason = self.reason.or_else(|| cause.map(|it| it.in_words().to_owned()));
+        Self { reason, cause, ..self }
+    }
+
+    /// Adds the process in which the member runs, if it has one.
+    pub(super) fn in_process(self, process: impl Into<Option<u32>>) -> Self {
+        Self { process: process.into(), ..self }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::lead::{
     crew::{facts::Engagement, member::LiveMember},
     input::Due,
     policy::attempt_end::{AttemptEnd, attempt_end},
+    post::MemberMove,
     transcript::TranscriptLine,
 };
 
@@ -101,8 +102,12 @@ impl Office {
     /// Records that a teammate failed, or clears that.
     pub(super) async fn set_failed(&mut self, member: &MemberName, reason: Option<String>) {
         let Some(pid) = self.crew.get(member).and_then(LiveMember::process) else { return };
-        let cause = reason.is_some().then_some(StateCause::CouldNot);
-        self.post.set_state(member, MemberState::Idle, reason, cause, Some(pid)).await;
+        let idle = MemberMove::to(MemberState::Idle).in_process(pid);
+        let idle = match reason {
+            Some(reason) => idle.because(reason).caused_by(StateCause::CouldNot),
+            None => idle,
+        };
+        self.post.set_state(member, idle).await;
     }
 }
 
