@@ -242,12 +242,6 @@ fn left(state: &State) -> Option<UnfinishedLead> {
     }
 }
 
-/// Whether a person has told the lead something that it has not read yet.
-fn has_told_lead(state: &State) -> bool {
-    let lead = state.lead().map(|lead| Party::member(&lead.name));
-    lead.is_some_and(|lead| state.mailbox().unread_of(&lead).any(|it| it.from == Party::user()))
-}
-
 /// What a lead is told that remembers nothing: its goal, if that is not reached, and what is on the board.
 fn open_goal(state: &State) -> Option<String> {
     let team = state.team()?;
@@ -299,7 +293,7 @@ impl LeftTeam {
             | Status::Blocked
             | Status::Stale => true,
         };
-        let is_open = has_goal || has_told_lead(state) || state.tasks().iter().any(is_open);
+        let is_open = has_goal || state.lead_has_request() || state.tasks().iter().any(is_open);
         Self { n_cut_short, down, is_open }
     }
 }

@@ -40,7 +40,7 @@ use super::{
 use crate::BoardError;
 
 /// How long we wait for the last output of a process after its exit. A child that it left behind may hold its wire open.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 
 /// The members that run.
 #[derive(Debug)]
@@ -299,7 +299,7 @@ impl Crew {
         let Some(facts) = self.facts_of(runner) else { return false };
         facts.life.exit(exit);
         if !facts.wire.is_silent {
-            post.timers.set(LAST_WORDS, Due::Bury(runner.clone()));
+            post.timers.set(OUTPUT_GRACE, Due::Bury(runner.clone()));
             return false;
         }
         true

@@ -18,16 +18,14 @@ use super::{
     completion::Intent,
     crew::{Crew, launching::MemberLaunch, member::LiveMember},
     gate::HookGate,
-    input::{Due, LeadInput},
+    input::{Due, FolderStart, LeadInput, RefusedCommand},
     places::{NewPlace, Workplaces, claimed},
     policy::loss::Loss,
     post::Post,
     shared::{SharedFolders, SharedPath},
     transcript::TranscriptLine,
 };
-use crate::{
-    BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder, answers::changed,
-};
+use crate::{BoardError, CommandEffect, CommandRequest, GitError, answers::changed};
 
 /// The parts that a lead works with.
 #[derive(Debug)]
@@ -90,7 +88,8 @@ impl Office {
         let again = request.clone();
         self.post
             .give_or(request, move |error| {
-                Some(LeadInput::Refused(Box::new((runner, again, error.to_string()))))
+                let why = error.to_string();
+                Some(LeadInput::Refused(Box::new(RefusedCommand { runner, request: again, why })))
             })
             .await;
     }
@@ -191,9 +190,9 @@ impl Office {
 /// Folders.
 impl Office {
     /// A member's folder is ready for a task, or cannot be prepared.
-    pub(super) async fn begun(&mut self, work: TaskAttempt, begun: Result<TaskFolder, GitError>) {
-        let member = work.member.clone();
-        if self.places.begun(&mut self.post, work, begun).await {
+    pub(super) async fn begun(&mut self, start: FolderStart) {
+        let member = start.work.member.clone();
+        if self.places.begun(&mut self.post, start).await {
             self.send_held_tasks(&member);
         }
     }

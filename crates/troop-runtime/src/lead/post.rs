@@ -28,9 +28,9 @@ use crate::{
 };
 
 /// How long we wait before we retry a failing store ...
-const PATIENCE: Duration = Duration::from_millis(500);
+const STORE_RETRY: Duration = Duration::from_millis(500);
 /// ... and how often.
-const N_PATIENCE: u32 = 60;
+const N_STORE_RETRIES: u32 = 60;
 
 /// What all modules of a lead share.
 #[derive(Debug)]
@@ -363,8 +363,8 @@ impl Post {
     /// Warns people that the store fails, once per outage: nothing happens meanwhile.
     pub(super) fn tell_of_failing_store(&mut self, why: &str) {
         let told_at = self.people.store_failed_at.replace(Instant::now());
-        if told_at.is_none_or(|at| at.elapsed() >= PATIENCE * N_PATIENCE) {
-            let seconds = (PATIENCE * N_PATIENCE).as_secs();
+        if told_at.is_none_or(|at| at.elapsed() >= STORE_RETRY * N_STORE_RETRIES) {
+            let seconds = (STORE_RETRY * N_STORE_RETRIES).as_secs();
             self.tell_people(format!("nothing can be stored; retrying for {seconds} s: {why}"));
         }
     }
@@ -442,7 +442,7 @@ async fn insist(
     inputs: &mpsc::Sender<LeadInput>,
 ) -> BoardResult<CommandEffect> {
     let mut done = given.done().await;
-    for nth in 0..N_PATIENCE {
+    for nth in 0..N_STORE_RETRIES {
         let Err(BoardError::Store(error)) = &done else { break };
         if inputs.is_closed() {
             break;
@@ -450,7 +450,7 @@ async fn insist(
         if nth == 0 {
             drop(inputs.try_send(LeadInput::StoreFails(error.to_string())));
         }
-        tokio::time::sleep(PATIENCE).await;
+        tokio::time::sleep(STORE_RETRY).await;
         done = board.submit(request.clone()).await;
     }
     done
@@ -465,9 +465,9 @@ async fn pass_on(mut news: Subscription, inputs: mpsc::Sender<LeadInput>) {
             () = inputs.closed() => return,
         };
         let input = match next {
-            Err(BoardError::Store(_)) if n_failures < N_PATIENCE => {
+            Err(BoardError::Store(_)) if n_failures < N_STORE_RETRIES => {
                 n_failures += 1;
-                tokio::time::sleep(PATIENCE).await;
+                tokio::time::sleep(STORE_RETRY).await;
                 continue;
             }
             Ok(Some(event)) => {

@@ -9,7 +9,7 @@ use super::{facts::MemberFacts, lifecycle::MemberExit};
 use crate::{fault::is_said_of_machine, lead::Runner};
 
 /// How many lines of standard error we keep to explain an exit ...
-const LAST_WORDS: usize = 8;
+const N_LAST_LINES: usize = 8;
 
 /// ... and how many characters of them.
 const MAX_WORDS: usize = 400;
@@ -118,7 +118,7 @@ pub(in super::super) struct Obituary {
 
 impl Obituary {
     pub(in super::super) fn add_complaint(&mut self, line: &str) {
-        if self.last_words.len() == LAST_WORDS {
+        if self.last_words.len() == N_LAST_LINES {
             self.last_words.pop_front();
         }
         self.last_words.push_back(line.to_owned());

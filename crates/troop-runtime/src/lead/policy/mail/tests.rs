@@ -1,6 +1,6 @@
 //! Which mail a member gets, in which order, and what waits.
 
-use troop_model::{Actor, Asker, Command, MessageKind, Origin, Outgoing, TaskCommand};
+use troop_model::{Actor, Asker, Command, MemberState, MessageKind, Origin, Outgoing, TaskCommand};
 use uuid::Uuid;
 
 use super::{MailPlan, WINDOW, may_get, plan};
@@ -155,6 +155,9 @@ fn the_lead_gets_the_mail_of_one_conversation_at_a_time() {
 fn the_notice_of_a_task_is_read_without_being_handed_over() {
     let mut scene = SmallTeam::new();
     scene.adds(|_| {});
+    // Nobody leads the team, and she does not run.
+    scene.sets("ann", MemberState::Stopped, None);
+    scene.system(Command::ReleaseLead);
     let assign = TaskCommand::Assign { task: Some(task_ref(1)), to: name("ann") };
     scene.person(Command::Task(assign));
     says(&mut scene, "ann", "one");
