@@ -57,11 +57,11 @@ impl MachineLink {
         let Self { name, address } = self;
         let other = Ipv4Addr::from_bits(address.to_bits() + 1);
         let [here, there] = [*address, other].map(|it| format!("{it}/30"));
-        ip(&["link", "add", name, "type", "veth", "peer", "name", "link", "netns", name]).await?;
+        ip(&["link", "add", name, "type", "veth", "peer", "name", "uplink", "netns", name]).await?;
         ip(&["address", "add", &here, "dev", name]).await?;
-        ip(&["-n", name, "address", "add", &there, "dev", "link"]).await?;
+        ip(&["-n", name, "address", "add", &there, "dev", "uplink"]).await?;
         ip(&["-n", name, "link", "set", "lo", "up"]).await?;
-        ip(&["-n", name, "link", "set", "link", "up"]).await?;
+        ip(&["-n", name, "link", "set", "uplink", "up"]).await?;
         self.restore().await
     }
 

@@ -254,6 +254,7 @@ fn team(name: &'static str, kind: TrialKind, random: &mut Random) -> RunTeam {
         | TrialKind::Git
         | TrialKind::Disk
         | TrialKind::Board
+        | TrialKind::CutOff
         | TrialKind::Killed(_) => random.within(2..6),
     };
     let errands = (0..n_errands as usize).map(|nth| errand(nth, random)).collect();
@@ -304,7 +305,8 @@ fn trap(kind: TrialKind, random: &mut Random) -> Option<Trap> {
         | TrialKind::Run
         | TrialKind::Landing
         | TrialKind::Person
-        | TrialKind::Board => return None,
+        | TrialKind::Board
+        | TrialKind::CutOff => return None,
     };
     // There are at least two tasks.
     let is_of_task = matches!(kind, TrialKind::Killed(boundary) if boundary.is_of_task());
