@@ -1,8 +1,8 @@
 //! A team whose lead has ended, and what is left to complain about.
 
 use troop_model::{
-    AgentKind, Assignment, Hint, HintCommand, HintOption, MemberName, MemberState, Role,
-    Spending, State, Status, TaskNumber, Team, TeamName, TeamStatus,
+    AgentKind, Assignment, Hint, HintCommand, HintOption, MemberName, MemberState, Role, Spending,
+    State, Status, TaskNumber, Team, TeamName, TeamStatus,
 };
 use troop_runtime::{LeadEnd, LeadWork};
 

@@ -89,7 +89,7 @@ impl Dispatcher {
             return;
         }
         if let Some(request) = office.post.last_act.take() {
-            office.do_for(runner, request).await;
+            office.give_for(runner, request).await;
         }
     }
 

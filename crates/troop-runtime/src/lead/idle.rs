@@ -156,7 +156,7 @@ async fn report_now(office: &mut Office, runner: &Runner, last_task: Option<Task
     }
     let member = runner.member.clone();
     let request = office.post.own(Command::ReportIdle { member, last_task });
-    office.ask_for(runner, request).await;
+    office.offer(runner, request).await;
 }
 
 /// Expects a report on each task that an idle member holds and was given.

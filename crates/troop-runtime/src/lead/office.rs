@@ -44,17 +44,17 @@ impl Office {
     /// Gives the command of an intent to the board, and answers if the caller waits.
     pub(super) async fn carry_out(&mut self, intent: Intent) {
         match intent.responder {
-            Some(responder) => self.call(intent.request, responder).await,
+            Some(responder) => self.give_and_answer(intent.request, responder).await,
             None => {
                 if let Some(runner) = &intent.runner {
-                    self.do_for(runner, intent.request).await;
+                    self.give_for(runner, intent.request).await;
                 }
             }
         }
     }
 
     /// Gives a command and answers with its effect. A claim is answered when the member's folder is ready.
-    async fn call(&mut self, request: CommandRequest, responder: Responder) {
+    async fn give_and_answer(&mut self, request: CommandRequest, responder: Responder) {
         let readying = self.places.readying(&self.post, &request.command);
         let look = |state: &State, done: CommandEffect| {
             let work = claimed(state, &done);
@@ -83,7 +83,7 @@ impl Office {
     }
 
     /// Gives a command for a member, which hears of a refusal.
-    pub(super) async fn do_for(&mut self, runner: &Runner, request: CommandRequest) {
+    pub(super) async fn give_for(&mut self, runner: &Runner, request: CommandRequest) {
         let runner = runner.clone();
         let again = request.clone();
         self.post
@@ -95,7 +95,7 @@ impl Office {
     }
 
     /// Gives a command that may give a member work; until its effect is known, the member gets no other offer.
-    pub(super) async fn ask_for(&mut self, runner: &Runner, request: CommandRequest) {
+    pub(super) async fn offer(&mut self, runner: &Runner, request: CommandRequest) {
         let Some(facts) = self.crew.facts_of(runner) else { return };
         facts.work.offers.begin();
         let Some(given) = self.post.enqueue(request).await else { return };

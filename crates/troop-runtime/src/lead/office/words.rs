@@ -38,7 +38,7 @@ impl Office {
         let status = number.and_then(|number| self.post.state.tasks().status(number));
         if status == Some(Status::Pending) {
             let claim = Command::Task(TaskCommand::Claim { task: Some(task) });
-            self.do_as(runner, claim).await;
+            self.give_as(runner, claim).await;
         }
     }
 
@@ -114,9 +114,9 @@ impl Office {
 /// Messages to others.
 impl Office {
     /// Gives a command in a member's name.
-    async fn do_as(&mut self, runner: &Runner, command: Command) {
+    async fn give_as(&mut self, runner: &Runner, command: Command) {
         let request = self.crew.signed(&self.post, Actor::agent(&runner.member), command);
-        self.do_for(runner, request).await;
+        self.give_for(runner, request).await;
     }
 
     /// Sends a message of a member. The sender is stamped here. An answer to troop itself goes nowhere: a refusal would only
@@ -129,7 +129,7 @@ impl Office {
         let MessageOut { to, content, kind, summary, request_id, approve } = message;
         let outgoing =
             Outgoing { summary, request_id, approve, ..Outgoing::new(to, kind, content) };
-        self.do_as(runner, Command::Send(outgoing)).await;
+        self.give_as(runner, Command::Send(outgoing)).await;
     }
 
     /// A member reports its usage.
@@ -140,7 +140,7 @@ impl Office {
             model: report.model.as_deref().map(Into::into),
             usage: report.into(),
         };
-        self.do_as(runner, command).await;
+        self.give_as(runner, command).await;
     }
 
     /// A member answers the order to stop.
@@ -156,7 +156,7 @@ impl Office {
             let to = request.from.to_string();
             let outgoing = Outgoing::new(to, MessageKind::ShutdownResponse, content)
                 .answering(request.id, ack.approve);
-            self.do_as(runner, Command::Send(outgoing)).await;
+            self.give_as(runner, Command::Send(outgoing)).await;
         }
         if answer.goes_on {
             // Work and mail waited while it was stopping.
