@@ -291,7 +291,7 @@ impl TeamRun {
             }
         }
         if let Some(content) = beginning.goal {
-            let goal = Outgoing::message("lead", content);
+            let goal = Outgoing::goal(content);
             board.submit(self.request(Command::Send(goal))).await?;
         }
         if *when_quiet == WhenQuiet::End {

@@ -8,7 +8,9 @@ use troop_model::{
 };
 use troop_process::Mark;
 use troop_protocol::Answer;
-use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, CommandRequest, complaint};
+use troop_runtime::{
+    Agreement, BoardError, CheckDemand, Checks, CommandRequest, complaint, recorded_branch,
+};
 use uuid::Uuid;
 
 use crate::{
@@ -148,14 +150,14 @@ async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
     let hint = Hint::from("repair it and try again, or skip the checks: ")
         .and_option(HintOption::blank("without-checks", "REASON"));
     let board = desk.team(None).await?;
-    let look =
-        |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation.place));
-    let isolated = board.look(look).await?.filter(|(_, it)| *it == Isolation::Worktree);
-    let is_led = desk.is_led(board.team());
-    Ok(match isolated.filter(|_| is_led) {
+    let isolation = board.look(|state| Some(state.team()?.settings.isolation.place)).await?;
+    let is_isolated = isolation == Some(Isolation::Worktree) && desk.is_led(board.team());
+    // Without a readable record nothing is known of the branch, and the rest of the hint still holds.
+    let branch = recorded_branch(&desk.folder(board.team())).ok().flatten();
+    Ok(match branch.filter(|_| is_isolated) {
         // Nobody can tell whether the work in this folder or in the team's is meant.
-        Some((name, _)) => {
-            let log = HintCommand::other("git").word("log").word(format!("troop/{name}"));
+        Some(branch) => {
+            let log = HintCommand::other("git").word("log").word(branch);
             Hint::from(
                 "it ran in this folder, which gets the team's work only when the team has ended (",
             )

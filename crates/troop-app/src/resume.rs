@@ -3,8 +3,8 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use troop_model::{
-    AgentKind, Hint, HintCommand, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal,
-    Spawn, Spending, State, StateCause, Status, Task, TeamStatus, preview,
+    AgentKind, Hint, HintCommand, MAX_TEXT, MemberName, MemberState, NewMember, Notice, Party,
+    Refusal, Spawn, Spending, State, StateCause, Status, Task, TeamStatus, preview,
 };
 use troop_runtime::{
     Board, BoardError, LeadThinks, is_to_start_again, last_project, was_cut_short,
@@ -242,12 +242,6 @@ fn left(state: &State) -> Option<UnfinishedLead> {
     }
 }
 
-/// Whether a person has told the lead something that it has not read yet.
-fn has_told_lead(state: &State) -> bool {
-    let lead = state.lead().map(|lead| Party::member(&lead.name));
-    lead.is_some_and(|lead| state.mailbox().unread_of(&lead).any(|it| it.from == Party::user()))
-}
-
 /// The message for a lead that has lost its memory: its goal, if that is not reached, and the board.
 fn open_goal(state: &State) -> Option<String> {
     let team = state.team()?;
@@ -259,8 +253,8 @@ fn open_goal(state: &State) -> Option<String> {
     }
     let lead = Party::member(&state.lead()?.name);
     let mut unread = state.mailbox().unread_of(&lead);
-    if unread.any(|it| it.from == Party::user() && it.content.contains(goal)) {
-        // It will read that anyway.
+    if unread.any(|it| it.notice == Some(Notice::Goal)) {
+        // It will read that anyway. In older logs the goal is not marked, and the lead reads it twice.
         return None;
     }
     let tasks = state.tasks().iter().take(MAX_TASKS).map(|task| {
@@ -299,7 +293,7 @@ impl LeftTeam {
             | Status::Blocked
             | Status::Stale => true,
         };
-        let is_open = has_goal || has_told_lead(state) || state.tasks().iter().any(is_open);
+        let is_open = has_goal || state.lead_has_request() || state.tasks().iter().any(is_open);
         Self { n_cut_short, down, is_open }
     }
 }

@@ -48,7 +48,7 @@ use tokio::{
     sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore},
     task::spawn_blocking,
 };
-use troop_model::{MemberName, TaskNumber, TeamName, lock};
+use troop_model::{MemberName, Task, TaskNumber, TeamName, lock};
 
 pub use elsewhere::{StrayWork, elsewhere};
 pub use folder::TaskFolder;
@@ -57,6 +57,7 @@ pub use land::{KeptFolder, Landing, LandingReport};
 pub use late::LateCompletion;
 pub use leftovers::{Leftover, LeftoverState, Rescue, git_locks, leftovers, orphans, rescue};
 pub use merge::{Aim, Merge, MergeOutcome, WorkReport};
+pub use record::recorded_branch;
 pub use refusal::{Conflict, MergeRefusal};
 pub use rules::AttemptName;
 pub use tie::FolderFault;
@@ -131,6 +132,15 @@ pub struct TaskAttempt {
     pub subject: String,
     /// The command that waits for the merge, if one does. If a lead dies after the merge, the next one gives it.
     pub report: Option<Arc<CommandRequest>>,
+}
+
+impl TaskAttempt {
+    /// The newest attempt at a task, by a member. No command waits for its merge.
+    #[must_use]
+    pub fn newest(member: MemberName, task: &Task) -> Self {
+        let subject = task.subject.clone();
+        Self { member, task: task.number, attempt: task.attempts, subject, report: None }
+    }
 }
 
 impl Worktrees {

@@ -1,8 +1,8 @@
 //! A team whose lead has ended, and what is left to complain about.
 
 use troop_model::{
-    AgentKind, Assignment, Hint, HintCommand, HintOption, MemberName, MemberState, Party, Role,
-    Spending, State, Status, TaskNumber, Team, TeamName, TeamStatus,
+    AgentKind, Assignment, Hint, HintCommand, HintOption, MemberName, MemberState, Role, Spending,
+    State, Status, TaskNumber, Team, TeamName, TeamStatus,
 };
 use troop_runtime::{LeadEnd, LeadWork};
 
@@ -112,12 +112,7 @@ impl RunReport {
 
     /// Whether the lead ended before it dealt with what people told it.
     fn has_open_request(&self) -> bool {
-        let state = self.story.state();
-        let lead = state.lead().map(|lead| Party::member(&lead.name));
-        let has_mail = |lead: &Party| {
-            state.mailbox().unread_of(lead).any(|message| message.from == Party::user())
-        };
-        self.work != LeadWork::Done || lead.is_some_and(|lead| has_mail(&lead))
+        self.work != LeadWork::Done || self.story.state().lead_has_request()
     }
 }
 

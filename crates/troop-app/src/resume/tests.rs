@@ -46,7 +46,9 @@ fn a_goal_is_repeated_with_the_state_of_the_board() {
     team.create("write it");
     let goal = open_goal(&team.state).unwrap();
     assert!(goal.ends_with("On the board:\n- task-1, pending: write it"), "{goal}");
-    team.by_person(&Command::Send(Outgoing::message("lead", "Ship it".to_owned())));
+    team.by_person(&Command::Send(Outgoing::message("lead", "Ship it, but not to me")));
+    assert!(open_goal(&team.state).is_some(), "that message is not the goal");
+    team.by_person(&Command::Send(Outgoing::goal("Ship it")));
     assert_eq!(open_goal(&team.state), None, "it is in the lead's mail already");
 }
 

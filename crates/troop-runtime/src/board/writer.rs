@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     BoardJob, BoardNews, BoardReply, CommandEffect, CommandRequest,
     open::{LoadedState, READ_AT_ONCE, event, replay},
-    rules::{self, Ruling},
+    rules::{self, Ruling, WaitingCommand},
     snapshots::Snapshots,
 };
 use crate::{BoardResult, Clock};
@@ -39,6 +39,16 @@ pub(super) struct BoardWriter {
 struct PendingRequest {
     request: CommandRequest,
     reply: Box<dyn BoardReply>,
+}
+
+impl WaitingCommand for PendingRequest {
+    fn request(&self) -> &CommandRequest {
+        &self.request
+    }
+
+    fn look(&mut self, state: &State, done: &CommandEffect) {
+        self.reply.look(state, done.clone());
+    }
 }
 
 impl BoardWriter {
@@ -202,19 +212,10 @@ impl BoardWriter {
     /// Decides commands one after another, each on the effects of those before it; returns the batch to append.
     fn decide_all(&mut self, requests: &mut [PendingRequest]) -> (Vec<Ruling>, Batch) {
         let after = self.state.version();
-        let clock = self.clock.now();
-        self.state.begin();
-        let mut bodies = Vec::with_capacity(requests.len());
-        let decide_one = |pending: &mut PendingRequest| {
-            let ruling = rules::decide_one(&mut self.state, &pending.request, clock);
-            if let Ruling::Made(done) = &ruling {
-                bodies.extend(done.events.iter().map(encode));
-                pending.reply.look(&self.state, done.clone());
-            }
-            ruling
-        };
-        let verdicts = requests.iter_mut().map(decide_one).collect();
-        (verdicts, Batch { operation: OperationId(Uuid::now_v7()), after, bodies })
+        let rulings = rules::decide_all(&mut self.state, requests, self.clock.now());
+        let made = rulings.iter().flat_map(Ruling::events);
+        let bodies = made.map(encode).collect();
+        (rulings, Batch { operation: OperationId(Uuid::now_v7()), after, bodies })
     }
 
     fn publish(&self, events: &[Event]) {

@@ -189,6 +189,11 @@ impl BranchRecord {
     }
 }
 
+/// The branch that collects the work of the team of a folder, if the team has one.
+pub fn recorded_branch(folder: &Path) -> Result<Option<String>, GitError> {
+    Ok(BranchRecord::read(folder)?.map(|record| record.branch))
+}
+
 /// Refuses a repository with a branch whose name is the prefix of all branches of troop.
 pub(super) async fn check_names(git: &Git) -> GitResult<()> {
     for root in names::ROOTS {

@@ -35,7 +35,8 @@ use self::proof::{ProofPlan, ReturnedResult};
 pub(super) use self::{inquiry::PassageFinding, late::LateMerge};
 use super::{
     Runner,
-    input::LeadInput,
+    calls::refuse_caller,
+    input::{LeadInput, RefusedCommand},
     office::Office,
     policy::completion::{
         Departure, DoneClaim, PassageStage, departure, done_claim, is_late, stages_after,
@@ -240,12 +241,11 @@ impl Completions {
         office.gate.forget(intent.request.operation);
         let Intent { runner, request, responder } = intent;
         match (responder, &runner) {
-            (Some(responder), _) => {
-                // The caller may be gone.
-                drop(responder.refuse(Failure::from(refusal)));
-            }
+            (Some(responder), _) => refuse_caller(responder, Failure::from(refusal)),
             (None, Some(runner)) => {
-                self.not_taken(office, runner.clone(), request, refusal.to_string()).await;
+                let why = refusal.to_string();
+                let refused = RefusedCommand { runner: runner.clone(), request, why };
+                self.not_taken(office, refused).await;
             }
             (None, None) => {}
         }
@@ -318,13 +318,8 @@ impl Completions {
 
     /// The board refused a command of a member. If it was a done claim, the member hears that the task is not done: it still
     /// holds the task and would not report on it again.
-    pub(super) async fn not_taken(
-        &mut self,
-        office: &mut Office,
-        runner: Runner,
-        request: CommandRequest,
-        why: String,
-    ) {
+    pub(super) async fn not_taken(&mut self, office: &mut Office, refused: RefusedCommand) {
+        let RefusedCommand { runner, request, why } = refused;
         let state = &office.post.state;
         let is_at = |task| at_work(state, &runner.member).any(|it| it == task);
         let is_late = matches!(&request.command, Command::Task(TaskCommand::Complete { task, attempt, .. })

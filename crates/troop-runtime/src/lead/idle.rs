@@ -14,9 +14,11 @@ use super::{
     places::{IsNews, LooseFiles},
     policy::{
         completion::attempt_at,
-        word::{self, Word},
+        idle,
+        report::{self, OwedReport},
         work::{at_work, has_or_gets_work, is_working},
     },
+    post::MemberMove,
 };
 use crate::hooks::Occasion;
 
@@ -27,8 +29,7 @@ const MAX_NAMED: usize = 5;
 /// next task may be blocked by the one it has just done.
 pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
     let Some(facts) = office.crew.facts_of(runner) else { return };
-    let is_news = facts.idle.has_worked || last_task.is_some() || facts.work.n_held > 0;
-    if !is_news && !office.post.is_lead(&runner.member) {
+    if !idle::is_news(&office.post.state, &runner.member, facts, last_task.as_ref()) {
         // Nothing is announced, so there is nothing to wait for. Its next work is announced when that ends.
         return rest_without_news(office, runner).await;
     }
@@ -45,24 +46,23 @@ pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Optio
 async fn settle(office: &mut Office, runner: &Runner) {
     let n_followed = office.post.n_followed();
     let Some(facts) = office.crew.facts_of(runner) else { return };
-    let Some(idle) = facts.take_settled_idle(n_followed) else {
+    let Some(report) = facts.take_settled_idle(n_followed) else {
         if facts.idle.after.as_ref().is_some_and(|it| it.until > n_followed) {
             office.post.ask_progress();
         }
         return;
     };
-    let is_news = facts.idle.has_worked || idle.last_task.is_some();
     let member = &runner.member;
-    if !is_news && !office.post.is_lead(member) {
+    if !idle::is_news(&office.post.state, member, facts, report.last_task.as_ref()) {
         return rest_without_news(office, runner).await;
     }
     let is_judged = office.gate.judges_idle(&office.post, member);
     if is_judged && !has_or_gets_work(&office.post.state, member) {
         let occasion = Occasion::TeammateIdle { teammate: member.clone() };
-        let subject = HookSubject::Idle(runner.clone(), idle.last_task);
+        let subject = HookSubject::Idle(runner.clone(), report.last_task);
         office.gate.fire(&office.post, &office.places, occasion, subject);
     } else {
-        report(office, runner, idle.last_task).await;
+        self::report(office, runner, report.last_task).await;
     }
 }
 
@@ -93,7 +93,8 @@ async fn rest_quietly(office: &mut Office, runner: &Runner) {
     // A member that holds a task is not idle.
     if is_working && at_work(&office.post.state, member).next().is_none() {
         let pid = office.crew.get(member).and_then(LiveMember::process);
-        office.post.set_state(member, MemberState::Idle, None, None, pid).await;
+        let to = MemberMove::to(MemberState::Idle).in_process(pid);
+        office.post.set_state(member, to).await;
     }
 }
 
@@ -155,13 +156,13 @@ async fn report_now(office: &mut Office, runner: &Runner, last_task: Option<Task
     }
     let member = runner.member.clone();
     let request = office.post.own(Command::ReportIdle { member, last_task });
-    office.ask_for(runner, request).await;
+    office.offer(runner, request).await;
 }
 
 /// Expects a report on each task that an idle member holds and was given.
 pub(super) fn expect_word(office: &mut Office, runner: &Runner) {
     let Some(live) = office.crew.in_run(runner) else { return };
-    let expected = word::expected(&office.post.state, &runner.member, &live.facts);
+    let expected = report::expected(&office.post.state, &runner.member, &live.facts);
     live.facts.idle.has_said_so = true;
     let has_claimed = std::mem::take(&mut live.facts.idle.has_claimed);
     let wait = office.post.timing.grace;
@@ -170,23 +171,23 @@ pub(super) fn expect_word(office: &mut Office, runner: &Runner) {
         office.post.timers.set(wait, Due::Claimed(runner.clone()));
     }
     for task in expected {
-        office.post.timers.set(wait, Due::Word(runner.clone(), task));
+        office.post.timers.set(wait, Due::Report(runner.clone(), task));
     }
 }
 
 /// An idle member should have reported on its task by now. The board asks it to, or fails the attempt.
-pub(super) async fn word_is_due(office: &mut Office, runner: &Runner, task: TaskNumber) {
+pub(super) async fn report_is_due(office: &mut Office, runner: &Runner, task: TaskNumber) {
     let post = &mut office.post;
     let Some(facts) = office.crew.facts_of(runner) else { return };
     let grace = post.timing.grace;
-    let word = word::about(&post.state, &runner.member, facts, task, grace, Instant::now());
-    if word == Word::Owed {
+    let owed = report::about(&post.state, &runner.member, facts, task, grace, Instant::now());
+    if owed == OwedReport::Owed {
         let member = runner.member.clone();
         let attempt = attempt_at(&post.state, task);
         let task = task.into();
         post.give(Command::ReportSilence { member, task, attempt }).await;
     }
-    if word != Word::Given {
-        post.timers.set(grace, Due::Word(runner.clone(), task));
+    if owed != OwedReport::Given {
+        post.timers.set(grace, Due::Report(runner.clone(), task));
     }
 }

@@ -3,7 +3,11 @@
 use troop_model::{Member, MemberName, MemberState, Party, StateCause};
 use troop_protocol::FromLead;
 
-use super::{crew::Crew, post::Post, transcript::TranscriptLine};
+use super::{
+    crew::Crew,
+    post::{MemberMove, Post},
+    transcript::TranscriptLine,
+};
 
 /// Interrupts a member.
 pub(super) async fn interrupt(
@@ -45,6 +49,6 @@ pub(super) async fn go_on(post: &mut Post, reader: &Party) {
 async fn work_because(post: &mut Post, member: &MemberName, cause: Option<StateCause>) {
     let found = post.state.member(member).filter(|it| it.state == MemberState::Working);
     let Some(pid) = found.map(|it| it.pid) else { return };
-    let reason = cause.map(|it| it.in_words().to_owned());
-    post.set_state(member, MemberState::Working, reason, cause, pid).await;
+    let working = MemberMove::to(MemberState::Working).caused_by(cause).in_process(pid);
+    post.set_state(member, working).await;
 }

@@ -18,17 +18,15 @@ use troop_model::{
 
 use super::{
     Runner,
-    input::{Due, LeadInput},
+    input::{Due, FolderStart, LeadInput, WatchLook},
     policy::{
-        restart::{MemberRetries, PATIENCE},
+        restart::{FAULT_PATIENCE, MemberRetries},
         work::{is_working, others_at_work},
     },
     post::Post,
     transcript::TranscriptLine,
 };
-use crate::{
-    BoxFuture, CommandEffect, GitError, TaskAttempt, TaskFolder, WatchReport, Watcher, Worktrees,
-};
+use crate::{BoxFuture, CommandEffect, GitError, TaskAttempt, WatchReport, Watcher, Worktrees};
 
 /// How long we wait before we retry to prepare a folder while a caller waits for the answer.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -143,7 +141,7 @@ impl Readying {
     /// that no member works in an unprepared folder.
     pub(super) async fn ready(self, work: TaskAttempt) {
         let since = Instant::now();
-        while self.isolation.has_place(&work.member).await && since.elapsed() < PATIENCE {
+        while self.isolation.has_place(&work.member).await && since.elapsed() < FAULT_PATIENCE {
             let (tell, told) = oneshot::channel();
             let isolation = self.isolation.clone();
             let work = work.clone();
@@ -294,11 +292,11 @@ impl Workplaces {
         let is_back = post.state.tasks().get(task).is_some_and(was_handed_in);
         let inputs = post.background.inputs.clone();
         self.jobs.add(async move {
-            let begun = match is_back {
+            let folder = match is_back {
                 true => isolation.go_back(&work).await,
                 false => isolation.begin(&work).await,
             };
-            drop(inputs.send(LeadInput::Begun(Box::new((work, begun)))).await);
+            drop(inputs.send(LeadInput::Begun(Box::new(FolderStart { work, folder }))).await);
         });
         false
     }
@@ -309,12 +307,8 @@ impl Workplaces {
     }
 
     /// A member's folder is ready for a task, or cannot be prepared. Returns whether the member can get its tasks now.
-    pub(super) async fn begun(
-        &mut self,
-        post: &mut Post,
-        work: TaskAttempt,
-        begun: Result<TaskFolder, GitError>,
-    ) -> bool {
+    pub(super) async fn begun(&mut self, post: &mut Post, start: FolderStart) -> bool {
+        let FolderStart { work, folder } = start;
         let attempt =
             Attempt { member: work.member.clone(), task: work.task, number: work.attempt };
         let member = &work.member;
@@ -322,7 +316,7 @@ impl Workplaces {
         let found = post.state.tasks().get(task);
         let is_its = found
             .is_some_and(|it| it.owner.as_ref() == Some(member) && it.attempts == work.attempt);
-        match begun {
+        match folder {
             Err(error) if is_its && error.may_pass() && self.begin_later(post, &work, &error) => {
                 false
             }
@@ -496,17 +490,13 @@ impl Workplaces {
         let Some(mut watcher) = self.watcher.take() else { return };
         post.background.spawn_input(async move {
             let seen = watcher.look(&isolation, &members).await;
-            Some(LeadInput::Watched(Box::new((watcher, seen))))
+            Some(LeadInput::Watched(Box::new(WatchLook { watcher, seen })))
         });
     }
 
     /// Tells members about conflicts between their changes.
-    pub(super) async fn watched(
-        &mut self,
-        post: &mut Post,
-        watcher: Watcher,
-        seen: Result<WatchReport, GitError>,
-    ) {
+    pub(super) async fn watched(&mut self, post: &mut Post, look: WatchLook) {
+        let WatchLook { watcher, seen } = look;
         self.watcher = Some(watcher);
         let Some(branch) = self.isolation.as_ref().map(|it| it.branch().to_owned()) else {
             return;
@@ -529,15 +519,7 @@ impl Workplaces {
 }
 
 fn work(state: &State, member: &MemberName, task: TaskNumber) -> Option<TaskAttempt> {
-    let found = state.tasks().get(task)?;
-    let subject = found.subject.clone();
-    Some(TaskAttempt {
-        member: member.clone(),
-        task,
-        attempt: found.attempts,
-        subject,
-        report: None,
-    })
+    Some(TaskAttempt::newest(member.clone(), state.tasks().get(task)?))
 }
 
 /// The attempt that a command has just claimed; none if the member works on another task, whose folder stays as it is.

@@ -89,9 +89,16 @@ fn the_command_line_and_the_socket_say_the_same_before_and_after_a_lead_is_kille
         assert!(lists.iter().all(|it| *it == lists[0]), "{lists:?}");
         lists[0].clone()
     };
+    // Whole members, in one order.
+    let members = || {
+        let here = troop.json("member list")["members"].take();
+        assert_eq!(here, troop.json("team show")["members"]);
+        here
+    };
     let same = |state: &str| {
         assert_eq!(states(&ask(&troop, "member/list")), look(state));
-        assert_eq!(states(&ask(&troop, "team/show")), look(state));
+        assert_eq!(ask(&troop, "member/list")["members"], members());
+        assert_eq!(ask(&troop, "team/show")["members"], members());
         let delegations = ask(&troop, "delegation/list");
         assert_eq!(delegations, troop.json("team delegations"));
         assert_eq!(ask(&troop, "task/list"), troop.json("task list"));
@@ -100,6 +107,7 @@ fn the_command_line_and_the_socket_say_the_same_before_and_after_a_lead_is_kille
     same("working");
     kill(team);
     look("crashed");
+    members();
     assert_eq!(troop.json("team status")["state"], "stopped");
     let mut team = led(&troop);
     team.wait_for("task-1 goes to ann");

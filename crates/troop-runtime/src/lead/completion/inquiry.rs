@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     hooks::Occasion,
-    lead::{gate::HookSubject, input::LeadInput, office::Office},
+    lead::{calls::refuse_caller, gate::HookSubject, input::LeadInput, office::Office},
 };
 
 /// The answer to an inquiry of a passage.
@@ -132,8 +132,7 @@ fn plan_deletion(office: &mut Office, intent: Intent) -> ReleasedRunner {
 fn refuse(office: &mut Office, intent: Intent, failure: Failure) -> ReleasedRunner {
     let Intent { runner, responder, .. } = intent;
     match (responder, &runner) {
-        // The caller may be gone.
-        (Some(responder), _) => drop(responder.refuse(failure)),
+        (Some(responder), _) => refuse_caller(responder, failure),
         (None, Some(runner)) => office.refuse(runner, failure.message),
         (None, None) => {}
     }

@@ -42,7 +42,7 @@ pub(in super::super) struct MailFacts {
     /// The messages that it was handed and has not read.
     pub(in super::super) handed: BTreeSet<Uuid>,
     /// The conversation of these messages, or the one that it is handling. Only the lead acts in conversations.
-    conversation: Option<Origin>,
+    pub(in super::super) conversation: Option<Origin>,
     /// The conversation of the mail that it is handling: its messages belong there.
     pub(in super::super) answers: Option<Origin>,
     /// Whether a retry is scheduled, because it did not read.
@@ -181,16 +181,9 @@ impl MemberFacts {
         self.mail.handed.is_empty() && self.work.is_at_rest
     }
 
-    /// Turns to a conversation, unless it is still handling another. Returns whether it may get mail of it now. Internal mail
-    /// goes with any conversation.
-    pub(in super::super) fn turn_to(&mut self, conversation: &Origin) -> bool {
-        if conversation.is_internal() {
-            return true;
-        }
-        if self.has_no_conversation() {
-            self.mail.conversation = None;
-        }
-        self.mail.conversation.get_or_insert_with(|| conversation.clone()) == conversation
+    /// Notes that it is handed mail of a conversation.
+    pub(in super::super) fn turn_to(&mut self, conversation: &Origin) {
+        self.mail.conversation = Some(conversation.clone());
     }
 
     /// Notes that it was handed a message.
@@ -248,6 +241,11 @@ impl MemberFacts {
         let is_settled = self.work.n_held == 0;
         self.idle.after.take_if(|it| is_settled && it.until <= n_followed)
     }
+}
+
+/// Whether a member may get mail of a conversation, unless it is still handling another. `is_over` says that it has handled all.
+pub(in super::super) fn may_turn(handled: Option<&Origin>, is_over: bool, next: &Origin) -> bool {
+    is_over || handled.is_none_or(|it| it == next)
 }
 
 impl WireFacts {

@@ -28,7 +28,7 @@ impl Office {
             let Some(runner) = self.crew.get(&member).map(|it| it.runner.clone()) else { continue };
             let order = TaskCommand::Assign { task: Some(task.into()), to: member };
             let request = self.post.own(Command::Task(order));
-            self.ask_for(&runner, request).await;
+            self.offer(&runner, request).await;
         }
     }
 

@@ -8,7 +8,7 @@ use troop_model::{Member, MemberName, MemberState, Role, StateCause};
 use crate::lead::Timing;
 
 /// How long we retry after a fault of the machine ...
-pub(in super::super) const PATIENCE: Duration = Duration::from_secs(600);
+pub(in super::super) const FAULT_PATIENCE: Duration = Duration::from_secs(600);
 /// ... and how long we wait at most between two tries.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
@@ -89,7 +89,7 @@ impl Tries {
     pub(in super::super) fn pause(&mut self, first: Duration, now: Instant) -> Option<Duration> {
         let doublings = self.n_tries.min(10);
         self.n_tries += 1;
-        let is_worth_it = now.duration_since(self.since) < PATIENCE;
+        let is_worth_it = now.duration_since(self.since) < FAULT_PATIENCE;
         is_worth_it.then(|| (first * (1 << doublings)).min(MAX_PAUSE))
     }
 
