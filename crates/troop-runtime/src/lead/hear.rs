@@ -266,8 +266,9 @@ impl Dispatcher {
         self.broke_off(runner);
         self.end_run(runner).await;
         let office = &mut self.office;
-        let facts = office.crew.facts_of(runner);
-        let is_news = facts.is_some_and(|it| it.owes_idle_report());
+        let Some(facts) = office.crew.facts_of(runner) else { return };
+        facts.say_idle();
+        let is_news = facts.owes_idle_report();
         if is_news && !office.post.is_lead(&runner.member) {
             idle::begin(office, runner, None).await;
         } else {
@@ -280,6 +281,9 @@ impl Dispatcher {
     async fn says_idle(&mut self, runner: &Runner, said: Idle) {
         self.broke_off(runner);
         self.end_run(runner).await;
+        if let Some(facts) = self.office.crew.facts_of(runner) {
+            facts.say_idle();
+        }
         idle::expect_word(&mut self.office, runner);
         let last_task = said.last_task.and_then(|id| id.task().ok());
         idle::begin(&mut self.office, runner, last_task).await;

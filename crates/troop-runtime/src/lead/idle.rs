@@ -27,6 +27,10 @@ const MAX_NAMED: usize = 5;
 /// next task may be blocked by the one it has just done.
 pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
     let Some(facts) = office.crew.facts_of(runner) else { return };
+    if facts.has_gone_on() {
+        // It says again when it is idle.
+        return;
+    }
     let is_news = facts.idle.has_worked || last_task.is_some() || facts.work.n_held > 0;
     if !is_news && !office.post.is_lead(&runner.member) {
         // Nobody is told, so there is nothing to wait for. What it does next is told at the end of that.
@@ -51,6 +55,9 @@ async fn settle(office: &mut Office, runner: &Runner) {
         }
         return;
     };
+    if facts.has_gone_on() {
+        return;
+    }
     let is_news = facts.idle.has_worked || idle.last_task.is_some();
     let member = &runner.member;
     if !is_news && !office.post.is_lead(member) {
@@ -99,6 +106,10 @@ async fn rest_quietly(office: &mut Office, runner: &Runner) {
 
 /// Reports that a member is idle. If it worked without a task, we look for its changes first: nobody would merge them.
 pub(super) async fn report(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
+    if office.crew.facts_of(runner).is_some_and(|it| it.has_gone_on()) {
+        // Hooks judged it meanwhile.
+        return;
+    }
     if last_task.is_some() || !looks_for_loose(office, runner, IsNews::Yes) {
         report_now(office, runner, last_task).await;
     }
@@ -110,18 +121,20 @@ fn looks_for_loose(office: &mut Office, runner: &Runner, is_news: IsNews) -> boo
     facts.idle.was_handed = false;
     let is_suspect = facts.idle.n_suspect > 0;
     facts.idle.n_suspect = facts.idle.n_suspect.saturating_sub(1);
-    is_suspect && office.places.look_for_loose(&office.post, runner, is_news)
+    let n_begun = facts.idle.n_begun_until_said;
+    is_suspect && office.places.look_for_loose(&office.post, runner, is_news, n_begun)
 }
 
 /// The files that a member changed outside of any task are known. The lead hears of them once.
 pub(super) async fn found_loose(office: &mut Office, found: LooseFiles) {
-    let LooseFiles { runner, files, is_news } = found;
+    let LooseFiles { runner, files, is_news, n_begun } = found;
     let runner = &runner;
     let member = &runner.member;
     office.places.end_look();
     office.post.agenda.is_due = true;
     let Some(facts) = office.crew.facts_of(runner) else { return };
-    if facts.idle.was_handed || is_working(&office.post.state, member) {
+    let has_gone_on = facts.idle.was_handed || facts.idle.n_begun != n_begun;
+    if has_gone_on || is_working(&office.post.state, member) {
         // It goes on, and says again when it is idle.
         return;
     }

@@ -103,6 +103,10 @@ pub(in super::super) struct IdleFacts {
     pub(in super::super) was_handed: bool,
     /// How many of its next idle reports may follow changes outside of tasks.
     pub(in super::super) n_suspect: u8,
+    /// How often it has begun something. Only for members that announce the end of their turns: they say again that it is over.
+    pub(in super::super) n_begun: u64,
+    /// How often it had begun something when it last said that it has nothing to do.
+    pub(in super::super) n_begun_until_said: u64,
     /// Whether others were told of its last idle report.
     pub(in super::super) was_told: bool,
 }
@@ -217,11 +221,27 @@ impl MemberFacts {
         self.idle.has_worked = true;
         self.work.engagement = Some(Engagement { task, attempt, said: None });
         self.work.is_in_turn = self.wire.tells_end;
+        self.note_begun();
     }
 
     /// Notes that it has something to handle. We wait only for members that announce the end of their turns.
     pub(in super::super) fn stir(&mut self) {
         self.work.is_at_rest = !self.wire.tells_end;
+        self.note_begun();
+    }
+
+    fn note_begun(&mut self) {
+        self.idle.n_begun += u64::from(self.wire.tells_end);
+    }
+
+    /// Notes that it says that it has nothing to do.
+    pub(in super::super) fn say_idle(&mut self) {
+        self.idle.n_begun_until_said = self.idle.n_begun;
+    }
+
+    /// Whether it has begun something since it last said that it has nothing to do. What it said then is no longer so.
+    pub(in super::super) fn has_gone_on(&self) -> bool {
+        self.idle.n_begun_until_said != self.idle.n_begun
     }
 
     /// Notes that its turn is over.
