@@ -226,6 +226,7 @@ impl Dispatcher {
 
     /// A report or call of a member waits no longer. If it was the last one, the member may be idle, or may have exited.
     async fn release(&mut self, released: ReleasedRunner) {
+        self.completions.end_turns(&mut self.office).await;
         let Some(runner) = released else { return };
         let Some(facts) = self.office.crew.facts_of(&runner) else { return };
         facts.work.n_held -= 1;
