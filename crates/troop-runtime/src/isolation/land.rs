@@ -10,7 +10,7 @@ use super::{
     facts::{branches_in_use, head, is_ancestor, is_dirty, is_in_another},
     ignored::{self, IgnoredFiles},
     leftovers::folders,
-    put_back::{LandingNote, is_clear, look_after, undo},
+    put_back::{LandingNote, look_after, try_out, undo},
     record::BranchRecord,
     remnants,
     rules::{
@@ -246,7 +246,14 @@ async fn look_ahead(git: &Git, now: &str, team: &str) -> GitResult<ForwardFacts>
     }
     let n_commits = ["rev-list", "--count", &format!("{now}..{team}")];
     let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
-    Ok(ForwardFacts::Ahead { n_commits, is_clear: is_clear(git, now, team).await? })
+    let (says, lock) = match try_out(git, now, team).await {
+        Ok(()) => return Ok(ForwardFacts::Ahead { n_commits, is_clear: true }),
+        Err(error) => refused(error),
+    };
+    Ok(match rules::is_in_the_way(&says) {
+        true => ForwardFacts::Ahead { n_commits, is_clear: false },
+        false => ForwardFacts::Unclear { says, lock },
+    })
 }
 
 /// Moves the project's branch and files.
@@ -254,10 +261,16 @@ async fn forward(git: &Git, team: &str, n_commits: usize, is_clear: bool) -> For
     // Files that git ignores belong to somebody, too.
     let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", team];
     let Err(error) = git.run(&merge).await else { return ForwardFacts::Moved { n_commits } };
-    let lock = error.lock().map(|it| it.display().to_string());
     let is_failed = matches!(error, GitError::Failed { .. });
     let is_full = is_failed && error.is_of_machine();
     // Whatever it is, the project may not be as it was.
-    let says = if let GitError::Failed { says, .. } = error { says } else { error.chain() };
+    let (says, lock) = refused(error);
     ForwardFacts::Failed(ForwardFailure { says, lock, n_commits, is_clear, is_full })
+}
+
+/// What git said, and the lock that it met, if that is the reason.
+fn refused(error: GitError) -> (String, Option<String>) {
+    let lock = error.lock().map(|it| it.display().to_string());
+    let says = if let GitError::Failed { says, .. } = error { says } else { error.chain() };
+    (says, lock)
 }

@@ -162,6 +162,21 @@ pub fn in_place_of_new(says: &str) -> Vec<&str> {
     files.filter(|_| is_said).collect()
 }
 
+/// How git says that it finds something of a person where a commit has something else, when it only tries to go there.
+const SOMETHING_IN_THE_WAY: [&str; 6] = [
+    "not uptodate",
+    "would be overwritten by",
+    "would be removed by",
+    "would lose untracked files",
+    "resolve your current index first",
+    "cannot checkout new HEAD",
+];
+
+/// Whether git's complaint about a try means that something of a person is in the way. All other complaints leave that open.
+pub fn is_in_the_way(says: &str) -> bool {
+    SOMETHING_IN_THE_WAY.iter().any(|it| says.contains(it))
+}
+
 /// Which files of a person are in the way of a merge, and what to do with them, if that is git's complaint.
 fn in_the_way(says: &str) -> Option<WaitReason> {
     let is_untracked = !in_place_of_new(says).is_empty();
@@ -212,6 +227,12 @@ pub enum ForwardFacts {
         n_commits: usize,
         /// Whether no file of a person is in the way, so that files may be put back.
         is_clear: bool,
+    },
+    /// Git could not tell whether a file of a person is in the way. What a landing leaves could not be put back.
+    Unclear {
+        says: String,
+        /// The lock of another git command, if that is the reason.
+        lock: Option<String>,
     },
     Moved {
         n_commits: usize,
@@ -415,6 +436,9 @@ fn landing(
         Some(ForwardFacts::Behind) => Ok(facts.waits(behind)),
         Some(ForwardFacts::Ahead { n_commits, is_clear }) => {
             Err(Box::new(LandStep::Forward { now, team, n_commits, is_clear }))
+        }
+        Some(ForwardFacts::Unclear { says, lock }) => {
+            Ok(facts.waits(lock.map_or_else(|| WaitReason::new(says), |it| locked(&it))))
         }
         Some(ForwardFacts::Moved { n_commits }) => Ok(Landing::Merged { branch: base, n_commits }),
         Some(ForwardFacts::Failed(failure)) => {
