@@ -1,7 +1,7 @@
 //! Handles the messages and requests of members on their wires.
 
 use tokio::time::Instant;
-use troop_model::{Actor, Command, Notice, OperationId, TaskCommand};
+use troop_model::{Actor, Command, Notice, OperationId, TaskCommand, preview};
 use troop_protocol::{
     FromTeammate, Idle, Incoming, Log, MethodError, Notification, Ready, ReportedStatus, Responder,
     SkippedLine, TaskReport,
@@ -24,6 +24,9 @@ use super::{
     transcript::TranscriptLine,
 };
 use crate::{CommandEffect, CommandRequest, GitError, WorkReport, hooks::Verdict};
+
+/// How much of a wrong name people see.
+const MAX_NAME: usize = 40;
 
 /// Messages.
 impl Dispatcher {
@@ -90,6 +93,14 @@ impl Dispatcher {
         let member = &runner.member;
         if !office.crew.become_ready(&mut office.post, member, ready).await {
             return;
+        }
+        if ready.name != member.as_str() {
+            let given = preview(&ready.name, MAX_NAME);
+            let what = format!(
+                "{member}: its program says in `team.ready` that it is `{given}`; it must give the name that it gets as `--name`"
+            );
+            office.post.tell_people(what.clone());
+            office.post.note(member, TranscriptLine::trouble(&what));
         }
         if let Some(pid) = office.crew.get(member).and_then(LiveMember::own_process) {
             office.gate.member_spawned(&office.post, &office.places, member, pid);
