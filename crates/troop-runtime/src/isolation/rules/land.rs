@@ -186,7 +186,7 @@ fn in_the_way(says: &str) -> Option<WaitReason> {
     let files: Vec<_> = says.split("; ").filter_map(|line| line.strip_prefix('\t')).collect();
     let (are, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
     let more = files.len().saturating_sub(MAX_NAMED);
-    let mut named: Vec<_> = files.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let mut named: Vec<_> = files.iter().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();
     named.extend((more > 0).then(|| format!("and {more} more")));
     let todo = if is_untracked { "move" } else { "commit or stash" };
     let why = format!("{} here {are} not committed", named.join(", "));
