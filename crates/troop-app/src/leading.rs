@@ -409,7 +409,15 @@ impl TeamRun {
         let work = *watch.work().borrow();
         let follows = |lead: &Member| agents.follows(&lead.agent, lead.model.as_deref());
         let follows = story.state().lead().is_some_and(follows);
-        Finished { ended, story, fault: watch.fault(), follows, work, landing }
+        Finished {
+            ended,
+            story,
+            fault: watch.fault(),
+            setback: watch.setback(),
+            follows,
+            work,
+            landing,
+        }
     }
 }
 
