@@ -26,11 +26,10 @@ const MAX_NAMED: usize = 5;
 /// Lets a member be idle. That waits for its reports and calls and, if hooks are asked, until the log shows their effects: its
 /// next task may be blocked by the one it has just done.
 pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
-    let Some(facts) = office.crew.facts_of(runner) else { return };
-    if facts.has_gone_on() {
-        // It says again when it is idle.
+    if goes_on_untold(office, runner, last_task.as_ref()) {
         return;
     }
+    let Some(facts) = office.crew.facts_of(runner) else { return };
     let is_news = facts.idle.has_worked || last_task.is_some() || facts.work.n_held > 0;
     if !is_news && !office.post.is_lead(&runner.member) {
         // Nobody is told, so there is nothing to wait for. What it does next is told at the end of that.
@@ -55,10 +54,10 @@ async fn settle(office: &mut Office, runner: &Runner) {
         }
         return;
     };
-    if facts.has_gone_on() {
+    let is_news = facts.idle.has_worked || idle.last_task.is_some();
+    if goes_on_untold(office, runner, idle.last_task.as_ref()) {
         return;
     }
-    let is_news = facts.idle.has_worked || idle.last_task.is_some();
     let member = &runner.member;
     if !is_news && !office.post.is_lead(member) {
         return rest_without_news(office, runner).await;
@@ -71,6 +70,18 @@ async fn settle(office: &mut Office, runner: &Runner) {
     } else {
         report(office, runner, idle.last_task).await;
     }
+}
+
+/// Whether a teammate went on since it said that it is idle, so that others hear of it only at the end of its turn. What
+/// became of its last task they hear at once.
+fn goes_on_untold(office: &mut Office, runner: &Runner, last_task: Option<&TaskRef>) -> bool {
+    let is_lead = office.post.is_lead(&runner.member);
+    let Some(facts) = office.crew.facts_of(runner) else { return false };
+    let is_untold = facts.has_gone_on() && last_task.is_none() && !is_lead;
+    if is_untold {
+        facts.owe_idle_report();
+    }
+    is_untold
 }
 
 /// Settles all idle reports that waited for the log.
@@ -106,8 +117,7 @@ async fn rest_quietly(office: &mut Office, runner: &Runner) {
 
 /// Reports that a member is idle. If it worked without a task, we look for its changes first: nobody would merge them.
 pub(super) async fn report(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
-    if office.crew.facts_of(runner).is_some_and(|it| it.has_gone_on()) {
-        // Hooks judged it meanwhile.
+    if goes_on_untold(office, runner, last_task.as_ref()) {
         return;
     }
     if last_task.is_some() || !looks_for_loose(office, runner, IsNews::Yes) {
@@ -133,8 +143,10 @@ pub(super) async fn found_loose(office: &mut Office, found: LooseFiles) {
     office.places.end_look();
     office.post.agenda.is_due = true;
     let Some(facts) = office.crew.facts_of(runner) else { return };
-    let has_gone_on = facts.idle.was_handed || facts.idle.n_begun != n_begun;
-    if has_gone_on || is_working(&office.post.state, member) {
+    if facts.idle.n_begun != n_begun {
+        return facts.owe_idle_report();
+    }
+    if facts.idle.was_handed || is_working(&office.post.state, member) {
         // It goes on, and says again when it is idle.
         return;
     }
@@ -162,9 +174,10 @@ fn some_of(files: &BTreeSet<String>) -> String {
 }
 
 async fn report_now(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
-    office.rest(runner);
-    if let Some(facts) = office.crew.facts_of(runner) {
-        facts.note_idle_told();
+    let Some(facts) = office.crew.facts_of(runner) else { return };
+    facts.note_idle_told();
+    if !facts.has_gone_on() {
+        office.rest(runner);
     }
     let member = runner.member.clone();
     let request = office.post.own(Command::ReportIdle { member, last_task });

@@ -257,6 +257,12 @@ impl MemberFacts {
         self.idle.has_worked && !self.idle.was_told && self.idle.after.is_none()
     }
 
+    /// Notes that others are not told that it is idle, because it has gone on. They hear of the end of its turn.
+    pub(in super::super) fn owe_idle_report(&mut self) {
+        self.idle.has_worked = true;
+        self.idle.was_told = false;
+    }
+
     /// Notes that others are told that it is idle.
     pub(in super::super) fn note_idle_told(&mut self) {
         self.idle.has_worked = false;
