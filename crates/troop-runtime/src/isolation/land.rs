@@ -246,13 +246,13 @@ async fn look_ahead(git: &Git, now: &str, team: &str) -> GitResult<ForwardFacts>
     }
     let n_commits = ["rev-list", "--count", &format!("{now}..{team}")];
     let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
-    let (says, lock) = match try_out(git, now, team).await {
-        Ok(()) => return Ok(ForwardFacts::Ahead { n_commits, is_clear: true }),
-        Err(error) => refused(error),
+    let Err(error) = try_out(git, now, team).await else {
+        return Ok(ForwardFacts::Ahead { n_commits, is_clear: true });
     };
+    let GitFailure { says, lock, is_full } = failure(error);
     Ok(match rules::is_in_the_way(&says) {
         true => ForwardFacts::Ahead { n_commits, is_clear: false },
-        false => ForwardFacts::Unclear { says, lock },
+        false => ForwardFacts::Unclear { says, lock, is_full },
     })
 }
 
@@ -261,16 +261,24 @@ async fn forward(git: &Git, team: &str, n_commits: usize, is_clear: bool) -> For
     // Files that git ignores belong to somebody, too.
     let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", team];
     let Err(error) = git.run(&merge).await else { return ForwardFacts::Moved { n_commits } };
-    let is_failed = matches!(error, GitError::Failed { .. });
-    let is_full = is_failed && error.is_of_machine();
     // Whatever it is, the project may not be as it was.
-    let (says, lock) = refused(error);
+    let GitFailure { says, lock, is_full } = failure(error);
     ForwardFacts::Failed(ForwardFailure { says, lock, n_commits, is_clear, is_full })
 }
 
-/// What git said, and the lock that it met, if that is the reason.
-fn refused(error: GitError) -> (String, Option<String>) {
+/// Why git did not do it.
+struct GitFailure {
+    says: String,
+    /// The lock of another git command, if that is the reason.
+    lock: Option<String>,
+    /// Whether the machine is to blame.
+    is_full: bool,
+}
+
+fn failure(error: GitError) -> GitFailure {
     let lock = error.lock().map(|it| it.display().to_string());
+    let is_failed = matches!(error, GitError::Failed { .. });
+    let is_full = is_failed && error.is_of_machine();
     let says = if let GitError::Failed { says, .. } = error { says } else { error.chain() };
-    (says, lock)
+    GitFailure { says, lock, is_full }
 }

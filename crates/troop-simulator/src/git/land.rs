@@ -121,7 +121,8 @@ fn look_ahead(seat: &ProcessSeat, now: &str, team: &str) -> ForwardFacts {
         Some(says) if is_in_the_way(&says) => ForwardFacts::Ahead { n_commits: 1, is_clear: false },
         Some(says) => {
             seat.count("git could not tell whether files were in the way of a landing");
-            ForwardFacts::Unclear { says, lock: Some("index.lock".to_owned()) }
+            let lock = Some("index.lock".to_owned());
+            ForwardFacts::Unclear { says, lock, is_full: false }
         }
     }
 }

@@ -125,12 +125,16 @@ pub(super) fn why_not_forward(
         return WaitReason::new(says.as_str());
     }
     let as_it_was = "git could not write all of it, and the project is as it was";
-    let first = is_full.then(|| "make room on the disk".into());
+    let first = is_full.then(make_room);
     WaitReason { why: format!("{as_it_was}: {says}"), first }
 }
 
 fn git(command: &str) -> HintCommand {
     HintCommand::other("git").word(command)
+}
+
+fn make_room() -> Hint {
+    "make room on the disk".into()
 }
 
 fn behind(base: &str) -> WaitReason {
@@ -233,6 +237,8 @@ pub enum ForwardFacts {
         says: String,
         /// The lock of another git command, if that is the reason.
         lock: Option<String>,
+        /// Whether the machine is to blame.
+        is_full: bool,
     },
     Moved {
         n_commits: usize,
@@ -437,9 +443,10 @@ fn landing(
         Some(ForwardFacts::Ahead { n_commits, is_clear }) => {
             Err(Box::new(LandStep::Forward { now, team, n_commits, is_clear }))
         }
-        Some(ForwardFacts::Unclear { says, lock }) => {
-            Ok(facts.waits(lock.map_or_else(|| WaitReason::new(says), |it| locked(&it))))
-        }
+        Some(ForwardFacts::Unclear { says, lock, is_full }) => Ok(facts.waits(match lock {
+            Some(lock) => locked(&lock),
+            None => WaitReason { why: says, first: is_full.then(make_room) },
+        })),
         Some(ForwardFacts::Moved { n_commits }) => Ok(Landing::Merged { branch: base, n_commits }),
         Some(ForwardFacts::Failed(failure)) => {
             Err(Box::new(LandStep::LookAfter { now, team, failure }))

@@ -225,7 +225,7 @@ impl ModelProject {
                     true if is_in_the_way(&says) => {
                         ForwardFacts::Ahead { n_commits: 1, is_clear: false }
                     }
-                    true => ForwardFacts::Unclear { says, lock: None },
+                    true => ForwardFacts::Unclear { says, lock: None, is_full: false },
                     false => ForwardFacts::Behind,
                 });
             }
