@@ -6,6 +6,7 @@ use crate::{clock, disk, memory, network};
 
 /// What a plan may use of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a machine can do each of these or not")]
 pub struct Machine {
     /// Small disks can be mounted, to be filled.
     pub can_mount: bool,

@@ -7,7 +7,7 @@ mod requests;
 mod roster;
 mod untold;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,6 +123,12 @@ pub(crate) struct StateHead {
 }
 
 impl State {
+    /// How long a lead lease holds without being renewed.
+    #[must_use]
+    pub fn lead_lease(&self) -> Duration {
+        self.limits.lead_lease
+    }
+
     /// The same under other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 use troop_model::{Command, MemberState, Party, Spending, State, TeamStatus, Time, Version};
 use troop_process::Mark;
 
@@ -185,6 +185,7 @@ impl Dispatcher {
             Due::Retry(runner) => office.try_again(&runner).await,
             Due::Tick => self.tick().await,
             Due::Renew => self.renew().await,
+            Due::Tenure => office.post.check_tenure(),
             Due::Watch => self.watch().await,
         }
     }
@@ -207,6 +208,8 @@ impl Dispatcher {
         let office = &mut self.office;
         office.post.timers.set(office.post.timing.tick, Due::Tick);
         office.post.timers.set(office.post.timing.renew, Due::Renew);
+        let first_look = office.post.tenure.first_look(Instant::now());
+        office.post.timers.set(first_look, Due::Tenure);
         self.watch().await;
         let office = &mut self.office;
         office.gate.team_created(&office.post, &office.places);
@@ -281,6 +284,7 @@ impl Dispatcher {
     async fn renew(&mut self) {
         let post = &mut self.office.post;
         post.timers.set(post.timing.renew, Due::Renew);
+        post.tenure.ask(Instant::now());
         post.give(Command::RenewLead).await;
     }
 

@@ -22,6 +22,7 @@ impl Dispatcher {
             Fact::LeadTaken { fence, .. } if *fence != post.mandate.fence => {
                 post.course = Course::Over(LeadEnd::Superseded);
             }
+            Fact::LeadRenewed { .. } => post.tenure.renew(),
             Fact::TeamDeleted {} => self.begin_team_stop("the team was deleted").await,
             Fact::TeamCompleted {} => self.begin_team_stop("its work is over").await,
             Fact::TeamStopRequested { reason } => {

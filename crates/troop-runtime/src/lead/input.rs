@@ -117,6 +117,8 @@ pub(super) enum Due {
     Tick,
     /// The lease of this lead is renewed.
     Renew,
+    /// The lease of this lead should have been renewed.
+    Tenure,
     /// The changes of members are compared for conflicts.
     Watch,
 }

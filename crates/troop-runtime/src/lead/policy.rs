@@ -12,6 +12,7 @@ pub(super) mod lead_state;
 pub(super) mod loss;
 pub(super) mod restart;
 pub(super) mod silence;
+pub(super) mod tenure;
 pub(crate) mod unheard;
 pub(super) mod word;
 pub(crate) mod work;

@@ -16,8 +16,11 @@ use uuid::Uuid;
 
 use super::{
     LeadEnd, LeadWork, Timing,
-    input::LeadInput,
-    policy::asking::{RuleVerdict, occasion, ruling, would_take},
+    input::{Due, LeadInput},
+    policy::{
+        asking::{RuleVerdict, occasion, ruling, would_take},
+        tenure::{Tenure, TenureVerdict},
+    },
     progress::BoardProgress,
     timers::Timers,
     transcript::{TranscriptEntry, TranscriptLine, Transcripts},
@@ -40,6 +43,7 @@ pub(super) struct Post {
     pub(super) state: State,
     pub(super) clock: Clock,
     pub(super) mandate: Mandate,
+    pub(super) tenure: Tenure,
     pub(super) timing: Timing,
     pub(super) timers: Timers,
     pub(super) background: Background,
@@ -150,8 +154,10 @@ impl Post {
     pub(super) fn new(new: NewPost<'_>) -> Self {
         let news = new.board.subscribe(new.state.version());
         new.background.spawn(pass_on(news, new.background.inputs.clone()));
+        let tenure = Tenure::new(new.state.lead_lease(), Instant::now());
         Self {
             board: new.board,
+            tenure,
             state: new.state,
             clock: new.clock,
             mandate: new.mandate,
@@ -187,6 +193,17 @@ impl Post {
     pub(super) fn lost(&mut self, error: Option<BoardError>) {
         let reason = error.map_or_else(|| "the board was closed".to_owned(), |it| it.to_string());
         self.course = Course::Over(LeadEnd::Lost { reason });
+    }
+
+    /// Looks whether this lead may still lead.
+    pub(super) fn check_tenure(&mut self) {
+        match self.tenure.look(Instant::now()) {
+            TenureVerdict::Holds(time) => self.timers.set(time, Due::Tenure),
+            TenureVerdict::Over => {
+                let reason = "its lease could not be renewed, so another may lead now".to_owned();
+                self.course = Course::Over(LeadEnd::Lost { reason });
+            }
+        }
     }
 
     /// The cause that the log records if the lead's agent has not finished its last request.
