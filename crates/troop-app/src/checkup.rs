@@ -156,7 +156,8 @@ fn teams(surroundings: &Surroundings) -> Checkup {
         let says = format!("switched off by {}", off.by);
         return Checkup::missing("teams", says).with_fix(off.fix.clone());
     }
-    let mode = teams.teammate_mode.map(TeammateMode::as_str);
+    let mode = Some(teams.teammate_mode).filter(|mode| *mode != TeammateMode::default());
+    let mode = mode.map(TeammateMode::as_str);
     let mode = mode.map(|mode| format!("; `teammateMode` is `{mode}`, which has no effect yet"));
     let says = format!("on; at most {} teammates{}", teams.max_teammates, mode.unwrap_or_default());
     Checkup::good("teams", says)

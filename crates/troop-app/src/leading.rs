@@ -409,7 +409,9 @@ impl TeamRun {
         let work = *watch.work().borrow();
         let follows = |lead: &Member| agents.follows(&lead.agent, lead.model.as_deref());
         let follows = story.state().lead().is_some_and(follows);
-        RunReport { ended, story, fault: watch.fault(), follows, work, landing }
+        let fault = watch.fault();
+        let setback = watch.setback();
+        RunReport { ended, story, fault, setback, follows, work, landing }
     }
 }
 

@@ -67,8 +67,8 @@ pub struct ResumeReport {
     pub n_cut_short: usize,
     /// The members that start again.
     pub started: Vec<MemberName>,
-    /// The members whose agents are not available.
-    pub unavailable: Vec<MemberName>,
+    /// The members that cannot run, with the reason.
+    pub unavailable: Vec<(MemberName, String)>,
     /// Whether there is something to do.
     pub is_open: bool,
     /// Whether the lead continues with its goal.
@@ -174,15 +174,18 @@ impl Resumption {
         let Self { board, agents, goal, left, .. } = self;
         let has_goal = goal.is_some();
         let found = board.look(move |state| LeftTeam::new(state, has_goal)).await?;
-        let can_run =
-            |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
         let LeftTeam { n_cut_short, is_open, down } = &found;
-        let (members, unavailable): (Vec<_>, Vec<_>) = down.iter().cloned().partition(can_run);
-        let names = |members: &[NewMember]| members.iter().map(|it| it.name.clone()).collect();
+        let (mut members, mut unavailable) = (Vec::new(), Vec::new());
+        for member in down.iter().filter(|_| *is_open) {
+            match agents.check(&member.agent, member.model.as_deref()) {
+                Ok(()) => members.push(member.clone()),
+                Err(why) => unavailable.push((member.name.clone(), why.to_string())),
+            }
+        }
         let report = ResumeReport {
             n_cut_short: *n_cut_short,
-            started: names(&members),
-            unavailable: names(&unavailable),
+            started: members.iter().map(|it| it.name.clone()).collect(),
+            unavailable,
             is_open: *is_open,
             has_goal,
             left,
@@ -323,7 +326,9 @@ impl fmt::Display for ResumeReport {
             parts.push(format!("started: {}", names(&self.started)));
         }
         if !self.unavailable.is_empty() {
-            parts.push(format!("their agents are not available: {}", names(&self.unavailable)));
+            let named = self.unavailable.iter().map(|(name, why)| format!("{name} ({why})"));
+            let named: Vec<_> = named.collect();
+            parts.push(format!("not started: {}", named.join(", ")));
         }
         if self.started.is_empty() && self.unavailable.is_empty() && !self.has_goal {
             parts.push("there is nobody to start".to_owned());

@@ -26,6 +26,9 @@ pub use self::{
 use self::file::ClaudeSettings;
 use crate::{Error, Result};
 
+/// What to do if troop cannot keep its files in its folder.
+pub(crate) const OTHER_HOME: &str = "say where: `TROOP_HOME=/path troop …`";
+
 /// The configuration file, in `$TROOP_HOME/config.json` and in a project's `.troop/config.json`. Comments are allowed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -278,10 +281,7 @@ impl ThinkingConfig {
 
 fn find_home(environment: &Environment, choices: &Choices) -> Result<PathBuf> {
     let home = choices.home.clone().or_else(|| environment.below_home(".troop"));
-    home.ok_or_else(|| {
-        let hint = "say where: `TROOP_HOME=/path troop …`";
-        Error::misuse("there is no home folder to store teams in", hint)
-    })
+    home.ok_or_else(|| Error::misuse("there is no home folder to store teams in", OTHER_HOME))
 }
 
 fn shared_path(project: &Path) -> PathBuf {

@@ -346,7 +346,8 @@ impl Git {
         self.run_until(arguments, is_whole).await.map(drop)
     }
 
-    async fn run_until(
+    /// The same for commands that have another idea of success.
+    pub(crate) async fn run_until(
         &self,
         arguments: &[&str],
         is_good: impl Fn(&Output) -> bool,

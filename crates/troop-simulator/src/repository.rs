@@ -156,6 +156,10 @@ impl SimulatedRepository {
         true
     }
 
+    pub(crate) fn is_index_locked(&self) -> bool {
+        self.index_lock.is_some()
+    }
+
     pub(crate) fn unlock_index(&mut self) {
         self.index_lock = None;
     }

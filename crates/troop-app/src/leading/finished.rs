@@ -24,6 +24,8 @@ pub struct RunReport {
     pub story: Story,
     /// The fault of the lead's agent.
     pub(super) fault: Option<String>,
+    /// The error that the lead's agent was still trying to get over.
+    pub(super) setback: Option<String>,
     /// Whether the lead's agent follows a script, which it does not continue by itself.
     pub(super) follows: bool,
     /// How far the lead's agent is with what it was told.
@@ -69,7 +71,11 @@ impl RunReport {
             return Err(Error::refused(message, raise_budget(team)));
         }
         match left.n_open {
-            0 if self.has_open_request() => Err(Error::refused(left.says(), on)),
+            0 if self.has_open_request() => {
+                let last =
+                    self.setback.as_deref().map(|it| format!("; its last error: {}", one_line(it)));
+                Err(Error::refused(left.says() + &last.unwrap_or_default(), on))
+            }
             0 => self.failed_without_task(name),
             // A team that was stopped continues where it was; what nobody could do needs something else.
             _ if self.ended == LeadEnd::Quiet => Err(left.complaint(state, name)),

@@ -100,10 +100,10 @@ fn people_read_who_starts_and_who_does_not() {
                 n_cut_short: 2,
                 has_goal: true,
                 started: names(&["ann", "bob"]),
-                unavailable: names(&["cyd"]),
+                unavailable: vec![("cyd".parse().unwrap(), "set `A_KEY`".to_owned())],
                 ..nothing.clone()
             },
-            "2 teammates were cut short; the lead continues with its goal; started: ann, bob; their agents are not available: cyd",
+            "2 teammates were cut short; the lead continues with its goal; started: ann, bob; not started: cyd (set `A_KEY`)",
         ),
         (
             ResumeReport {

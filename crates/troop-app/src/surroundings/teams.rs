@@ -79,10 +79,11 @@ impl TeamsConfig {
 }
 
 /// How teammates are to be shown. Claude Code's settings have the key, so it is read, but nothing is shown by it yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TeammateMode {
     /// In tmux if it is installed, else in this terminal.
+    #[default]
     Auto,
     /// In this terminal.
     InProcess,
@@ -121,7 +122,7 @@ impl TryFrom<Value> for MaxTeammates {
 pub struct TeamDefaults {
     /// The setting that switched teams off, if any did.
     pub off: Option<TeamsOff>,
-    pub teammate_mode: Option<TeammateMode>,
+    pub teammate_mode: TeammateMode,
     pub max_teammates: u32,
     /// The limits of a new team.
     pub budget: Budget,
@@ -167,7 +168,7 @@ impl TeamDefaults {
         let most = files.iter().find_map(|(_, it)| it.max_teammates);
         Self {
             off,
-            teammate_mode: files.iter().find_map(|(_, it)| it.teammate_mode),
+            teammate_mode: files.iter().find_map(|(_, it)| it.teammate_mode).unwrap_or_default(),
             max_teammates: most.map_or(5, |MaxTeammates(most)| most),
             budget: Budget::default(),
         }

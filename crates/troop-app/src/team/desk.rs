@@ -21,10 +21,11 @@ use super::{
     making::check_no_teammate,
 };
 use crate::{
-    Error, FileAct, Result,
+    Error, Result,
     hint::some_of,
     surroundings::{
-        ReadableFiles, Starter, Surroundings, parse_store, readable_files, store_from_folder,
+        OTHER_HOME, ReadableFiles, Starter, Surroundings, parse_store, readable_files,
+        store_from_folder,
     },
 };
 
@@ -142,10 +143,10 @@ impl TeamDesk {
         let url = surroundings.store_url();
         let is_default = surroundings.is_default_store();
         if is_default {
-            std::fs::create_dir_all(&surroundings.home).map_err(|source| Error::File {
-                path: surroundings.home.clone(),
-                act: FileAct::Made,
-                source,
+            std::fs::create_dir_all(&surroundings.home).map_err(|source| {
+                let home = surroundings.home.display();
+                let message = format!("troop cannot keep its files in `{home}`: {source}");
+                Error::refused(message, OTHER_HOME)
             })?;
         }
         let readable = readable_files(&url)?;

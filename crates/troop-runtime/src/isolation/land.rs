@@ -11,7 +11,7 @@ use super::{
     ignored::{self, IgnoredFiles},
     landing_lock::{LandingLock, LandingLockHeld},
     leftovers::folders,
-    put_back::{LandingNote, is_clear, look_after, undo},
+    put_back::{LandingNote, look_after, try_out, undo},
     record::BranchRecord,
     remnants,
     rules::{
@@ -246,7 +246,14 @@ async fn look_ahead(git: &Git, now: &str, team: &str) -> GitResult<ForwardFacts>
     }
     let n_commits = ["rev-list", "--count", &format!("{now}..{team}")];
     let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
-    Ok(ForwardFacts::Ahead { n_commits, is_clear: is_clear(git, now, team).await? })
+    let Err(error) = try_out(git, now, team).await else {
+        return Ok(ForwardFacts::Ahead { n_commits, is_clear: true });
+    };
+    let GitFailure { says, lock, is_full } = failure(error);
+    Ok(match rules::is_in_the_way(&says) {
+        true => ForwardFacts::Ahead { n_commits, is_clear: false },
+        false => ForwardFacts::Unclear { says, lock, is_full },
+    })
 }
 
 /// Moves the project's branch and files.
@@ -254,10 +261,25 @@ async fn forward(git: &Git, team: &str, n_commits: usize, is_clear: bool) -> For
     // Files that git ignores belong to somebody, too.
     let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", team];
     let Err(error) = git.run(&merge).await else { return ForwardFacts::Moved { n_commits } };
+    // Whatever it is, the project may not be as it was.
+    let GitFailure { says, lock, is_full } = failure(error);
+    ForwardFacts::Failed(ForwardFailure { says, lock, n_commits, is_clear, is_full })
+}
+
+/// Why git did not do it.
+struct GitFailure {
+    says: String,
+    /// The lock of another git command, if that is the reason.
+    lock: Option<String>,
+    /// Whether the machine is to blame.
+    is_full: bool,
+}
+
+fn failure(error: GitError) -> GitFailure {
     let lock = error.lock().map(|it| it.display().to_string());
     let is_failed = matches!(error, GitError::Failed { .. });
     let is_full = is_failed && error.is_of_machine();
     // Whatever the error, the project may have changed.
     let says = if let GitError::Failed { says, .. } = error { says } else { error.chain() };
-    ForwardFacts::Failed(ForwardFailure { says, lock, n_commits, is_clear, is_full })
+    GitFailure { says, lock, is_full }
 }

@@ -30,8 +30,8 @@ pub use folder::{
 };
 pub use land::{
     ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingLockState, LandingUndo,
-    ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged, in_place_of_new, land_step,
-    landing_undo,
+    ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged, in_place_of_new,
+    is_in_the_way, land_step, landing_undo,
 };
 pub use leftover::{RescueBranch, RescueCase, rescue_branch, rescue_case};
 pub use merge::{MergeFacts, MergeStep, MergeTrial, merge_step};

@@ -28,6 +28,9 @@ const MAX_NAMED: usize = 5;
 /// Lets a member be idle. That waits for its reports and calls and, if hooks are asked, until the log shows their effects: its
 /// next task may be blocked by the one it has just done.
 pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
+    if goes_on_untold(office, runner, last_task.as_ref()) {
+        return;
+    }
     let Some(facts) = office.crew.facts_of(runner) else { return };
     if !idle::is_news(&office.post.state, &runner.member, facts, last_task.as_ref()) {
         // Nothing is announced, so there is nothing to wait for. Its next work is announced when that ends.
@@ -52,7 +55,11 @@ async fn settle(office: &mut Office, runner: &Runner) {
         }
         return;
     };
+    if goes_on_untold(office, runner, report.last_task.as_ref()) {
+        return;
+    }
     let member = &runner.member;
+    let Some(facts) = office.crew.facts_of(runner) else { return };
     if !idle::is_news(&office.post.state, member, facts, report.last_task.as_ref()) {
         return rest_without_news(office, runner).await;
     }
@@ -64,6 +71,18 @@ async fn settle(office: &mut Office, runner: &Runner) {
     } else {
         self::report(office, runner, report.last_task).await;
     }
+}
+
+/// Whether a teammate went on since it said that it is idle, so that others hear of it only at the end of its turn. What
+/// became of its last task they hear at once.
+fn goes_on_untold(office: &mut Office, runner: &Runner, last_task: Option<&TaskRef>) -> bool {
+    let is_lead = office.post.is_lead(&runner.member);
+    let Some(facts) = office.crew.facts_of(runner) else { return false };
+    let is_untold = facts.has_gone_on() && last_task.is_none() && !is_lead;
+    if is_untold {
+        facts.owe_idle_report();
+    }
+    is_untold
 }
 
 /// Settles all idle reports that waited for the log.
@@ -100,6 +119,9 @@ async fn rest_quietly(office: &mut Office, runner: &Runner) {
 
 /// Reports that a member is idle. If it worked without a task, we look for its changes first: nobody would merge them.
 pub(super) async fn report(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
+    if goes_on_untold(office, runner, last_task.as_ref()) {
+        return;
+    }
     if last_task.is_some() || !looks_for_loose(office, runner, IsNews::Yes) {
         report_now(office, runner, last_task).await;
     }
@@ -111,17 +133,21 @@ fn looks_for_loose(office: &mut Office, runner: &Runner, is_news: IsNews) -> boo
     facts.idle.was_handed = false;
     let is_suspect = facts.idle.n_suspect > 0;
     facts.idle.n_suspect = facts.idle.n_suspect.saturating_sub(1);
-    is_suspect && office.places.look_for_loose(&office.post, runner, is_news)
+    let n_begun = facts.idle.n_begun_until_said;
+    is_suspect && office.places.look_for_loose(&office.post, runner, is_news, n_begun)
 }
 
 /// The files that a member changed outside of any task are known. The lead hears of them once.
 pub(super) async fn found_loose(office: &mut Office, found: LooseFiles) {
-    let LooseFiles { runner, files, is_news } = found;
+    let LooseFiles { runner, files, is_news, n_begun } = found;
     let runner = &runner;
     let member = &runner.member;
     office.places.end_look();
     office.post.agenda.is_due = true;
     let Some(facts) = office.crew.facts_of(runner) else { return };
+    if facts.idle.n_begun != n_begun {
+        return facts.owe_idle_report();
+    }
     if facts.idle.was_handed || is_working(&office.post.state, member) {
         // It goes on, and says again when it is idle.
         return;
@@ -150,9 +176,10 @@ fn some_of(files: &BTreeSet<String>) -> String {
 }
 
 async fn report_now(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
-    office.rest(runner);
-    if let Some(facts) = office.crew.facts_of(runner) {
-        facts.note_idle_told();
+    let Some(facts) = office.crew.facts_of(runner) else { return };
+    facts.note_idle_told();
+    if !facts.has_gone_on() {
+        office.rest(runner);
     }
     let member = runner.member.clone();
     let request = office.post.own(Command::ReportIdle { member, last_task });

@@ -98,6 +98,8 @@ pub(super) struct LooseFiles {
     pub(super) runner: Runner,
     pub(super) files: BTreeSet<String>,
     pub(super) is_news: IsNews,
+    /// How often the member had begun something when it said that it is idle.
+    pub(super) n_begun: u64,
 }
 
 /// Whether it is news that a member is idle, whatever it changed.
@@ -441,7 +443,13 @@ impl Workplaces {
 /// Changes outside of tasks.
 impl Workplaces {
     /// Looks for files that a member without a task changed. Returns whether that is under way.
-    pub(super) fn look_for_loose(&mut self, post: &Post, runner: &Runner, is_news: IsNews) -> bool {
+    pub(super) fn look_for_loose(
+        &mut self,
+        post: &Post,
+        runner: &Runner,
+        is_news: IsNews,
+        n_begun: u64,
+    ) -> bool {
         let member = runner.member.clone();
         let isolation = self.isolation_of(&post.state, &member).cloned();
         let Some(isolation) = isolation.filter(|_| !is_working(&post.state, &member)) else {
@@ -454,7 +462,7 @@ impl Workplaces {
         self.jobs.add(async move {
             // Folders that cannot be read now are named at the end of the run.
             let files = isolation.loose_files(&member).await.unwrap_or_default();
-            let found = LooseFiles { runner, files, is_news };
+            let found = LooseFiles { runner, files, is_news, n_begun };
             drop(inputs.send(LeadInput::Loose(Box::new(found))).await);
         });
         true

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use troop_runtime::deciding::isolation::{
     FolderHead, ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingLockState,
     LandingUndo, OldValue, ProjectAfter, ProjectFacts, RefMove, TidyState, UndoResult, full,
-    land_step,
+    is_in_the_way, land_step,
 };
 
 use crate::{
@@ -15,6 +15,9 @@ use crate::{
     repository::{MAIN, Tree},
     world::World,
 };
+
+/// What git says when another git command has the lock of the index.
+const LOCKED: &str = "fatal: Unable to create '/p/.git/index.lock': File exists.";
 
 /// The branch of a team that lands.
 fn team_branch(nth: u16) -> String {
@@ -112,7 +115,16 @@ fn look_ahead(seat: &ProcessSeat, now: &str, team: &str) -> ForwardFacts {
     if !repository.is_ancestor(now, team) {
         return ForwardFacts::Behind;
     }
-    ForwardFacts::Ahead { n_commits: 1, is_clear: repository.objection(now, team).is_none() }
+    let locked = repository.is_index_locked().then(|| LOCKED.to_owned());
+    match locked.or_else(|| repository.objection(now, team)) {
+        None => ForwardFacts::Ahead { n_commits: 1, is_clear: true },
+        Some(says) if is_in_the_way(&says) => ForwardFacts::Ahead { n_commits: 1, is_clear: false },
+        Some(says) => {
+            seat.count("git could not tell whether files were in the way of a landing");
+            let lock = Some("index.lock".to_owned());
+            ForwardFacts::Unclear { says, lock, is_full: false }
+        }
+    }
 }
 
 /// Moves the project's branch and files: `git merge --ff-only`.
@@ -138,7 +150,7 @@ async fn fast_forward(seat: &ProcessSeat, team: &str) -> Result<(), String> {
     }
     seat.boundary().await;
     if !repository.borrow_mut().lock_index(seat.id) {
-        return Err("fatal: Unable to create '/p/.git/index.lock': File exists.".to_owned());
+        return Err(LOCKED.to_owned());
     }
     let objection = repository.borrow().objection(&head, team);
     if let Some(objection) = objection {

@@ -239,3 +239,20 @@ fn an_agent_that_only_runs_commands_is_never_made_a_lead() {
     }
     assert_eq!(troop.json("team list")["teams"].as_array().map(Vec::len), Some(1));
 }
+
+#[test]
+fn an_empty_troop_home_means_the_default_and_an_unusable_one_is_named() {
+    let troop = Troop::new();
+    let create = |name: &str, home: &str| {
+        let mut command = troop.command(&["team", "create", name]);
+        Run::new(command.env("TROOP_HOME", home).env("HOME", troop.folder()).output().unwrap())
+    };
+    let empty = create("blue", "");
+    assert_eq!((empty.code, empty.err.as_str()), (0, ""), "{empty:?}");
+    assert!(troop.folder().join(".troop/troop.db").exists());
+    let unusable = create("red", "/dev/null/x");
+    assert_eq!(unusable.code, 1, "{unusable:?}");
+    let says = "error: troop cannot keep its files in `/dev/null/x`: Not a directory (os error 20)\n\
+                hint: say where: `TROOP_HOME=/path troop …`\n";
+    assert_eq!(unusable.err, says);
+}

@@ -24,7 +24,7 @@ fn hints_repeat_the_callers_options() {
     says(&troop, "--team blue task get 9", "hint: see the board: `troop --team blue task list");
     says(
         &troop,
-        "mcp install claude-code --print --team blue",
+        "mcp install claude --print --team blue",
         "hint: for example: `troop --team blue mcp install claude-code --as ann`",
     );
 }

@@ -14,6 +14,7 @@ fn quiet(team: TestTeam) -> RunReport {
         ended: LeadEnd::Quiet,
         story: Story::new(team.state, now),
         fault: None,
+        setback: None,
         follows: false,
         work: LeadWork::Done,
         landing: TeamHarvest::Nothing,
@@ -100,6 +101,12 @@ fn a_lead_that_ended_before_its_goal_is_to_continue() {
     assert_eq!(
         complaint(&finished),
         ["the lead has not yet done what it was asked", "continue: `troop resume crew`"]
+    );
+    let setback = Some("the connection to the model's API failed:\nrefused".to_owned());
+    let finished = RunReport { work: LeadWork::Open, setback, ..stopped(TestTeam::new(&[])) };
+    assert_eq!(
+        complaint(&finished)[0],
+        "the lead has not yet done what it was asked; its last error: the connection to the model's API failed: refused"
     );
 }
 

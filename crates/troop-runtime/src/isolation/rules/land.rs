@@ -125,12 +125,16 @@ pub(super) fn why_not_forward(
         return WaitReason::new(says.as_str());
     }
     let as_it_was = "git could not write all of it, and the project is as it was";
-    let first = is_full.then(|| "make room on the disk".into());
+    let first = is_full.then(make_room);
     WaitReason { why: format!("{as_it_was}: {says}"), first }
 }
 
 fn git(command: &str) -> HintCommand {
     HintCommand::other("git").word(command)
+}
+
+fn make_room() -> Hint {
+    "make room on the disk".into()
 }
 
 fn behind(base: &str) -> WaitReason {
@@ -162,6 +166,21 @@ pub fn in_place_of_new(says: &str) -> Vec<&str> {
     files.filter(|_| is_said).collect()
 }
 
+/// How git says that it finds something of a person where a commit has something else, when it only tries to go there.
+const SOMETHING_IN_THE_WAY: [&str; 6] = [
+    "not uptodate",
+    "would be overwritten by",
+    "would be removed by",
+    "would lose untracked files",
+    "resolve your current index first",
+    "cannot checkout new HEAD",
+];
+
+/// Whether git's complaint about a try means that something of a person is in the way. All other complaints leave that open.
+pub fn is_in_the_way(says: &str) -> bool {
+    SOMETHING_IN_THE_WAY.iter().any(|it| says.contains(it))
+}
+
 /// Which files of a person are in the way of a merge, and what to do with them, if that is git's complaint.
 fn in_the_way(says: &str) -> Option<WaitReason> {
     let is_untracked = !in_place_of_new(says).is_empty();
@@ -171,7 +190,7 @@ fn in_the_way(says: &str) -> Option<WaitReason> {
     let files: Vec<_> = says.split("; ").filter_map(|line| line.strip_prefix('\t')).collect();
     let (are, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
     let more = files.len().saturating_sub(MAX_NAMED);
-    let mut named: Vec<_> = files.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let mut named: Vec<_> = files.iter().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();
     named.extend((more > 0).then(|| format!("and {more} more")));
     let todo = if is_untracked { "move" } else { "commit or stash" };
     let why = format!("{} here {are} not committed", named.join(", "));
@@ -212,6 +231,14 @@ pub enum ForwardFacts {
         n_commits: usize,
         /// Whether no file of a person is in the way, so that files may be put back.
         is_clear: bool,
+    },
+    /// Git could not tell whether a file of a person is in the way. What a landing leaves could not be put back.
+    Unclear {
+        says: String,
+        /// The lock of another git command, if that is the reason.
+        lock: Option<String>,
+        /// Whether the machine is to blame.
+        is_full: bool,
     },
     Moved {
         n_commits: usize,
@@ -416,6 +443,10 @@ fn landing(
         Some(ForwardFacts::Ahead { n_commits, is_clear }) => {
             Err(Box::new(LandStep::Forward { now, team, n_commits, is_clear }))
         }
+        Some(ForwardFacts::Unclear { says, lock, is_full }) => Ok(facts.waits(match lock {
+            Some(lock) => locked(&lock),
+            None => WaitReason { why: says, first: is_full.then(make_room) },
+        })),
         Some(ForwardFacts::Moved { n_commits }) => Ok(Landing::Merged { branch: base, n_commits }),
         Some(ForwardFacts::Failed(failure)) => {
             Err(Box::new(LandStep::LookAfter { now, team, failure }))

@@ -134,13 +134,13 @@ fn a_failed_landing_says_why_and_what_to_do() {
             untracked,
             false,
             done(),
-            waits("a.txt, b.txt here are not committed", Some("move them".into())),
+            waits("`a.txt`, `b.txt` here are not committed", Some("move them".into())),
         ),
         (
             changed,
             false,
             None,
-            waits("a.txt here is not committed", Some("commit or stash it".into())),
+            waits("`a.txt` here is not committed", Some("commit or stash it".into())),
         ),
         (
             "error: Merging is not possible because you have unmerged files.",

@@ -85,7 +85,7 @@ async fn local_changes_are_not_overwritten() {
     scene.write("README.md", "mine, and not committed\n");
     let LandingReport { landed, .. } = isolation.land().await.unwrap();
     let Landing::Waits { why, .. } = landed else { panic!("{landed:?}") };
-    assert_eq!(why, "README.md here is not committed");
+    assert_eq!(why, "`README.md` here is not committed");
     assert_eq!(
         fs::read_to_string(scene.project().join("README.md")).unwrap(),
         "mine, and not committed\n"
@@ -238,7 +238,7 @@ async fn results_that_wait_are_found_until_they_are_in_the_project() {
     scene.write("hi.txt", "mine, and not committed");
     let LandingReport { landed, .. } = isolation.land().await.unwrap();
     let Landing::Waits { why, first, hint, .. } = landed else { panic!("{landed:?}") };
-    assert_eq!(why, "hi.txt here is not committed");
+    assert_eq!(why, "`hi.txt` here is not committed");
     assert_eq!((first, hint.as_str()), (Some("move it".into()), "git merge troop/demo"));
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
     let found: Vec<_> = found.iter().map(|it| (it.state.clone(), it.branch.as_deref())).collect();

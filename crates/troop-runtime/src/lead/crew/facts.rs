@@ -103,6 +103,10 @@ pub(in super::super) struct IdleFacts {
     pub(in super::super) was_handed: bool,
     /// How many of its next idle reports may follow changes outside of tasks.
     pub(in super::super) n_suspect: u8,
+    /// How often it has begun something. Only for members that announce the end of their turns: they say again that it is over.
+    pub(in super::super) n_begun: u64,
+    /// How often it had begun something when it last said that it has nothing to do.
+    pub(in super::super) n_begun_until_said: u64,
     /// Whether others were told of its last idle report.
     pub(in super::super) was_told: bool,
 }
@@ -210,11 +214,27 @@ impl MemberFacts {
         self.idle.has_worked = true;
         self.work.engagement = Some(Engagement { task, attempt, said: None });
         self.work.is_in_turn = self.wire.tells_end;
+        self.note_begun();
     }
 
     /// Notes that it has something to handle. We wait only for members that announce the end of their turns.
     pub(in super::super) fn stir(&mut self) {
         self.work.is_at_rest = !self.wire.tells_end;
+        self.note_begun();
+    }
+
+    fn note_begun(&mut self) {
+        self.idle.n_begun += u64::from(self.wire.tells_end);
+    }
+
+    /// Notes that it says that it has nothing to do.
+    pub(in super::super) fn say_idle(&mut self) {
+        self.idle.n_begun_until_said = self.idle.n_begun;
+    }
+
+    /// Whether it has begun something since it last said that it has nothing to do. What it said then is no longer so.
+    pub(in super::super) fn has_gone_on(&self) -> bool {
+        self.idle.n_begun_until_said != self.idle.n_begun
     }
 
     /// Notes that its turn is over.
@@ -228,6 +248,12 @@ impl MemberFacts {
     /// because it had done nothing yet.
     pub(in super::super) fn owes_idle_report(&self) -> bool {
         self.idle.has_worked && !self.idle.was_told && self.idle.after.is_none()
+    }
+
+    /// Notes that its idleness is not announced, because it has gone on. The end of its turn is.
+    pub(in super::super) fn owe_idle_report(&mut self) {
+        self.idle.has_worked = true;
+        self.idle.was_told = false;
     }
 
     /// Notes that its idleness was announced.

@@ -28,24 +28,25 @@ pub(in super::super) struct LiveMember {
 /// Messages of a member that wait while one of its reports or calls waits for a disk or the store, so that none overtakes it.
 #[derive(Debug, Default)]
 pub(in super::super) struct Postponed {
-    is_waiting: bool,
+    /// How many of its reports and calls they wait for.
+    n_waited_for: usize,
     incoming: VecDeque<Incoming>,
 }
 
 impl Postponed {
     /// Postpones messages from now on.
     pub(in super::super) fn begin(&mut self) {
-        self.is_waiting = true;
+        self.n_waited_for += 1;
     }
 
-    /// Messages no longer have to wait.
+    /// Messages no longer have to wait for one report or call.
     pub(in super::super) fn end(&mut self) {
-        self.is_waiting = false;
+        self.n_waited_for = self.n_waited_for.saturating_sub(1);
     }
 
     /// Keeps a message that has to wait; otherwise gives it back.
     pub(in super::super) fn keep(&mut self, incoming: Incoming) -> Option<Incoming> {
-        if self.is_waiting {
+        if self.n_waited_for > 0 {
             self.incoming.push_back(incoming);
             return None;
         }
@@ -54,7 +55,7 @@ impl Postponed {
 
     /// The next postponed message, unless messages still have to wait.
     pub(in super::super) fn next(&mut self) -> Option<Incoming> {
-        if self.is_waiting { None } else { self.incoming.pop_front() }
+        if self.n_waited_for > 0 { None } else { self.incoming.pop_front() }
     }
 }
 

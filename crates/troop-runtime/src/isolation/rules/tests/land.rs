@@ -7,7 +7,8 @@ use crate::isolation::{
     land::Landing,
     rules::{
         FolderHead, ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingLockState,
-        LandingUndo, ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged, land_step,
+        LandingUndo, ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged,
+        is_in_the_way, land_step,
     },
 };
 
@@ -160,6 +161,12 @@ struct ModelProject {
     /// Commits with their parents.
     parents: BTreeMap<&'static str, &'static str>,
     main: &'static str,
+    /// The commit whose files are in the index.
+    index: &'static str,
+    /// Whether git is between writing the index and moving the branch.
+    is_written: bool,
+    /// Whether a person's git has the lock of the index.
+    is_locked: bool,
     branches: BTreeMap<&'static str, &'static str>,
     /// The team that holds the landing lock.
     lock: Option<String>,
@@ -172,6 +179,9 @@ impl ModelProject {
         Self {
             parents: BTreeMap::from([("red", "p"), ("blue", "p")]),
             main: "p",
+            index: "p",
+            is_written: false,
+            is_locked: false,
             branches: BTreeMap::from([("troop/red", "red"), ("troop/blue", "blue")]),
             lock: None,
             n_undone: 0,
@@ -180,6 +190,11 @@ impl ModelProject {
 
     fn is_ancestor(&self, one: &str, other: &str) -> bool {
         one == other || self.parents.get(other).is_some_and(|it| self.is_ancestor(one, it))
+    }
+
+    /// The commit that has the same files; a person commits none.
+    fn files_of(&self, commit: &'static str) -> &'static str {
+        if commit == "person" { self.files_of(self.parents[commit]) } else { commit }
     }
 
     /// Takes the next step of one team. Returns what became of its work, at the end.
@@ -204,31 +219,49 @@ impl ModelProject {
             }
             LandStep::AskHeld { .. } => facts.is_held = Some(false),
             LandStep::LookAhead { now, team } => {
+                let says = "fatal: Unable to create '.git/index.lock': File exists.".to_owned();
                 facts.forward = Some(match self.is_ancestor(&now, &team) {
-                    true => ForwardFacts::Ahead { n_commits: 1, is_clear: true },
+                    true if !self.is_locked => ForwardFacts::Ahead { n_commits: 1, is_clear: true },
+                    true if is_in_the_way(&says) => {
+                        ForwardFacts::Ahead { n_commits: 1, is_clear: false }
+                    }
+                    true => ForwardFacts::Unclear { says, lock: None, is_full: false },
                     false => ForwardFacts::Behind,
                 });
             }
-            LandStep::Forward { team, n_commits, .. } => {
-                facts.forward = Some(match self.is_ancestor(self.main, &team) {
-                    true => {
-                        self.main = self.branches[facts.team_branch.as_str()];
-                        ForwardFacts::Moved { n_commits }
+            LandStep::Forward { now, team, n_commits, is_clear } => {
+                let own = self.branches[facts.team_branch.as_str()];
+                let fails =
+                    |says| Some(ForwardFacts::Failed(ForwardFailure { is_clear, ..failure(says) }));
+                match std::mem::take(&mut self.is_written) {
+                    false if self.is_ancestor(self.main, &team) => {
+                        (self.index, self.is_written) = (own, true);
                     }
                     false => {
                         let says = "fatal: Not possible to fast-forward, aborting.";
-                        ForwardFacts::Failed(failure(says))
+                        facts.forward = fails(says);
                     }
-                });
+                    true if self.main == now.commit => {
+                        self.main = own;
+                        facts.forward = Some(ForwardFacts::Moved { n_commits });
+                    }
+                    true => facts.forward = fails("fatal: cannot lock ref 'HEAD'"),
+                }
             }
-            LandStep::LookAfter { team, failure, .. } => {
+            LandStep::LookAfter { now, team, failure } => {
                 let is_there = self.is_ancestor(&team, self.main);
-                let index = IndexSide::Other;
+                let index = match self.index {
+                    it if it == now.commit => IndexSide::Before,
+                    it if it == team => IndexSide::Team,
+                    _ => IndexSide::Other,
+                };
                 let after = ProjectAfter { head: on_main(self.main), is_there, index };
                 facts.forward = Some(ForwardFacts::Seen { failure, after });
             }
-            LandStep::Undo { failure, after, .. } => {
+            LandStep::Undo { undo, failure, after, .. } => {
+                assert!(matches!(undo, LandingUndo::Index { .. }), "{undo:?}");
                 self.n_undone += 1;
+                self.index = self.files_of(self.main);
                 let result = UndoResult::Done;
                 facts.forward = Some(ForwardFacts::Undone { failure, after, result });
             }
@@ -250,21 +283,24 @@ impl ModelProject {
 
 #[test]
 fn a_person_who_commits_between_two_steps_of_a_landing_loses_nothing() {
-    for n_steps in 0..12 {
-        let mut project = ModelProject::new();
-        project.parents.insert("person", "p");
+    let mut n_undone = 0;
+    for (n_steps, is_locked) in (0..14).flat_map(|it| [(it, false), (it, true)]) {
+        let mut project = ModelProject { is_locked, ..ModelProject::new() };
         let mut red = LandFacts::new("troop/red", Some("main"));
         let early = (0..n_steps).find_map(|_| project.step(&mut red));
-        let was = project.main;
         // It does not see the landing lock, and git lets it commit.
-        project.parents.insert("person", was);
-        project.main = "person";
+        project.parents.insert("person", project.main);
+        (project.main, project.is_locked) = ("person", false);
         let landed = early.or_else(|| (0..20).find_map(|_| project.step(&mut red))).unwrap();
+        let when = format!("after {n_steps} steps, {is_locked}");
         let is_in = project.is_ancestor("red", project.main);
-        assert_eq!(is_in, matches!(landed, Landing::Merged { .. } | Landing::Nothing), "{n_steps}");
-        assert!(is_in || project.branches.contains_key("troop/red"), "{n_steps}");
-        assert_eq!((project.main, project.n_undone), ("person", 0), "{n_steps}");
+        assert_eq!(is_in, matches!(landed, Landing::Merged { .. } | Landing::Nothing), "{when}");
+        assert!(is_in || project.branches.contains_key("troop/red"), "{when}");
+        assert_eq!(project.main, "person", "{when}");
+        assert_eq!(project.index, project.files_of("person"), "nothing is staged, {when}");
+        n_undone += project.n_undone;
     }
+    assert_eq!(n_undone, 1, "once the person came after the index was written");
 }
 
 #[test]
