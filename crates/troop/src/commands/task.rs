@@ -13,7 +13,7 @@ use troop_app::{
 };
 use troop_model::{
     ActorKind, Asker, Condition, Fact, MAX_SHOWN_RESULT, MAX_TEXT, NewTask, Origin, RejectMode,
-    State, TaskNumber, TaskUpdate, TaskView,
+    State, TaskNumber, TaskRef, TaskUpdate, TaskView,
 };
 use troop_protocol::{Answer, Failure, FailureKind, Query, TaskList};
 use troop_runtime::{Board, TaskPage};
@@ -92,12 +92,29 @@ pub(super) async fn run(
         change => {
             let without = without_checks(&change);
             let (verb, order) = order(change)?;
+            let named = reserved(&order);
             if let Order::Attach { task, path } = &order {
                 super::workspace::check_is_there(task, path, desk).await?;
             }
             let done = super::proof::change(desk, order, without.as_deref(), printer).await?;
-            confirm(&done, verb, printer)
+            match named.filter(|_| printer.json && done.number().is_none()) {
+                Some(task) => {
+                    let view: TaskView =
+                        desk.handle().await?.query(Query::Task { task, offset: 0 }).await?;
+                    printer.json(&view)
+                }
+                None => confirm(&done, verb, printer),
+            }
         }
+    }
+}
+
+/// The task that an assignment names. If it changes nothing, programs still get the task.
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other change says what it changed")]
+fn reserved(order: &Order) -> Option<TaskRef> {
+    match order {
+        Order::Assign { task, .. } => task.clone(),
+        _ => None,
     }
 }
 
