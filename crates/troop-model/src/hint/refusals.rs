@@ -118,7 +118,7 @@ fn about_members(refusal: &Refusal) -> Option<Hint> {
             Hint::to("start it", troop("member spawn").word(member))
         }
         Refusal::AskedByAnother { from, .. } => {
-            let read = troop("message read").word("--peek").as_member();
+            let read = troop("message read").word("--peek");
             Hint::to("see the request", read).or_to("write to", send(from.as_str()))
         }
         Refusal::LinkFull { .. }

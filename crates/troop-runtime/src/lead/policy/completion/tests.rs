@@ -78,10 +78,10 @@ fn a_holders_completion_gets_the_number_of_its_attempt() {
     let scene = at_work();
     let named = |mut request: CommandRequest| {
         name_attempt(&scene.state, &mut request);
-        match request.command {
-            Command::Task(TaskCommand::Complete { attempt, .. }) => attempt,
-            other => panic!("{other:?}"),
-        }
+        let Command::Task(TaskCommand::Complete { attempt, .. }) = request.command else {
+            panic!("{request:?}")
+        };
+        attempt
     };
     assert_eq!(named(by_agent("ann", complete(1))), Some(1));
     assert_eq!(named(by_agent("bob", complete(1))), None, "it would claim the task first");
