@@ -95,7 +95,7 @@ impl TeamDesk {
         let state = now.map_or(member.state, |it| it.state);
         let is_led = self.standing(&board).await? == TeamStanding::Running;
         if !member.is_running() || state == MemberState::Crashed {
-            let refusal = Refusal::NotRunning { member: member.name, state };
+            let refusal = Refusal::NotRunning { member: member.name.clone(), state };
             if member.role == Role::Member {
                 return Err(refusal.into());
             }
