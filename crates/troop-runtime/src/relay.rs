@@ -53,7 +53,7 @@ pub struct TeamRoute {
     board: Board,
     /// The team's own folder, in which a running lead is found.
     folder: PathBuf,
-    /// Who asks, in the conversation that changes belong to.
+    /// The asker, in the conversation that changes belong to.
     asker: Mutex<Asker>,
     /// The connection to the lead, while there is one.
     lead: Mutex<Option<LeadClient>>,
@@ -68,7 +68,7 @@ impl TeamRoute {
         Self { board, folder, asker, lead: Mutex::new(None), tracker: TaskTracker::new() }
     }
 
-    /// Who asks, in the conversation that changes belong to.
+    /// The asker, in the conversation that changes belong to.
     #[must_use]
     pub fn asker(&self) -> Asker {
         lock(&self.asker).clone()

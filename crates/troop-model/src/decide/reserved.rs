@@ -29,7 +29,7 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
     }
 }
 
-/// Likewise for tasks that this decision makes. Their status needs no copy of the state.
+/// Tells assignees of tasks that this decision makes. Their status needs no copy of the state.
 fn tell_of_new(draft: &mut Draft<'_>) {
     let tasks = &draft.state.tasks;
     let mut new = Vec::new();
@@ -63,7 +63,7 @@ fn is_concerned(draft: &Draft<'_>, member: &MemberName) -> bool {
 }
 
 /// Whether a member gets mail about a reserved task: if another program runs it, or if members of this team claim their work.
-/// What the lead itself reserves, it delegates: a member that is told would begin it first.
+/// The lead delegates tasks that it reserves itself: a member that is told would begin them first.
 fn is_told(draft: &Draft<'_>, member: &MemberName) -> bool {
     let is_external = draft.state.member(member).is_some_and(Member::is_external);
     is_external || claims_work(draft) && !matches!(draft.who, Standing::Lead(_))

@@ -136,7 +136,7 @@ pub(super) fn release(draft: &mut Draft<'_>, task: &TaskRef, reason: &str) -> Re
     };
     let reason = text::block("reason", reason)?;
     let said = format!("{} was taken back by {}: {reason}", task.number, draft.actor());
-    // If the task stays reserved for it, it is told that it can begin again.
+    // If the task stays reserved for it, the member hears that it can begin again.
     let is_reserved = task.assignee.as_ref() == Some(&owner);
     let is_external = draft.state.member(&owner).is_some_and(Member::is_external);
     give_back(draft, task, owner.clone(), &reason)?;
@@ -356,7 +356,7 @@ pub(super) fn check_held(
     action: TaskAction,
 ) -> Result<(), Refusal> {
     let status = draft.status(task);
-    // A result in review is for others to judge, whoever asks.
+    // A result in review is for others to judge.
     let is_held = matches!(status, Status::InProgress | Status::Stale);
     if let Some(member) = draft.member().filter(|_| is_held) {
         check_holder(draft, task, member)?;

@@ -10,23 +10,23 @@ use super::{
     elsewhere::StrayWork,
     facts::{branches_in_use, head, is_ancestor, is_dirty, is_in_another},
     ignored::{self, IgnoredFiles},
+    landing_lock::{LandingLock, LandingLockHeld},
     leftovers::folders,
-    put_back::{LandingNote, is_clear, look_after, undo},
+    put_back::{LandingNote, look_after, try_out, undo},
     record::BranchRecord,
     remnants,
     rules::{
-        self, FolderHead, ForwardFacts, ForwardFailure, LandFacts, LandStep, LandingTurn,
+        self, FolderHead, ForwardFacts, ForwardFailure, LandFacts, LandStep, LandingLockState,
         ProjectFacts, TidyState, UndoResult,
     },
     site::WorktreeSite,
     submodules,
     team_branch::TeamBranch,
     tie,
-    turn::{RepositoryTurn, TurnTaken},
 };
 use crate::git::{Git, GitError, GitResult};
 
-/// What became of a team's work at its end.
+/// The outcome for a team's work at its end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Landing {
     /// There was nothing to bring.
@@ -71,7 +71,7 @@ pub struct LandingReport {
     pub locked: Option<PathBuf>,
 }
 
-/// The end of a team. Nothing may run for members any more.
+/// The end of a team. No process of a member may run at this point.
 pub(super) struct TeamLanding<'a> {
     pub(super) site: &'a WorktreeSite,
     pub(super) team: &'a TeamBranch,
@@ -83,8 +83,8 @@ impl TeamLanding<'_> {
     pub(super) async fn land(&self) -> GitResult<LandingReport> {
         let git = &self.site.git;
         let mut facts = LandFacts::new(self.team.name(), self.record.base.as_deref());
-        let mut tidied = Tidied::default();
-        let mut turn = None;
+        let mut cleanup = CleanupReport::default();
+        let mut lock = None;
         loop {
             match rules::land_step(&facts) {
                 LandStep::FindTeam => facts.team = Some(self.team.commit().await?),
@@ -92,14 +92,14 @@ impl TeamLanding<'_> {
                     self.team.release().await?;
                     facts.is_released = true;
                 }
-                LandStep::TakeTurn => {
-                    facts.turn =
-                        Some(match RepositoryTurn::take(&self.site.repository.shared).await? {
+                LandStep::TakeLock => {
+                    facts.lock =
+                        Some(match LandingLock::take(&self.site.repository.shared).await? {
                             Ok(taken) => {
-                                turn = Some(taken);
-                                LandingTurn::Ours
+                                lock = Some(taken);
+                                LandingLockState::Ours
                             }
-                            Err(TurnTaken { why }) => LandingTurn::Taken { why },
+                            Err(LandingLockHeld { why }) => LandingLockState::Taken { why },
                         });
                 }
                 LandStep::LookAtProject { team } => {
@@ -130,23 +130,23 @@ impl TeamLanding<'_> {
                 }
                 LandStep::NoteStray => {
                     // The next team may land.
-                    drop(turn.take().inspect(|_| self.forget_landing(&facts)));
+                    drop(lock.take().inspect(|_| self.forget_landing(&facts)));
                     // People only hear of it; the work is in the project by now.
-                    tidied.elsewhere = self.note_stray_work().await.unwrap_or_default();
+                    cleanup.elsewhere = self.note_stray_work().await.unwrap_or_default();
                     facts.tidy = TidyState::StrayNoted;
                 }
                 LandStep::Tidy => {
-                    self.remove_merged(&mut tidied).await?;
+                    self.remove_merged(&mut cleanup).await?;
                     facts.tidy = TidyState::Tidy;
                 }
                 LandStep::AskInUse => facts.tidy = self.ask_in_use().await?,
                 LandStep::ForgetBranch(step) => {
                     // It stays if a commit came in between, or git cannot delete it: then doctor lists what is left.
-                    tidied.forget(&step, git).await;
+                    cleanup.forget(&step, git).await;
                     facts.tidy = TidyState::BranchGone;
                 }
                 LandStep::End(landed) => {
-                    let Tidied { kept, ignored, elsewhere, locked } = tidied;
+                    let CleanupReport { kept, ignored, elsewhere, locked } = cleanup;
                     return Ok(LandingReport { landed, kept, ignored, elsewhere, locked });
                 }
             }
@@ -180,21 +180,21 @@ impl TeamLanding<'_> {
     }
 
     /// Removes the folders and branches that hold nothing which is not merged.
-    async fn remove_merged(&self, tidied: &mut Tidied) -> GitResult<()> {
+    async fn remove_merged(&self, cleanup: &mut CleanupReport) -> GitResult<()> {
         remnants::clear(&self.site.repository.shared, &self.site.worktrees);
         for (member, folder) in folders(&self.site.worktrees) {
             let git = self.site.git.at(&folder);
             if tie::mend(&self.site.repository.shared, &folder).is_err() {
-                tidied.kept.push(KeptFolder { member, folder, branch: None, is_dirty: true });
+                cleanup.kept.push(KeptFolder { member, folder, branch: None, is_dirty: true });
                 continue;
             }
             match self.remove(&git, &member, &folder).await {
-                Ok(FolderRemoval::All(ignored)) => tidied.ignored.extend(ignored),
+                Ok(FolderRemoval::All(ignored)) => cleanup.ignored.extend(ignored),
                 Ok(FolderRemoval::Not) | Err(_) => {
                     let branch = head(&git).await.ok().and_then(|head| head.branch);
                     let inside = submodules::dirty(&git, &folder).await.unwrap_or_default();
                     let is_dirty = !inside.is_empty() || is_dirty(&git).await.unwrap_or(true);
-                    tidied.kept.push(KeptFolder { member, folder, branch, is_dirty });
+                    cleanup.kept.push(KeptFolder { member, folder, branch, is_dirty });
                 }
             }
         }
@@ -203,7 +203,7 @@ impl TeamLanding<'_> {
         let merged = merged.iter().map(|(branch, commit)| (branch.as_str(), commit.as_str()));
         for step in rules::forget_merged(merged, &in_use) {
             // As with the team's branch.
-            tidied.forget(&step, &self.site.git).await;
+            cleanup.forget(&step, &self.site.git).await;
         }
         remnants::clear(&self.site.repository.shared, &self.site.worktrees);
         Ok(())
@@ -226,16 +226,16 @@ impl TeamLanding<'_> {
     }
 }
 
-/// What is known after the folders of members were removed.
+/// The result of removing the folders of members.
 #[derive(Default)]
-struct Tidied {
+struct CleanupReport {
     kept: Vec<KeptFolder>,
     ignored: Vec<IgnoredFiles>,
     elsewhere: Vec<StrayWork>,
     locked: Option<PathBuf>,
 }
 
-impl Tidied {
+impl CleanupReport {
     /// Deletes a branch, unless a lock kept another from being deleted: stopping a team does not wait for it again.
     async fn forget(&mut self, step: &RefMove, git: &Git) {
         if self.locked.is_none()
@@ -259,7 +259,14 @@ async fn look_ahead(git: &Git, now: &str, team: &str) -> GitResult<ForwardFacts>
     }
     let n_commits = ["rev-list", "--count", &format!("{now}..{team}")];
     let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
-    Ok(ForwardFacts::Ahead { n_commits, is_clear: is_clear(git, now, team).await? })
+    let Err(error) = try_out(git, now, team).await else {
+        return Ok(ForwardFacts::Ahead { n_commits, is_clear: true });
+    };
+    let GitFailure { says, lock, is_full } = failure(error);
+    Ok(match rules::is_in_the_way(&says) {
+        true => ForwardFacts::Ahead { n_commits, is_clear: false },
+        false => ForwardFacts::Unclear { says, lock, is_full },
+    })
 }
 
 /// Moves the project's branch and files.
@@ -267,10 +274,25 @@ async fn forward(git: &Git, team: &str, n_commits: usize, is_clear: bool) -> For
     // Files that git ignores belong to somebody, too.
     let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", team];
     let Err(error) = git.run(&merge).await else { return ForwardFacts::Moved { n_commits } };
+    // Whatever it is, the project may not be as it was.
+    let GitFailure { says, lock, is_full } = failure(error);
+    ForwardFacts::Failed(ForwardFailure { says, lock, n_commits, is_clear, is_full })
+}
+
+/// Why git did not do it.
+struct GitFailure {
+    says: String,
+    /// The lock of another git command, if that is the reason.
+    lock: Option<String>,
+    /// Whether the machine is to blame.
+    is_full: bool,
+}
+
+fn failure(error: GitError) -> GitFailure {
     let lock = error.lock().map(|it| it.display().to_string());
     let is_failed = matches!(error, GitError::Failed { .. });
     let is_full = is_failed && error.is_of_machine();
-    // Whatever it is, the project may not be as it was.
+    // Whatever the error, the project may have changed.
     let says = if let GitError::Failed { says, .. } = error { says } else { error.chain() };
-    ForwardFacts::Failed(ForwardFailure { says, lock, n_commits, is_clear, is_full })
+    GitFailure { says, lock, is_full }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::{sync::mpsc, time::Instant};
-use troop_model::{Command, MemberState, Party, Spending, State, TeamStatus, Time, Version};
+use troop_model::{Command, MemberState, Spending, State, TeamStatus, Time, Version};
 use troop_process::Mark;
 
 use super::{
@@ -136,22 +136,17 @@ impl Dispatcher {
             LeadInput::Decided(id, effect) => self.decided(id, effect).await,
             LeadInput::MergedLate(late) => self.completions.merged_late(office, *late).await,
             LeadInput::Placed(member, place) => office.placed(&member, place).await,
-            LeadInput::Begun(begun) => office.begun(begun.0, begun.1).await,
+            LeadInput::Begun(begun) => office.begun(*begun).await,
             LeadInput::Shared(folder, path) => office.shared_made(folder, path),
             LeadInput::Waits(member, what) => office.post.tell_of_retry(&member, what),
-            LeadInput::Watched(seen) => {
-                office.places.watched(&mut office.post, seen.0, seen.1).await;
-            }
+            LeadInput::Watched(look) => office.places.watched(&mut office.post, *look).await,
             LeadInput::Loose(found) => idle::found_loose(office, *found).await,
             LeadInput::Shown(member, line) => {
                 office.post.note(&member, TranscriptLine::note(&line));
             }
             LeadInput::Called(command) => self.called(*command).await,
             LeadInput::Settled(runner, version) => office.settle_offer(&runner, version),
-            LeadInput::Refused(refused) => {
-                let (runner, request, why) = *refused;
-                self.completions.not_taken(office, runner, request, why).await;
-            }
+            LeadInput::Refused(refused) => self.completions.not_taken(office, *refused).await,
             LeadInput::NotRestarted(member, why) => office.not_restarted(&member, &why).await,
             LeadInput::NotDelegated(delegation, why) => {
                 office.not_delegated(delegation, &why).await;
@@ -179,7 +174,7 @@ impl Dispatcher {
             Due::Start(member) => office.start_again(&member).await,
             Due::Begin(member) => office.begin_again(&member),
             Due::Claimed(runner) => idle::expect_word(office, &runner),
-            Due::Word(runner, task) => idle::word_is_due(office, &runner, task).await,
+            Due::Report(runner, task) => idle::report_is_due(office, &runner, task).await,
             // It only delayed the end of the team's work.
             Due::LastWords(_) => {}
             Due::Retry(runner) => office.try_again(&runner).await,
@@ -419,9 +414,7 @@ impl Dispatcher {
 /// Whether the lead ends before it has handled all requests of people.
 fn leaves_something_open(post: &Post) -> bool {
     let Some(lead) = post.state.lead() else { return false };
-    let party = Party::member(&lead.name);
-    let mut unread = post.state.mailbox().unread_of(&party);
     lead.state == MemberState::Crashed
         || post.left_open().is_some()
-        || unread.any(|message| message.from == Party::user())
+        || post.state.lead_has_request()
 }

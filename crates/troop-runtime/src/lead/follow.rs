@@ -172,7 +172,7 @@ impl Dispatcher {
         }
     }
 
-    /// No member changes the work on a task any more.
+    /// From now on no member changes the work on a task.
     pub(super) fn left_alone(&mut self, task: TaskNumber) {
         let office = &mut self.office;
         office.post.agenda.is_due = true;

@@ -55,7 +55,7 @@ pub(super) async fn run(
 pub(super) async fn check_is_there(task: &TaskRef, path: &str, desk: &mut TeamDesk) -> Result<()> {
     let board = desk.team(None).await?;
     let files = WorkspaceFiles::new(board.clone(), &desk.folder(board.team()));
-    // Also a member that does not work on the task may attach a file to it, but would not be shown its files.
+    // A member that does not work on the task may attach a file to it, but does not see its files.
     let actor = Actor::human(&desk.surroundings.user);
     let asker = Asker { actor, origin: Origin::default() };
     let question = FileQuestion { chat: None, task: Some(task.clone()) };
@@ -79,7 +79,7 @@ fn request(of: WorkspaceOf, desk: &TeamDesk) -> Result<FileRequest> {
     Ok(FileRequest { asker, question })
 }
 
-/// What was done to a file.
+/// The operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileDeed {
     Write,

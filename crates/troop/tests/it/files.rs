@@ -138,7 +138,7 @@ fn work_by_commands(
     }
 }
 
-/// Who leads the team meanwhile.
+/// Whether the team has leads meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leads {
     Nobody,
