@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use troop_model::{
-    Command, Member, MemberName, Message, MessageKind, Origin, Party, SessionKey, StateCause,
+    Command, Member, MemberName, Message, MessageKind, Origin, Party, SessionKey, State,
+    StateCause, TaskNumber, work_to_give,
 };
 use troop_protocol::{FromLead, MessageIn, WireId};
 use uuid::Uuid;
@@ -52,8 +53,8 @@ impl Office {
             if is_known || message.kind == MessageKind::ShutdownRequest {
                 continue;
             }
-            // The task itself follows in its own session; as mail it would be worked on twice.
-            if message.kind == MessageKind::TaskAssignment {
+            // The task itself comes in its own session; as mail it would be worked on twice.
+            if is_told_by_its_task(&self.post.state, message, member) {
                 told_otherwise.push(message.id);
                 continue;
             }
@@ -158,6 +159,15 @@ impl Office {
             live.facts.mail.handed.remove(&message);
         }
     }
+}
+
+/// Whether a message is about a task that its reader holds, held, or gets by itself.
+fn is_told_by_its_task(state: &State, message: &Message, reader: &MemberName) -> bool {
+    let comes = |task: TaskNumber| {
+        let owner = state.tasks().get(task).and_then(|it| it.owner.as_ref());
+        owner == Some(reader) || work_to_give(state, reader).any(|it| it == task)
+    };
+    message.kind == MessageKind::TaskAssignment && message.task.is_some_and(comes)
 }
 
 /// A message as it appears in its receiver's transcript.
