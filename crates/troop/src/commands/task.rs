@@ -92,9 +92,6 @@ pub(super) async fn run(
         change => {
             let without = without_checks(&change);
             let (verb, order) = order(change)?;
-            if let Order::Attach { task, path } = &order {
-                super::workspace::check_is_there(task, path, desk).await?;
-            }
             let done = super::proof::change(desk, order, without.as_deref(), printer).await?;
             confirm(&done, verb, printer)
         }
