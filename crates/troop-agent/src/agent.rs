@@ -15,7 +15,7 @@ pub trait Agent: Send {
     fn fresh(&self) -> Box<dyn Agent>;
 
     /// Its model, if it thinks. A thinking agent can continue from the state of the board without repeating finished work; a
-    /// script would begin anew.
+    /// script would start from the beginning.
     fn thinks(&self) -> Option<Thinking> {
         None
     }

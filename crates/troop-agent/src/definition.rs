@@ -10,7 +10,7 @@ pub(crate) use front::FrontMatter;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub key: String,
-    /// What it is good at.
+    /// Its strengths.
     pub description: String,
     pub model: Option<String>,
     /// The agent that thinks for it, if not the built-in one.

@@ -30,7 +30,7 @@ pub use registry::{Finder, RegistryError, agent as find_agent};
 pub use script::{ScriptAgent, ScriptError};
 pub use teammate::{ALIVE, Exit, TeammateOptions, serve};
 pub use turn::{
-    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanDecision, Turn,
+    Authority, NoAnswer, PermissionAnswer, PermissionRequest, PlanDecision, Setback, Turn,
     permission_question,
 };
 pub use wire::Workplace;

@@ -146,7 +146,7 @@ impl Performance<'_> {
             .then(|| format!("the script has no `when mail` for `{said}`"))
     }
 
-    /// Handles each message. Returns the first failure; the other messages are handled all the same.
+    /// Handles each message. Returns the first failure; the other messages are handled anyway.
     async fn read(&mut self, mail: Vec<MessageIn>) -> Result<Option<String>, ScriptStop> {
         let mut fault = None;
         for message in mail {

@@ -89,7 +89,7 @@ where
     let Err(exit) = teammate.run().await;
     match exit {
         Exit::Shutdown => peer.close().await,
-        // Nothing runs any more. What was sent is still written, as far as the lead reads it.
+        // Nothing runs now. Messages that were sent are still written, as far as the lead reads them.
         Exit::LeadGone | Exit::Terminated => {
             drop(timeout(LAST_WORDS, peer.close()).await);
             peer.cut();

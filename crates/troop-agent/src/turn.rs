@@ -5,7 +5,7 @@ mod ask;
 use std::{
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -13,7 +13,7 @@ use std::{
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
-use troop_model::{Command, MessageKind, Outgoing, Permissions};
+use troop_model::{Command, MessageKind, Outgoing, Permissions, lock};
 use troop_protocol::{
     Answer, Call, Calls, Change, ClientError, Failure, FromTeammate, Level, Log, MessageIn,
     MessageOut, Notification, PeerError, Query, TeamContext, UsageReport,
@@ -35,7 +35,28 @@ pub struct Turn {
     interrupted: CancellationToken,
     only_waits: CancellationToken,
     has_heard: AtomicBool,
+    setback: Setback,
     questions: Questions,
+}
+
+/// The last error that made the agent wait and try again, until it succeeds.
+#[derive(Clone, Debug, Default)]
+pub struct Setback(Arc<Mutex<Option<String>>>);
+
+impl Setback {
+    pub(crate) fn note(&self, error: String) {
+        *lock(&self.0) = Some(error);
+    }
+
+    pub(crate) fn clear(&self) {
+        *lock(&self.0) = None;
+    }
+
+    /// The error, unless the agent has succeeded since.
+    #[must_use]
+    pub fn error(&self) -> Option<String> {
+        lock(&self.0).clone()
+    }
 }
 
 impl Turn {
@@ -45,6 +66,7 @@ impl Turn {
             interrupted: CancellationToken::new(),
             only_waits: CancellationToken::new(),
             has_heard: AtomicBool::new(false),
+            setback: Setback::default(),
             questions: Questions::default(),
         }
     }
@@ -168,6 +190,12 @@ impl Turn {
     #[must_use]
     pub fn has_heard(&self) -> bool {
         self.has_heard.load(Ordering::Relaxed)
+    }
+
+    /// What makes the agent wait and try again, also after the turn.
+    #[must_use]
+    pub fn setback(&self) -> &Setback {
+        &self.setback
     }
 
     /// The member's permissions at this moment.

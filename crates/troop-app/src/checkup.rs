@@ -1,4 +1,4 @@
-//! What is installed, reachable and misconfigured, what teams left behind, and how to fix it.
+//! The checkup of an installation: programs, stores, configuration, leftovers of teams, and how to fix them.
 
 mod leftovers;
 
@@ -55,7 +55,7 @@ impl Health {
     }
 }
 
-/// What to do with what teams left behind.
+/// The handling of what teams left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Care {
     Look,
@@ -156,7 +156,8 @@ fn teams(surroundings: &Surroundings) -> Checkup {
         let says = format!("switched off by {}", off.by);
         return Checkup::missing("teams", says).with_fix(off.fix.clone());
     }
-    let mode = teams.teammate_mode.map(TeammateMode::as_str);
+    let mode = Some(teams.teammate_mode).filter(|mode| *mode != TeammateMode::default());
+    let mode = mode.map(TeammateMode::as_str);
     let mode = mode.map(|mode| format!("; `teammateMode` is `{mode}`, which has no effect yet"));
     let says = format!("on; at most {} teammates{}", teams.max_teammates, mode.unwrap_or_default());
     Checkup::good("teams", says)
@@ -229,7 +230,7 @@ async fn store(surroundings: &Surroundings) -> StoreCheckup {
     found
 }
 
-/// Growth that is looked for and not told.
+/// Growth that is polled for because the store cannot announce it.
 fn notices(notice: GrowthNotice) -> Option<Checkup> {
     let GrowthNotice::Polled(span) = notice else { return None };
     let says = format!(

@@ -74,7 +74,7 @@ pub enum Error {
 pub enum RefusedKind {
     /// It cannot be done as things stand.
     Refused,
-    /// Whoever asks has no right to it.
+    /// The caller has no permission.
     Forbidden,
     /// Somebody else was first.
     Conflict,
@@ -82,7 +82,7 @@ pub enum RefusedKind {
     NoWork,
 }
 
-/// What could not be done with a file.
+/// The operation on a file that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAct {
     Made,
@@ -162,7 +162,7 @@ impl Error {
         Self::of_kind(RefusedKind::Refused, message, hint)
     }
 
-    /// Whoever asks has no right to it.
+    /// The caller has no permission.
     pub fn forbidden(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::of_kind(RefusedKind::Forbidden, message, hint)
     }

@@ -29,7 +29,7 @@ use crate::{
     team::TeamDesk,
     trust::{self, ProjectTrust},
 };
-pub use finished::Finished;
+pub use finished::RunReport;
 pub use folders::Folders;
 pub use harvest::{TeamHarvest, ignored_notes};
 
@@ -52,7 +52,7 @@ pub struct Leading {
     /// Where the lead's agent runs.
     pub thinks: LeadThinks,
     pub terms: LeadTerms,
-    /// What the lead's agent left undone in an earlier run.
+    /// The work that the lead's agent left undone in an earlier run.
     pub left: Option<UnfinishedLead>,
 }
 
@@ -72,12 +72,12 @@ pub enum WhenQuiet {
     Stay,
 }
 
-/// What a team begins with.
+/// The beginning of a run.
 #[derive(Debug, Default)]
 pub struct Beginning {
     /// The members to start.
     pub members: Vec<Spawn>,
-    /// What the lead is told.
+    /// The first message to the lead.
     pub goal: Option<String>,
 }
 
@@ -91,7 +91,7 @@ pub struct PreparedLead {
     is_new: bool,
 }
 
-/// What a run needs to know about its team.
+/// The facts about its team that a run needs.
 #[derive(Debug)]
 struct RunSite {
     board: Board,
@@ -265,7 +265,7 @@ impl TeamRun {
         self.site.clock.now()
     }
 
-    /// What people should know about the members' worktrees before the team begins.
+    /// Warnings about the members' worktrees before the team begins.
     #[must_use]
     pub fn notices(&self) -> &[String] {
         &self.site.notices
@@ -291,7 +291,7 @@ impl TeamRun {
             }
         }
         if let Some(content) = beginning.goal {
-            let goal = Outgoing::message("lead", content);
+            let goal = Outgoing::goal(content);
             board.submit(self.request(Command::Send(goal))).await?;
         }
         if *when_quiet == WhenQuiet::End {
@@ -398,7 +398,7 @@ impl TeamRun {
     }
 
     /// Waits for the end, drops the events that are left, and brings the team's work into the project.
-    pub async fn finish(mut self) -> Finished {
+    pub async fn finish(mut self) -> RunReport {
         while self.next_event().await.is_some() {}
         let Self { site, ears: RunEars { mut story, .. }, end, .. } = self;
         let RunSite { clock, agents, watch, isolation, folders, .. } = site;
@@ -409,7 +409,9 @@ impl TeamRun {
         let work = *watch.work().borrow();
         let follows = |lead: &Member| agents.follows(&lead.agent, lead.model.as_deref());
         let follows = story.state().lead().is_some_and(follows);
-        Finished { ended, story, fault: watch.fault(), follows, work, landing }
+        let fault = watch.fault();
+        let setback = watch.setback();
+        RunReport { ended, story, fault, setback, follows, work, landing }
     }
 }
 

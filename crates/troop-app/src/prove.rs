@@ -8,7 +8,9 @@ use troop_model::{
 };
 use troop_process::Mark;
 use troop_protocol::Answer;
-use troop_runtime::{Agreement, BoardError, CheckDemand, Checks, CommandRequest, complaint};
+use troop_runtime::{
+    Agreement, BoardError, CheckDemand, Checks, CommandRequest, complaint, recorded_branch,
+};
 use uuid::Uuid;
 
 use crate::{
@@ -18,7 +20,7 @@ use crate::{
     trust::{self, Consent, ProjectTrust},
 };
 
-/// What a person should see before a task is changed.
+/// A notice for a person before a task is changed.
 #[derive(Clone, Copy, Debug)]
 pub enum ProofNotice<'a> {
     /// The project has checks that do not run because nobody trusts it.
@@ -36,7 +38,7 @@ pub enum OrderEnd<T> {
 }
 
 impl TeamDesk {
-    /// Changes a task. What a person completes or approves must first be shown to be true by the task's checks, which run here;
+    /// Changes a task. Before a person completes or approves a task, its checks run here;
     /// `without` is the person's reason to go without them. If `stop` ends while checks run, so does everything that they
     /// started.
     pub async fn change_task<T>(
@@ -61,7 +63,7 @@ impl TeamDesk {
     }
 }
 
-/// What must happen before a person can complete or approve a task.
+/// The step before a person can complete or approve a task.
 #[derive(Debug)]
 enum CompletionProof {
     /// Nothing more. The warning says which checks the project has that nobody trusts.
@@ -79,7 +81,7 @@ struct CompletionChecks {
     seconds: u32,
 }
 
-/// Finds out what is needed to show that a person's word is true. A reason to go without checks is recorded at once. An order
+/// Finds out which checks a person's order needs. A reason to go without checks is recorded at once. An order
 /// that the board would refuse anyway runs nothing and records nothing. The lead checks the work of its members itself.
 async fn prepare(
     desk: &mut TeamDesk,
@@ -94,12 +96,7 @@ async fn prepare(
         return Ok(complete);
     }
     if let Some(reason) = without {
-        let proof = Proof {
-            task: task.clone(),
-            evidence: Vec::new(),
-            merge: None,
-            waived: Some(reason.to_owned()),
-        };
+        let proof = Proof::waiver(task.clone(), reason);
         judge(desk, Some(proof.clone()), order).await?;
         desk.submit(Command::Task(TaskCommand::Prove(proof))).await?;
         return Ok(complete);
@@ -139,7 +136,7 @@ impl CompletionChecks {
             Err(reason) => return Ok(Err(reason)),
         };
         let failed = complaint(&evidence);
-        let proof = Proof { task, evidence, merge: None, waived: None };
+        let proof = Proof::new(task, evidence, None);
         desk.submit(Command::Task(TaskCommand::Prove(proof))).await?;
         match failed {
             None => Ok(Ok(())),
@@ -148,19 +145,19 @@ impl CompletionChecks {
     }
 }
 
-/// What to do about a check that does not pass here.
+/// The hint for a check that does not pass here.
 async fn way_on(desk: &mut TeamDesk) -> Result<Hint> {
     let hint = Hint::from("repair it and try again, or skip the checks: ")
         .and_option(HintOption::blank("without-checks", "REASON"));
     let board = desk.team(None).await?;
-    let look =
-        |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation.place));
-    let isolated = board.look(look).await?.filter(|(_, it)| *it == Isolation::Worktree);
-    let is_led = desk.is_led(board.team());
-    Ok(match isolated.filter(|_| is_led) {
+    let isolation = board.look(|state| Some(state.team()?.settings.isolation.place)).await?;
+    let is_isolated = isolation == Some(Isolation::Worktree) && desk.is_led(board.team());
+    // Without a readable record nothing is known of the branch, and the rest of the hint still holds.
+    let branch = recorded_branch(&desk.folder(board.team())).ok().flatten();
+    Ok(match branch.filter(|_| is_isolated) {
         // Nobody can tell whether the work in this folder or in the team's is meant.
-        Some((name, _)) => {
-            let log = HintCommand::other("git").word("log").word(format!("troop/{name}"));
+        Some(branch) => {
+            let log = HintCommand::other("git").word("log").word(branch);
             Hint::from(
                 "it ran in this folder, which gets the team's work only when the team has ended (",
             )

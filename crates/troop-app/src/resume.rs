@@ -1,10 +1,10 @@
-//! What a team whose lead ended needs before it can be led again, and what it continues with.
+//! Prepares a team whose lead ended to be led again.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use troop_model::{
-    AgentKind, Hint, HintCommand, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal,
-    Spawn, Spending, State, StateCause, Status, Task, TeamStatus, preview,
+    AgentKind, Hint, HintCommand, MAX_TEXT, MemberName, MemberState, NewMember, Notice, Party,
+    Refusal, Spawn, Spending, State, StateCause, Status, Task, TeamStatus, preview,
 };
 use troop_runtime::{
     Board, BoardError, LeadThinks, is_to_start_again, last_project, was_cut_short,
@@ -20,14 +20,14 @@ use crate::{
     trust::ProjectTrust,
 };
 
-/// How many tasks a lead is told of.
+/// How many tasks that message lists.
 const MAX_TASKS: usize = 50;
 
-/// What a lead is told that remembers nothing.
+/// The message for a lead that has lost its memory.
 const CUT_SHORT: &str = "You were cut short while you led this team, and what you said and did then is not in this conversation. Look \
                          at what is there before you begin: what is done need not be done again. Go on until the goal is reached.";
 
-/// What a person chose for this time.
+/// A person's choices for this run.
 #[derive(Debug)]
 pub struct ResumeOptions {
     /// The agent that leads this time, if not the one that led before.
@@ -42,33 +42,33 @@ pub struct TeamResumption {
     pub resumption: Resumption,
 }
 
-/// What is known about a team that is to continue.
+/// The facts about a team that is to continue.
 #[derive(Debug)]
 pub struct Resumption {
     name: String,
     board: Board,
     agents: Arc<RunnableAgents>,
-    /// What the lead is told, if it has a goal and cannot remember it.
+    /// The message for a lead that has a goal and cannot remember it.
     goal: Option<String>,
     left: Option<UnfinishedLead>,
 }
 
-/// What a team continues with, once its lead is taken.
+/// The beginning of a resumed team, once its lead is taken.
 #[derive(Debug)]
 pub struct ResumePlan {
     pub beginning: Beginning,
     pub report: ResumeReport,
 }
 
-/// The same for people.
+/// The summary for people of how a team continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResumeReport {
     /// How many members ended with the lead, or crashed.
     pub n_cut_short: usize,
     /// The members that start again.
     pub started: Vec<MemberName>,
-    /// The members whose agents are not available.
-    pub unavailable: Vec<MemberName>,
+    /// The members that cannot run, with the reason.
+    pub unavailable: Vec<(MemberName, String)>,
     /// Whether there is something to do.
     pub is_open: bool,
     /// Whether the lead continues with its goal.
@@ -169,20 +169,23 @@ impl Resumption {
         Error::conflict(refusal.to_string(), hint)
     }
 
-    /// What the team continues with, now that its lead is taken.
+    /// The beginning of the resumed team, now that its lead is taken.
     pub async fn plan(self) -> Result<ResumePlan> {
         let Self { board, agents, goal, left, .. } = self;
         let has_goal = goal.is_some();
         let found = board.look(move |state| LeftTeam::new(state, has_goal)).await?;
-        let can_run =
-            |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
         let LeftTeam { n_cut_short, is_open, down } = &found;
-        let (members, unavailable): (Vec<_>, Vec<_>) = down.iter().cloned().partition(can_run);
-        let names = |members: &[NewMember]| members.iter().map(|it| it.name.clone()).collect();
+        let (mut members, mut unavailable) = (Vec::new(), Vec::new());
+        for member in down.iter().filter(|_| *is_open) {
+            match agents.check(&member.agent, member.model.as_deref()) {
+                Ok(()) => members.push(member.clone()),
+                Err(why) => unavailable.push((member.name.clone(), why.to_string())),
+            }
+        }
         let report = ResumeReport {
             n_cut_short: *n_cut_short,
-            started: names(&members),
-            unavailable: names(&unavailable),
+            started: members.iter().map(|it| it.name.clone()).collect(),
+            unavailable,
             is_open: *is_open,
             has_goal,
             left,
@@ -230,7 +233,7 @@ fn check_lead(agents: &RunnableAgents, thinker: &Thinker, name: &str) -> Result<
     })
 }
 
-/// What a lead that follows a script left undone.
+/// The unfinished work of a lead that follows a script.
 fn left(state: &State) -> Option<UnfinishedLead> {
     let lead = state.lead()?;
     match (lead.state, lead.state_cause) {
@@ -242,13 +245,7 @@ fn left(state: &State) -> Option<UnfinishedLead> {
     }
 }
 
-/// Whether a person has told the lead something that it has not read yet.
-fn has_told_lead(state: &State) -> bool {
-    let lead = state.lead().map(|lead| Party::member(&lead.name));
-    lead.is_some_and(|lead| state.mailbox().unread_of(&lead).any(|it| it.from == Party::user()))
-}
-
-/// What a lead is told that remembers nothing: its goal, if that is not reached, and what is on the board.
+/// The message for a lead that has lost its memory: its goal, if that is not reached, and the board.
 fn open_goal(state: &State) -> Option<String> {
     let team = state.team()?;
     // Older logs have the goal as the description.
@@ -259,8 +256,8 @@ fn open_goal(state: &State) -> Option<String> {
     }
     let lead = Party::member(&state.lead()?.name);
     let mut unread = state.mailbox().unread_of(&lead);
-    if unread.any(|it| it.from == Party::user() && it.content.contains(goal)) {
-        // It will read that anyway.
+    if unread.any(|it| it.notice == Some(Notice::Goal)) {
+        // It will read that anyway. In older logs the goal is not marked, and the lead reads it twice.
         return None;
     }
     let tasks = state.tasks().iter().take(MAX_TASKS).map(|task| {
@@ -273,7 +270,7 @@ fn open_goal(state: &State) -> Option<String> {
     Some(format!("{goal}\n\n{}", preview(&format!("{CUT_SHORT}\n\nOn the board:{board}"), room)))
 }
 
-/// What is left of a team whose lead ended.
+/// The remains of a team whose lead ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LeftTeam {
     n_cut_short: usize,
@@ -299,7 +296,7 @@ impl LeftTeam {
             | Status::Blocked
             | Status::Stale => true,
         };
-        let is_open = has_goal || has_told_lead(state) || state.tasks().iter().any(is_open);
+        let is_open = has_goal || state.lead_has_request() || state.tasks().iter().any(is_open);
         Self { n_cut_short, down, is_open }
     }
 }
@@ -329,7 +326,9 @@ impl fmt::Display for ResumeReport {
             parts.push(format!("started: {}", names(&self.started)));
         }
         if !self.unavailable.is_empty() {
-            parts.push(format!("their agents are not available: {}", names(&self.unavailable)));
+            let named = self.unavailable.iter().map(|(name, why)| format!("{name} ({why})"));
+            let named: Vec<_> = named.collect();
+            parts.push(format!("not started: {}", named.join(", ")));
         }
         if self.started.is_empty() && self.unavailable.is_empty() && !self.has_goal {
             parts.push("there is nobody to start".to_owned());

@@ -1,4 +1,4 @@
-//! What a new team needs before it can be led: who leads, who works, what it may do and spend, and its name.
+//! Prepares a new team to be led: its lead, members, permissions, budget and name.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -22,7 +22,7 @@ use crate::{
     trust::{self, ProjectTrust},
 };
 
-/// What a team is to do. It is neither empty nor too long to be told.
+/// The goal of a team. It is neither empty nor too long for a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Goal(String);
 
@@ -39,7 +39,7 @@ impl Goal {
     }
 }
 
-/// What a person chose for a new team. `None` leaves it to the configuration.
+/// A person's choices for a new team. `None` leaves it to the configuration.
 #[derive(Debug)]
 pub struct StartOptions {
     pub goal: Goal,
@@ -47,13 +47,13 @@ pub struct StartOptions {
     pub agent: Option<String>,
     /// Members as people write them: `NAME=AGENT`.
     pub members: Vec<String>,
-    /// What the lead may do without asking.
+    /// The lead's permissions.
     pub permissions: Permissions,
     pub settings: SettingOptions,
     pub terms: LeadTerms,
 }
 
-/// What a person chose of a new team's settings.
+/// A person's choices among a new team's settings.
 #[derive(Debug, Default)]
 pub struct SettingOptions {
     pub max_teammates: Option<u32>,

@@ -40,7 +40,7 @@ pub struct StoppedMember {
     pub reason: String,
 }
 
-/// What is known of a team before it stops.
+/// The facts about a team before it stops.
 #[derive(Clone, Debug)]
 struct TeamBefore {
     name: TeamName,

@@ -42,13 +42,13 @@ pub struct StoryLine {
     /// The member or the person that it is about, or `troop`.
     pub who: SmolStr,
     pub task: Option<TaskNumber>,
-    /// What happened, as one clean line.
+    /// The event, as one clean line.
     pub text: String,
-    /// What a person can do about it.
+    /// The hint for a person.
     pub hint: Option<Hint>,
 }
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoryKind {
     /// The team as a whole.
@@ -151,7 +151,7 @@ impl Story {
         lines
     }
 
-    /// What an event says, seen from the state before it.
+    /// The line for an event, seen from the state before it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "only the raw log tells the others")]
     fn draft(&self, event: &Event) -> Option<LineDraft> {
         let who = name(&event.actor);
@@ -222,7 +222,7 @@ impl Story {
             MemberState::Crashed => {
                 (StoryKind::Trouble, format!("{member} crashed{}", because(reason)))
             }
-            // When the whole team stops, its end is told instead of each member's.
+            // When the whole team stops, the story reports its end instead of each member's.
             MemberState::Stopped if !is_lead && *cause != Some(StateCause::TeamStopped) => {
                 (StoryKind::Member, format!("{member} stopped{}", because(reason)))
             }
@@ -351,7 +351,7 @@ impl Story {
         Some(LineDraft::new(StoryKind::Task, text))
     }
 
-    /// What became of a task: its result, its checks, its failure.
+    /// The outcome of a task: its result, its checks, its failure.
     #[expect(clippy::wildcard_enum_match_arm, reason = "only the raw log tells the others")]
     fn ended(&self, who: &str, task: TaskNumber, event: &Event) -> Option<LineDraft> {
         let (kind, text) = match &event.fact {
@@ -412,7 +412,7 @@ impl Story {
     }
 }
 
-/// What the checks of a task said. When all passed, the end of the task tells it.
+/// The line for the checks of a task. When all passed, the end of the task reports it.
 fn checked(task: TaskNumber, evidence: &[Evidence], waived: Option<&str>) -> Option<LineDraft> {
     let failed = evidence.iter().find(|it| !it.is_good());
     match (failed, waived) {

@@ -27,6 +27,9 @@ pub use self::{
 use self::file::ClaudeSettings;
 use crate::{Error, Result};
 
+/// What to do if troop cannot keep its files in its folder.
+pub(crate) const OTHER_HOME: &str = "say where: `TROOP_HOME=/path troop …`";
+
 /// The configuration file, in `$TROOP_HOME/config.json` and in a project's `.troop/config.json`. Comments are allowed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -60,7 +63,7 @@ pub struct ConfigFile {
     hooks: Option<Value>,
 }
 
-/// What a person or a program chose for one command, before any file is read. `None` leaves it to the files.
+/// The choices of a person or a program for one command, before any file is read. `None` leaves it to the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// Where troop keeps its files.
@@ -84,7 +87,7 @@ pub struct Surroundings {
     /// The name of the person at the keyboard.
     pub user: String,
     /// The store and the team that the files name.
-    pub configured: Configured,
+    pub configured: ConfigTarget,
     pub teams: TeamDefaults,
     pub personal: PersonalCommands,
     pub shared: ProjectCommands,
@@ -94,7 +97,7 @@ pub struct Surroundings {
 
 /// The store and the team that configuration files name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Configured {
+pub struct ConfigTarget {
     pub store: Option<String>,
     pub team: Option<String>,
 }
@@ -154,7 +157,7 @@ impl Surroundings {
             home,
             project,
             user,
-            configured: Configured::default(),
+            configured: ConfigTarget::default(),
             personal: PersonalCommands::none(),
             shared: ProjectCommands::default(),
             warnings: Vec::new(),
@@ -227,7 +230,7 @@ impl Surroundings {
             home,
             project,
             user: named_user.unwrap_or_else(|| "user".to_owned()),
-            configured: Configured {
+            configured: ConfigTarget {
                 store: shared_store.or(personal.store),
                 team: shared.team.or(personal.team),
             },
@@ -268,7 +271,7 @@ impl PersonalCommands {
 #[derive(Debug)]
 pub(crate) struct ThinkingConfig {
     pub(crate) file: ConfigFile,
-    /// What switched teams off, if anything did.
+    /// The setting that switched teams off, if any did.
     pub(crate) off: Option<TeamsOff>,
 }
 
@@ -287,10 +290,7 @@ impl ThinkingConfig {
 
 fn find_home(environment: &Environment, choices: &Choices) -> Result<PathBuf> {
     let home = choices.home.clone().or_else(|| environment.below_home(".troop"));
-    home.ok_or_else(|| {
-        let hint = "say where: `TROOP_HOME=/path troop …`";
-        Error::misuse("there is no home folder to store teams in", hint)
-    })
+    home.ok_or_else(|| Error::misuse("there is no home folder to store teams in", OTHER_HOME))
 }
 
 fn shared_path(project: &Path) -> PathBuf {

@@ -55,7 +55,7 @@ const TICK: Duration = Duration::from_secs(1);
 pub struct TeamHandle {
     board: Board,
     clock: Clock,
-    /// Who asks.
+    /// The asker.
     asker: Asker,
     answers: Answers,
     route: TeamRoute,
@@ -105,8 +105,11 @@ impl TeamHandle {
 
     /// Gives a command, signed by the caller.
     pub async fn submit(&self, command: Command) -> Result<Answer> {
-        self.prepare(&command).await?;
-        let request = self.signature(None).on(command);
+        let signature = self.signature(None);
+        if let Some(done) = self.begin(&command, signature.operation).await? {
+            return Ok(done);
+        }
+        let request = signature.on(command);
         match self.route.submit(request.clone()).await {
             Ok(done) => Ok(done),
             Err(error) => Err(self.explain(error, &request).await?),
@@ -118,7 +121,7 @@ impl TeamHandle {
         self.query_as(self.asker.clone(), query).await
     }
 
-    /// The same for somebody else's view of the team.
+    /// Makes a query with somebody else's view of the team, and reads the answer.
     pub async fn query_as<T: DeserializeOwned>(
         &self,
         asker: Asker,
@@ -133,11 +136,9 @@ impl TeamHandle {
         if let Call::Change(change) = &mut call {
             // If the lead goes away in the middle, the board gets the same operation.
             let operation = *change.operation.get_or_insert_with(|| OperationId(Uuid::now_v7()));
-            if change.command == Command::DeleteTeam {
-                let done = self.delete(Some(operation)).await?;
+            if let Some(done) = self.begin(&change.command, operation).await? {
                 return to_raw_value(&done).map_err(|error| Failure::new(FailureKind::Bug, &error));
             }
-            self.prepare(&change.command).await?;
         }
         if let Call::File(call) = &mut call {
             call.name_operation(|| OperationId(Uuid::now_v7()));
@@ -157,12 +158,16 @@ impl TeamHandle {
         self.route.act_in(origin);
     }
 
-    /// What must have happened before a command is judged: whoever looks for work sees the leases and retries as they are now.
-    async fn prepare(&self, command: &Command) -> BoardResult<()> {
+    /// Begins a command, whether it is submitted or called. Leases and retries are brought up to date before a claim is judged.
+    /// The deletion of the team has a way of its own; its answer is returned.
+    async fn begin(&self, command: &Command, operation: OperationId) -> Result<Option<Answer>> {
+        if *command == Command::DeleteTeam {
+            return self.delete(operation).await.map(Some);
+        }
         if matches!(command, Command::Task(TaskCommand::Claim { .. })) {
             self.tick().await?;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Lets the time that passed have its effect: leases that ran out, retries that are due. A lead does this by itself.

@@ -1,6 +1,9 @@
 //! Teams for the tests of the rooms: a state, or a desk in a folder.
 
-use std::path::Path;
+use std::{
+    fs::{self, File},
+    path::Path,
+};
 
 use troop_model::{
     Actor, Command, Context, MemberName, NewMember, NewTask, NewTeamCommand, OperationId, Settings,
@@ -42,6 +45,15 @@ pub(crate) fn new_team(members: &[&str]) -> NewTeamCommand {
         lead: member("lead", "script"),
         members: members.iter().map(|name| member(name, "command")).collect(),
     }
+}
+
+/// A lock file of a lead, locked by somebody.
+pub(crate) fn lead_lock(team: &Path, pid: u32) -> File {
+    let text = format!(r#"{{"session":"{}","pid":{pid},"socket":null}}"#, Uuid::nil());
+    fs::write(team.join("lead.lock"), text).unwrap();
+    let file = File::open(team.join("lead.lock")).unwrap();
+    file.lock().unwrap();
+    file
 }
 
 pub(crate) fn task(number: u32) -> TaskRef {

@@ -3,7 +3,7 @@
 use std::{fmt, fs, io, os::unix::fs::PermissionsExt as _, path::Path};
 
 use sha2::{Digest as _, Sha256};
-use troop_model::quoted_path;
+use troop_model::{Hint, HintCommand};
 use uuid::Uuid;
 
 use crate::{Error, FileAct, Result, whole_file};
@@ -35,7 +35,10 @@ impl Token {
             }
             read => read.map_err(unreadable)?,
         };
-        let anew = || format!("delete it, and a new one is made: `rm {}`", quoted_path(path));
+        let anew = || {
+            let remove = HintCommand::other("rm").word(path.display());
+            Hint::to("delete it, and a new one is made", remove)
+        };
         let mode = fs::metadata(path).map_err(unreadable)?.permissions().mode();
         if mode & 0o077 != 0 {
             let message = format!("other users can read the token in `{}`", path.display());

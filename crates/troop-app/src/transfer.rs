@@ -46,7 +46,7 @@ pub async fn export_to_file(desk: &TeamDesk, board: &Board, path: &Path) -> Resu
 pub struct TeamImport {
     file: PathBuf,
     events: Vec<Event>,
-    /// What the log amounts to.
+    /// The contents of the log, in numbers.
     state: State,
     /// The name that it gets here, if not its own.
     name: Option<TeamName>,
@@ -80,7 +80,7 @@ impl TeamImport {
         Err(Error::conflict(format!("there is already a team `{wanted}`"), hint))
     }
 
-    /// What the team would run here. Nobody here has put that on its board, so a person must agree to it.
+    /// The commands that the team would run here. Nobody here put them on its board, so a person must agree to them.
     #[must_use]
     pub fn commands(&self, desk: &TeamDesk) -> Vec<ProjectCommand> {
         imported_commands(&self.state, &desk.surroundings, &self.file)

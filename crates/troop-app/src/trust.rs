@@ -47,7 +47,7 @@ pub struct ProjectCommand {
     pub kind: ProjectCommandKind,
     /// On what occasion it runs.
     pub when: String,
-    /// What the shell gets.
+    /// The command for the shell.
     pub command: String,
     /// The file that says so, relative to the project's folder.
     pub file: String,
@@ -56,7 +56,7 @@ pub struct ProjectCommand {
     pub names: Vec<String>,
 }
 
-/// What kind of thing a project would run.
+/// The kind of thing that a project would run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProjectCommandKind {
@@ -275,7 +275,7 @@ fn written_servers(text: &str) -> Vec<McpServer> {
     McpServer::read_all(text, &|name| Some(format!("${{{name}}}"))).unwrap_or_default()
 }
 
-/// What thinks for the lead by default: the agent of a trusted project, else the person's own choice.
+/// The lead's default agent: the agent of a trusted project, else the person's own choice.
 #[must_use]
 pub fn lead_agent(surroundings: &Surroundings, trust: &ProjectTrust) -> Option<String> {
     let shared = surroundings.shared.agent.clone();

@@ -9,12 +9,12 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-/// Who may read a file.
+/// The permission to read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAccess {
     /// Only its owner, from the moment it is created.
     Owner,
-    /// Whoever may read the file that it replaces; a new file gets the usual mode.
+    /// The same readers as the file that it replaces; a new file gets the usual mode.
     LikeOthers,
 }
 

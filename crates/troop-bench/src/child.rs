@@ -77,7 +77,7 @@ pub(crate) async fn run(command: &BenchChildCommand, printer: &BenchPrinter) -> 
         }
         BenchChildCommand::Touch { file } => touch(file, printer),
         BenchChildCommand::Notify { url } => notify(url, printer).await,
-        BenchChildCommand::Mate { .. } => mate::run().await,
+        BenchChildCommand::Mate { rest } => mate::run(rest).await,
         BenchChildCommand::Echo { socket } => echo(socket),
         BenchChildCommand::McpEcho => super::mcp::echo().await,
         BenchChildCommand::Hold { team } => {

@@ -22,12 +22,15 @@ pub(crate) struct Game {
     pub(crate) begins: bool,
 }
 
-pub(crate) async fn run() -> Result<()> {
+/// Plays with the arguments from its lead, which name it.
+pub(crate) async fn run(arguments: &[String]) -> Result<()> {
+    let mut rest = arguments.iter().skip_while(|it| *it != "--name").skip(1);
+    let name = rest.next().cloned().unwrap_or_default();
     let tracker = TaskTracker::new();
     let (reader, writer) = stdio();
     let (peer, mut heard) = Peer::channel(reader, writer, &tracker);
     let mut mate = Mate { peer, clock: Clock::system(), game: None, micros: Vec::new() };
-    let ready = Ready { name: "mate".to_owned(), acknowledges: true, version: None };
+    let ready = Ready { name, acknowledges: true, version: None };
     mate.say(FromTeammate::Ready(ready)).await?;
     mate.say(FromTeammate::Idle(Idle::default())).await?;
     while let Some(incoming) = heard.recv().await {

@@ -66,7 +66,7 @@ impl BenchDatabase {
     }
 }
 
-/// The same server, another database.
+/// The URL of another database on this server.
 fn with_database(url: &str, name: &str) -> Result<String> {
     let (scheme, rest) = url.split_once("://").context("a server is given as `postgres://…`")?;
     let (place, options) = rest.split_once('?').unwrap_or((rest, ""));

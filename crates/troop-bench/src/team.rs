@@ -26,7 +26,7 @@ pub(crate) async fn create(store: Arc<dyn Store>, n_members: usize) -> Result<Bo
     create_with(store, Following::WhenAsked, new).await
 }
 
-/// Likewise, for a lead that follows what others write.
+/// Makes such a team for a lead that follows what others write.
 pub(crate) async fn create_to_lead(
     store: Arc<dyn Store>,
     n_members: usize,

@@ -37,7 +37,7 @@ impl ShiftedClock {
         Ok(clock)
     }
 
-    /// What a process and its children need to have this clock.
+    /// The environment that gives a process and its children this clock.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         let settings: [(&str, OsString); 6] = [
             ("LD_PRELOAD", self.library.clone().into()),

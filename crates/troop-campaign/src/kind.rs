@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::{plan::Backend, run::KillBoundary};
 
-/// What a trial is about.
+/// The kind of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrialKind {
     /// A team of processes works through a graph of tasks, without git.
@@ -15,7 +15,7 @@ pub enum TrialKind {
     Run,
     /// Two or three teams of one repository end and land at once.
     Landing,
-    /// The same, while a person commits, rebases and stashes.
+    /// A team works in a repository while a person commits, rebases and stashes.
     Person,
     /// Git is killed under the lead, alone or with it, and leaves locks.
     Git,

@@ -1,11 +1,12 @@
-//! What the machine of a campaign can do. What it cannot is left out, and the report says so.
+//! The abilities of the machine. A campaign leaves out faults that it cannot cause, and its report says so.
 
 use std::path::Path;
 
 use crate::{clock, disk, memory, network};
 
-/// What a plan may use of the machine.
+/// The abilities of the machine that a plan may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a machine can do each of these or not")]
 pub struct Machine {
     /// Small disks can be mounted, to be filled.
     pub can_mount: bool,

@@ -149,7 +149,7 @@ pub enum Weather {
     LostAnswer(usize),
 }
 
-/// What happens in a trial of any kind.
+/// The plan of a trial of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrialPlan {
     Team(Plan),
@@ -337,7 +337,7 @@ fn place(random: &mut Random, backend: Backend) -> PostgresPlace {
     }
 }
 
-/// What decides which faults a trial can have.
+/// The conditions that decide which faults a trial can have.
 struct FaultChoice {
     n_mates: usize,
     backend: Backend,

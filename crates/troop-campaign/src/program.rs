@@ -24,12 +24,12 @@ use crate::tally::{TrialFinding, ViolationSeverity};
 
 /// How long a command may take. Some wait for others.
 const LONGEST: Duration = Duration::from_secs(90);
-/// Who runs commands.
+/// The person in a trial.
 pub(crate) const PERSON: &str = "zoe";
 /// The exit code of a bug.
 const BUG: i32 = 70;
 
-/// What a trial found so far, and the faults that happened. All its tasks write into it.
+/// The findings of a trial so far, and the faults that happened. All its tasks write into it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrialRecord(Arc<Mutex<RecordParts>>);
 
@@ -79,7 +79,7 @@ impl CallEnd {
     }
 }
 
-/// What happens to the process of a command.
+/// A fault of the process of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ClientHarm {
     None,
@@ -142,7 +142,7 @@ impl Program {
         self.call_under(words, ClientHarm::None).await
     }
 
-    /// The same, while something happens to its process.
+    /// Runs `troop --json` with these words while something happens to its process.
     pub(crate) async fn call_under(&self, words: &[&str], harm: ClientHarm) -> Result<CallEnd> {
         let mut command = self.command(&self.troop);
         command.arg("--json").args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -179,7 +179,7 @@ impl Program {
         }
     }
 
-    /// The same, for commands that must succeed. Without that, the trial cannot go on.
+    /// Runs a command that must succeed; otherwise the trial cannot go on.
     pub(crate) async fn must(&self, words: &[&str]) -> Result<String> {
         let end = self.call(words).await?;
         if !end.is_good() {
@@ -236,7 +236,7 @@ impl LongRunning {
         drop(std::fs::remove_file(&self.pid));
     }
 
-    /// What it printed last.
+    /// The last lines that it printed.
     pub(crate) fn last_words(&self) -> String {
         tail(&self.output)
     }

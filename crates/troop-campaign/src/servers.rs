@@ -22,13 +22,13 @@ pub(crate) struct TrialServers {
     task: JoinSet<()>,
 }
 
-/// What happens to the servers.
+/// A fault of the servers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ServerHarm {
     /// The server ends, and is started again after a pause.
     Restart(ServerEnd, Duration),
     /// The primary is killed, after a pause its standby is promoted, and after another one the old primary is started again,
-    /// which does not know that it is none any more.
+    /// which does not know that it was replaced.
     FailOver(Duration),
 }
 

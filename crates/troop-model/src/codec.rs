@@ -13,7 +13,7 @@ pub(crate) use upgrade::{UPGRADES, Upgrade};
 use crate::{Actor, Event, Fact, OperationId, Time, Version};
 
 /// The form of events that this program writes.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// How many bytes most events take.
 const USUAL_LINE: usize = 384;

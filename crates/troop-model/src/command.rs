@@ -275,7 +275,7 @@ impl NewMember {
         Self { name, agent, expertise: String::new(), model: None, permissions: None }
     }
 
-    /// A member that was there before, as it would be added anew.
+    /// A member that was there before, as it would be added again.
     #[must_use]
     pub fn again(member: &Member) -> Self {
         Self {
@@ -299,7 +299,7 @@ pub struct Outgoing {
     pub content: String,
     /// A one-line summary.
     pub summary: Option<String>,
-    /// The notice that it carries; only messages of troop itself have one.
+    /// The notice that it carries; only messages of troop itself have one, and a person's message with the goal.
     pub notice: Option<Notice>,
     /// The request that it answers.
     pub request_id: Option<Uuid>,
@@ -331,6 +331,12 @@ impl Outgoing {
     #[must_use]
     pub fn system(to: impl Into<String>, content: impl Into<String>) -> Self {
         Self::new(to, MessageKind::System, content)
+    }
+
+    /// What the lead is to reach.
+    #[must_use]
+    pub fn goal(content: impl Into<String>) -> Self {
+        Self::message("lead", content).with_notice(Notice::Goal)
     }
 
     #[must_use]

@@ -164,7 +164,7 @@ impl Hint {
         self.parts.iter().all(|part| matches!(part, HintPart::Text(_)))
     }
 
-    /// The same hint with other commands.
+    /// This hint with other commands.
     #[must_use]
     pub fn map_commands(mut self, change: impl Fn(HintCommand) -> HintCommand) -> Self {
         let changed = self.parts.into_iter().map(|part| match part {
@@ -177,7 +177,7 @@ impl Hint {
         self
     }
 
-    /// The same hint with text in place of the steps for which `spell` has other words.
+    /// This hint with text in place of the steps for which `spell` has other words.
     #[must_use]
     pub fn respell(mut self, spell: impl Fn(&HintCommand) -> Option<String>) -> Self {
         let respelled = self.parts.into_iter().map(|part| match part {
@@ -280,7 +280,7 @@ impl HintCommand {
         self.word(name)
     }
 
-    /// The same command for the team of this name, whatever the caller's team.
+    /// This command for the team of this name, whatever the caller's team.
     #[must_use]
     pub fn in_team(mut self, name: impl fmt::Display) -> Self {
         let option = ["--team".to_owned(), name.to_string()];
@@ -288,13 +288,13 @@ impl HintCommand {
         self
     }
 
-    /// The same command acting as a member that the person chooses.
+    /// This command acting as a member that the person chooses.
     #[must_use]
     pub fn as_member(self) -> Self {
         self.acting_as(HintWord::Blank("MEMBER".to_owned()))
     }
 
-    /// The same command acting as this member.
+    /// This command acting as this member.
     #[must_use]
     pub fn by_member(self, name: impl fmt::Display) -> Self {
         self.acting_as(HintWord::Exact(name.to_string()))

@@ -63,7 +63,7 @@ pub use lock::lock;
 pub use message::{Mailbox, Message, MessageKind, Notice, Party, Receipt};
 pub use name::{EVERYBODY, LEAD_ALIASES, MAX_NAME, MemberName, NameError, SYSTEM, TeamName, USER};
 pub use needs::{Need, NeedAnswer, NeedKind};
-pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof, RefusalRecord, RefusedBy};
+pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, MergeRecord, Proof, RefusalRecord, RefusedBy};
 pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};
 pub use refusal::{Refusal, RefusalKind};
 pub use roster::{Link, LinkChange, Member, MemberState, Permissions, Role, StateCause};

@@ -86,7 +86,7 @@ impl MessageKind {
     }
 }
 
-/// The subject of a notice from troop to a member, for programs that branch on it. People read the message.
+/// The subject of a notice to a member, for programs that branch on it. People read the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {
@@ -100,6 +100,8 @@ pub enum Notice {
     ReportDue,
     /// A member has ended a task, and another event says so, too. The lead is told.
     Result,
+    /// What the lead is to reach. The only notice of a person; logs of form 3 and older have these messages without it.
+    Goal,
 }
 
 /// A sender or recipient: a member, the person, or troop itself.
@@ -172,7 +174,7 @@ pub struct Message {
     pub request_id: Option<Uuid>,
     /// The answer to that request.
     pub approve: Option<bool>,
-    /// The subject of a notice from troop.
+    /// The subject of a notice.
     pub notice: Option<Notice>,
     /// The task that it is about.
     pub task: Option<TaskNumber>,

@@ -85,7 +85,7 @@ impl NeedKind {
         matches!(self, Self::Permission | Self::Plan)
     }
 
-    /// What the asking member waits for, in a few words. None if the member continues meanwhile.
+    /// The thing that the asking member waits for, in a few words. None if the member continues meanwhile.
     #[must_use]
     pub fn wait_in_words(self) -> Option<&'static str> {
         match self {

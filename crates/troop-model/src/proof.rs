@@ -19,7 +19,7 @@ pub struct Proof {
     #[serde(default)]
     pub evidence: Vec<Evidence>,
     /// Where its work was merged, if it was.
-    pub merge: Option<Merged>,
+    pub merge: Option<MergeRecord>,
     /// Why a person waived its checks.
     pub waived: Option<String>,
 }
@@ -79,11 +79,30 @@ pub struct RefusalRecord {
 /// Where the work on a task was merged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Merged {
+#[schemars(rename = "Merged")]
+pub struct MergeRecord {
     /// The target branch.
     pub into: String,
     /// The commit of that branch.
     pub commit: String,
+}
+
+impl Proof {
+    /// The results of a task's checks, and where its work was merged.
+    #[must_use]
+    pub fn new(
+        task: impl Into<TaskRef>,
+        evidence: Vec<Evidence>,
+        merge: Option<MergeRecord>,
+    ) -> Self {
+        Self { task: task.into(), evidence, merge, waived: None }
+    }
+
+    /// A person's reason to waive a task's checks.
+    #[must_use]
+    pub fn waiver(task: impl Into<TaskRef>, reason: impl Into<String>) -> Self {
+        Self { waived: Some(reason.into()), ..Self::new(task, Vec::new(), None) }
+    }
 }
 
 impl Evidence {

@@ -7,7 +7,7 @@ mod requests;
 mod roster;
 mod untold;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,8 +26,8 @@ pub(crate) use untold::{UntoldResults, note_result};
 
 use crate::{
     Actor, Delegation, JournaledMap, Limits, Link, Mailbox, Member, MemberName, OperationId,
-    Origin, Refusal, Role, Settings, Spending, TaskNumber, TaskRef, TaskTable, TeamId, TeamName,
-    Time, Usage, Version, name, packed::PackedPart, workspace::FileIndex,
+    Origin, Party, Refusal, Role, Settings, Spending, TaskNumber, TaskRef, TaskTable, TeamId,
+    TeamName, Time, Usage, Version, name, packed::PackedPart, workspace::FileIndex,
 };
 
 /// The status of a team.
@@ -123,7 +123,13 @@ pub(crate) struct StateHead {
 }
 
 impl State {
-    /// The same under other limits.
+    /// How long a lead lease holds without being renewed.
+    #[must_use]
+    pub fn lead_lease(&self) -> Duration {
+        self.limits.lead_lease
+    }
+
+    /// This state under other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -172,6 +178,13 @@ impl State {
     #[must_use]
     pub fn lead(&self) -> Option<&Member> {
         self.member(self.team()?.lead.as_ref()?)
+    }
+
+    /// Whether a person has told the lead something that it has not read yet.
+    #[must_use]
+    pub fn lead_has_request(&self) -> bool {
+        let lead = self.lead().map(|lead| Party::member(&lead.name));
+        lead.is_some_and(|lead| self.mailbox().unread_of(&lead).any(|it| it.from == Party::user()))
     }
 
     /// The member that a text names: by its name, its id, or an alias of the lead.

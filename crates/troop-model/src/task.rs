@@ -16,7 +16,7 @@ pub use table::{TaskEnd, TaskTable};
 pub use trail::{TrailEntry, TrailKind};
 
 use crate::{
-    Actor, Condition, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Usage,
+    Actor, Condition, Evidence, MemberName, MergeRecord, Origin, TaskNumber, Time, Usage,
     WorkspaceFolder, roster::shown_as_word,
 };
 
@@ -143,7 +143,7 @@ pub struct TaskProof {
     /// Why a person waived them.
     pub waived: Option<String>,
     /// Where its work was merged, if it was.
-    pub merged: Option<Merged>,
+    pub merged: Option<MergeRecord>,
     /// Why its work cannot be merged, if that is known.
     pub conflict: Option<String>,
     /// How often its completion was refused in this attempt.

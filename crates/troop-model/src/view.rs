@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::{
     Actor, Attachment, Comment, Delegation, DelegationStatus, Evidence, LeadLease, Link, MailMark,
-    Member, MemberName, Merged, Message, MessageKind, Metadata, Origin, Party, Progress, Question,
-    Receipt, Settings, Spending, State, Status, Task, TaskNumber, Team, TeamId, TeamName,
+    Member, MemberName, MergeRecord, Message, MessageKind, Metadata, Origin, Party, Progress,
+    Question, Receipt, Settings, Spending, State, Status, Task, TaskNumber, Team, TeamId, TeamName,
     TeamStatus, Time, TrailEntry, Usage, Version, WorkspaceFolder, query::MAX_SHOWN_RESULT,
 };
 
@@ -49,7 +49,7 @@ pub struct TaskView {
     pub checks: Vec<String>,
     /// The results of its checks in short; the detail has all of them.
     pub evidence: Vec<EvidenceView>,
-    pub merged: Option<Merged>,
+    pub merged: Option<MergeRecord>,
     /// The usage of its holders.
     pub usage: Usage,
     pub metadata: Metadata,

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// A word that is none of the known ones.
+/// An unknown word.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{}` is none of: {}", word.escape_debug(), known.join(", "))]
 pub struct UnknownWord {

@@ -29,7 +29,7 @@ pub(crate) struct LineFilter {
     letter: Finder<'static>,
 }
 
-/// What to do with a line, judged without parsing it.
+/// The verdict on a line, without parsing it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LineVerdict {
     Read,

@@ -38,7 +38,7 @@ struct Queue {
 }
 
 impl TeamFollower {
-    /// What can be seen of the source.
+    /// The capabilities of the source.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         self.source.capabilities()

@@ -16,8 +16,8 @@ use crate::{
     lines::bare,
     raw::Raw,
     recognise::{
-        BackgroundNews, BackgroundState, LineSignal, ObservedResult, Recognised, Speaker, ToolUse,
-        recognise, stamp,
+        BackgroundNews, BackgroundState, LineSignal, ObservedResult, RecognisedLine, Speaker,
+        ToolUse, recognise, stamp,
     },
     reduce::{
         Shelf, find_background, find_team, follow_background, imagine, infer_status, reduce,
@@ -205,7 +205,7 @@ impl Observer {
         };
         self.keep_early(&recognised, line);
         let scene = self.scene(&recognised, now);
-        let Recognised { speaker, message_id, uuid, team, agent, signals, .. } = recognised;
+        let RecognisedLine { speaker, message_id, uuid, team, agent, signals, .. } = recognised;
         if matches!(speaker, Speaker::Assistant | Speaker::Result) {
             self.begin_batch(message_id, &signals, &scene);
         }
@@ -235,7 +235,7 @@ impl Observer {
     }
 
     /// Keeps results whose uses have not arrived yet.
-    fn keep_early(&mut self, recognised: &Recognised<'_>, line: &[u8]) {
+    fn keep_early(&mut self, recognised: &RecognisedLine<'_>, line: &[u8]) {
         let correlator = &mut self.memory.correlator;
         let early: Vec<_> = recognised
             .signals
@@ -249,7 +249,7 @@ impl Observer {
         }
     }
 
-    fn scene(&mut self, line: &Recognised<'_>, now: Time) -> Scene {
+    fn scene(&mut self, line: &RecognisedLine<'_>, now: Time) -> Scene {
         if self.memory.session.session_id.is_none() {
             self.memory.session.session_id.clone_from(&line.session_id);
         }

@@ -17,7 +17,7 @@ const MAX_ID: usize = 256;
 
 /// The parts of a line that may be about a team.
 #[derive(Debug)]
-pub(crate) struct Recognised<'a> {
+pub(crate) struct RecognisedLine<'a> {
     pub(crate) speaker: Speaker,
     /// Shared by all lines of one message.
     pub(crate) message_id: Option<String>,
@@ -73,7 +73,7 @@ pub(crate) struct ObservedResult<'a> {
     pub(crate) is_error: bool,
 }
 
-/// What the client says about background work, which may be that of a member.
+/// The client's news about background work, which may be that of a member.
 #[derive(Debug)]
 pub(crate) struct BackgroundNews {
     /// The id of the work. A background agent has the same one each time it works.
@@ -149,7 +149,7 @@ struct SystemLine<'a> {
     claude_code_version: Raw<'a>,
 }
 
-/// What changed of background work.
+/// A change of background work.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TaskPatch<'a> {
@@ -157,7 +157,7 @@ struct TaskPatch<'a> {
     status: Raw<'a>,
 }
 
-/// What background work has used.
+/// The usage of background work.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TaskUsage<'a> {
@@ -215,7 +215,7 @@ struct PeerOrigin<'a> {
 }
 
 /// Parses a line; an error if it is not a JSON object.
-pub(crate) fn recognise(line: &[u8]) -> Result<Option<Recognised<'_>>, NotAnObject> {
+pub(crate) fn recognise(line: &[u8]) -> Result<Option<RecognisedLine<'_>>, NotAnObject> {
     let written = std::str::from_utf8(line.trim_ascii()).map_err(|_| NotAnObject)?;
     if !written.starts_with('{') {
         return if written.is_empty() { Ok(None) } else { Err(NotAnObject) };
@@ -234,7 +234,7 @@ pub(crate) fn recognise(line: &[u8]) -> Result<Option<Recognised<'_>>, NotAnObje
         None => untyped(content, &line),
         Some(_) => return Ok(None),
     };
-    Ok(Some(Recognised {
+    Ok(Some(RecognisedLine {
         speaker,
         message_id: id(message.id),
         uuid: id(line.uuid),

@@ -19,7 +19,7 @@ pub enum StreamSource {
     Codex,
 }
 
-/// What a source can show.
+/// The capabilities of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Capabilities {
     /// Whether its stream shows teams.

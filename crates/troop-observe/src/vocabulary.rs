@@ -159,7 +159,7 @@ impl Operation {
     }
 }
 
-/// What a tool use means.
+/// The meaning of a tool use.
 #[derive(Debug)]
 pub(crate) enum Meaning {
     /// It is about a team.

@@ -68,7 +68,7 @@ pub fn is_stopped(process: u32) -> bool {
     ProcessStat::read(process).is_some_and(|stat| stat.is_stopped())
 }
 
-/// What the system says about a process.
+/// The system's information about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessStat {
     /// A letter, as in the list of `ps`.

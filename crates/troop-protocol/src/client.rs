@@ -88,7 +88,7 @@ impl Client {
         Self::connect_with(path, Nobody, tracker).await
     }
 
-    /// The same, with an inbox for notifications.
+    /// Connects with an inbox for notifications.
     async fn connect_with(
         path: &Path,
         inbox: impl Inbox,

@@ -70,7 +70,7 @@ impl FailureKind {
         self.row().1
     }
 
-    /// What it means, for the documentation.
+    /// Its meaning, for the documentation.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         self.row().2

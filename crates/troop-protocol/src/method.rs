@@ -64,7 +64,7 @@ macro_rules! encoded_as_methods {
 }
 pub(crate) use encoded_as_methods;
 
-/// The same, and reads them back.
+/// Maps a table of methods in both directions: writes them and reads them back.
 macro_rules! methods_both_ways {
     ($($table:ty),*) => {$(
         crate::method::encoded_as_methods!($table);

@@ -91,7 +91,7 @@ pub struct IncomingRequest {
 
 /// Takes incoming messages. The reader waits until each is taken, and so does the other side.
 pub trait Inbox: Send + 'static {
-    /// Takes the next message. If nobody is interested any more, it is dropped.
+    /// Takes the next message. If nobody wants it, it is dropped.
     fn deliver(&mut self, incoming: Incoming) -> impl Future<Output = ()> + Send;
 }
 
@@ -152,7 +152,7 @@ impl Peer {
         Self { handle }
     }
 
-    /// The same with a bounded channel as the inbox.
+    /// Starts a peer with a bounded channel as the inbox.
     pub fn channel<R, W>(
         reader: R,
         writer: W,

@@ -266,7 +266,7 @@ impl Board {
         self.give_and_look(request, |_, done| done).await
     }
 
-    /// Likewise, and looks at the state right after the command: a later look would also see what others changed meanwhile.
+    /// Gives a command and looks at the state right after it: a later look would also see what others changed meanwhile.
     pub async fn give_and_look<T: Send + 'static>(
         &self,
         request: CommandRequest,

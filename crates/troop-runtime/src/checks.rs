@@ -177,7 +177,7 @@ impl fmt::Debug for Checks {
     }
 }
 
-/// What to repair: the first check that failed, and the end of its output.
+/// The complaint about failed checks: the first one, and the end of its output.
 #[must_use]
 pub fn complaint(evidence: &[Evidence]) -> Option<String> {
     let bad = evidence.iter().find(|it| !it.is_good())?;

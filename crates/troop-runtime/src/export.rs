@@ -61,7 +61,7 @@ pub enum ExportError {
 }
 
 impl ExportError {
-    /// What to do next.
+    /// The hint for a person.
     #[must_use]
     pub fn hint(&self) -> Hint {
         let export = || HintCommand::troop("team export").word("--output").blank("FILE");

@@ -12,7 +12,7 @@ use std::{
 
 use thiserror::Error;
 use tokio::time::{sleep, timeout};
-use troop_model::{quoted_path, with_causes};
+use troop_model::{Hint, HintCommand, with_causes};
 use troop_process::{Group, command};
 
 use crate::{
@@ -102,7 +102,7 @@ pub enum GitError {
         says: String,
     },
     /// Another git command holds a lock that it needs, or left it when it was killed.
-    #[error("`git {what}` in `{}` needs `{}`, which another git command has, or left when it was killed; if no git runs there: `rm {}`", folder.display(), lock.display(), quoted_path(lock))]
+    #[error("`git {what}` in `{}` needs `{}`, which another git command has, or left when it was killed", folder.display(), lock.display())]
     Locked {
         /// Its arguments.
         what: String,
@@ -228,10 +228,31 @@ impl GitError {
         }
     }
 
-    /// The error with its cause, on one line.
+    /// What a person can do about it; none if nothing is known to help.
+    #[must_use]
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Locked { lock, .. } => {
+                let remove = HintCommand::other("rm").word(lock.display());
+                Some(Hint::from("if no git runs there: ").and_run(remove))
+            }
+            Self::NotStarted { .. }
+            | Self::Hangs { .. }
+            | Self::Failed { .. }
+            | Self::Killed { .. }
+            | Self::Nonsense { .. }
+            | Self::Torn { .. }
+            | Self::InTheWay { .. }
+            | Self::Filter { .. }
+            | Self::File { .. } => None,
+        }
+    }
+
+    /// The error with its cause and its hint, on one line.
     #[must_use]
     pub fn chain(&self) -> String {
-        with_causes(self)
+        let error = with_causes(self);
+        self.hint().map_or_else(|| error.clone(), |hint| format!("{error}; {hint}"))
     }
 }
 
@@ -260,24 +281,24 @@ impl Git {
         Self { folder: folder.to_owned(), environment, has_identity: true, notes: None }
     }
 
-    /// The same, with notes about commands that may leave locks.
+    /// A git in this folder that notes commands which may leave locks.
     pub(crate) fn noted(self, notes: &Arc<CommandNotes>) -> Self {
         Self { notes: Some(Arc::clone(notes)), ..self }
     }
 
-    /// The same in another folder.
+    /// This git in another folder.
     pub(crate) fn at(&self, folder: &Path) -> Self {
         Self { folder: folder.to_owned(), ..self.clone() }
     }
 
-    /// The same with another index, so that the folder's own stays as it is.
+    /// This git with another index, so that the folder's own stays as it is.
     pub(crate) fn with_index(&self, index: &Path) -> Self {
         let mut other = self.clone();
         other.environment.push(("GIT_INDEX_FILE".into(), index.into()));
         other
     }
 
-    /// The same for a bare view of a repository: only its git directory counts, wherever its files are.
+    /// A bare view of a repository: only its git directory counts, wherever its files are.
     pub(crate) fn with_own(&self, own: &Path) -> Self {
         let mut other = self.at(own);
         let names = ["GIT_DIR", "GIT_WORK_TREE"];
@@ -315,7 +336,7 @@ impl Git {
         self.run_until(arguments, |output| output.status.success()).await
     }
 
-    /// The same for commands that exchange files: on a full disk git may succeed, and only mention which files it could not
+    /// Runs a command that exchanges files: on a full disk git may succeed, and only mention which files it could not
     /// write.
     pub(crate) async fn exchange(&self, arguments: &[&str]) -> GitResult<()> {
         let is_error = |line: &[u8]| line.starts_with(b"error: ");
@@ -325,7 +346,8 @@ impl Git {
         self.run_until(arguments, is_whole).await.map(drop)
     }
 
-    async fn run_until(
+    /// The same for commands that have another idea of success.
+    pub(crate) async fn run_until(
         &self,
         arguments: &[&str],
         is_good: impl Fn(&Output) -> bool,
@@ -427,7 +449,7 @@ impl Git {
     }
 }
 
-/// The group of a git command. If nobody waits for it any more, it is asked to end, and removes its locks.
+/// The group of a git command. If nobody waits for it, it is asked to end, and removes its locks.
 struct GitGroup(Option<Group>);
 
 impl GitGroup {

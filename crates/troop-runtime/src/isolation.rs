@@ -14,6 +14,7 @@ mod facts;
 mod folder;
 mod ignored;
 mod land;
+mod landing_lock;
 mod late;
 mod leftovers;
 mod listed;
@@ -30,7 +31,6 @@ mod site;
 mod submodules;
 mod team_branch;
 mod tie;
-mod turn;
 mod unfinished;
 mod unheard;
 mod watch;
@@ -48,7 +48,7 @@ use tokio::{
     sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore},
     task::spawn_blocking,
 };
-use troop_model::{MemberName, TaskNumber, TeamName, lock};
+use troop_model::{MemberName, Task, TaskNumber, TeamName, lock};
 
 pub use elsewhere::{StrayWork, elsewhere};
 pub use folder::TaskFolder;
@@ -57,6 +57,7 @@ pub use land::{KeptFolder, Landing, LandingReport};
 pub use late::LateCompletion;
 pub use leftovers::{Leftover, LeftoverState, Rescue, git_locks, leftovers, orphans, rescue};
 pub use merge::{Aim, Merge, MergeOutcome, WorkReport};
+pub use record::recorded_branch;
 pub use refusal::{Conflict, MergeRefusal};
 pub use rules::AttemptName;
 pub use tie::FolderFault;
@@ -65,6 +66,7 @@ pub use watch::{Clash, WatchReport, Watcher};
 
 use folder::MemberFolder;
 use land::TeamLanding;
+use landing_lock::LandingLock;
 use late::LateWork;
 use merge::WorkMerge;
 use put_back::LandingNote;
@@ -72,7 +74,6 @@ use record::BranchRecord;
 use repository::Repository;
 use site::WorktreeSite;
 use team_branch::TeamBranch;
-use turn::RepositoryTurn;
 
 use crate::{
     Checks, CommandRequest,
@@ -80,7 +81,7 @@ use crate::{
     locks::CommandNotes,
 };
 
-/// What isolation needs to begin.
+/// The parameters of isolation.
 #[derive(Clone, Debug)]
 pub struct IsolationOptions {
     /// Where the team works.
@@ -99,7 +100,7 @@ pub struct IsolationOptions {
 pub struct IsolationStart {
     /// None if they work in the project's folder.
     pub isolation: Option<Worktrees>,
-    /// What people should know, a line each.
+    /// Notes for people, a line each.
     pub notices: Vec<String>,
 }
 
@@ -116,8 +117,8 @@ struct Inner {
     record: BranchRecord,
     notes: Arc<CommandNotes>,
     /// One merge at a time, in the order in which they were asked for.
-    turn: Semaphore,
-    /// One change at a time to the folder of a member. A merge waits for its turn first.
+    merge_lock: Semaphore,
+    /// One change at a time to the folder of a member. A merge takes `merge_lock` first.
     folders: Mutex<BTreeMap<MemberName, Arc<AsyncMutex<()>>>>,
 }
 
@@ -131,6 +132,15 @@ pub struct TaskAttempt {
     pub subject: String,
     /// The command that waits for the merge, if one does. If a lead dies after the merge, the next one gives it.
     pub report: Option<Arc<CommandRequest>>,
+}
+
+impl TaskAttempt {
+    /// The newest attempt at a task, by a member. No command waits for its merge.
+    #[must_use]
+    pub fn newest(member: MemberName, task: &Task) -> Self {
+        let subject = task.subject.clone();
+        Self { member, task: task.number, attempt: task.attempts, subject, report: None }
+    }
 }
 
 impl Worktrees {
@@ -162,9 +172,9 @@ impl Worktrees {
         notices.extend(moved);
         let team = TeamBranch::hold(&git, &record.branch, &worktrees).await?;
         let site = WorktreeSite { git, repository, worktrees, aside };
-        let turn = Semaphore::new(1);
+        let merge_lock = Semaphore::new(1);
         let folders = Mutex::default();
-        let inner = Arc::new(Inner { site, team, record, notes, turn, folders });
+        let inner = Arc::new(Inner { site, team, record, notes, merge_lock, folders });
         Ok(IsolationStart { isolation: Some(Self { inner }), notices })
     }
 
@@ -234,7 +244,7 @@ impl Worktrees {
         aim: Aim,
         checks: &Checks,
     ) -> Result<WorkReport, GitError> {
-        let _turn = self.inner.turn.acquire().await;
+        let _merging = self.inner.merge_lock.acquire().await;
         let _folder = self.hold(&work.member).await;
         self.merge(work, checks).finish(aim).await
     }
@@ -245,7 +255,7 @@ impl Worktrees {
         work: &TaskAttempt,
         checks: &Checks,
     ) -> Result<WorkReport, GitError> {
-        let _turn = self.inner.turn.acquire().await;
+        let _merging = self.inner.merge_lock.acquire().await;
         self.merge(work, checks).approve().await
     }
 
@@ -262,20 +272,20 @@ impl Worktrees {
             LateWork::HandedIn => self.approve(work, checks).await.map(Some),
             LateWork::Folder => self.finish(work, Aim::Merge, checks).await.map(Some),
             LateWork::Commit(own) => {
-                let _turn = self.inner.turn.acquire().await;
+                let _merging = self.inner.merge_lock.acquire().await;
                 merge.merge_apart(&own).await.map(Some)
             }
             LateWork::Nothing => Ok(None),
         }
     }
 
-    /// Forgets what was handed in for a task. A commit that no branch holds is kept all the same.
+    /// Forgets what was handed in for a task. A commit that no branch holds is kept anyway.
     pub async fn forget_handed_in(&self, task: TaskNumber) -> Result<(), GitError> {
         self.inner.team.forget_handed_in(task).await
     }
 
     /// Brings the team's work into the project, if the project is still on its branch and git has no objection. Then removes
-    /// the folders and branches whose work is merged. Nothing may run for members any more.
+    /// the folders and branches whose work is merged. No process of a member may run at this point.
     pub async fn land(&self) -> Result<LandingReport, GitError> {
         let Inner { site, team, record, notes, .. } = &*self.inner;
         let report = TeamLanding { site, team, record }.land().await;
@@ -314,8 +324,8 @@ async fn clear(
     notes.clear(&own.unwrap_or_default()).await;
     remnants::clear(&repository.shared, &worktrees);
     let Some(landing) = LandingNote::read(folder) else { return Ok(()) };
-    match RepositoryTurn::take(&repository.shared).await? {
-        Ok(_turn) => landing.undo(git).await?,
+    match LandingLock::take(&repository.shared).await? {
+        Ok(_lock) => landing.undo(git).await?,
         // Its files may only be put back when nobody else lands. The next lead does it.
         Err(_) => return Ok(()),
     }

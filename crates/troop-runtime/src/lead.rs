@@ -157,7 +157,7 @@ impl Default for Timing {
 pub enum Until {
     /// When it is stopped.
     Stopped,
-    /// Also when no member has anything left to do.
+    /// Or when no member has anything left to do.
     Quiet,
     /// Like `Quiet`, but not before the lead has followed the log up to this version, so that earlier requests count.
     QuietAfter(Version),

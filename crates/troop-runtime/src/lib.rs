@@ -50,7 +50,8 @@ pub use isolation::{
     Aim, AttemptName, Clash, Conflict, FolderFault, IgnoredFiles, IsolationOptions, IsolationStart,
     KeptFolder, Landing, LandingReport, LateCompletion, Leftover, LeftoverState, Merge,
     MergeOutcome, MergeRefusal, Rescue, StrayWork, TaskAttempt, TaskFolder, UnheardMerge,
-    WatchReport, Watcher, WorkReport, Worktrees, elsewhere, git_locks, leftovers, orphans, rescue,
+    WatchReport, Watcher, WorkReport, Worktrees, elsewhere, git_locks, leftovers, orphans,
+    recorded_branch, rescue,
 };
 pub use lead::{
     EndedLead, GUARD_WORD, InProcess, Launch, LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadEntry,

@@ -39,7 +39,7 @@ const LASTING: Duration = Duration::from_secs(1);
 /// The folders of a repository in which git makes no locks, and that may be large.
 const WITHOUT_LOCKS: [&str; 4] = ["objects", "hooks", "logs", "lfs"];
 
-/// What git writes first when it makes the place of a worktree ...
+/// The first file that git writes when it makes the place of a worktree ...
 const BEGUN: &str = "locked";
 /// ... and what it writes there, until the worktree is whole.
 const HALF_MADE: &str = "initializing";
@@ -95,7 +95,7 @@ impl CommandNote {
     }
 }
 
-/// What is known about a lock that may be left.
+/// The facts about a lock that may be left over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LockFacts {
     /// Whether a killed command of ours may have left it, or only troop works where it is.
@@ -105,7 +105,7 @@ struct LockFacts {
     age: Duration,
 }
 
-/// What happens to a lock.
+/// The handling of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LockCase {
     /// It is not ours.

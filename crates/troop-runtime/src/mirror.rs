@@ -82,7 +82,7 @@ const TRIED: Duration = Duration::from_micros(500);
 /// How often one pass looks again at files that change each other.
 const ROUNDS: usize = 4;
 
-/// What a mirror needs to begin.
+/// The parameters of a mirror.
 #[derive(Clone, Debug)]
 pub struct MirrorOptions {
     /// The team; opened to follow what others write, if the mirror runs.

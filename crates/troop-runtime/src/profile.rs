@@ -49,14 +49,14 @@ pub struct Language {
     pub manifest: String,
 }
 
-/// What a repository has besides code.
+/// Parts of a repository besides its code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Structure {
     /// `docs/`.
     pub docs: bool,
-    /// `tests/`, `test/` or `__tests__/`.
+    /// `tests/`, `test/` or `__tests__/`, also beside a manifest.
     pub tests: bool,
-    /// `.github/workflows/`, `.circleci/` or `.gitlab-ci.yml`.
+    /// `.github/workflows/`, `.circleci/`, `.ci/` or `.gitlab-ci.yml`.
     pub ci: bool,
 }
 
@@ -111,8 +111,8 @@ pub async fn profile(path: &Path, environment: &[(OsString, OsString)]) -> Profi
 fn make(root: &Path, files: list::RepositoryFiles) -> Profile {
     let mut notes = files.notes;
     let manifests = recognise::manifests(&files.paths);
-    let languages = recognise::languages(&manifests);
-    let structure = recognise::structure(root);
+    let languages = recognise::languages(&manifests, &files.paths);
+    let structure = recognise::structure(root, &manifests);
     let packages = recognise::packages(&manifests);
     let (frameworks, mut complaints) = scan::frameworks(root, &packages);
     notes.append(&mut complaints);

@@ -53,7 +53,7 @@ pub struct TeamRoute {
     board: Board,
     /// The team's own folder, in which a running lead is found.
     folder: PathBuf,
-    /// Who asks, in the conversation that changes belong to.
+    /// The asker, in the conversation that changes belong to.
     asker: Mutex<Asker>,
     /// The connection to the lead, while there is one.
     lead: Mutex<Option<LeadClient>>,
@@ -68,7 +68,7 @@ impl TeamRoute {
         Self { board, folder, asker, lead: Mutex::new(None), tracker: TaskTracker::new() }
     }
 
-    /// Who asks, in the conversation that changes belong to.
+    /// The asker, in the conversation that changes belong to.
     #[must_use]
     pub fn asker(&self) -> Asker {
         lock(&self.asker).clone()
@@ -93,7 +93,7 @@ impl TeamRoute {
             None => {
                 // What a lead checks before it gives a command to the board.
                 let files = WorkspaceFiles::new(self.board.clone(), &self.folder);
-                let checked = files.check_attachment(&request.command).await;
+                let checked = Box::pin(files.check_attachment(&request.command)).await;
                 checked.map_err(|error| RouteError::Lead(Failure::from(&error)))?;
                 let given = self.board.give_and_look(request, |state, done| changed(state, &done));
                 Ok(given.await?.done().await?)

@@ -65,7 +65,7 @@ pub struct FileStat {
     pub modified: SystemTime,
 }
 
-/// What to do about a missing folder.
+/// The handling of a missing folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MissingFolder {
     Make,
@@ -127,7 +127,7 @@ impl Workspace {
         Ok(bytes)
     }
 
-    /// What is known about a file.
+    /// The metadata of a file.
     pub fn stat(
         &self,
         folder: &WorkspaceFolder,

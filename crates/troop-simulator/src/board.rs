@@ -1,7 +1,7 @@
 //! A process's board on the simulated store. `troop_runtime::deciding::board` decides; the order of deciding, appending, taking
 //! in and deciding again is that of `troop-runtime/src/board/writer.rs`.
 
-use std::{rc::Rc, slice};
+use std::rc::Rc;
 
 use troop_model::{Actor, Asker, Command, Event, OperationId, Origin, Refusal, State, Version};
 use troop_runtime::{
@@ -41,7 +41,7 @@ impl SimulatedBoard {
         missed.iter().for_each(|event| self.state.apply(event));
     }
 
-    /// What is stored after a version, whether or not this board has taken it in.
+    /// The events stored after a version, whether or not this board has taken them in.
     pub(crate) async fn stored_after(&self, version: Version) -> Vec<Rc<Event>> {
         self.seat.boundary().await;
         self.seat.world.store.borrow().after(version)
@@ -105,7 +105,7 @@ impl SimulatedBoard {
 
     /// Decides a command. Its effects are in the state until they are rolled back.
     fn decide(&mut self, request: &CommandRequest) -> Option<Ruling> {
-        decide_all(&mut self.state, slice::from_ref(request), self.seat.now()).pop()
+        decide_all(&mut self.state, &mut [request], self.seat.now()).pop()
     }
 
     /// Makes what was decided durable. If others wrote first, it is decided again while nobody else can write.
@@ -181,8 +181,5 @@ impl SimulatedBoard {
 
 /// The facts that a ruling makes.
 fn made(ruling: &Option<Ruling>) -> &[Event] {
-    match ruling {
-        Some(Ruling::Made(done)) => &done.events,
-        Some(Ruling::Refused(_) | Ruling::Repeated(_)) | None => &[],
-    }
+    ruling.as_ref().map_or(&[], Ruling::events)
 }

@@ -1,4 +1,4 @@
-//! Who takes part in a history, and the team that they find.
+//! The processes of a history, and the team that they find.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use crate::{
     world::{N_MACHINES, World},
 };
 
-/// What a process is.
+/// The role of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessRole {
     /// Claims and completes on a board without files, from some machine.
@@ -84,13 +84,13 @@ impl ProcessRole {
         }
     }
 
-    /// What the system does for a process that was killed, besides releasing its locks: nothing it made is undone.
+    /// The system's work for a killed process, besides releasing its locks: nothing it made is undone.
     pub(crate) fn end(&self, seat: &ProcessSeat) {
         seat.world.repository.borrow_mut().clear_lock_of(seat.id);
     }
 }
 
-/// Who takes part.
+/// The processes that take part.
 pub(crate) struct Cast {
     pub(crate) roles: Vec<ProcessRole>,
 }
@@ -122,7 +122,7 @@ impl Cast {
     }
 }
 
-/// What there is before anybody begins.
+/// The world before any process begins.
 struct SimulatedSetup<'a> {
     world: &'a Rc<World>,
 }

@@ -1,6 +1,6 @@
 //! One history: a world, its processes, and the scheduler that picks who goes on and what goes wrong.
 //!
-//! First everything may go wrong; then the faults are over, whoever was stopped goes on, and everything must come to rest with all
+//! First everything may go wrong; then the faults are over, stopped processes continue, and everything must come to rest with all
 //! work done.
 
 use std::{
@@ -30,7 +30,7 @@ const MAX_VICTIMS: u16 = 16;
 /// The most faults in a history.
 const MAX_FAULTS: usize = 6;
 
-/// What a history came to.
+/// The result of a history.
 #[derive(Clone, Debug)]
 pub struct HistoryEnd {
     pub plan: HistoryPlan,
@@ -70,7 +70,7 @@ pub fn run_choices(plan: HistoryPlan, choices: &[u16], is_told: bool) -> History
 struct RunningHistory {
     world: Rc<World>,
     processes: Vec<SimulatedProcess>,
-    /// Who went last.
+    /// The process that ran last.
     last: usize,
     n_steps: usize,
     n_faults: usize,
@@ -227,7 +227,7 @@ impl RunningHistory {
 
     fn kill(&mut self, victim: usize) {
         if self.world.plan.scenario == Scenario::Landing {
-            // What git leaves half done when it is killed is git's.
+            // The half-done work of a killed git is git's own.
             return;
         }
         let Some(process) = self.processes.get_mut(victim) else { return };

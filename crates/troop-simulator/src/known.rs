@@ -1,4 +1,4 @@
-//! Violations that are known and not mended yet. Each must be found, which shows that the simulator can see it; whoever mends one
+//! Known violations that are not mended yet. Each must be found, which shows that the simulator can see it; the fix
 //! removes its line, and from then on a history that breaks the promise is a failure.
 
 use crate::{

@@ -55,7 +55,7 @@ fn begin() -> Result<ExitCode> {
     simulate(&arguments)
 }
 
-/// What came of some histories.
+/// The result of some histories.
 #[derive(Default)]
 struct Outcome {
     n_histories: u64,

@@ -1,4 +1,4 @@
-//! What a history begins with: which processes there are, how much they have to do and what may go wrong. Drawn from the seed,
+//! The beginning of a history: which processes there are, how much they have to do and what may go wrong. Drawn from the seed,
 //! or read from a saved history.
 
 use std::{fmt, str::FromStr};
@@ -45,7 +45,7 @@ impl FromStr for Scenario {
     }
 }
 
-/// What a history begins with.
+/// The beginning of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryPlan {
     pub scenario: Scenario,

@@ -17,7 +17,7 @@ use crate::{promise::Promise, world::World};
 /// A process that runs.
 pub(crate) type Running = Pin<Box<dyn Future<Output = ()>>>;
 
-/// What a process has in the world.
+/// A process's place in the world.
 #[derive(Clone)]
 pub(crate) struct ProcessSeat {
     pub(crate) world: Rc<World>,

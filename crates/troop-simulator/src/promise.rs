@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use troop_model::{ActorKind, Event, Fact, MemberName, Party, TaskNumber, Time, Version};
 use uuid::Uuid;
 
-/// What troop promises.
+/// A promise of troop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Promise {
     /// The log has no gap, and its time never runs backwards.
@@ -21,7 +21,7 @@ pub enum Promise {
     ClaimedOnce,
     /// A task is done once, as those who did it themselves know it.
     DoneOnce,
-    /// Whoever was told that it claimed or completed a task did so in the log.
+    /// Every claim or completion that a process heard of is in the log.
     AnswerIsTrue,
     /// A message counts as read only if somebody was shown it.
     ReadIfShown,
@@ -29,13 +29,13 @@ pub enum Promise {
     MailWaits,
     /// The work of a task is once in what the team made.
     MergedOnce,
-    /// What is done on the board is in the team's branch.
+    /// The team's branch contains the work of every completed task.
     WorkIsKept,
     /// One process leads.
     OneLead,
     /// Landing deletes nothing of others: index, files and commit of the project agree, and every commit stays.
     ProjectIsWhole,
-    /// Files say what the board says when nobody works any more.
+    /// Files agree with the board at rest.
     FilesAgree,
     /// After the faults everything comes to rest with all work done.
     ComesToRest,
@@ -68,7 +68,7 @@ pub struct BrokenPromise {
     pub what: String,
 }
 
-/// What the judge knows of one task.
+/// The judge's record of one task.
 #[derive(Clone, Debug, Default)]
 struct TaskFate {
     /// By the log.
@@ -76,7 +76,7 @@ struct TaskFate {
     is_finished: bool,
     /// Those who were told that it is theirs and have not given it up, by their own knowledge.
     claimants: BTreeSet<String>,
-    /// Who did it, by their own knowledge.
+    /// The processes that did it, by their own knowledge.
     done_by: BTreeSet<String>,
 }
 
@@ -206,7 +206,7 @@ impl Judge {
         }
     }
 
-    /// Who did a task, by their own knowledge.
+    /// The processes that did a task, by their own knowledge.
     pub(crate) fn done_by(&self, task: TaskNumber) -> Option<&String> {
         self.tasks.get(&task)?.done_by.first()
     }

@@ -34,13 +34,13 @@ pub(crate) struct MemberPlace {
 pub(crate) struct SimulatedRepository {
     commits: Vec<SimulatedCommit>,
     refs: BTreeMap<String, String>,
-    /// What the project's index and folder hold.
+    /// The contents of the project's index and folder.
     pub(crate) index: Tree,
     pub(crate) files: Tree,
     /// The process whose git command has locked the index.
     index_lock: Option<usize>,
     pub(crate) places: BTreeMap<String, MemberPlace>,
-    /// What the board has to hear of merges.
+    /// Merges that the board has to record.
     pub(crate) merges: BTreeMap<TaskNumber, UnheardMerge>,
 }
 
@@ -156,6 +156,10 @@ impl SimulatedRepository {
         true
     }
 
+    pub(crate) fn is_index_locked(&self) -> bool {
+        self.index_lock.is_some()
+    }
+
     pub(crate) fn unlock_index(&mut self) {
         self.index_lock = None;
     }
@@ -167,7 +171,7 @@ impl SimulatedRepository {
         }
     }
 
-    /// What git objects to when the project goes from one commit to another, in git's words; none if nothing is in the way.
+    /// Git's objection to moving the project from one commit to another, in git's words; none if nothing is in the way.
     pub(crate) fn objection(&self, now: &str, next: &str) -> Option<String> {
         let before = self.tree(now);
         let after = self.tree(next);

@@ -1,4 +1,4 @@
-//! What must hold when everything has come to rest.
+//! The promises that must hold at rest.
 
 use std::collections::BTreeSet;
 
@@ -127,7 +127,7 @@ fn judge_project(world: &World) {
     }
 }
 
-/// What a team made is in the project, or on a branch.
+/// The work of a team is in the project, or on a branch.
 fn judge_teams(world: &World) {
     let repository = world.repository.borrow();
     for nth in 1..=world.plan.n_programs {

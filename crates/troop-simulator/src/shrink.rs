@@ -6,7 +6,7 @@ use crate::{plan::HistoryPlan, saved::SavedHistory};
 /// How many steps may be tried, in all histories together.
 const MAX_STEPS: usize = 2_000_000;
 
-/// What came of running a smaller history.
+/// The result of running a smaller history.
 #[derive(Clone, Debug)]
 pub struct ShrinkTrial {
     /// The choices that were made until the same promise broke; none if it held.
@@ -24,7 +24,7 @@ pub fn shrink(history: SavedHistory) -> SavedHistory {
     })
 }
 
-/// The same, for any way to run a history.
+/// Shrinks a history with any way to run it.
 #[must_use]
 pub fn shrink_by(
     history: SavedHistory,
@@ -42,7 +42,7 @@ pub fn shrink_by(
     }
 }
 
-/// What becomes of some choices.
+/// A change to some choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ChoiceChange {
     Remove,

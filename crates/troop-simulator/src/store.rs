@@ -10,13 +10,13 @@ use uuid::Uuid;
 #[derive(Debug, Default)]
 pub(crate) struct SimulatedStore {
     events: Vec<Rc<Event>>,
-    /// What a snapshot has: the sum of all events.
+    /// The contents of a snapshot: the sum of all events.
     state: State,
     /// The appends that happened, with the version before them.
     appends: BTreeMap<Uuid, Version>,
 }
 
-/// What became of an append.
+/// The outcome of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AppendResult {
     Done,

@@ -77,9 +77,9 @@ impl Batch {
     }
 }
 
-/// How an append ended.
+/// The result of an append.
 #[derive(Debug)]
-pub enum Appended {
+pub enum AppendOutcome {
     /// The batch is in the log, durably, and the log ended here.
     Done(Version),
     /// Others appended first. The caller holds the append slot: nobody else can append until it is used or dropped.
@@ -134,7 +134,7 @@ pub struct Snapshot {
 
 /// A task that left the live state, or that was erased after it had left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Archived {
+pub struct ArchivedTask {
     /// The task's number.
     pub number: u32,
     /// The task, opaque to the store; `None` erases it.
@@ -206,7 +206,7 @@ impl Watch {
 /// How a process hears that another one made a log grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrowthNotice {
-    /// It is told at once.
+    /// Growth is announced at once.
     Sent,
     /// It looks this often: something between it and the store passes on no notices.
     Polled(Duration),
@@ -242,7 +242,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// If the log has grown, and what follows `batch.after` is this very operation, it is `Done`: the first answer was
     /// lost. If it has grown otherwise, the caller is `Behind` and gets the append slot. A log that is shorter than
     /// `batch.after` is `Corrupt`: it has lost events that the caller saw.
-    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended>;
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, AppendOutcome>;
 
     /// Reads up to `limit` entries that follow `after`, in order and without gaps.
     fn read(&self, team: TeamId, after: Version, limit: usize) -> StoreFuture<'_, Vec<Entry>>;
@@ -265,7 +265,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         &self,
         team: TeamId,
         snapshot: Snapshot,
-        archived: Vec<Archived>,
+        archived: Vec<ArchivedTask>,
     ) -> StoreFuture<'_, ()>;
 
     /// Reads one archived task.

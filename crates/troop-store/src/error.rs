@@ -20,33 +20,33 @@ pub enum StoreError {
     /// The store exists but must not be used this way: foreign, newer, read-only.
     #[error("{what}")]
     Refused {
-        /// What is refused, and why.
+        /// The refused operation, and why.
         what: String,
-        /// What to do about it.
+        /// The hint for a person.
         hint: Hint,
     },
     /// There is no such team, store or folder.
     #[error("{what}")]
     NotFound {
-        /// What is missing.
+        /// The missing thing.
         what: String,
-        /// What to do about it.
+        /// The hint for a person.
         hint: Hint,
     },
     /// Another caller was first.
     #[error("{what}")]
     Conflict {
-        /// What they did.
+        /// The change that came first.
         what: String,
-        /// What to do about it.
+        /// The hint for a person.
         hint: Hint,
     },
     /// The store does not answer now. The change may or may not have happened; repeating it is safe.
     #[error("{what}")]
     Unavailable {
-        /// What was tried.
+        /// The operation that was tried.
         what: String,
-        /// What to do about it.
+        /// The hint for a person.
         hint: Hint,
         /// Why it did not work.
         #[source]
@@ -57,7 +57,7 @@ pub enum StoreError {
     Corrupt {
         /// Where, and how it shows.
         what: String,
-        /// What to do about it.
+        /// The hint for a person.
         hint: Hint,
     },
     /// A bug in troop itself.

@@ -52,7 +52,8 @@ pub(crate) fn written_by_newer(
 ) -> StoreError {
     refused(
         format!("`{place}` was written by a newer troop (schema {found}, this one knows {known})"),
-        "upgrade troop: in its newest source run `cargo install --path crates/troop`",
+        Hint::from("upgrade troop: in its newest source run ")
+            .and_run(HintCommand::other("cargo").words(["install", "--path", "crates/troop"])),
     )
 }
 

@@ -18,8 +18,8 @@ use troop_model::{TeamId, Version, lock};
 
 use self::{folder::TeamFolder, journal::FilesJournal, root::Root};
 use crate::{
-    Appended, Archived, Batch, Entry, Missing, NewTeam, Snapshot, Store, StoreFuture, StoreResult,
-    TeamEntry, Watch,
+    AppendOutcome, ArchivedTask, Batch, Entry, Missing, NewTeam, Snapshot, Store, StoreFuture,
+    StoreResult, TeamEntry, Watch,
     bell::{Bells, Concerns, Ear},
     failure::{LINE_PATIENCE, waited_too_long},
     worker::Worker,
@@ -106,7 +106,7 @@ impl Store for FilesStore {
         })
     }
 
-    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended> {
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, AppendOutcome> {
         Box::pin(async move { self.writer(team).append(team, batch).await })
     }
 
@@ -130,7 +130,7 @@ impl Store for FilesStore {
         &self,
         team: TeamId,
         snapshot: Snapshot,
-        archived: Vec<Archived>,
+        archived: Vec<ArchivedTask>,
     ) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             let save = move |journal: &mut FilesJournal| {

@@ -20,8 +20,8 @@ mod sqlite;
 mod url;
 
 pub use contract::{
-    AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, Glance, GrowthNotice, NewTeam,
-    SlotWriter, Snapshot, Store, StoreFuture, TeamEntry, Watch,
+    AppendOutcome, AppendSlot, ArchivedTask, Batch, BoxFuture, Entry, Glance, GrowthNotice,
+    NewTeam, SlotWriter, Snapshot, Store, StoreFuture, TeamEntry, Watch,
 };
 pub use error::{StoreError, StoreResult};
 pub use files::FilesStore;

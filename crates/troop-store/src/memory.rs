@@ -12,7 +12,7 @@ use tokio::{
 use troop_model::{OperationId, TeamId, Version, lock};
 
 use crate::{
-    AppendSlot, Appended, Archived, Batch, Entry, NewTeam, SlotWriter, Snapshot, Store,
+    AppendOutcome, AppendSlot, ArchivedTask, Batch, Entry, NewTeam, SlotWriter, Snapshot, Store,
     StoreFuture, StoreResult, TeamEntry, Watch,
     bell::Bells,
     failure::{LINE_PATIENCE, id_taken, missed_ignored, name_taken, unknown_team, waited_too_long},
@@ -141,15 +141,15 @@ impl Store for MemoryStore {
         })
     }
 
-    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended> {
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, AppendOutcome> {
         Box::pin(async move {
             let guard = self.enter(team).await?;
             if let Some(end) = self.put(team, &batch)? {
-                return Ok(Appended::Done(end));
+                return Ok(AppendOutcome::Done(end));
             }
             let missed = self.with(team, |team| team.read(batch.after, usize::MAX))?;
             let writer = MemorySlot { store: self.clone(), team, hold: SlotHold::new(guard) };
-            Ok(Appended::Behind(AppendSlot::new(missed, Box::new(writer))))
+            Ok(AppendOutcome::Behind(AppendSlot::new(missed, Box::new(writer))))
         })
     }
 
@@ -169,7 +169,7 @@ impl Store for MemoryStore {
         &self,
         team: TeamId,
         snapshot: Snapshot,
-        archived: Vec<Archived>,
+        archived: Vec<ArchivedTask>,
     ) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.with(team, |team| {

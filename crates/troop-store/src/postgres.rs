@@ -19,8 +19,8 @@ pub use self::connect::PostgresUrl;
 pub(crate) use self::connect::without_password;
 use self::{connect::Server, listen::Listener, pool::Pool, session::Session};
 use crate::{
-    Appended, Archived, Batch, Entry, GrowthNotice, Missing, NewTeam, Snapshot, Store, StoreFuture,
-    StoreResult, TeamEntry, Watch, bell::Bells,
+    AppendOutcome, ArchivedTask, Batch, Entry, GrowthNotice, Missing, NewTeam, Snapshot, Store,
+    StoreFuture, StoreResult, TeamEntry, Watch, bell::Bells,
 };
 
 /// How many connections of a process may write at once. An append slot keeps one for as long as it is held.
@@ -68,7 +68,7 @@ impl Store for PostgresStore {
         Box::pin(write::purge(&self.writers, team))
     }
 
-    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended> {
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, AppendOutcome> {
         Box::pin(write::append(&self.writers, &self.bells, team, batch))
     }
 
@@ -99,7 +99,7 @@ impl Store for PostgresStore {
         &self,
         team: TeamId,
         snapshot: Snapshot,
-        archived: Vec<Archived>,
+        archived: Vec<ArchivedTask>,
     ) -> StoreFuture<'_, ()> {
         Box::pin(
             async move { write::save_snapshot(&self.writers, team, &snapshot, &archived).await },

@@ -16,8 +16,8 @@ use self::{
     open::{Database, Sight},
 };
 use crate::{
-    Appended, Archived, Batch, Entry, Missing, NewTeam, Snapshot, Store, StoreFuture, StoreResult,
-    TeamEntry, Watch,
+    AppendOutcome, ArchivedTask, Batch, Entry, Missing, NewTeam, Snapshot, Store, StoreFuture,
+    StoreResult, TeamEntry, Watch,
     bell::{Bells, Concerns, Ear},
     worker::Worker,
     writer::JournalWriter,
@@ -104,7 +104,7 @@ impl Store for SqliteStore {
         Box::pin(self.writer.change(move |journal| journal.purge(team)))
     }
 
-    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended> {
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, AppendOutcome> {
         Box::pin(self.writer.append(team, batch))
     }
 
@@ -129,7 +129,7 @@ impl Store for SqliteStore {
         &self,
         team: TeamId,
         snapshot: Snapshot,
-        archived: Vec<Archived>,
+        archived: Vec<ArchivedTask>,
     ) -> StoreFuture<'_, ()> {
         Box::pin(
             self.writer.change(move |journal| journal.save_snapshot(team, &snapshot, &archived)),

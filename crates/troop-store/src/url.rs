@@ -82,7 +82,7 @@ impl fmt::Debug for StoreUrl {
     }
 }
 
-/// What to do if there is no store.
+/// The handling of a missing store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// Make it: the caller is about to make a team in it.

@@ -14,7 +14,7 @@ use tokio::{
 use troop_model::{TeamId, Version};
 
 use crate::{
-    AppendSlot, Appended, Batch, Entry, SlotWriter, StoreFuture, StoreResult,
+    AppendOutcome, AppendSlot, Batch, Entry, SlotWriter, StoreFuture, StoreResult,
     failure::{LINE_PATIENCE, missed_ignored, repeat, slot_taken_back, waited_too_long},
     worker::{Thread, opened, thread_died},
 };
@@ -50,7 +50,7 @@ type JournalChange<J> = Box<dyn FnOnce(StoreResult<&mut J>) -> Option<CommitRepl
 struct Append {
     team: TeamId,
     batch: Batch,
-    reply: oneshot::Sender<StoreResult<Appended>>,
+    reply: oneshot::Sender<StoreResult<AppendOutcome>>,
 }
 
 enum WriteRequest<J> {
@@ -70,7 +70,7 @@ impl<J: Journal> JournalWriter<J> {
         Self { thread: Thread::new("troop-write", move |queue| serve(queue, &open)) }
     }
 
-    pub(crate) async fn append(&self, team: TeamId, batch: Batch) -> StoreResult<Appended> {
+    pub(crate) async fn append(&self, team: TeamId, batch: Batch) -> StoreResult<AppendOutcome> {
         let (reply, answer) = oneshot::channel();
         self.ask(WriteRequest::Append(Append { team, batch, reply }), answer).await
     }
@@ -130,7 +130,7 @@ fn serve<J: Journal>(
     }
 }
 
-/// Waits for a request, spinning for a while first; `None` if none can come any more.
+/// Waits for a request, spinning for a while first; `None` if no more can come.
 fn next<R>(queue: &mut mpsc::Receiver<R>, awake_until: Instant) -> Option<R> {
     while Instant::now() < awake_until {
         match queue.try_recv() {
@@ -175,7 +175,7 @@ fn round<J: Journal>(journal: &mut J, waiting: Vec<WriteRequest<J>>) -> Vec<Writ
             WriteRequest::Append(append) if append.reply.is_closed() => {}
             WriteRequest::Append(append) => match journal.append(append.team, &append.batch) {
                 Ok(Some(end)) => answers.push(Box::new(move |committed| {
-                    drop(append.reply.send(committed.map(|()| Appended::Done(end))));
+                    drop(append.reply.send(committed.map(|()| AppendOutcome::Done(end))));
                 })),
                 Ok(None) => behind.push(append),
                 Err(error) => drop(append.reply.send(Err(error))),
@@ -202,7 +202,7 @@ fn grant(journal: &mut impl Journal, append: Append) {
     let (decision, decided) = sync_channel(1);
     let slot = missed.map(|missed| AppendSlot::new(missed, Box::new(ThreadSlot(decision))));
     let is_granted = slot.is_ok();
-    if reply.send(slot.map(Appended::Behind)).is_err() || !is_granted {
+    if reply.send(slot.map(AppendOutcome::Behind)).is_err() || !is_granted {
         return;
     }
     let Ok(Decision { batch, reply }) = decided.recv_timeout(AppendSlot::PATIENCE) else { return };

@@ -10,8 +10,8 @@ use std::{
 
 use troop_model::{TeamId, Version};
 use troop_store::{
-    AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, GrowthNotice, NewTeam, SlotWriter,
-    Snapshot, Store, StoreError, StoreResult, TeamEntry, Watch,
+    AppendOutcome, AppendSlot, ArchivedTask, Batch, BoxFuture, Entry, GrowthNotice, NewTeam,
+    SlotWriter, Snapshot, Store, StoreError, StoreResult, TeamEntry, Watch,
 };
 
 /// A fault of one call.
@@ -96,14 +96,14 @@ impl Store for FaultyStore {
         Box::pin(self.call(self.inner.purge(team)))
     }
 
-    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
+    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<AppendOutcome>> {
         Box::pin(async move {
             Ok(match self.call(self.inner.append(team, batch)).await? {
-                Appended::Done(end) => Appended::Done(end),
-                Appended::Behind(mut slot) => {
+                AppendOutcome::Done(end) => AppendOutcome::Done(end),
+                AppendOutcome::Behind(mut slot) => {
                     let missed = slot.take_missed();
                     let writer = FaultySlot { store: self.clone(), slot };
-                    Appended::Behind(AppendSlot::new(missed, Box::new(writer)))
+                    AppendOutcome::Behind(AppendSlot::new(missed, Box::new(writer)))
                 }
             })
         })
@@ -134,7 +134,7 @@ impl Store for FaultyStore {
         &self,
         team: TeamId,
         snapshot: Snapshot,
-        archived: Vec<Archived>,
+        archived: Vec<ArchivedTask>,
     ) -> BoxFuture<'_, StoreResult<()>> {
         Box::pin(self.call(self.inner.save_snapshot(team, snapshot, archived)))
     }

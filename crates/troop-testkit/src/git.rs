@@ -16,7 +16,7 @@ pub fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
-/// The same for commands that may fail, such as a merge with conflicts.
+/// Runs a git command that may fail, such as a merge with conflicts.
 ///
 /// # Panics
 ///

@@ -195,7 +195,7 @@ impl Answer {
         Self::Status { status, headers: Vec::new(), body: body.to_string() }
     }
 
-    /// The same reply, sent in another way.
+    /// This reply, sent in another way.
     #[must_use]
     pub fn by(self, way: Way) -> Self {
         match self {

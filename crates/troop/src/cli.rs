@@ -12,9 +12,16 @@ mod trust;
 mod values;
 mod workspace;
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    net::{AddrParseError, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
 
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{
+    CommandFactory, Parser, Subcommand, ValueEnum,
+    builder::{OsStringValueParser, TypedValueParser as _},
+};
 use troop_app::surroundings::Choices;
 use troop_model::TaskRef;
 
@@ -57,7 +64,8 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     pub(crate) color: Colour,
     /// Where troop keeps its files [default: ~/.troop]
-    #[arg(long, global = true, env = "TROOP_HOME", value_name = "FOLDER")]
+    // An empty one counts as none, as for the other variables. Of a path, clap would refuse it.
+    #[arg(long, global = true, env = "TROOP_HOME", value_name = "FOLDER", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) home: Option<PathBuf>,
 }
 
@@ -72,6 +80,12 @@ impl Global {
             acting: chosen(&self.acting),
         }
     }
+}
+
+/// An address to listen on: `127.0.0.1:7007`, or `localhost:7007`, which is not looked up.
+fn listen_address(text: &str) -> Result<SocketAddr, AddrParseError> {
+    let port = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
+    port.map_or_else(|| text.parse(), |port: u16| Ok((Ipv4Addr::LOCALHOST, port).into()))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use troop_app::{
-    leading::{Beginning, Finished, Leading, TeamRun},
+    leading::{Beginning, Leading, RunReport, TeamRun},
     team::TeamDesk,
     trust::ProjectTrust,
 };
@@ -39,7 +39,11 @@ pub(crate) async fn begin(
 
 impl ShownRun {
     /// Sets the team to work and shows what it does until it is over.
-    pub(crate) async fn run(mut self, beginning: Beginning, printer: &Printer) -> Result<Finished> {
+    pub(crate) async fn run(
+        mut self,
+        beginning: Beginning,
+        printer: &Printer,
+    ) -> Result<RunReport> {
         let mut notices = self.run.notices().iter().filter(|_| !printer.json);
         let begun = match notices.try_for_each(|notice| printer.line(notice)) {
             Ok(()) => self.run.set_to_work(beginning).await.map_err(Into::into),
@@ -56,7 +60,7 @@ impl ShownRun {
         begun.and(shown).map(|()| finished)
     }
 
-    /// Shows the team until it is over. If it cannot be shown any more, it is stopped.
+    /// Shows the team until it is over. If it can no longer be shown, it is stopped.
     async fn follow(&mut self, printer: &Printer) -> Result<()> {
         // Hints may be pasted in another folder, where another team is meant, so they name this one.
         let team = self.run.story().state().team().map(|team| team.name.as_str());

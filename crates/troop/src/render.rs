@@ -23,7 +23,7 @@ pub(crate) use detail::{message, task_detail, team_status, used};
 pub(crate) use event::event;
 pub(crate) use graph::{dot, graph};
 pub(crate) use live::{Recent, Screen, live};
-pub(crate) use observed::{Seen, observed, observed_line, observed_screen};
+pub(crate) use observed::{ScreenContent, observed, observed_line, observed_screen};
 pub(crate) use profile::profile;
 pub(crate) use story::story_line;
 pub(crate) use summary::summary;

@@ -167,7 +167,7 @@ impl BuiltinAgent {
         // A lead that did not know its team once is not asked again.
         self.is_alone = team.is_none() && !is_on_table;
         self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
-        // Whoever leads it, an agent with a lead is in a team.
+        // An agent with a lead is in a team.
         let role = team.as_ref().map(TeamTools::role).or(is_on_table.then_some(Role::Member));
         let dialect = team.as_ref().map_or(Dialect::Claude, TeamTools::dialect);
         let servers: &McpServers = match &mut self.servers {
@@ -226,7 +226,7 @@ async fn tell_of_team(mind: &mut Mind, team: Option<&TeamTools<'_>>, turn: &Turn
     }
 }
 
-/// Whether mail is new work, for which limits begin anew: the user or the lead writes, or the lead hears how a task ended.
+/// Whether mail is new work, for which limits start again: the user or the lead writes, or the lead hears how a task ended.
 /// Teammates could write to each other for ever.
 fn gives_work(mail: &[MessageIn], team: Option<&TeamTools<'_>>) -> bool {
     let is_of_lead = |name: &str| match team {

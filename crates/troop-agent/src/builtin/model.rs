@@ -189,7 +189,7 @@ impl ModelError {
         Self::Senseless { what: troop_model::preview(text, 200) }
     }
 
-    /// The same error, with the number of attempts.
+    /// This error, with the number of attempts.
     fn after(self, n_times: u32) -> Self {
         if n_times < 2 {
             return self;
@@ -197,7 +197,7 @@ impl ModelError {
         self.with_text(|text| format!("{text} (it was asked {n_times} times)"))
     }
 
-    /// The same error with another text.
+    /// This error with another text.
     fn with_text(self, change: impl FnOnce(String) -> String) -> Self {
         match self {
             Self::Key { status, message } => Self::Key { status, message: change(message) },

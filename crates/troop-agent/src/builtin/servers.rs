@@ -202,7 +202,7 @@ impl McpServers {
     }
 
     /// Whether the server says that a tool only reads. Then it may run beside other calls, but it needs permission
-    /// all the same.
+    /// anyway.
     pub(crate) fn reads_only(&self, name: &str) -> bool {
         self.find(name).is_some_and(|tool| tool.reads_only)
     }

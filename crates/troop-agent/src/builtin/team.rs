@@ -58,7 +58,7 @@ struct SeatState {
 pub(crate) enum NotEnded {
     /// It is not done, for this reason.
     Refused(String),
-    /// The member does not hold it any more.
+    /// The member no longer holds it.
     Gone,
     /// The lead did not answer.
     Unheard,

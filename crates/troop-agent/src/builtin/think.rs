@@ -404,6 +404,7 @@ impl Mind {
             let error = match self.model.ask(&asked, &mut screen).await {
                 Ok(reply) => {
                     screen.flush();
+                    hands.turn.setback().clear();
                     self.cost.forget_reply();
                     meter.count(reply.usage);
                     self.usage += reply.usage;

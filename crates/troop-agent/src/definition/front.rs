@@ -161,7 +161,7 @@ fn unquoted(text: &str) -> String {
     }
 }
 
-/// What stands in double quotes. An unknown escape stays as it is.
+/// A text in double quotes. An unknown escape stays as it is.
 fn unescaped(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text.chars();

@@ -16,7 +16,7 @@ fn check(rules: &Rules, mode: Permissions, tool: &str, what: &str) -> &'static s
     check_link(rules, mode, tool, (what, what))
 }
 
-/// The same for a path with links.
+/// The verdict on a path with links.
 fn check_link(
     rules: &Rules,
     mode: Permissions,

@@ -50,7 +50,7 @@ async fn the_output_of_a_command_is_the_result() {
 }
 
 #[tokio::test]
-async fn a_command_that_fails_fails_the_task_with_what_it_printed() {
+async fn a_failed_command_fails_the_task_with_its_output() {
     let mut lead = lead().await;
     assert_eq!(reason(&mut lead, "echo oops; exit 3").await, "exit code 3\noops");
     assert_eq!(reason(&mut lead, "kill -9 $$").await, "killed by signal 9");

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use tokio::{io::DuplexStream, sync::watch};
-use troop_agent::{Agent, BoxFuture, Thinking, Turn, TurnOutcome, Work, Workplace};
+use troop_agent::{Agent, BoxFuture, Setback, Thinking, Turn, TurnOutcome, Work, Workplace};
 use troop_model::lock;
 use troop_runtime::LeadWork;
 
@@ -26,6 +26,8 @@ pub(super) fn serve(
 #[derive(Clone, Debug, Default)]
 pub struct LeadWatch {
     fault: Arc<Mutex<Option<String>>>,
+    /// What made the agent wait in its last turn.
+    setback: Arc<Mutex<Setback>>,
     work: watch::Sender<LeadWork>,
 }
 
@@ -39,7 +41,7 @@ pub enum UnfinishedLead {
 }
 
 impl UnfinishedLead {
-    /// What happened to the lead, as the rest of a sentence about it.
+    /// A predicate for messages, such as "was cut short …".
     #[must_use]
     pub fn says(self) -> &'static str {
         match self {
@@ -75,6 +77,11 @@ impl LeadWatch {
 
     pub fn fault(&self) -> Option<String> {
         lock(&self.fault).clone()
+    }
+
+    /// The error that the agent was still trying to get over.
+    pub fn setback(&self) -> Option<String> {
+        lock(&self.setback).error()
     }
 
     pub fn work(&self) -> watch::Receiver<LeadWork> {
@@ -119,6 +126,7 @@ impl WatchedAgent {
         let forgets = || goes_on || stood == LeadWork::Done || turn.has_heard();
         // This stays if the agent is killed in the middle of the turn.
         watch.work.send_replace(LeadWork::Open);
+        *lock(&watch.setback) = turn.setback().clone();
         let mut ending = self.agent.turn(work, turn);
         let outcome = tokio::select! {
             biased;

@@ -55,7 +55,7 @@ impl AgentFault {
         Self::Unfit { message: message.into(), hint: hint.into() }
     }
 
-    /// The same as a refusal. `instead` says what to do about an agent that is not available.
+    /// The error for this fault. `instead` is the hint for an agent that is not available.
     #[must_use]
     pub fn into_error(self, instead: impl FnOnce() -> Hint) -> Error {
         match self {
@@ -364,7 +364,7 @@ fn is_own(key: &str) -> bool {
     AgentKind::of(key).is_some_and(|kind| kind.traits().start == AgentStart::Now)
 }
 
-/// What to do about a script that is missing, or makes no sense.
+/// The hint for a script that is missing or invalid.
 fn script_fault(error: &ScriptError) -> AgentFault {
     let hint = match error {
         ScriptError::Unreadable { file, .. } => {

@@ -41,9 +41,9 @@ pub struct ThinkingFault {
     pub hint: Hint,
 }
 
-/// How to give the built-in agent a model.
-const MODEL: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a local model: `\"models\": {\"mine\": {\"provider\": \
-                     \"openai\", \"model\": \"qwen3\", \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
+/// A local model, as it is written in a configuration file.
+const LOCAL_MODEL: &str = "`\"models\": {\"mine\": {\"provider\": \"openai\", \"model\": \"qwen3\", \
+                           \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
 /// Where rules are written.
 const RULES: &str = "it is in `permissions` of your `config.json`, or of the project's `.troop/config.json`, \
                      `.claude/settings.json` or `.claude/settings.local.json`";
@@ -74,7 +74,7 @@ impl ThinkingPlace<'_> {
         let read = read.map_err(|error| error.to_string());
         let ThinkingConfig { file: config, off } = read.map_err(unfit(CONFIG.into()))?;
         let variable = |name: &str| environment.variable(name);
-        let mut options = choose(&config, model, &variable).map_err(unfit(MODEL.into()))?;
+        let mut options = choose(&config, model, &variable).map_err(unfit(how_to_choose()))?;
         options.rights.rules =
             rules(&config.permissions, &variable).map_err(unfit(RULES.into()))?;
         options.sources =
@@ -103,7 +103,7 @@ impl ThinkingPlace<'_> {
         let own = Hint::from("let the built-in agent lead: ");
         let own = match self.default_model() {
             Some(model) => own.and_option(builtin).and(format!(", which uses `{model}` here")),
-            None => own.and(format!("{}, then ", how_to_think())).and_option(builtin),
+            None => own.and_hint(how_to_think()).and(", then ").and_option(builtin),
         };
         let demo = HintCommand::troop("demo");
         own.and("; or a script: ")
@@ -116,10 +116,23 @@ impl ThinkingPlace<'_> {
 
 /// How to give the built-in agent a model, in short.
 #[must_use]
-pub fn how_to_think() -> String {
+pub fn how_to_think() -> Hint {
     let [first, others @ ..] = USUAL.map(|(api, _)| api.key_variable());
     let others = others.join("`, `");
-    format!("`export {first}=…` (or `{others}`, or a local model: docs/builtin.md)")
+    Hint::run(export(first)).and(format!(" (or `{others}`, or a local model: docs/builtin.md)"))
+}
+
+/// How to give the built-in agent a model, with an example of each way.
+fn how_to_choose() -> Hint {
+    Hint::from("for example: ")
+        .and_run(export(Api::Anthropic.key_variable()))
+        .and(", or a local model: ")
+        .and(LOCAL_MODEL)
+}
+
+/// The command that sets the key of an API.
+fn export(variable: &str) -> HintCommand {
+    HintCommand::other("export").blank(format!("{variable}=…"))
 }
 
 /// Chooses the model with its key, price and limits.

@@ -1,4 +1,4 @@
-//! What teams left behind in worktrees and branches.
+//! Leftovers of teams in worktrees and branches.
 
 use std::{
     collections::BTreeMap,
@@ -77,7 +77,7 @@ fn left_lock(lock: &Path) -> Checkup {
     Checkup::bad(LEFT_BEHIND, says).with_fix(Hint::to("if no git runs there, remove it", remove))
 }
 
-/// What one team left behind.
+/// The leftovers of one team.
 struct TeamLeftovers {
     worktrees: Vec<Leftover>,
     /// Work that members put where nothing merges it.
@@ -129,7 +129,7 @@ fn without_git(care: Care) -> Checkup {
     Checkup::new(LEFT_BEHIND, health, says).with_fix(fix)
 }
 
-/// Files that were moved out of the way, and belong to no team any more.
+/// Files that were moved out of the way and no longer belong to a team.
 fn aside(surroundings: &Surroundings) -> Vec<Checkup> {
     let check = |path: PathBuf| {
         let path = path.display();
@@ -187,7 +187,7 @@ fn describe_rescue(rescued: &Rescue, says: &str) -> String {
     format!("{how}: {says}{besides}")
 }
 
-/// What to do about a worktree that cannot be rescued.
+/// The hint for a worktree that cannot be rescued.
 fn by_hand(leftover: &Leftover, folder: &Path) -> Hint {
     let git = |at: &Path| HintCommand::other("git").word("-C").word(at.display());
     let remove = git(&leftover.project).words(["worktree", "remove", "--force"]);

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use troop_model::{Hint, HintCommand, Refusal};
 use troop_protocol::{Failure, FailureKind};
-use troop_runtime::{BoardError, WorkspaceError};
+use troop_runtime::{BoardError, LeadError, WorkspaceError};
 use troop_store::StoreError;
 
 use super::{Error, RefusedKind};
@@ -38,7 +38,7 @@ impl ErrorClass {
     }
 }
 
-/// What a surface needs to know about an error.
+/// The class of an error and its hint, for surfaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
     pub class: ErrorClass,
@@ -106,9 +106,10 @@ pub(super) fn of_error(error: &Error) -> Diagnosis {
             let remove = HintCommand::other("rm").word(path.display());
             Diagnosis { hint: Some(Hint::to("start over", remove)), ..Diagnosis::FAILED }
         }
-        Error::File { .. } | Error::Git(_) | Error::Leading(_) | Error::Connection(_) => {
-            Diagnosis::FAILED
+        Error::Git(error) | Error::Leading(LeadError::Merges(error)) => {
+            Diagnosis { hint: error.hint(), ..Diagnosis::FAILED }
         }
+        Error::File { .. } | Error::Leading(_) | Error::Connection(_) => Diagnosis::FAILED,
     }
 }
 

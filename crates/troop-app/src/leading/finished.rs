@@ -1,8 +1,8 @@
 //! A team whose lead has ended, and what is left to complain about.
 
 use troop_model::{
-    AgentKind, Assignment, Hint, HintCommand, HintOption, MemberName, MemberState, Party, Role,
-    Spending, State, Status, TaskNumber, Team, TeamName, TeamStatus,
+    AgentKind, Assignment, Hint, HintCommand, HintOption, MemberName, MemberState, Role, Spending,
+    State, Status, TaskNumber, Team, TeamName, TeamStatus,
 };
 use troop_runtime::{LeadEnd, LeadWork};
 
@@ -19,11 +19,13 @@ const MAX_NAMED: usize = 5;
 
 /// A team whose lead has ended.
 #[derive(Debug)]
-pub struct Finished {
+pub struct RunReport {
     pub ended: LeadEnd,
     pub story: Story,
-    /// What went wrong with the lead's agent.
+    /// The fault of the lead's agent.
     pub(super) fault: Option<String>,
+    /// The error that the lead's agent was still trying to get over.
+    pub(super) setback: Option<String>,
     /// Whether the lead's agent follows a script, which it does not continue by itself.
     pub(super) follows: bool,
     /// How far the lead's agent is with what it was told.
@@ -31,7 +33,7 @@ pub struct Finished {
     pub landing: TeamHarvest,
 }
 
-impl Finished {
+impl RunReport {
     /// Refuses a team that has not done what it was to do, and says what to do next.
     pub fn check(&self) -> Result<()> {
         let state = self.story.state();
@@ -69,7 +71,11 @@ impl Finished {
             return Err(Error::refused(message, raise_budget(team)));
         }
         match left.n_open {
-            0 if self.has_open_request() => Err(Error::refused(left.says(), on)),
+            0 if self.has_open_request() => {
+                let last =
+                    self.setback.as_deref().map(|it| format!("; its last error: {}", one_line(it)));
+                Err(Error::refused(left.says() + &last.unwrap_or_default(), on))
+            }
             0 => self.failed_without_task(name),
             // A team that was stopped continues where it was; what nobody could do needs something else.
             _ if self.ended == LeadEnd::Quiet => Err(left.complaint(state, name)),
@@ -77,7 +83,7 @@ impl Finished {
         }
     }
 
-    /// What to do about a lead whose agent failed.
+    /// The hint for a lead whose agent failed.
     fn after_fault(&self, name: &TeamName) -> Hint {
         let lead = self.story.state().lead().map_or("lead", |lead| lead.name.as_str());
         let see = Hint::to("see what it did", HintCommand::troop("log").word(lead).in_team(name));
@@ -112,12 +118,7 @@ impl Finished {
 
     /// Whether the lead ended before it dealt with what people told it.
     fn has_open_request(&self) -> bool {
-        let state = self.story.state();
-        let lead = state.lead().map(|lead| Party::member(&lead.name));
-        let has_mail = |lead: &Party| {
-            state.mailbox().unread_of(lead).any(|message| message.from == Party::user())
-        };
-        self.work != LeadWork::Done || lead.is_some_and(|lead| has_mail(&lead))
+        self.work != LeadWork::Done || self.story.state().lead_has_request()
     }
 }
 
@@ -186,7 +187,7 @@ impl LeftTasks {
         }
     }
 
-    /// What must happen before the team can continue, if something must.
+    /// The step before the team can continue, if one is needed.
     fn way_on(&self, name: &TeamName) -> Option<Hint> {
         let task =
             |path: &str, task: TaskNumber| HintCommand::troop(path).word(task.0).in_team(name);
@@ -230,7 +231,7 @@ impl LeftTasks {
         Error::refused(message, self.way_out(state, *first, name).then_to("continue", resume(name)))
     }
 
-    /// What can be done about a task that nobody does.
+    /// The hint for a task that nobody does.
     fn way_out(&self, state: &State, task: TaskNumber, name: &TeamName) -> Hint {
         let number = task.0;
         let mut teammates = state.members().filter(|it| it.role == Role::Member);

@@ -1,7 +1,7 @@
 //! The members' worktrees: opened before a team begins; at its end, its work lands in the project.
 
 use serde_json::{Value, json};
-use troop_model::{Hint, HintCommand, Isolation, State, TeamName};
+use troop_model::{Hint, HintCommand, Isolation, State, TeamName, with_causes};
 use troop_runtime::{
     Board, GitError, IgnoredFiles, IsolationOptions, IsolationStart, KeptFolder, Landing,
     LandingReport, LeadEnd, StrayWork, Worktrees,
@@ -12,7 +12,7 @@ use crate::{Error, Result, team::TeamDesk, text::one_line};
 /// How many names are in one line.
 const MAX_NAMED: usize = 3;
 
-/// What became of a team's work at its end.
+/// The outcome for a team's work at its end.
 #[derive(Debug)]
 pub enum TeamHarvest {
     /// The members worked in the project itself, or the team is not over.
@@ -49,7 +49,7 @@ pub(super) async fn open_worktrees(
 }
 
 fn no_worktrees(error: &GitError, team: &TeamName, is_new: bool) -> Error {
-    let message = format!("teammates cannot have their own worktrees: {}", error.chain());
+    let message = format!("teammates cannot have their own worktrees: {}", with_causes(error));
     let without = match is_new {
         true => HintCommand::troop("run").blank("GOAL").word("--set"),
         false => HintCommand::troop("team set").team(team),
@@ -64,10 +64,10 @@ fn no_worktrees(error: &GitError, team: &TeamName, is_new: bool) -> Error {
             let add = HintCommand::other("git").words(["add", "--renormalize", "."]);
             Hint::from("repair it, and ").and_to("", "see", add).and("; or ")
         }
+        GitError::Locked { .. } => error.hint().map(|it| it.and("; or ")).unwrap_or_default(),
         GitError::NotStarted { .. }
         | GitError::Hangs { .. }
         | GitError::Failed { .. }
-        | GitError::Locked { .. }
         | GitError::Killed { .. }
         | GitError::Nonsense { .. }
         | GitError::Torn { .. }
@@ -91,7 +91,7 @@ pub(super) async fn land(isolation: Option<Worktrees>, ended: &LeadEnd) -> TeamH
 }
 
 impl TeamHarvest {
-    /// What is wrong with it, if the work could not be brought home.
+    /// The warning, if the work could not be merged into the project.
     #[must_use]
     pub fn warning(&self) -> Option<Hint> {
         let Self::Failed { branch, reason } = self else { return None };
@@ -101,7 +101,7 @@ impl TeamHarvest {
         Some(text.into())
     }
 
-    /// What people should know about it, a line each, with what they can do.
+    /// Notes for people, a line each, with hints.
     #[must_use]
     pub fn notes(&self) -> Vec<Hint> {
         let Self::Landed(report) = self else { return Vec::new() };
@@ -131,7 +131,7 @@ impl TeamHarvest {
         landed.into_iter().chain(kept).chain(ignored).chain(elsewhere).collect()
     }
 
-    /// The same for programs.
+    /// The outcome as JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         let Self::Landed(report) = self else { return Value::Null };
@@ -194,7 +194,7 @@ fn elsewhere_note(elsewhere: &StrayWork) -> Hint {
     }
 }
 
-/// What people should know of files that git ignored in a worktree that was removed.
+/// The note about files that git ignored in a worktree that was removed.
 #[must_use]
 pub fn ignored_notes(ignored: &IgnoredFiles) -> Vec<Hint> {
     let IgnoredFiles { member, place, kept, gone } = ignored;

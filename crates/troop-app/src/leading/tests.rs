@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
 use troop_model::{Fact, Permissions};
 use troop_runtime::LeadEnd;
 
-use super::{Finished, LeadTerms, RunEvent, TeamRun, WhenQuiet};
+use super::{LeadTerms, RunEvent, RunReport, TeamRun, WhenQuiet};
 use crate::{
     start::{Goal, SettingOptions, StartOptions, TeamStart, start},
     team::TeamDesk,
@@ -39,7 +39,7 @@ async fn begun(folder: &Path, when_quiet: WhenQuiet) -> (TeamDesk, TeamRun) {
 }
 
 /// Leads a team, and stops it at the line that contains `stop`. Returns all lines.
-async fn led(folder: &Path, when_quiet: WhenQuiet, stop: &str) -> (Vec<String>, Finished) {
+async fn led(folder: &Path, when_quiet: WhenQuiet, stop: &str) -> (Vec<String>, RunReport) {
     let (desk, mut run) = begun(folder, when_quiet).await;
     let mut lines = Vec::new();
     while let Some(event) = movable(run.next_event()).await {
@@ -80,7 +80,7 @@ async fn a_screen_stops_a_team_that_waits_for_more() {
     finished.check().unwrap();
 }
 
-/// The board refuses to stop a team that nobody leads any more, but hooks may still run: they must not be waited for.
+/// The board refuses to stop a team without a lead, but hooks may still run: troop must not wait for them.
 #[tokio::test]
 async fn a_stop_that_comes_when_the_lead_has_just_gone_ends_the_run_at_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
-use troop_model::quoted_path;
+use troop_model::{Hint, HintCommand};
 use troop_observe::Observer;
 
 use super::ReadPosition;
@@ -208,5 +208,6 @@ fn check_folder(path: &Path) -> Result<()> {
     let shown = path.display();
     let missing = folder.display();
     let message = format!("`{shown}` cannot be written: there is no folder `{missing}`");
-    Err(Error::refused(message, format!("make it: `mkdir -p {}`", quoted_path(folder))))
+    let make = HintCommand::other("mkdir").word("-p").word(folder.display());
+    Err(Error::refused(message, Hint::to("make it", make)))
 }

@@ -21,7 +21,7 @@ impl ObservedStory {
         Self(tasks.map(|task| (task.id.clone(), task.clone())).collect())
     }
 
-    /// What happened, on one line.
+    /// The event, on one line.
     pub fn tell(&mut self, event: &TeamEvent) -> String {
         let mut text = line(event);
         if let ObservedFact::TaskUpdated { task } = &event.fact {

@@ -11,7 +11,7 @@ use super::{OrderEnd, ProofNotice};
 use crate::{
     Diagnosis, Error, Result,
     team::TeamDesk,
-    tests::{desk_in, new_team, task},
+    tests::{desk_in, lead_lock, new_team, task},
 };
 
 /// A desk of a team whose member ann holds a task with these checks.
@@ -88,6 +88,30 @@ async fn a_check_that_fails_is_recorded_and_refuses_the_completion() {
     assert_eq!(hint, wanted, "{error}");
     let (is_done, evidence) = first(&mut desk).await;
     assert!(!is_done && evidence.len() == 1 && !evidence[0].is_good(), "{evidence:?}");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_check_that_fails_while_the_team_is_led_names_the_branch_that_has_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut desk = at_work(folder.path(), &["false"]).await;
+    let settings = vec![("isolation".to_owned(), "worktree".into())];
+    desk.submit(Command::UpdateTeam { description: None, settings }).await.unwrap();
+    let team = desk.team(None).await.unwrap().team();
+    let own = desk.folder(team);
+    std::fs::create_dir_all(&own).unwrap();
+    // Another team had the name, and git wants no dots.
+    let record = r#"{"top":"/p","shared":"/p/.git","branch":"troop/a=b+2","base":"main"}"#;
+    std::fs::write(own.join("isolation.json"), record).unwrap();
+    let lock = lead_lock(&own, std::process::id());
+    let hint = super::way_on(&mut desk).await.unwrap().to_string();
+    assert!(
+        hint.contains("`git log 'troop/a=b+2'`") || hint.contains("`git log troop/a=b+2`"),
+        "{hint}"
+    );
+    drop(lock);
+    let hint = super::way_on(&mut desk).await.unwrap().to_string();
+    assert!(!hint.contains("git log"), "{hint}");
     desk.close().await;
 }
 

@@ -1,4 +1,4 @@
-//! What a team continues with.
+//! The beginning of resumed teams.
 
 use serde_json::json;
 use troop_model::{Command, Dollars, MemberName, MemberState, Outgoing, StateCause, Usage};
@@ -37,7 +37,7 @@ fn a_script_that_was_left_is_not_continued() {
 }
 
 #[test]
-fn a_goal_is_told_again_with_what_is_on_the_board() {
+fn a_goal_is_repeated_with_the_state_of_the_board() {
     assert_eq!(open_goal(&TestTeam::new(&[]).state), None, "nobody has led it yet");
     let mut team = led(&[]);
     let empty = open_goal(&team.state).unwrap();
@@ -46,7 +46,9 @@ fn a_goal_is_told_again_with_what_is_on_the_board() {
     team.create("write it");
     let goal = open_goal(&team.state).unwrap();
     assert!(goal.ends_with("On the board:\n- task-1, pending: write it"), "{goal}");
-    team.by_person(&Command::Send(Outgoing::message("lead", "Ship it".to_owned())));
+    team.by_person(&Command::Send(Outgoing::message("lead", "Ship it, but not to me")));
+    assert!(open_goal(&team.state).is_some(), "that message is not the goal");
+    team.by_person(&Command::Send(Outgoing::goal("Ship it")));
     assert_eq!(open_goal(&team.state), None, "it is in the lead's mail already");
 }
 
@@ -98,10 +100,10 @@ fn people_read_who_starts_and_who_does_not() {
                 n_cut_short: 2,
                 has_goal: true,
                 started: names(&["ann", "bob"]),
-                unavailable: names(&["cyd"]),
+                unavailable: vec![("cyd".parse().unwrap(), "set `A_KEY`".to_owned())],
                 ..nothing.clone()
             },
-            "2 teammates were cut short; the lead continues with its goal; started: ann, bob; their agents are not available: cyd",
+            "2 teammates were cut short; the lead continues with its goal; started: ann, bob; not started: cyd (set `A_KEY`)",
         ),
         (
             ResumeReport {

@@ -1,4 +1,4 @@
-//! What a new team may be.
+//! The choices for a new team.
 
 use std::path::PathBuf;
 

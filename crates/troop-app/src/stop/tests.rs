@@ -49,7 +49,7 @@ fn a_team_that_nobody_leads_cannot_be_stopped() {
 }
 
 #[test]
-fn a_lead_that_hears_nothing_is_to_be_woken_first() {
+fn a_lead_that_does_not_respond_must_be_woken_first() {
     let mut team = TestTeam::new(&[]);
     take_lead(&mut team);
     let before = before(&team);

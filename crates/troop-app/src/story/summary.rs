@@ -1,4 +1,4 @@
-//! What came of a team's work, as JSON.
+//! The summary of a team's work, as JSON.
 
 use serde_json::{Value, json};
 use troop_model::EvidenceView;

@@ -24,11 +24,11 @@ pub struct Tally {
     pub answers: Vec<PlanVerdict>,
     /// Teammates that could not do what they were told without a task, and have done nothing else since, with the reason.
     pub failed: BTreeMap<MemberName, String>,
-    /// What the lead told the user last.
+    /// The lead's last message to the user.
     pub answer: Option<String>,
 }
 
-/// What one member did.
+/// The deeds of one member, in numbers.
 #[derive(Clone, Debug, Default)]
 pub struct MemberTally {
     pub completed: Vec<CompletedWork>,
@@ -78,7 +78,7 @@ pub struct Veto {
 #[derive(Clone, Debug)]
 pub struct Trouble {
     pub at: Time,
-    /// What went wrong, in a word or two.
+    /// The trouble, in a word or two.
     pub what: &'static str,
     pub about: String,
 }
@@ -196,7 +196,7 @@ impl Tally {
                         let about = format!("{}: {}", about.unwrap_or_default(), one_line(reason));
                         self.troubles.push(Trouble { at, what, about });
                     }
-                    // The evidence of the checks is counted; the board's refusals are told at once.
+                    // The evidence of the checks is counted; the board's refusals are reported at once.
                     RefusedBy::Checks | RefusedBy::Board => {}
                 }
             }

@@ -3,7 +3,7 @@
 use std::{fs, io, path::Path};
 
 use serde_json::Value;
-use troop_model::{in_plain_words, nearest, quoted_path};
+use troop_model::{Hint, HintCommand, in_plain_words, nearest};
 
 use super::{ConfigFile, hooks::suggestion, teams, teams::TeammateMode};
 use crate::{Error, Result, hint::move_away, text::one_line};
@@ -52,7 +52,7 @@ pub(super) fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Resu
     })
 }
 
-/// What the `permissions` of a file forbid. An unreadable file forbids nothing here; the program that owns the file reports it.
+/// The deny rules of a file. An unreadable file forbids nothing here; the program that owns the file reports it.
 pub(super) fn forbidden(path: &Path) -> Vec<String> {
     let value = text(path).ok().flatten().and_then(|text| json(&text).ok().flatten());
     let deny = value.as_ref().and_then(|value| value.get("permissions")?.get("deny"));
@@ -107,9 +107,9 @@ fn text(path: &Path) -> Result<Option<String>> {
             Err(Error::misuse(message, move_away(path)))
         }
         Err(error) => {
-            let hint = format!("make it readable: `chmod u+r {}`", quoted_path(path));
+            let readable = HintCommand::other("chmod").word("u+r").word(path.display());
             let message = format!("`{}` cannot be read: {error}", path.display());
-            Err(Error::misuse(message, hint))
+            Err(Error::misuse(message, Hint::to("make it readable", readable)))
         }
     }
 }

@@ -17,7 +17,7 @@ const MOST: u32 = 100;
 /// The keys of `teams`.
 pub(super) const KEYS: [&str; 5] = ["enabled", "teammateMode", "maxTeammates", "checks", "budget"];
 
-/// What one file sets for teams.
+/// The settings for teams in one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
@@ -79,10 +79,11 @@ impl TeamsConfig {
 }
 
 /// How teammates are to be shown. Claude Code's settings have the key, so it is read, but nothing is shown by it yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TeammateMode {
     /// In tmux if it is installed, else in this terminal.
+    #[default]
     Auto,
     /// In this terminal.
     InProcess,
@@ -116,18 +117,18 @@ impl TryFrom<Value> for MaxTeammates {
     }
 }
 
-/// What applies to teams here, after all files.
+/// The settings for teams here, after all files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamDefaults {
-    /// What switched teams off, if anything did.
+    /// The setting that switched teams off, if any did.
     pub off: Option<TeamsOff>,
-    pub teammate_mode: Option<TeammateMode>,
+    pub teammate_mode: TeammateMode,
     pub max_teammates: u32,
-    /// What a new team may use.
+    /// The limits of a new team.
     pub budget: Budget,
 }
 
-/// What switched teams off, and how to switch them on again.
+/// The setting that switched teams off, and how to switch them on again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamsOff {
     pub by: String,
@@ -167,7 +168,7 @@ impl TeamDefaults {
         let most = files.iter().find_map(|(_, it)| it.max_teammates);
         Self {
             off,
-            teammate_mode: files.iter().find_map(|(_, it)| it.teammate_mode),
+            teammate_mode: files.iter().find_map(|(_, it)| it.teammate_mode).unwrap_or_default(),
             max_teammates: most.map_or(5, |MaxTeammates(most)| most),
             budget: Budget::default(),
         }

@@ -68,13 +68,13 @@ fn the_published_schema_is_current_and_knows_every_key() {
     assert_eq!(keys, KEYS);
 }
 
-/// What holds for teams if this is all that is said.
+/// The team defaults that result from this file alone.
 fn teams(text: &str) -> TeamDefaults {
     let file = read(text).0.unwrap();
     TeamDefaults::of(&[(Path::new("config.json"), &file.teams)], &Environment::default())
 }
 
-/// What is said about the hooks of a file.
+/// The hooks of a file, and warnings about them.
 fn read_hooks(text: &str) -> (Result<usize, Error>, Vec<String>) {
     let mut warnings = Vec::new();
     let config = read(text).0.unwrap();
@@ -86,7 +86,8 @@ fn read_hooks(text: &str) -> (Result<usize, Error>, Vec<String>) {
 fn teams_are_on_and_have_five_teammates_by_default() {
     let all = teams("{}");
     let budget = troop_model::Budget::default();
-    let usual = TeamDefaults { off: None, teammate_mode: None, max_teammates: 5, budget };
+    let usual =
+        TeamDefaults { off: None, teammate_mode: TeammateMode::Auto, max_teammates: 5, budget };
     assert_eq!(all, usual);
 }
 
@@ -94,14 +95,15 @@ fn teams_are_on_and_have_five_teammates_by_default() {
 fn the_keys_of_teams_are_read() {
     let all = teams(r#"{"teams": {"enabled": false, "teammateMode": "tmux", "maxTeammates": 12}}"#);
     assert_eq!(all.off.unwrap().by, "`teams.enabled` in `config.json`");
-    assert_eq!((all.teammate_mode, all.max_teammates), (Some(TeammateMode::Tmux), 12));
+    assert_eq!((all.teammate_mode, all.max_teammates), (TeammateMode::Tmux, 12));
 }
 
 #[test]
 fn a_teammate_mode_is_one_of_three_words() {
+    assert_eq!(teams("{}").teammate_mode.as_str(), "auto", "by default");
     for mode in ["auto", "in-process", "tmux"] {
         let all = teams(&format!(r#"{{"teams": {{"teammateMode": "{mode}"}}}}"#));
-        assert_eq!(all.teammate_mode.unwrap().as_str(), mode);
+        assert_eq!(all.teammate_mode.as_str(), mode);
     }
     assert_eq!(
         read(r#"{"teams": {"teammateMode": "Tmux"}}"#).0.unwrap_err(),
@@ -205,7 +207,7 @@ fn fuzz_config() {
         let text = String::from_utf8_lossy(bytes);
         let (config, mut warnings) = read(&text);
         match config {
-            // What is wrong is told in a line that names the file.
+            // The error is one line that names the file.
             Err(error) => {
                 assert!(error.starts_with("`config.json` ") && error.lines().count() == 1);
             }

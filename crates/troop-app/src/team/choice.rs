@@ -2,7 +2,7 @@
 
 use troop_protocol::TeamStanding;
 
-/// What somebody wants a team for.
+/// The purpose of opening a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To look at it, or to change something in it.

@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_secs(1);
 pub struct DelegateOrder {
     pub task: Option<TaskRef>,
     pub to: MemberName,
-    /// What to do, if there is no task for it yet.
+    /// The work, if there is no task for it yet.
     pub subject: Option<String>,
     /// What the member should know besides the task's description.
     pub note: Option<String>,

@@ -21,10 +21,11 @@ use super::{
     making::check_no_teammate,
 };
 use crate::{
-    Error, FileAct, Result,
+    Error, Result,
     hint::some_of,
     surroundings::{
-        ReadableFiles, Starter, Surroundings, parse_store, readable_files, store_from_folder,
+        OTHER_HOME, ReadableFiles, Starter, Surroundings, parse_store, readable_files,
+        store_from_folder,
     },
 };
 
@@ -34,22 +35,22 @@ pub struct DeskOptions {
     /// The surface that people use, as the log names it.
     pub channel: &'static str,
     pub following: Following,
-    /// What to do if the store does not exist. The default store is made in any case.
+    /// The handling of a missing store. The default store is made in any case.
     pub missing: Missing,
     pub when_off: WhenOff,
     /// Hears what the person should know.
     pub notices: NoticeSink,
 }
 
-/// What to do if teams are switched off.
+/// The handling of teams that are switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenOff {
     Refuse,
-    /// Open it all the same, for a surface that itself says that they are off.
+    /// Open it anyway, for a surface that itself says that they are off.
     Open,
 }
 
-/// What a person should know about how a team was found and its files were read.
+/// Warnings about how a team was found and its files were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeskNotice {
     /// Nobody named a team, and this one of several was chosen.
@@ -108,13 +109,13 @@ pub struct StoppedLead {
 }
 
 impl StoppedLead {
-    /// What is wrong.
+    /// The problem.
     #[must_use]
     pub fn says(self) -> String {
         format!("process {}, which leads it, was stopped (by Ctrl-Z, or a signal)", self.process)
     }
 
-    /// What to type.
+    /// Commands that help.
     #[must_use]
     pub fn ways_out(self) -> Hint {
         let kill = |signal: &str| HintCommand::other("kill").word(signal).word(self.process);
@@ -142,10 +143,10 @@ impl TeamDesk {
         let url = surroundings.store_url();
         let is_default = surroundings.is_default_store();
         if is_default {
-            std::fs::create_dir_all(&surroundings.home).map_err(|source| Error::File {
-                path: surroundings.home.clone(),
-                act: FileAct::Made,
-                source,
+            std::fs::create_dir_all(&surroundings.home).map_err(|source| {
+                let home = surroundings.home.display();
+                let message = format!("troop cannot keep its files in `{home}`: {source}");
+                Error::refused(message, OTHER_HOME)
             })?;
         }
         let readable = readable_files(&url)?;
@@ -206,7 +207,7 @@ impl TeamDesk {
         self.team_for(Purpose::Use, name).await
     }
 
-    /// The same, if it matters what the team is wanted for.
+    /// Opens the team for a given purpose.
     pub async fn team_for(&mut self, purpose: Purpose, name: Option<&str>) -> Result<Board> {
         if let Ok(board) = self.session.team() {
             return Ok(board.clone());
@@ -290,7 +291,7 @@ impl TeamDesk {
         self.presence(team).stopped_process().map(|process| StoppedLead { process })
     }
 
-    /// What a team is, in one word.
+    /// The status of a team, in one word.
     pub async fn standing(&self, board: &Board) -> Result<TeamStanding> {
         Ok(self.answers(board).standing().await?)
     }
@@ -307,7 +308,7 @@ impl TeamDesk {
         standing
     }
 
-    /// Who leads a team that is not this session's, or led it last and never said that it stopped.
+    /// The lead of a team that is not this session's, or the last lead, if it never recorded that it stopped.
     pub async fn holder_of(&self, team: TeamId) -> Result<Option<String>> {
         let board = self.other(team).await?;
         let look = |state: &State| Some(state.team()?.lead_lease.as_ref()?.holder.clone());
@@ -348,7 +349,7 @@ impl TeamDesk {
         self.member.as_deref()
     }
 
-    /// Who acts.
+    /// The actor.
     pub fn actor(&self) -> Result<Actor> {
         match &self.member {
             Some(member) => {
@@ -361,7 +362,7 @@ impl TeamDesk {
         }
     }
 
-    /// Who acts, and from where. A member's commands have no origin; a person's come from this surface.
+    /// The actor and its origin. A member's commands have no origin; a person's come from this surface.
     pub fn signature(&self) -> Result<Signature> {
         let mut signature = Signature::new(self.actor()?);
         if self.member.is_none() {
@@ -374,7 +375,7 @@ impl TeamDesk {
         Ok(signature)
     }
 
-    /// A command, signed by whoever acts.
+    /// A command, signed by the actor.
     pub fn request(&self, command: Command) -> Result<CommandRequest> {
         Ok(self.signature()?.on(command))
     }

@@ -19,9 +19,9 @@ pub enum Deletion {
 impl TeamHandle {
     /// Deletes the team and frees its name. Its log stays readable by its id. A team that somebody leads is deleted only by its
     /// lead.
-    pub(super) async fn delete(&self, operation: Option<OperationId>) -> Result<Answer> {
+    pub(super) async fn delete(&self, operation: OperationId) -> Result<Answer> {
         self.check_rests().await?;
-        let signature = self.signature(operation);
+        let signature = self.signature(Some(operation));
         match self.route.delete(signature.clone()).await {
             Ok(done) => Ok(done),
             Err(error) => Err(self.explain(error, &signature.on(Command::DeleteTeam)).await?),
@@ -85,7 +85,7 @@ impl TeamDesk {
             // Nothing is marked as deleted before its folders are gone.
             self.clear_worktrees(id, &name).await?;
         }
-        team.delete(None).await?;
+        team.submit(Command::DeleteTeam).await?;
         self.close_team().await;
         if deletion == Deletion::Everything {
             self.purge(id, &name).await?;
@@ -96,7 +96,7 @@ impl TeamDesk {
     /// Erases the team of this session, which nobody has used yet.
     pub(crate) async fn erase_new_team(&mut self) -> Result<()> {
         let team = self.handle().await?;
-        team.delete(None).await?;
+        team.submit(Command::DeleteTeam).await?;
         self.close_team().await;
         self.purge(team.id(), "").await
     }

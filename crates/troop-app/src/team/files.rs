@@ -74,7 +74,7 @@ async fn begin(options: &MirrorOptions) -> Result<SyncMode, MirrorError> {
     Ok(SyncMode::Once(Box::new(mirror), notices, version))
 }
 
-/// Keeps files and board in step until it is told to stop. While the store cannot be used, it tries again now and then.
+/// Keeps files and board in step until it is stopped. While the store cannot be used, it tries again now and then.
 async fn keep(mut mirror: Mirror, options: MirrorOptions, stop: CancellationToken) {
     while mirror.run(stop.clone()).await.is_err() {
         mirror = loop {

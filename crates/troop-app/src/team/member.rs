@@ -51,7 +51,7 @@ struct ClientConversation {
     acted_at: Option<Instant>,
 }
 
-/// Who calls, and where.
+/// The caller and its surroundings.
 #[derive(Debug)]
 struct MemberOptions {
     member: MemberName,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use troop_model::{Event, Fact, MemberName, Party, State};
+use troop_model::{Actor, Event, Fact, MemberName, Party, State};
 use troop_runtime::Subscription;
 
 use super::{MemberCaller, TeamHandle};
@@ -47,12 +47,12 @@ impl TeamNews {
     }
 }
 
-/// What an event means to a member, if another caused it and it concerns the member.
+/// The news in an event for a member, if another caused it and it concerns the member.
 #[must_use]
 #[expect(clippy::wildcard_enum_match_arm, reason = "other facts concern the board, not a member")]
 pub fn concerning(event: &Event, member: &MemberName) -> Option<String> {
     let own = Party::member(member);
-    if event.actor.name == member.as_str() {
+    if event.actor == Actor::agent(member) {
         return None;
     }
     match &event.fact {
@@ -83,22 +83,24 @@ mod tests {
     fn a_member_hears_of_its_own_tasks_if_others_move_them() {
         let ann: MemberName = "ann".parse().unwrap();
         let now = Time::from_micros(0);
-        let told = |actor: &str, owner: &str| {
-            let [by, owner]: [MemberName; 2] = [actor, owner].map(|name| name.parse().unwrap());
+        let agent = |name: &str| Actor::agent(&name.parse::<MemberName>().unwrap());
+        let told = |actor: Actor, owner: &str| {
+            let owner: MemberName = owner.parse().unwrap();
             let task = TaskNumber(1);
             let facts = [
                 Fact::TaskAssigned { task, owner: owner.clone(), attempt: 1, lease_until: now },
                 Fact::TaskReleased { task, owner, reason: "lunch".to_owned(), forgiven: false },
             ];
             facts.map(|fact| {
-                let actor = Actor::agent(&by);
+                let actor = actor.clone();
                 let operation = OperationId(Uuid::nil());
                 concerning(&Event { version: Version(1), at: now, actor, operation, fact }, &ann)
             })
         };
         let own = ["task-1 is yours", "task-1 is no longer yours: lunch"].map(str::to_owned);
-        assert_eq!(told("lead", "ann"), own.map(Some));
-        assert_eq!(told("lead", "bob"), [None, None]);
-        assert_eq!(told("ann", "ann"), [None, None], "it knows what it did itself");
+        assert_eq!(told(agent("lead"), "ann"), own.clone().map(Some));
+        assert_eq!(told(agent("lead"), "bob"), [None, None]);
+        assert_eq!(told(agent("ann"), "ann"), [None, None], "it knows what it did itself");
+        assert_eq!(told(Actor::human("ann"), "ann"), own.map(Some), "a person has its name");
     }
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::TeamDesk;
 use crate::{Error, Result};
 
-/// What a member asks of others.
+/// The open requests of a member.
 #[derive(Clone, Debug)]
 struct MemberRequests {
     /// The requests that a person can answer.

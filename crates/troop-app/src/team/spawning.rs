@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use troop_model::{
     AgentKind, Command, Fact, Hint, HintCommand, Member, MemberName, MemberState, MessageKind,
-    NewMember, Outgoing, Permissions, Refusal, Spawn, State,
+    NewMember, Outgoing, Permissions, Refusal, Role, Spawn, State,
 };
 use troop_protocol::TeamStanding;
 use troop_runtime::{BoardResult, Subscription};
@@ -22,7 +22,7 @@ pub struct SpawnOrder {
     /// `NAME=AGENT`, or the name of a member that has run before.
     pub member: String,
     pub prompt: Option<String>,
-    /// What the member may do without asking, if that was chosen.
+    /// The member's permissions, if they were chosen.
     pub permissions: Option<Permissions>,
 }
 
@@ -93,10 +93,20 @@ impl TeamDesk {
         let board = self.team(None).await?;
         let now = self.roster(&board).await?.into_iter().find(|it| it.name == member.name);
         let state = now.map_or(member.state, |it| it.state);
+        let is_led = self.standing(&board).await? == TeamStanding::Running;
         if !member.is_running() || state == MemberState::Crashed {
-            return Err(Refusal::NotRunning { member: member.name, state }.into());
+            let refusal = Refusal::NotRunning { member: member.name.clone(), state };
+            if member.role == Role::Member {
+                return Err(refusal.into());
+            }
+            // A lead is started with its team, and not by itself.
+            if is_led {
+                let again = Hint::to("stop the team", HintCommand::troop("stop"));
+                let again = again.then_to("start it again", HintCommand::troop("resume"));
+                return Err(Error::refused(refusal.to_string(), again));
+            }
         }
-        if self.standing(&board).await? != TeamStanding::Running {
+        if !is_led {
             return Err(Refusal::NobodyLeads.into());
         }
         Ok(member.name)

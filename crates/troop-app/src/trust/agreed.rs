@@ -41,11 +41,11 @@ pub fn agreement(surroundings: &Surroundings, trust: &ProjectTrust) -> Agreement
 pub struct AgreedAgents {
     project: PathBuf,
     is_trusted: bool,
-    /// What each agent runs, by its key.
+    /// The command of each agent, by its key.
     agreed: BTreeMap<String, AgentCommand>,
 }
 
-/// What an agent runs.
+/// The command of an agent.
 #[derive(Debug, PartialEq, Eq)]
 struct AgentCommand {
     /// As people read it.

@@ -1,4 +1,4 @@
-//! What an imported team would run once somebody leads it here: nobody here put it on the board.
+//! The commands that an imported team would run once it is led here: nobody here put them on the board.
 
 use std::path::Path;
 
@@ -61,7 +61,7 @@ fn runs_commands(state: &State, surroundings: &Surroundings) -> bool {
     state.members().any(|member| is_command(&member.agent))
 }
 
-/// What the agent `command` would run for a task.
+/// The command that the agent `command` would run for a task.
 fn command_of(task: &Task) -> Option<String> {
     let command = match task.metadata.0.get("command") {
         Some(serde_json::Value::String(command)) => command.clone(),

@@ -22,7 +22,7 @@ fn a_file_is_private_or_keeps_its_mode() {
 }
 
 #[test]
-fn of_two_writers_of_a_new_file_the_first_wins() {
+fn the_first_of_two_writers_of_a_new_file_wins() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     write_new(&path, b"one").unwrap();

@@ -7,7 +7,7 @@ fn up_to(n: u32) -> Vec<f64> {
 }
 
 #[test]
-fn a_percentile_is_the_value_that_so_many_do_not_exceed() {
+fn a_percentile_is_the_value_that_this_share_does_not_exceed() {
     assert_eq!(of_hundred(99, up_to(100)), 99.0);
     assert_eq!(of_hundred(99, up_to(1_000)), 990.0);
     assert_eq!(of_hundred(99, up_to(3)), 3.0);

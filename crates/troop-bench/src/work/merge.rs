@@ -86,7 +86,7 @@ async fn ours(
     Ok((isolation, works))
 }
 
-/// The same branches in one folder, where a person merges them.
+/// These branches in one folder, where a person merges them.
 async fn plain(folder: &Path, n_branches: u32) -> Result<PathBuf> {
     let project = repository(&folder.join("project")).await?;
     for nth in 1..=n_branches {

@@ -12,7 +12,7 @@ use crate::{
     tally::ViolationSeverity::High,
 };
 
-/// What a command is for.
+/// The purpose of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ClientAct {
     Create,
@@ -26,7 +26,7 @@ pub(super) enum ClientAct {
     Look,
 }
 
-/// What its answer says about its effect.
+/// The effect that its answer reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientOutcome {
     Done,
@@ -53,7 +53,7 @@ pub(super) struct Deal {
 const REFUSALS: [&str; 8] =
     ["not_found", "conflict", "forbidden", "invalid", "limit", "no_work", "usage", "refused"];
 
-/// Who gives commands, with its own random choices.
+/// A client that gives commands, with its own random choices.
 pub(super) struct BoardClient {
     pub(super) program: Program,
     /// The member; none is the person.

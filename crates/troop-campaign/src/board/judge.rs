@@ -23,7 +23,7 @@ use crate::{
 /// Where in the log each deal is, as far as that is known.
 type Places<'a> = Vec<(&'a Deal, u64)>;
 
-/// What a look at a task shows: status, owner, attempts.
+/// A task as a look shows it: status, owner, attempts.
 type TaskLook = (String, Option<String>, u64);
 
 /// All violations.
@@ -87,7 +87,7 @@ impl<'a> BoardJudge<'a> {
         looks
     }
 
-    /// What was acknowledged is in the log once, and what was refused is not.
+    /// Acknowledged commands are in the log once, and refused ones are not.
     fn tokens(&self) -> Places<'a> {
         let mut places = Vec::new();
         for deal in self.deals {
@@ -120,7 +120,7 @@ impl<'a> BoardJudge<'a> {
         places
     }
 
-    /// Who was told that it has a task has it; nobody else was told so; and no claim is in the log that nobody asked for.
+    /// A client that heard that it has a task has it; no other heard so; and every claim in the log was requested.
     fn claims(&self) -> Places<'a> {
         let mut places: Places<'a> = Vec::new();
         let mut attributed = BTreeMap::<u64, &Deal>::new();
@@ -167,7 +167,7 @@ impl<'a> BoardJudge<'a> {
             let asked =
                 self.deals.iter().filter(|it| it.actor == *actor && it.act == ClientAct::Claim);
             let n_lost = asked.filter(|it| it.outcome == ClientOutcome::Unknown).count();
-            // Who completes a free task claims it with that.
+            // Completing a free task also claims it.
             let is_more = |event: &Event| {
                 let others = self.events.iter().filter(|it| it.operation == event.operation);
                 others.count() > 1
@@ -223,7 +223,7 @@ impl<'a> BoardJudge<'a> {
         }
     }
 
-    /// What was shown counts as read, nothing else does, and nothing is shown again.
+    /// Messages that were shown count as read, no others do, and none is shown again.
     fn reads(&self) {
         let mut read = BTreeMap::<(String, Uuid), u64>::new();
         for event in self.events {
@@ -341,7 +341,7 @@ impl<'a> BoardJudge<'a> {
         self.program.must(&["team", "export", TEAM, "--output", &path]).await?;
         let text = fs::read_to_string(&file)?;
         let lines: Vec<_> = text.lines().skip(1).collect();
-        // What a killed command had sent to a server may have come after the look at the log.
+        // Requests that a killed command sent to a server may have arrived after the look at the log.
         let is_log = lines.len() >= self.events.len()
             && lines
                 .iter()

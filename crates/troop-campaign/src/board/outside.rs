@@ -24,7 +24,7 @@ const STALE: Duration = Duration::from_secs(10);
 /// Between two tries to take a lock.
 const BETWEEN: Duration = Duration::from_millis(1);
 
-/// What a program believes to have done.
+/// The effects that a program believes it had.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Belief {
     pub(super) name: String,
@@ -177,7 +177,7 @@ impl TaskFileLock {
                 Err(error) => return Err(error.into()),
             }
             if since.elapsed() > STALE {
-                // Whoever had it was killed.
+                // Its holder was killed.
                 drop(fs::remove_dir(&folder));
             }
             sleep(BETWEEN).await;

@@ -120,7 +120,7 @@ impl RunTrial {
         Ok(pid.and_then(|it| u32::try_from(it).ok()))
     }
 
-    /// The process of a command that began last, and has not ended by its own word.
+    /// The process of the command that began last and has not exited yet.
     fn work(&self) -> Option<u32> {
         let told = fs::read_to_string(self.program.folder.join("errands")).unwrap_or_default();
         let mut running = Vec::new();

@@ -1,4 +1,4 @@
-//! What must hold at the end: the log, the tasks and what their workers noted, and the team's result in git.
+//! The promises at the end of a run: about the log, the tasks and the notes of their workers, and the team's result in git.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,17 +19,17 @@ use crate::{
     tally::ViolationSeverity::{Critical, High, Medium},
 };
 
-/// What a log says about a task.
+/// The record of a task in the log.
 #[derive(Debug, Default)]
 struct TaskStory {
     /// How often somebody was to begin it.
     n_given: usize,
     n_completed: usize,
-    /// Who held it when it was completed.
+    /// The holder when it was completed.
     done_by: String,
 }
 
-/// What the workers noted about a task: who began it, and who did it to its end.
+/// The workers' notes about a task: who began it, and who finished it.
 #[derive(Debug, Default)]
 struct Execution {
     begun: Vec<String>,
@@ -89,7 +89,7 @@ impl RunTrial {
         }
     }
 
-    /// What the workers of a team noted.
+    /// The notes of a team's workers.
     fn executions(&self, team: &RunTeam) -> BTreeMap<TaskNumber, Execution> {
         let told = fs::read_to_string(self.program.folder.join("errands")).unwrap_or_default();
         let mut executions = BTreeMap::<TaskNumber, Execution>::new();
@@ -170,7 +170,7 @@ impl RunTrial {
         Ok(())
     }
 
-    /// What the log calls merged is in the result.
+    /// The result contains every commit that the log calls merged.
     async fn merged_commits(&self, team: &RunTeam, events: &[Event]) -> Result<()> {
         let tip = self.tip(team.name).await?;
         for event in events {

@@ -20,12 +20,12 @@ const FILE: &str = "person";
 /// How long a person tries again, while troop has a lock.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a person did.
+/// The deeds of a person.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PersonRecord {
     /// The subjects of the commits, in their order.
     pub(super) commits: Vec<String>,
-    /// Whether commits were written anew; then others are no longer on the branch by their names.
+    /// Whether commits were rewritten; then others are no longer on the branch by their names.
     pub(super) has_rebased: bool,
 }
 
@@ -76,7 +76,7 @@ async fn again(program: &Program, words: &[&str]) -> Result<bool> {
     }
 }
 
-/// Only own commits are written anew, as a person does.
+/// Only own commits are rewritten, as a person does.
 async fn rebase(program: &Program, record: &mut PersonRecord) -> Result<()> {
     let last = ask(program, &["log", "-1", "--format=%s"]).await?;
     if record.commits.last().is_none_or(|it| *it != last.trim()) {

@@ -13,11 +13,11 @@ pub struct RunPlan {
     pub backend: Backend,
     /// They begin at once.
     pub teams: Vec<RunTeam>,
-    /// What is killed and stopped, and how long after the fault before.
+    /// The processes that are killed and stopped, and the pauses between.
     pub harm: Vec<(Duration, Harm)>,
-    /// What a person does meanwhile, and how long after the deed before.
+    /// The deeds of a person meanwhile, and the pauses between.
     pub deeds: Vec<(Duration, PersonDeed)>,
-    /// What happens at a git command, once.
+    /// A fault at a git command, once.
     pub trap: Option<Trap>,
     /// Whether a person stops the team right after that.
     pub is_stopped: bool,
@@ -54,7 +54,7 @@ pub struct Errand {
     pub waits_for: Vec<usize>,
 }
 
-/// What a task does besides.
+/// Extra steps of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrandWork {
     Plain,
@@ -70,7 +70,7 @@ pub enum ErrandWork {
     LeavesProcess,
 }
 
-/// What is done to processes of a run.
+/// A fault of the processes of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Harm {
     KillLead,
@@ -85,11 +85,11 @@ pub enum Harm {
     CutGit(Duration),
 }
 
-/// What a person does in the project.
+/// A deed of a person in the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PersonDeed {
     Commit,
-    /// Writes the last commit anew, if it is the person's.
+    /// Rewrites the last commit, if it is the person's.
     Rebase,
     /// Puts everything that is not committed into the stash, and takes it out again after so long.
     Stash(Duration),

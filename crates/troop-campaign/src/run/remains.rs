@@ -1,4 +1,4 @@
-//! What troop may not leave behind: locks, folders, references, temporary files. And what `doctor` says.
+//! Remains that troop may not leave behind: locks, folders, references, temporary files. And the answer of `doctor`.
 
 use std::{
     fs,

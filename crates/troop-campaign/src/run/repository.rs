@@ -10,12 +10,12 @@ use crate::program::{CallEnd, Program};
 const LEAD: &str = "when started\n  wait until all tasks are done\n";
 const WORKER: &str = "when task *\n  run {description}\n  complete {output}\n";
 
-/// What the person has not committed.
+/// The uncommitted changes of the person.
 const CHANGED: (&str, &str) = ("notes", "one\ntwo\nnot committed\n");
 const STAGED: (&str, &str) = ("staged", "staged\n");
 const UNTRACKED: (&str, &str) = ("untracked", "untracked\n");
 
-/// What the person sees of their own work.
+/// The person's view of their own work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PersonView {
     branch: String,
@@ -72,12 +72,12 @@ pub(super) async fn make(program: &Program, plan: &RunPlan) -> Result<()> {
         fs::write(project.join(name), text)?;
     }
     ask(program, &["add", STAGED.0]).await?;
-    // What fills the disk is not of the project.
+    // The file that fills the disk does not belong to the project.
     fs::write(project.join(".git/info/exclude"), "/ballast\n")?;
     Ok(())
 }
 
-/// What is the person's and not committed.
+/// The person's uncommitted work.
 pub(super) async fn view(program: &Program) -> Result<PersonView> {
     Ok(PersonView {
         branch: ask(program, &["rev-parse", "--abbrev-ref", "HEAD"]).await?,

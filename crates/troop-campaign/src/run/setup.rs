@@ -1,4 +1,4 @@
-//! What a trial needs before its teams begin: the project, the git on the path of leads, teams and tasks.
+//! Sets a trial up before its teams begin: the project, the git on the path of leads, teams and tasks.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -61,7 +61,7 @@ fn trapped_git(folder: &Path, plan: &RunPlan) -> String {
     format!("{shell}\n{set}{rest}")
 }
 
-/// What the git of a trial does at one command, in the words of its script.
+/// An action of a trial's git at one command, in the words of its script.
 #[derive(Clone, Copy, Debug, Default)]
 struct GitDeed {
     name: &'static str,

@@ -68,7 +68,7 @@ pub(super) async fn wait(
     Ok(sprung.exists())
 }
 
-/// What a full disk brings, and its end.
+/// The cause of a full disk, and its end.
 pub(super) async fn follow(
     program: &Program,
     team: &str,

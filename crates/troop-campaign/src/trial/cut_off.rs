@@ -60,12 +60,11 @@ impl Machines {
         command: &[OsString],
         orders: &Orders,
     ) -> (Self, LeadProcess) {
-        let [first, second] = [0, 1].map(|nth| {
-            let link = &links[nth];
+        let [one, other] = &links;
+        let [first, second] = [("lead-1", one), ("lead-2", other)].map(|(name, link)| {
             let prefix = link.prefix().map(OsString::from);
             let command = prefix.into_iter().chain(command.iter().cloned()).collect();
-            let name = format!("lead-{nth}");
-            let folder = orders.folder.with_file_name(&name);
+            let folder = orders.folder.with_file_name(name);
             let log = folder.with_extension("log");
             let orders = Orders { url: OwnServer::url_at(link.address), folder, ..orders.clone() };
             LeadProcess::new(command, Vec::new(), orders, log)
@@ -122,7 +121,9 @@ impl Trial {
                 // Nobody could tell it that another leads: it must have seen that it may no longer lead.
                 let outlived = check::orphans_of(session).await;
                 let finding = |it| TrialFinding::new(ViolationSeverity::Critical, it);
-                machines.findings.extend(outlived.map(|it| finding(format!("while cut off: {it}"))));
+                machines
+                    .findings
+                    .extend(outlived.map(|it| finding(format!("while cut off: {it}"))));
                 link.restore().await?;
                 CutOffStage::Restored { former, since: Instant::now() }
             }

@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(30);
 
 pub(super) struct LeadProcess {
     command: Vec<OsString>,
-    /// What it and its members have in their environment besides.
+    /// Extra environment variables for it and its members.
     environment: Vec<(OsString, OsString)>,
     orders: Orders,
     /// The file for its standard error.

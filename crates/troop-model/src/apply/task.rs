@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    Actor, ActorKind, Attachment, Comment, Event, Evidence, Fact, Member, MemberName, Merged,
+    Actor, ActorKind, Attachment, Comment, Event, Evidence, Fact, Member, MemberName, MergeRecord,
     Metadata, Provenance, Question, RefusedBy, RejectMode, Start, StartGate, State, Status, Talk,
     Task, TaskChange, TaskHold, TaskNumber, TaskProof, Time, TrailEntry, TrailKind, Usage,
     WorkspaceFolder, state::note_result, text,
@@ -226,7 +226,7 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
             task.proof.conflict = None;
         }
         Fact::TaskMerged { into, commit, .. } => {
-            task.proof.merged = Some(Merged { into: into.clone(), commit: commit.clone() });
+            task.proof.merged = Some(MergeRecord { into: into.clone(), commit: commit.clone() });
             task.proof.conflict = None;
         }
         Fact::TaskRefused { by, reason, attempt, .. } => {

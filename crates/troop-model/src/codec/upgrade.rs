@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 pub(crate) type Upgrade = fn(&mut Map<String, Value>);
 
 /// The first entry takes form 1 to form 2, and so on.
-pub(crate) const UPGRADES: &[Upgrade] = &[name_causes, keep];
+pub(crate) const UPGRADES: &[Upgrade] = &[name_causes, keep, keep];
 
 /// In form 1, programs read from the text for people why a member was in its state and what a notice was about. Form 2 has
 /// fields for both.
@@ -53,6 +53,6 @@ fn notice(summary: &str) -> Option<&'static str> {
     }
 }
 
-/// Form 3 has more words in fields of form 2 (which rule refused, what a notice is about), so that an older program says that a
+/// Forms 3 and 4 have more words in fields of the form before (which rule refused, what a notice is about), so that an older program says that a
 /// newer one wrote the log, instead of calling it damaged.
 fn keep(_: &mut Map<String, Value>) {}

@@ -16,7 +16,7 @@ use crate::{
     NewTask, Origin, Party, Refusal, State, StateCause, Status, TaskNumber, TaskRef, access, text,
 };
 
-/// What is delegated.
+/// The subject of a delegation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DelegationOrder<'a> {
     pub(super) task: Option<&'a TaskRef>,
@@ -204,7 +204,7 @@ pub(super) fn begin_again(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Who retries a failed task.
+/// The actor that retries a failed task.
 pub(super) enum Retrier {
     ByAnybody,
     /// The member that it was delegated to.

@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use super::{Draft, Standing, supervision};
 use crate::{
-    Fact, Member, MemberName, MemberState, Message, MessageKind, Outgoing, Party, Permissions,
-    Refusal, name, text,
+    Fact, Member, MemberName, MemberState, Message, MessageKind, Notice, Outgoing, Party,
+    Permissions, Refusal, name, text,
 };
 
 pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Refusal> {
@@ -49,6 +49,15 @@ pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Ref
     let summary =
         outgoing.summary.as_deref().map(|summary| text::line("summary", summary)).transpose()?;
     let approve = outgoing.approve.filter(|_| request_id.is_some());
+    let is_of_person = kind == MessageKind::Message && from == Party::user();
+    let may_carry = |notice: &Notice| match notice {
+        Notice::Goal => is_of_person,
+        Notice::Vetoed
+        | Notice::DeedVetoed
+        | Notice::NotDone
+        | Notice::ReportDue
+        | Notice::Result => kind == MessageKind::System,
+    };
     draft.push(Fact::MessageSent {
         id,
         from,
@@ -56,7 +65,7 @@ pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Ref
         message_kind: kind,
         content,
         summary,
-        notice: outgoing.notice.filter(|_| kind == MessageKind::System),
+        notice: outgoing.notice.filter(may_carry),
         request_id,
         approve,
         task: None,

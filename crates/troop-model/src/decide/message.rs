@@ -10,7 +10,7 @@ use crate::{Fact, MessageKind, Notice, Origin, Party, TaskNumber};
 pub(super) struct MessageDraft {
     pub(super) from: Party,
     pub(super) to: Party,
-    /// Who gets it: the party that it is to, unless it is only for the log.
+    /// The recipient, unless it is only for the log.
     pub(super) readers: Vec<Party>,
     pub(super) kind: MessageKind,
     pub(super) content: String,

@@ -38,7 +38,7 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
     }
 }
 
-/// Likewise for tasks that this decision makes. Their status needs no copy of the state.
+/// Tells assignees of tasks that this decision makes. Their status needs no copy of the state.
 fn tell_of_new(draft: &mut Draft<'_>) {
     let tasks = &draft.state.tasks;
     let mut new = Vec::new();
@@ -64,13 +64,14 @@ fn tell_of_new(draft: &mut Draft<'_>) {
 fn tell_of_loss(draft: &mut Draft<'_>) {
     let mut lost = Vec::new();
     for fact in &draft.facts {
-        let new = match fact {
-            Fact::TaskAssigned { owner, .. } => Some(owner),
-            Fact::TaskUpdated { change, .. } => match &change.assignee {
-                Some(new) => new.as_ref(),
-                None => continue,
-            },
-            _ => continue,
+        let new = if let Fact::TaskAssigned { owner, .. } = fact {
+            Some(owner)
+        } else if let Fact::TaskUpdated { change, .. } = fact
+            && let Some(new) = &change.assignee
+        {
+            new.as_ref()
+        } else {
+            continue;
         };
         let Some(task) = fact.task() else { continue };
         let Some((before, _)) = reserved(draft.state, task) else { continue };

@@ -107,7 +107,7 @@ pub(super) fn in_notice(task: TaskNumber, result: &str) -> String {
     text::shortened(result, RESULT, &format!("get {task}"))
 }
 
-/// What became of a task, for a notice.
+/// The outcome of a task, for a notice.
 pub(super) fn outcome(draft: &Draft<'_>, task: TaskNumber) -> String {
     let found = draft.state.tasks.get(task);
     let Some(found) = found else { return task.to_string() };

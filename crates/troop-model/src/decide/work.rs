@@ -362,7 +362,7 @@ pub(super) fn check_held(
     action: TaskAction,
 ) -> Result<(), Refusal> {
     let status = draft.status(task);
-    // A result in review is for others to judge, whoever asks.
+    // A result in review is for others to judge.
     let is_held = matches!(status, Status::InProgress | Status::Stale);
     if let Some(member) = draft.member().filter(|_| is_held) {
         check_holder(draft, task, member)?;

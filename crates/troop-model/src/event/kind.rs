@@ -73,12 +73,6 @@ impl Fact {
             Self::DelegationsAnnounced { .. } => "delegation.announced",
         }
     }
-
-    /// The name of a fact, as a surface spells it.
-    #[must_use]
-    pub fn name_on(&self, surface: Surface) -> String {
-        surface.spell(self.kind())
-    }
 }
 
 impl Surface {

@@ -13,12 +13,12 @@ impl UntoldResults {
         self.0.entries()
     }
 
-    /// Forgets a result that was told, or is none any more.
+    /// Forgets a result that was announced or withdrawn.
     pub(crate) fn forget(&mut self, task: TaskNumber) {
         self.0.remove(&task);
     }
 
-    /// Forgets the results of a member: the decision about it has told them.
+    /// Forgets the results of a member: the decision about it has announced them.
     pub(crate) fn forget_all_of(&mut self, member: &MemberName) {
         let its = self.entries().iter().filter(|(_, it)| *it == member);
         let its: Vec<_> = its.map(|(task, _)| *task).collect();
@@ -40,7 +40,7 @@ impl From<BTreeMap<TaskNumber, MemberName>> for UntoldResults {
     }
 }
 
-/// Remembers that the lead has to hear of a result of a member that troop runs, or that it needs not any more. Delegations have
+/// Remembers that the lead has to hear of a result of a member that troop runs, or no longer has to. Delegations have
 /// their own announcement. The state is the one before the event.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact is about a result")]
 pub(crate) fn note_result(state: &mut State, number: TaskNumber, event: &Event) {

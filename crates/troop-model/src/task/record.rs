@@ -8,7 +8,7 @@ use super::{
     Attachment, Comment, Dependency, Metadata, Progress, Provenance, Question, Start, StartGate,
     Status, Talk, Task, TaskHold, TaskProof, TrailEntry,
 };
-use crate::{Actor, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Usage};
+use crate::{Actor, Evidence, MemberName, MergeRecord, Origin, TaskNumber, Time, Usage};
 
 const N_FIELDS: usize = 39;
 
@@ -46,7 +46,7 @@ struct TaskRecord {
     evidence: Vec<Evidence>,
     n_failed_checks: u32,
     waived: Option<String>,
-    merged: Option<Merged>,
+    merged: Option<MergeRecord>,
     usage: Usage,
     trail: Vec<TrailEntry>,
     // Older archives do not have these.

@@ -130,7 +130,7 @@ fn if_all_delegations_failed_the_lead_is_asked_to_inform_the_user_first() {
 }
 
 #[test]
-fn nothing_that_was_called_off_is_offered_for_a_retry() {
+fn cancelled_tasks_are_not_offered_for_retry() {
     let mut team = tasks(3);
     team.lead().ok(delegate(1, "ann"));
     team.person().ok(cancel(1));
@@ -276,7 +276,7 @@ fn announcements_include_the_results_of_checks() {
         took_ms: 1,
     };
     let evidence = vec![evidence("make test", 0), evidence("make lint", 2)];
-    let proof = Proof { task: task(1), evidence, merge: None, waived: None };
+    let proof = Proof::new(task(1), evidence, None);
     team.system().ok(TaskCommand::Prove(proof));
     team.member("ann").ok(complete(1));
     let [told] = team.unread("lead").try_into().unwrap();

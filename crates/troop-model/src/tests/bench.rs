@@ -175,7 +175,7 @@ impl Bench {
     }
 }
 
-/// The same state, restored from a snapshot.
+/// This state, restored from a snapshot.
 pub(crate) fn reopened(state: &State) -> State {
     State::from_snapshot(state.to_snapshot()).unwrap().with_limits(state.limits)
 }

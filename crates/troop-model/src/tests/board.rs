@@ -76,6 +76,42 @@ fn numbers_go_up_by_one_and_are_shown_as_task_n() {
 }
 
 #[test]
+fn each_status_is_reached_by_a_command() {
+    let mut team = Bench::with(|settings| {
+        settings.stale_after_minutes = 5;
+        settings.max_attempts = 1;
+    });
+    for nth in 1..=7 {
+        team.lead().ok(create(&format!("the {nth}. task")));
+    }
+    team.lead().ok(create_after("after the first", &[1]));
+    team.lead().ok(cancel(2));
+    for nth in 3..=5 {
+        team.member("ann").ok(claim(nth));
+    }
+    team.member("ann").ok(complete(3));
+    team.member("ann").ok(fail(4));
+    team.member("ann").ok(review(5));
+    team.member("ann").ok(claim(6));
+    team.at(5).tick();
+    team.member("bob").ok(claim(7));
+    let reached: Vec<_> = (1..=8).map(|it| team.status(it).as_str()).collect();
+    let expected = [
+        "pending",
+        "cancelled",
+        "completed",
+        "failed",
+        "in_review",
+        "stale",
+        "in_progress",
+        "blocked",
+    ];
+    assert_eq!(reached, expected);
+    let missing: Vec<_> = Status::ALL.iter().filter(|it| !reached.contains(&it.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
 fn members_create_tasks_if_the_settings_allow_it() {
     let mut team = Bench::with(|settings| settings.task_creation = TaskCreation::Members);
     team.member("ann").ok(create("write"));

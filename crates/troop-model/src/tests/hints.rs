@@ -1,4 +1,4 @@
-//! Hints that name a command: whoever follows one is not refused.
+//! Commands in hints are accepted.
 
 use super::{
     bench::{Bench, name},
@@ -73,7 +73,7 @@ fn meant(command: &HintCommand) -> Option<Command> {
         .iter()
         .map(|word| match word {
             HintWord::Exact(word) => word.as_str(),
-            // What the person chooses.
+            // A choice of the person.
             HintWord::Blank(_) => "bob",
             HintWord::Text(_) => "…",
         })
@@ -135,7 +135,7 @@ fn follow(team: &Bench, actor: &Actor, hint: &Hint) -> Result<(), Refusal> {
 }
 
 #[test]
-fn whoever_follows_a_hint_about_a_task_is_not_refused() {
+fn commands_in_task_hints_are_accepted() {
     let actors =
         [Actor::agent(&name("ann")), Actor::agent(&name("bob")), Actor::agent(&name("lead"))];
     let actors = actors.into_iter().chain([Actor::human("pat")]);
@@ -151,7 +151,7 @@ fn whoever_follows_a_hint_about_a_task_is_not_refused() {
                     continue;
                 };
                 let Some(hint) = refusal.hint() else { continue };
-                // Who may not do something asks another.
+                // An actor without permission asks another.
                 if refusal.kind() == RefusalKind::Forbidden {
                     continue;
                 }

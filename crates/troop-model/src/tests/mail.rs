@@ -7,7 +7,8 @@ use super::{
     commands::*,
 };
 use crate::{
-    Command, MemberState, MessageKind, MessageView, Origin, Outgoing, RefusalKind, Settings, Time,
+    Command, MemberState, MessageKind, MessageView, Notice, Origin, Outgoing, RefusalKind,
+    Settings, Time,
 };
 
 /// The id of the last message.
@@ -59,6 +60,19 @@ fn the_lead_can_be_addressed_by_its_aliases() {
     let id = team.state.member(&name("ann")).unwrap().id;
     team.lead().ok(say(&id.to_string(), "by your id"));
     assert_eq!(team.unread("ann"), ["by your id"]);
+}
+
+#[test]
+fn only_a_person_marks_a_message_as_the_goal() {
+    let mut team = Bench::new();
+    let last_notice = |team: &Bench| team.mailbox().iter().next_back().unwrap().notice;
+    team.person().ok(Command::Send(Outgoing::goal("Ship it")));
+    assert_eq!(last_notice(&team), Some(Notice::Goal));
+    team.member("ann").ok(Command::Send(Outgoing::goal("Ship it")));
+    assert_eq!(last_notice(&team), None);
+    let said = Outgoing::message("lead", "it failed").with_notice(Notice::NotDone);
+    team.person().ok(Command::Send(said));
+    assert_eq!(last_notice(&team), None, "troop itself says that");
 }
 
 #[test]

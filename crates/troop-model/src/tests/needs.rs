@@ -5,8 +5,8 @@ use super::{
     commands::*,
 };
 use crate::{
-    Command, Member, MemberState, Merged, MessageKind, Need, NeedAnswer, NeedKind, NewTask, Proof,
-    RefusalRecord, RefusedBy, Status, TaskCommand,
+    Command, Member, MemberState, MergeRecord, MessageKind, Need, NeedAnswer, NeedKind, NewTask,
+    Proof, RefusalRecord, RefusedBy, Status, TaskCommand,
 };
 
 fn needs(team: &Bench) -> Vec<Need> {
@@ -160,7 +160,7 @@ fn completed_work_that_cannot_be_merged_needs_a_person_until_it_is_merged() {
 #[test]
 fn completed_work_that_was_dropped_needs_nobody() {
     let mut team = completed_with_conflict();
-    let nothing = Proof { task: task(1), evidence: Vec::new(), merge: None, waived: None };
+    let nothing = Proof::new(task(1), Vec::new(), None);
     team.system().ok(TaskCommand::Prove(nothing));
     assert_eq!(needs(&team), []);
 }
@@ -176,6 +176,6 @@ fn completed_with_conflict() -> Bench {
 }
 
 fn merged(number: u32) -> TaskCommand {
-    let merge = Some(Merged { into: "troop/crew".to_owned(), commit: "abc".to_owned() });
-    TaskCommand::Prove(Proof { task: task(number), evidence: Vec::new(), merge, waived: None })
+    let merge = Some(MergeRecord { into: "troop/crew".to_owned(), commit: "abc".to_owned() });
+    TaskCommand::Prove(Proof::new(task(number), Vec::new(), merge))
 }

@@ -7,7 +7,7 @@ use super::{
     commands::*,
 };
 use crate::{
-    Command, Evidence, Fact, MAX_TAIL, Merged, NewMember, NewTask, Proof, RefusedBy, Status,
+    Command, Evidence, Fact, MAX_TAIL, MergeRecord, NewMember, NewTask, Proof, RefusedBy, Status,
     TaskCommand, TaskCreation, TaskUpdate, TrailKind, decode,
 };
 
@@ -23,7 +23,7 @@ fn evidence(command: &str, exit_code: i32) -> Evidence {
 }
 
 fn prove(number: u32, evidence: Vec<Evidence>) -> TaskCommand {
-    TaskCommand::Prove(Proof { task: task(number), evidence, merge: None, waived: None })
+    TaskCommand::Prove(Proof::new(task(number), evidence, None))
 }
 
 fn waive(number: u32) -> TaskCommand {
@@ -162,8 +162,8 @@ fn check_output_is_cut_to_its_end_without_control_characters() {
 #[test]
 fn a_task_records_where_its_work_was_merged() {
     let mut team = checked();
-    let merge = Some(Merged { into: "troop/demo".to_owned(), commit: "abc".to_owned() });
-    let proof = Proof { task: task(1), evidence: Vec::new(), merge: merge.clone(), waived: None };
+    let merge = Some(MergeRecord { into: "troop/demo".to_owned(), commit: "abc".to_owned() });
+    let proof = Proof::new(task(1), Vec::new(), merge.clone());
     let events = team.system().ok(TaskCommand::Prove(proof));
     assert_eq!(kinds(&events), ["task.merged"]);
     assert_eq!(team.task(1).proof.merged, merge);
@@ -176,9 +176,9 @@ fn work_completed_without_a_lead_is_merged_once_by_the_next_lead() {
     team.member("ann").ok(claim(1));
     team.member("ann").ok(complete(1));
     let merged = || {
-        let merge = Some(Merged { into: "troop/demo".to_owned(), commit: "abc".to_owned() });
+        let merge = Some(MergeRecord { into: "troop/demo".to_owned(), commit: "abc".to_owned() });
         let evidence = vec![evidence("make test", 0)];
-        TaskCommand::Prove(Proof { task: task(1), evidence, merge, waived: None })
+        TaskCommand::Prove(Proof::new(task(1), evidence, merge))
     };
     assert!(team.person().refused(merged()).contains("is completed"));
     team.system().ok(merged());

@@ -103,7 +103,7 @@ fn results_that_wait_for_the_lead_come_together_but_each_conversation_alone() {
 }
 
 #[test]
-fn a_result_is_told_once_whatever_ends_its_member_and_whoever_leads() {
+fn a_result_is_announced_once_however_its_member_ends_and_whichever_process_leads() {
     type Deed = fn(&mut Bench);
     let ends: [(&str, Deed); 6] = [
         ("it crashes", |it| drop(it.system().ok(set_state("ann", MemberState::Crashed)))),

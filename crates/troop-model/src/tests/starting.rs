@@ -119,7 +119,7 @@ fn only_a_person_or_the_lead_starts_a_member_that_was_stopped() {
 }
 
 #[test]
-fn a_task_is_not_given_to_a_member_that_there_is_no_room_to_start() {
+fn a_task_is_not_given_to_a_member_if_there_is_no_room_to_start_it() {
     let mut team = Bench::with(|settings| settings.max_teammates = 1);
     team.system().ok(take_lead(1, None));
     for subject in ["one", "two"] {

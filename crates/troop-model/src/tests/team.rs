@@ -27,7 +27,7 @@ fn a_team_is_a_lead_and_members_around_one_board_and_one_mailbox() {
 }
 
 #[test]
-fn what_one_member_does_all_members_see() {
+fn every_member_sees_changes_of_the_others() {
     let mut team = Bench::with(|settings| settings.task_creation = TaskCreation::Members);
     team.member("ann").ok(create("write"));
     team.member("bob").ok(claim(1));

@@ -138,7 +138,7 @@ fn each_reader_reads_only_of_tools_that_it_has() {
 }
 
 #[test]
-fn a_member_that_another_program_runs_is_told_to_complete_its_task() {
+fn a_member_that_another_program_runs_gets_instructions_to_complete_its_task() {
     let mut team = team();
     team.lead().ok(Command::AddMember(NewMember::new(name("dan"), EXTERNAL)));
     for (dialect, how) in
@@ -173,7 +173,7 @@ fn only_the_lead_reads_what_a_person_told_it() {
 }
 
 #[test]
-fn a_lead_without_teammates_reads_nothing_of_how_to_order_their_work() {
+fn a_lead_without_teammates_gets_no_advice_on_ordering_their_work() {
     let mut team = Bench::empty();
     let new = super::bench::new_team(Settings::default(), &[]);
     team.person().ok(Command::CreateTeam(new));
@@ -198,7 +198,7 @@ fn an_agent_without_a_team_reads_that_it_has_none() {
 }
 
 #[test]
-fn it_shows_the_current_team() {
+fn team_md_shows_the_current_team() {
     let mut team = team();
     let lead = |team: &Bench| team_md(&team.state, "lead");
     assert!(lead(&team).contains("- `bob` (member)\n"));

@@ -35,7 +35,7 @@ fn a_member_claims_a_pending_task() {
 }
 
 #[test]
-fn of_many_claims_one_wins() {
+fn one_of_many_claims_wins() {
     let mut team = Bench::new();
     team.lead().ok(create("write"));
     team.at(42).member("ann").ok(claim(1));
@@ -125,7 +125,7 @@ fn the_next_task_is_the_most_important_then_the_oldest() {
 }
 
 #[test]
-fn of_equal_tasks_the_first_created_is_chosen() {
+fn the_oldest_of_equal_tasks_is_chosen() {
     let mut team = Bench::new();
     for subject in ["a", "b", "c"] {
         team.lead().ok(create(subject));

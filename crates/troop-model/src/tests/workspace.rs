@@ -173,7 +173,7 @@ fn a_file_written_while_one_task_was_in_progress_belongs_to_that_task() {
 }
 
 #[test]
-fn the_last_file_of_a_task_is_never_taken_for_that_of_a_task_beside_it() {
+fn the_last_file_of_a_task_is_never_mistaken_for_that_of_another_task() {
     let mut team = Bench::new();
     let here = WorkspaceFolder::default();
     team.lead().ok(create("one"));

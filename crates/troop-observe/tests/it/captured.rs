@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use troop_observe::{MemberStatus, ObservedFact, TaskStatus, TeamRole};
 
-use crate::stream::{Seen, V47, V177, V325};
+use crate::stream::{Observation, V47, V177, V325};
 
 #[test]
 fn the_stream_of_2_1_47_has_the_right_roster_board_and_timeline() {
-    let seen = Seen::of(V47.lines());
+    let seen = Observation::of(V47.lines());
     let session = seen.session();
     assert_eq!(session.agents, ["alice"]);
     assert_eq!(session.version.as_deref(), Some("2.1.47"));
@@ -52,7 +52,7 @@ fn the_stream_of_2_1_47_has_the_right_roster_board_and_timeline() {
 
 #[test]
 fn the_stream_of_2_1_177_has_the_right_roster_board_and_timeline() {
-    let seen = Seen::of(V177.lines());
+    let seen = Observation::of(V177.lines());
     assert_eq!(seen.session().team, None, "it was deleted");
     assert_eq!(seen.session().agents, [""; 0]);
     assert_eq!(
@@ -79,7 +79,7 @@ fn the_stream_of_2_1_177_has_the_right_roster_board_and_timeline() {
     assert_eq!(request["tool_use_id"], "toolu_mock000016");
 
     let before_the_end = V177.lines().take_while(|line| !line.contains("TeamDelete\",\"input"));
-    let team = Seen::of(before_the_end).team_now();
+    let team = Observation::of(before_the_end).team_now();
     assert_eq!((team.name(), team.role()), ("my-team", TeamRole::Lead));
     assert_eq!(team.member("alice").unwrap().status, MemberStatus::Shutdown);
     assert_eq!(team.task("1").unwrap().owner.as_deref(), Some("alice"));
@@ -88,7 +88,7 @@ fn the_stream_of_2_1_177_has_the_right_roster_board_and_timeline() {
 
 #[test]
 fn the_transcript_of_2_1_325_has_the_right_roster_board_and_timeline() {
-    let seen = Seen::of(V325.lines());
+    let seen = Observation::of(V325.lines());
     let team = seen.team_now();
     assert_eq!((team.name(), team.role()), ("session-9c51253b", TeamRole::Lead));
     assert_eq!(seen.session().agents, ["bea", "ann", "bea-2"]);
@@ -134,7 +134,7 @@ fn the_transcript_of_2_1_325_has_the_right_roster_board_and_timeline() {
 fn captured_streams_as_transcripts_have_the_same_events() {
     for stream in [V47, V177] {
         let transcript: Vec<_> = stream.lines().map(as_transcript).collect();
-        assert_eq!(Seen::of(transcript).story(), Seen::of(stream.lines()).story());
+        assert_eq!(Observation::of(transcript).story(), Observation::of(stream.lines()).story());
     }
 }
 
@@ -172,6 +172,6 @@ fn captured_streams_in_the_form_of_the_agent_sdk_have_the_same_events() {
             }
         });
         let messages: Vec<_> = messages.collect();
-        assert_eq!(Seen::of(messages).story(), Seen::of(stream.lines()).story());
+        assert_eq!(Observation::of(messages).story(), Observation::of(stream.lines()).story());
     }
 }

@@ -11,7 +11,7 @@ use troop_observe::{
     Supplement, TaskStatus,
 };
 
-use crate::stream::{Seen, at, failed, mail, result, spawned, team_lines, text, told, used};
+use crate::stream::{Observation, at, failed, mail, result, spawned, team_lines, text, told, used};
 
 fn now<T>(future: impl Future<Output = T>) -> Poll<T> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
@@ -19,7 +19,7 @@ fn now<T>(future: impl Future<Output = T>) -> Poll<T> {
 
 #[test]
 fn every_use_and_every_result_has_a_supplement_with_its_id() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.line(&used("c", "TaskCreate", json!({"subject": "s", "metadata": {"k": [1, 2.50]}})));
     seen.line(&result("c", "Task #1 created successfully: s"));
     seen.line(&used("e", "TaskUpdate", json!({"taskId": "1"})));
@@ -58,8 +58,8 @@ fn only_three_kinds_are_supplements() {
 
 #[test]
 fn another_observer_ignores_supplements_in_a_stream() {
-    let mut first = Seen::default();
-    let mut second = Seen::default();
+    let mut first = Observation::default();
+    let mut second = Observation::default();
     for line in team_lines() {
         let n_before = first.supplements.len();
         first.line(&line);
@@ -126,9 +126,9 @@ fn incomplete_members_tasks_and_teams_are_refused() {
 
 #[test]
 fn a_session_without_a_team_has_no_team_field() {
-    let without = serde_json::to_value(Seen::default().session()).unwrap();
+    let without = serde_json::to_value(Observation::default().session()).unwrap();
     assert_eq!(without, json!({"agents": []}));
-    let with = serde_json::to_value(Seen::team().session()).unwrap();
+    let with = serde_json::to_value(Observation::team().session()).unwrap();
     assert_eq!((&with["agents"], &with["team"]["name"]), (&json!(["ann", "bob"]), &json!("blue")));
 }
 
@@ -162,7 +162,7 @@ fn a_follower_has_the_name_of_the_team_and_its_events_in_order() {
 
 #[test]
 fn a_slow_follower_loses_the_oldest_events_and_counts_them() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let mut follower = seen.observer.follow(StreamSource::ClaudeStream);
     (1..=10_010).for_each(|number| seen.add_task(number));
     assert_eq!(follower.n_missed(), 10);
@@ -189,7 +189,7 @@ fn sources_declare_their_capabilities() {
 
 #[test]
 fn events_name_their_session_time_and_tool_use() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let mut line: Value =
         serde_json::from_str(&result("c", "Task #1 created successfully: s")).unwrap();
     line["timestamp"] = "2026-11-15T18:03:14.087Z".into();
@@ -212,7 +212,7 @@ fn events_name_their_session_time_and_tool_use() {
 
 #[test]
 fn every_kind_of_event_has_its_name_and_its_type() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     seen.pair("t", "TeamCreate", json!({"team_name": "blue"}), r#"{"team_name":"blue"}"#);
     let spawn = json!({"team_name": "blue", "name": "ann"});
     seen.pair("a", "Task", spawn, spawned("ann", "blue"));
@@ -276,7 +276,7 @@ fn every_kind_of_event_has_its_name_and_its_type() {
 
 #[test]
 fn a_deleted_team_is_remembered_until_another_begins() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     assert_eq!(seen.observer.over(), None);
     seen.add_task(1);
     seen.pair("d", "TeamDelete", json!({}), "ok");
@@ -290,7 +290,7 @@ fn a_deleted_team_is_remembered_until_another_begins() {
 #[test]
 fn a_huge_board_in_one_long_cycle_is_handled() {
     let n_tasks = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     seen.pair("a", "Task", json!({"team_name": "blue", "name": "ann"}), spawned("ann", "blue"));
     let before = |number: u32| if number == 1 { n_tasks } else { number - 1 };
     let list: String = (1..=n_tasks)

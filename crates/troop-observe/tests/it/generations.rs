@@ -3,11 +3,11 @@
 use serde_json::json;
 use troop_observe::{MemberStatus, ObservedFact, ObservedTaskId, Observer, TeamRole};
 
-use crate::stream::{Seen, mail, result, team_lines, text, used, uses};
+use crate::stream::{Observation, mail, result, team_lines, text, used, uses};
 
 #[test]
 fn an_implicit_team_appears_with_its_first_member() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     seen.spawn("a", "ann", "ann");
     seen.spawn("b", "ann", "ann-2");
     let team = seen.team_now();
@@ -24,7 +24,7 @@ fn an_implicit_team_appears_with_its_first_member() {
 #[test]
 fn tasks_from_before_the_first_teammate_become_the_teams() {
     for is_restarted in [false, true] {
-        let mut seen = Seen::default();
+        let mut seen = Observation::default();
         seen.add_task(1);
         seen.add_task(2);
         seen.add_task(3);
@@ -71,7 +71,7 @@ fn queued(kind: &str, from: &str, body: &str) -> String {
 
 #[test]
 fn a_queued_message_to_a_busy_lead_is_a_message() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     seen.line(&queued("peer", "ann", "too early"));
     seen.spawn("a", "ann", "ann");
     seen.events.clear();
@@ -103,7 +103,7 @@ fn a_queued_message_to_a_busy_lead_is_a_message() {
 
 #[test]
 fn an_explicit_team_begins_with_an_empty_board() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     seen.add_task(1);
     team_lines().iter().for_each(|line| seen.line(line));
     assert_eq!(seen.team_now().tasks().len(), 0);
@@ -115,7 +115,7 @@ fn an_explicit_team_begins_with_an_empty_board() {
 
 #[test]
 fn a_session_without_a_team_keeps_a_bounded_number_of_tasks() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     for number in 1..=1000 {
         seen.add_task(number);
         let text = "x".repeat(10_000);
@@ -131,7 +131,7 @@ fn a_session_without_a_team_keeps_a_bounded_number_of_tasks() {
 fn an_implicit_team_is_complete_if_the_stream_has_the_whole_session() {
     let init = json!({"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "2.1.200"});
     for (first, is_partial) in [(init.to_string(), false), (text("t"), true)] {
-        let mut seen = Seen::default();
+        let mut seen = Observation::default();
         // Some programs begin a file with a mark.
         seen.line(&format!("\u{feff}{first}"));
         assert_eq!(seen.observer.counts().unreadable, 0, "{first}");
@@ -145,10 +145,10 @@ fn an_implicit_team_is_complete_if_the_stream_has_the_whole_session() {
 
 #[test]
 fn a_named_agent_that_joins_no_team_is_a_plain_subagent() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     seen.pair("a", "Agent", json!({"name": "ann", "prompt": "p"}), "I looked: all is well");
     assert_eq!((seen.session().team, seen.story(), seen.supplements.len()), (None, Vec::new(), 0));
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.pair("a", "Agent", json!({"name": "cy", "prompt": "p"}), "I looked: all is well");
     assert_eq!(seen.session().agents, ["ann", "bob"]);
     assert_eq!(seen.supplements.len(), 0);
@@ -156,7 +156,7 @@ fn a_named_agent_that_joins_no_team_is_a_plain_subagent() {
 
 #[test]
 fn actions_of_a_teammate_in_the_same_process_are_its_own() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.add_task(1);
     let mut line: serde_json::Value = serde_json::from_str(&used(
         "u",
@@ -172,7 +172,7 @@ fn actions_of_a_teammate_in_the_same_process_are_its_own() {
 
 #[test]
 fn a_session_of_a_teammate_is_known_by_its_transcript() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     let line = r#"{"type":"user","message":{"role":"user","content":"hi"},"teamName":"blue","agentName":"ann"}"#;
     seen.line(line);
     seen.line(line);
@@ -196,7 +196,7 @@ fn a_session_of_a_teammate_is_known_by_its_transcript() {
 
 #[test]
 fn a_deleted_team_stays_deleted_even_if_the_transcript_names_it() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.pair("d", "TeamDelete", json!({}), "ok");
     seen.line(r#"{"type":"assistant","message":{"content":[]},"teamName":"blue"}"#);
     assert_eq!(seen.session().team, None);
@@ -204,7 +204,7 @@ fn a_deleted_team_stays_deleted_even_if_the_transcript_names_it() {
 
 #[test]
 fn a_teammate_that_ends_by_itself_has_shut_down() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let ended = |id: &str, status: &str| {
         json!({"type": "system", "subtype": "task_notification",
         "tool_use_id": id, "status": status})
@@ -221,7 +221,7 @@ fn a_teammate_that_ends_by_itself_has_shut_down() {
 
 #[test]
 fn unknown_team_tools_are_counted_and_others_are_not() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.line(&uses(&[
         ("1", "TeamPause", json!({})),
         ("2", "Read", json!({})),
@@ -242,7 +242,7 @@ fn unknown_team_tools_are_counted_and_others_are_not() {
 
 #[test]
 fn several_uses_in_one_message_are_seen_in_order() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.line(&uses(&[
         ("1", "TaskCreate", json!({"subject": "one"})),
         ("2", "Bash", json!({"command": "ls"})),
@@ -256,7 +256,7 @@ fn several_uses_in_one_message_are_seen_in_order() {
 
 #[test]
 fn messages_about_something_else_yield_nothing() {
-    let seen = Seen::of([
+    let seen = Observation::of([
         text("1"),
         uses(&[]),
         used("r", "Read", json!({"file_path": "/x"})),
@@ -273,7 +273,7 @@ fn messages_about_something_else_yield_nothing() {
 
 #[test]
 fn a_session_that_keeps_a_plain_list_of_tasks_has_no_team() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     seen.add_task(1);
     seen.update("1", json!({"status": "completed"}));
     seen.line(&mail("ann", "somebody pasted this"));

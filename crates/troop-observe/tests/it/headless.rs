@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use troop_observe::{MemberStatus, Observer};
 
-use crate::stream::{HEADLESS, HEADLESS_NAMES, Seen, text, told};
+use crate::stream::{HEADLESS, HEADLESS_NAMES, Observation, text, told};
 
 #[test]
 fn a_headless_session_has_a_board_members_and_mail() {
-    let seen = Seen::of(HEADLESS.lines());
+    let seen = Observation::of(HEADLESS.lines());
     assert_eq!(
         seen.story(),
         [
@@ -47,7 +47,7 @@ fn a_headless_session_has_a_board_members_and_mail() {
 
 #[test]
 fn mail_of_a_headless_session_says_who_wrote_to_whom_and_how_far_it_has_come() {
-    let seen = Seen::of(HEADLESS.lines());
+    let seen = Observation::of(HEADLESS.lines());
     let events = seen.events.iter().map(|it| serde_json::to_value(it).unwrap());
     let mail: Vec<_> = events
         .filter(|it| it["type"] == "message")
@@ -65,7 +65,7 @@ fn mail_of_a_headless_session_says_who_wrote_to_whom_and_how_far_it_has_come() {
 
 #[test]
 fn agents_with_the_same_name_are_two_members_and_a_stopped_one_has_shut_down() {
-    let seen = Seen::of(HEADLESS_NAMES.lines());
+    let seen = Observation::of(HEADLESS_NAMES.lines());
     assert_eq!(seen.session().agents, ["alice", "alice-2"], "one without a name is no member");
     let statuses: Vec<_> = seen.team_now().members().iter().map(|it| it.status).collect();
     assert_eq!(statuses, [MemberStatus::Idle, MemberStatus::Shutdown]);
@@ -87,10 +87,10 @@ fn agents_with_the_same_name_are_two_members_and_a_stopped_one_has_shut_down() {
 }
 
 #[test]
-fn what_is_known_of_a_headless_session_survives_restarts_copies_and_replays() {
+fn knowledge_of_a_headless_session_survives_restarts_copies_and_replays() {
     for stream in [HEADLESS, HEADLESS_NAMES] {
-        let whole = Seen::of(stream.lines());
-        let mut seen = Seen::default();
+        let whole = Observation::of(stream.lines());
+        let mut seen = Observation::default();
         for (nth, line) in stream.lines().enumerate() {
             seen.line(line);
             seen.line(line);
@@ -114,12 +114,12 @@ fn a_headless_session_is_known_without_structured_results_and_session_ids() {
             fields.remove("session_id");
             it.to_string()
         });
-        let seen = Seen::of(bare);
+        let seen = Observation::of(bare);
         assert_eq!(seen.team_now().name(), "session");
-        let whole = Seen::of(stream.lines());
+        let whole = Observation::of(stream.lines());
         let without_team: Vec<_> = whole.events.iter().skip(1).map(told).collect();
         assert_eq!(seen.story()[1..], without_team);
-        let statuses = |it: &Seen| {
+        let statuses = |it: &Observation| {
             let team = it.team_now();
             team.members()
                 .iter()
@@ -132,7 +132,7 @@ fn a_headless_session_is_known_without_structured_results_and_session_ids() {
 
 #[test]
 fn a_stopped_agent_that_is_resumed_has_joined_again() {
-    let mut seen = Seen::of(HEADLESS.lines());
+    let mut seen = Observation::of(HEADLESS.lines());
     seen.events.clear();
     let news = |subtype: &str, fields: Value| {
         let mut line =
@@ -165,11 +165,11 @@ fn a_stopped_agent_that_is_resumed_has_joined_again() {
 }
 
 #[test]
-fn what_tasks_say_does_not_change_the_status_of_a_background_agent() {
+fn task_text_does_not_change_a_background_agents_status() {
     let (lines, ends) = HEADLESS
         .split_at(HEADLESS.find("{\"type\":\"system\",\"subtype\":\"task_updated\"").unwrap());
-    let mut seen = Seen::of(lines.lines());
-    let status = |seen: &Seen| seen.team_now().member("alice").unwrap().status;
+    let mut seen = Observation::of(lines.lines());
+    let status = |seen: &Observation| seen.team_now().member("alice").unwrap().status;
     seen.update("1", json!({"status": "completed"}));
     seen.line(&text("next"));
     seen.end();
@@ -182,7 +182,7 @@ fn what_tasks_say_does_not_change_the_status_of_a_background_agent() {
 
 #[test]
 fn a_background_agent_in_a_named_team_is_a_plain_subagent() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let said = "Async agent launched successfully.\nagentId: a0123 (internal ID)";
     seen.pair("a", "Agent", json!({"name": "cy", "prompt": "p"}), said);
     assert_eq!(seen.session().agents, ["ann", "bob"]);

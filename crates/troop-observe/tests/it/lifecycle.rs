@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use troop_observe::{MemberStatus, ObservedFact, TaskStatus, TeamEvent, TeamRole};
 
-use crate::stream::{Seen, failed, mail, result, spawned, text, used, uses};
+use crate::stream::{Observation, failed, mail, result, spawned, text, used, uses};
 
 #[test]
 fn a_whole_life_is_one_valid_session() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     assert_eq!(seen.session().agents, ["ann", "bob"]);
     seen.add_task(1);
     seen.add_task(2);
@@ -44,7 +44,7 @@ fn a_whole_life_is_one_valid_session() {
 
 #[test]
 fn a_team_is_created_once_and_its_creator_leads() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     assert_eq!(seen.session().team, None);
     seen.pair("a", "TeamCreate", json!({"team_name": "blue"}), "{\"team_name\":\"blue\"}");
     let team = seen.team_now();
@@ -57,7 +57,7 @@ fn a_team_is_created_once_and_its_creator_leads() {
 
 #[test]
 fn after_a_deletion_another_team_can_be_created() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.pair("d", "TeamDelete", json!({}), "ok");
     assert_eq!(seen.session().team, None);
     seen.pair("d2", "TeamDelete", json!({}), "ok");
@@ -68,7 +68,7 @@ fn after_a_deletion_another_team_can_be_created() {
 
 #[test]
 fn a_deletion_that_is_refused_deletes_nothing() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let refusal = r#"{"success":false,"message":"Cannot cleanup team with 2 active member(s)"}"#;
     seen.pair("d", "TeamDelete", json!({}), refusal);
     assert_eq!(seen.team_now().members().len(), 2);
@@ -78,7 +78,7 @@ fn a_deletion_that_is_refused_deletes_nothing() {
 
 #[test]
 fn a_member_joins_once_with_its_known_details() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let ann = seen.team_now().member("ann").unwrap().clone();
     assert_eq!((ann.agent_id.as_str(), ann.agent_type.as_str()), ("ann@blue", "general-purpose"));
     assert_eq!(ann.status, MemberStatus::Active);
@@ -96,7 +96,7 @@ fn a_member_joins_once_with_its_known_details() {
 
 #[test]
 fn a_member_that_shut_down_can_join_again() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.line(&mail("ann", r#"{"type":"shutdown_approved","requestId":"r"}"#));
     assert_eq!(seen.team_now().member("ann").unwrap().status, MemberStatus::Shutdown);
     // A copy of the first spawn is not news.
@@ -110,7 +110,7 @@ fn a_member_that_shut_down_can_join_again() {
 
 #[test]
 fn a_spawn_without_a_team_has_no_effect() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     let input = json!({"team_name": "blue", "name": "ann"});
     seen.pair("a", "Task", input, "I have looked into it");
     assert_eq!((seen.session().team, seen.story()), (None, Vec::new()));
@@ -118,7 +118,7 @@ fn a_spawn_without_a_team_has_no_effect() {
 
 #[test]
 fn tasks_have_the_id_of_the_result_and_are_created_once() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let input = json!({"subject": "s", "description": "d", "activeForm": "Doing s"});
     seen.pair("a", "TaskCreate", input.clone(), "{\"id\": 7}");
     seen.pair("b", "TaskCreate", input.clone(), "{\"id\": \"7\"}");
@@ -136,7 +136,7 @@ fn tasks_have_the_id_of_the_result_and_are_created_once() {
 
 #[test]
 fn updates_change_only_the_fields_they_name_and_the_last_one_wins() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.add_task(1);
     seen.update(
         "1",
@@ -170,7 +170,7 @@ fn updates_change_only_the_fields_they_name_and_the_last_one_wins() {
 fn an_update_confirmed_before_the_creation_of_its_task_is_not_lost() {
     let created = "Task #1 created successfully: s";
     for has_team in [true, false] {
-        let mut seen = if has_team { Seen::team() } else { Seen::default() };
+        let mut seen = if has_team { Observation::team() } else { Observation::default() };
         seen.line(&used("c", "TaskCreate", json!({"subject": "s"})));
         seen.line(&used("o", "TaskUpdate", json!({"taskId": "1", "status": "in_progress"})));
         seen.line(&used("u", "TaskUpdate", json!({"taskId": "1", "subject": "newer"})));
@@ -178,7 +178,7 @@ fn an_update_confirmed_before_the_creation_of_its_task_is_not_lost() {
         seen.line(&result("o", "Updated task #1 owner, status"));
         seen.line(&result("u", "Updated task #1 subject"));
         seen.line(&result("other", "Updated task #2 subject"));
-        // What is held survives a restart.
+        // Lines that are held back survive a restart.
         seen.observer = troop_observe::Observer::restore(&seen.observer.save()).unwrap();
         assert_eq!(seen.story(), [""; 0]);
         seen.line(&result("c", created));
@@ -203,7 +203,7 @@ fn an_update_confirmed_before_the_creation_of_its_task_is_not_lost() {
 
 #[test]
 fn an_update_of_a_task_that_nobody_creates_is_not_kept() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.update("1", json!({"subject": "never"}));
     seen.add_task(1);
     assert_eq!(seen.task("1").subject, "task 1");
@@ -218,8 +218,8 @@ fn an_update_of_a_task_that_nobody_creates_is_not_kept() {
 
 #[test]
 fn a_members_color_is_learned_from_its_mail() {
-    let mut seen = Seen::team();
-    let color = |seen: &Seen| seen.team_now().member("ann").unwrap().color.clone();
+    let mut seen = Observation::team();
+    let color = |seen: &Observation| seen.team_now().member("ann").unwrap().color.clone();
     assert_eq!(color(&seen), None);
     seen.line(&mail("ann", "hello"));
     assert_eq!(color(&seen).as_deref(), Some("blue"));
@@ -231,7 +231,7 @@ fn a_members_color_is_learned_from_its_mail() {
 
 #[test]
 fn an_update_that_changes_nothing_is_no_event() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.add_task(1);
     seen.update("1", json!({"status": "pending"}));
     assert_eq!(seen.story(), ["team:task:created 1"]);
@@ -239,7 +239,7 @@ fn an_update_that_changes_nothing_is_no_event() {
 
 #[test]
 fn a_claim_needs_an_owner_and_starting_a_task_makes_one() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.add_task(1);
     seen.add_task(2);
     seen.pair(
@@ -257,7 +257,7 @@ fn a_claim_needs_an_owner_and_starting_a_task_makes_one() {
 
 #[test]
 fn a_completion_is_an_event_of_its_own_with_the_task_and_its_owner() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     (1..=3).for_each(|number| seen.add_task(number));
     seen.update("1", json!({"status": "in_progress", "owner": "ann"}));
     seen.events.clear();
@@ -286,7 +286,7 @@ fn a_completion_is_an_event_of_its_own_with_the_task_and_its_owner() {
 
 #[test]
 fn dependencies_are_merged_seen_from_both_sides_and_cycles_are_flagged() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     (1..=4).for_each(|number| seen.add_task(number));
     seen.update("2", json!({"addBlockedBy": ["1", "1"]}));
     seen.update("2", json!({"addBlockedBy": ["1"], "addBlocks": ["3"]}));
@@ -312,7 +312,7 @@ fn dependencies_are_merged_seen_from_both_sides_and_cycles_are_flagged() {
 
 #[test]
 fn a_dependency_on_a_later_task_is_seen_from_both_sides() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.add_task(1);
     seen.update("1", json!({"addBlockedBy": ["2"], "addBlocks": ["3"]}));
     seen.add_task(2);
@@ -323,7 +323,7 @@ fn a_dependency_on_a_later_task_is_seen_from_both_sides() {
 
 #[test]
 fn a_deleted_task_is_gone_for_good() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.add_task(1);
     seen.add_task(2);
     seen.update("2", json!({"addBlockedBy": ["1"]}));
@@ -337,7 +337,7 @@ fn a_deleted_task_is_gone_for_good() {
 
 #[test]
 fn listing_and_getting_tasks_changes_nothing() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.add_task(1);
     let before = seen.session();
     seen.pair("l", "TaskList", json!({}), "#1 [completed] other (bob)\n#2 [pending] new");
@@ -348,7 +348,7 @@ fn listing_and_getting_tasks_changes_nothing() {
 
 #[test]
 fn messages_are_events_and_change_nothing() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let before = seen.session();
     let sent = r#"{"success":true,"routing":{"sender":"team-lead","target":"@ann"}}"#;
     let mut send = |id: &str, input| seen.pair(id, "SendMessage", input, sent);
@@ -401,7 +401,7 @@ fn told(event: &TeamEvent) -> Value {
 
 #[test]
 fn a_message_that_was_not_sent_is_no_event() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let input = json!({"to": "*", "message": "all"});
     seen.pair("a", "SendMessage", input.clone(), r#"{"success":false,"message":"no broadcasts"}"#);
     seen.line(&used("b", "SendMessage", input));
@@ -411,7 +411,7 @@ fn a_message_that_was_not_sent_is_no_event() {
 
 #[test]
 fn a_member_that_agrees_to_stop_shuts_down_and_one_that_refuses_stays() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let before = seen.session();
     let no = json!({"type": "shutdown_response", "request_id": "shutdown-1@ann", "approve": false});
     seen.pair("a", "SendMessage", no, "{\"success\":true}");
@@ -433,7 +433,7 @@ fn a_member_that_agrees_to_stop_shuts_down_and_one_that_refuses_stays() {
 
 #[test]
 fn a_member_that_completes_a_task_and_starts_no_other_is_idle() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.add_task(1);
     seen.add_task(2);
     seen.update("1", json!({"status": "in_progress", "owner": "ann"}));
@@ -457,7 +457,7 @@ fn a_member_that_completes_a_task_and_starts_no_other_is_idle() {
 #[test]
 fn a_member_that_starts_another_task_soon_is_not_idle() {
     for together in [true, false] {
-        let mut seen = Seen::team();
+        let mut seen = Observation::team();
         seen.add_task(1);
         seen.add_task(2);
         seen.update("1", json!({"status": "in_progress", "owner": "ann"}));
@@ -482,7 +482,7 @@ fn a_member_that_starts_another_task_soon_is_not_idle() {
 #[test]
 fn the_end_of_a_turn_or_stream_ends_a_batch_too() {
     for end_of_turn in [true, false] {
-        let mut seen = Seen::team();
+        let mut seen = Observation::team();
         seen.add_task(1);
         seen.update("1", json!({"status": "completed", "owner": "ann"}));
         if end_of_turn {
@@ -498,7 +498,7 @@ fn the_end_of_a_turn_or_stream_ends_a_batch_too() {
 
 #[test]
 fn an_error_changes_nothing_whatever_was_asked() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.add_task(1);
     let before = seen.session();
     for (nth, (tool, input)) in [
@@ -526,7 +526,7 @@ fn an_error_changes_nothing_whatever_was_asked() {
 
 #[test]
 fn a_restarted_session_keeps_its_team() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.line(r#"{"type":"system","subtype":"init","session_id":"s2","model":"m","cwd":"/p","agents":["Plan"]}"#);
     let session = seen.session();
     assert_eq!((session.session_id.as_deref(), session.model.as_deref()), (Some("s2"), Some("m")));

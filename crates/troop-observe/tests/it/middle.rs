@@ -3,11 +3,11 @@
 use serde_json::json;
 use troop_observe::{Observer, SavedError, TaskStatus, TeamRole};
 
-use crate::stream::{Seen, V47, V177, mail, result, spawned, team_lines, used};
+use crate::stream::{Observation, V47, V177, mail, result, spawned, team_lines, used};
 
 #[test]
 fn a_stream_that_begins_in_the_middle_finds_its_team_by_name() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     seen.line(&result("before", "Task #1 created successfully: x"));
     seen.pair(
         "u",
@@ -53,7 +53,7 @@ fn a_stream_may_begin_and_stop_anywhere() {
         let lines: Vec<_> = stream.lines().collect();
         for start in 0..lines.len() {
             for end in start..=lines.len() {
-                Seen::of(&lines[start..end]).end();
+                Observation::of(&lines[start..end]).end();
             }
         }
     }
@@ -64,21 +64,21 @@ fn half_a_line_at_the_end_changes_nothing() {
     let whole: Vec<_> = V47.lines().take(6).collect();
     let last = V47.lines().nth(6).unwrap();
     for cut in (0..last.len()).filter(|cut| last.is_char_boundary(*cut)) {
-        let mut seen = Seen::of(&whole);
+        let mut seen = Observation::of(&whole);
         seen.line(last.split_at(cut).0);
-        assert_eq!(seen.observer.team(), Seen::of(&whole).observer.team());
+        assert_eq!(seen.observer.team(), Observation::of(&whole).observer.team());
     }
 }
 
 #[test]
 fn a_repeated_stream_yields_every_event_once() {
     for stream in [V47, V177] {
-        let once = Seen::of(stream.lines());
-        let twice = Seen::of(stream.lines().chain(stream.lines()));
+        let once = Observation::of(stream.lines());
+        let twice = Observation::of(stream.lines().chain(stream.lines()));
         assert_eq!(twice.story(), once.story());
         assert_eq!(twice.session().team, once.session().team);
         assert_eq!(twice.supplements.len(), once.supplements.len());
-        let doubled = Seen::of(stream.lines().flat_map(|line| [line, line]));
+        let doubled = Observation::of(stream.lines().flat_map(|line| [line, line]));
         assert_eq!(doubled.story(), once.story());
         assert_eq!(doubled.supplements.len(), once.supplements.len());
     }
@@ -86,7 +86,7 @@ fn a_repeated_stream_yields_every_event_once() {
 
 #[test]
 fn repeated_mail_is_one_event() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     (0..2).for_each(|_| seen.line(&mail("ann", "hi")));
     seen.line(&mail("ann", "hi again"));
     assert_eq!(seen.story().len(), 2);
@@ -94,7 +94,7 @@ fn repeated_mail_is_one_event() {
 
 #[test]
 fn a_result_may_come_before_its_use() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     for pair in team_lines().chunks(2) {
         seen.line(&pair[1]);
         seen.line(&pair[0]);
@@ -115,8 +115,8 @@ fn a_result_may_come_before_its_use() {
 
 #[test]
 fn a_restart_at_any_line_changes_nothing() {
-    let whole = Seen::of(V177.lines());
-    let mut seen = Seen::default();
+    let whole = Observation::of(V177.lines());
+    let mut seen = Observation::default();
     for line in V177.lines() {
         seen.line(line);
         seen.observer = Observer::restore(&seen.observer.save()).unwrap();
@@ -128,9 +128,11 @@ fn a_restart_at_any_line_changes_nothing() {
 
 #[test]
 fn a_saved_session_is_restored_with_its_members() {
-    let before = Seen::team();
-    let mut after =
-        Seen { observer: Observer::restore(&before.observer.save()).unwrap(), ..Seen::default() };
+    let before = Observation::team();
+    let mut after = Observation {
+        observer: Observer::restore(&before.observer.save()).unwrap(),
+        ..Observation::default()
+    };
     assert_eq!(after.session(), before.session());
     assert_eq!(after.session().agents, ["ann", "bob"]);
     // The stream is replayed after the reconnection.
@@ -140,7 +142,7 @@ fn a_saved_session_is_restored_with_its_members() {
 
 #[test]
 fn changes_that_are_worth_saving_are_reported() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     assert!(seen.observer.take_changed());
     seen.line(r#"{"type":"assistant","message":{"content":[{"type":"text","text":"hm"}]}}"#);
     assert!(!seen.observer.take_changed());
@@ -150,7 +152,7 @@ fn changes_that_are_worth_saving_are_reported() {
 
 #[test]
 fn bytes_that_are_not_a_saved_state_are_refused() {
-    let saved = String::from_utf8(Seen::team().observer.save()).unwrap();
+    let saved = String::from_utf8(Observation::team().observer.save()).unwrap();
     let broken = [
         String::new(),
         "{}".to_owned(),

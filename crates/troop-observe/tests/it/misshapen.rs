@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::stream::{Seen, result, used};
+use crate::stream::{Observation, result, used};
 
 /// Checks that each of these is skipped and changes nothing.
 fn nothing_comes_of(lines: &[String]) {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.add_task(1);
     let (before, story) = (seen.observer.team().cloned(), seen.story());
     for line in lines {
@@ -29,10 +29,10 @@ fn malformed_json_is_skipped() {
         "{\"name\":\"Task\":}",
     ];
     nothing_comes_of(&lines.map(str::to_owned));
-    let seen = Seen::of(lines);
+    let seen = Observation::of(lines);
     assert_eq!(seen.observer.counts().unreadable, 6);
     // A line that cannot matter is not parsed, but a cut one is counted.
-    let seen = Seen::of(["garbage", "{\"type\":", "{\"type\":\"x\"}", "", " {} "]);
+    let seen = Observation::of(["garbage", "{\"type\":", "{\"type\":\"x\"}", "", " {} "]);
     assert_eq!(seen.observer.counts().unreadable, 2);
 }
 
@@ -65,7 +65,7 @@ fn malformed_messages_are_skipped() {
 
 #[test]
 fn a_malformed_block_does_not_hide_the_others() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let good =
         json!({"type": "tool_use", "id": "c", "name": "TaskCreate", "input": {"subject": "s"}});
     let content = json!([7, null, "Task", [], {"type": "tool_use", "name": 7}, good]);
@@ -80,7 +80,7 @@ fn a_malformed_block_does_not_hide_the_others() {
 fn deeply_nested_json_is_handled() {
     let depth = 200_000;
     let deep = "[".repeat(depth) + &"]".repeat(depth);
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.line(&format!(r#"{{"type":"assistant","message":{{"content":[{{"type":"tool_use","id":"c","name":"TaskCreate","input":{{"subject":"s","metadata":{deep}}}}}]}}}}"#));
     seen.line(&result("c", "Task #1 created successfully: s"));
     assert_eq!(seen.story(), ["team:task:created 1"]);
@@ -93,7 +93,7 @@ fn deeply_nested_json_is_handled() {
 
 #[test]
 fn ids_of_tasks_may_be_anything() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     let ids = [
         json!(1),
         json!("2"),
@@ -121,7 +121,7 @@ fn ids_of_tasks_may_be_anything() {
 
 #[test]
 fn names_with_escaped_letters_are_recognised() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.line(
         &used("c", "TaskCreate", json!({"subject": "s"})).replace("TaskCreate", "T\\u0061skCreate"),
     );

@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};
 use troop_observe::{LineSplitter, ObservedSession, Observer};
 
-use crate::stream::{Seen, at, mail, result, spawned, team_lines, used};
+use crate::stream::{Observation, at, mail, result, spawned, team_lines, used};
 
 /// The steps of one task or one member, in order. Steps of others come in between.
 #[derive(Clone, Debug)]
@@ -165,9 +165,9 @@ proptest! {
         choices in prop::collection::vec(any::<Index>(), 64),
         swaps in prop::collection::vec(any::<bool>(), 64),
     ) {
-        let plain = Seen::of(lines(&interleave(&tracks, &[])));
+        let plain = Observation::of(lines(&interleave(&tracks, &[])));
         let mut groups = interleave(&tracks, &choices);
-        let mixed = Seen::of(lines(&groups));
+        let mixed = Observation::of(lines(&groups));
         prop_assert_eq!(settled(mixed.session()), settled(plain.session()));
         // Results before their uses.
         for (group, swap) in groups.iter_mut().zip(swaps) {
@@ -175,7 +175,7 @@ proptest! {
                 group.reverse();
             }
         }
-        let swapped = Seen::of(lines(&groups));
+        let swapped = Observation::of(lines(&groups));
         prop_assert_eq!(settled(swapped.session()), settled(plain.session()));
         prop_assert_eq!(sorted(swapped.story()), sorted(mixed.story()));
     }
@@ -188,7 +188,7 @@ proptest! {
         replays in prop::collection::vec((any::<Index>(), any::<Index>()), 0..4),
     ) {
         let original = lines(&interleave(&tracks, &choices));
-        let once = Seen::of(&original);
+        let once = Observation::of(&original);
         let mut stream = original.clone();
         // Insert copies of lines at later places.
         for (from, to) in copies {
@@ -207,7 +207,7 @@ proptest! {
             let again: Vec<_> = stream[from..end].to_vec();
             stream.splice(end..end, again);
         }
-        let often = Seen::of(&stream);
+        let often = Observation::of(&stream);
         prop_assert_eq!(often.observer.team(), once.observer.team());
         prop_assert_eq!(often.story(), once.story());
         prop_assert_eq!(often.supplements.len(), once.supplements.len());
@@ -220,13 +220,13 @@ proptest! {
         cuts in prop::collection::vec((any::<Index>(), any::<bool>()), 0..30),
     ) {
         let stream = lines(&interleave(&tracks, &choices));
-        let whole = Seen::of(&stream);
+        let whole = Observation::of(&stream);
         let bytes = stream.join("\n") + "\n";
         let bytes = bytes.as_bytes();
         let mut cuts: Vec<_> = cuts.iter().map(|(at, save)| (at.index(bytes.len()), *save)).collect();
         cuts.sort_unstable();
         cuts.push((bytes.len(), false));
-        let (mut seen, mut splitter, mut start) = (Seen::default(), LineSplitter::default(), 0);
+        let (mut seen, mut splitter, mut start) = (Observation::default(), LineSplitter::default(), 0);
         for (end, save) in cuts {
             let mut piece = &bytes[start..end];
             while !piece.is_empty() {

@@ -82,13 +82,13 @@ pub(crate) fn joined(id: &str, name: &str, team: &str) -> String {
 
 /// An observer with all its output.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct Observation {
     pub(crate) observer: Observer,
     pub(crate) events: Vec<TeamEvent>,
     pub(crate) supplements: Vec<Supplement>,
 }
 
-impl Seen {
+impl Observation {
     pub(crate) fn of<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> Self {
         let mut seen = Self::default();
         lines.into_iter().for_each(|line| seen.line(line.as_ref()));

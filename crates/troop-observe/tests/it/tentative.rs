@@ -3,11 +3,11 @@
 use serde_json::json;
 use troop_observe::TaskStatus;
 
-use crate::stream::{Seen, at, failed, result, spawned, used};
+use crate::stream::{Observation, at, failed, result, spawned, used};
 
 #[test]
 fn a_tool_use_is_tentative_until_its_result_confirms_it() {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     seen.line(&used("t", "TeamCreate", json!({"team_name": "blue"})));
     assert!(seen.team_now().is_tentative());
     assert_eq!(seen.observer.team(), None);
@@ -34,7 +34,7 @@ fn a_tool_use_is_tentative_until_its_result_confirms_it() {
 
 #[test]
 fn an_error_removes_the_tentative_change() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.add_task(1);
     let before = seen.session();
     seen.line(&used("c", "TaskCreate", json!({"subject": "s"})));
@@ -59,7 +59,7 @@ fn stamped(second: u32) -> String {
 fn a_tool_use_in_a_recorded_stream_is_forgotten_after_30_seconds_of_its_clock() {
     // All lines are read at one moment of ours.
     for is_stamped in [true, false] {
-        let mut seen = Seen::team();
+        let mut seen = Observation::team();
         let mut line: serde_json::Value =
             serde_json::from_str(&used("c", "TaskCreate", json!({"subject": "s"}))).unwrap();
         if is_stamped {
@@ -82,7 +82,7 @@ fn a_tool_use_in_a_recorded_stream_is_forgotten_after_30_seconds_of_its_clock() 
 
 #[test]
 fn a_tool_use_without_a_result_is_forgotten_after_30_seconds() {
-    let mut seen = Seen::team();
+    let mut seen = Observation::team();
     seen.line_at(&used("c", "TaskCreate", json!({"subject": "s"})), at(100));
     seen.line_at("{}", at(130));
     assert_eq!((seen.team_now().tasks().len(), seen.observer.n_waiting()), (1, 1));

@@ -23,7 +23,7 @@ async fn family() -> (Child, String) {
 }
 
 #[tokio::test]
-async fn a_signal_to_the_group_reaches_what_the_child_started() {
+async fn a_signal_to_the_group_reaches_the_childs_processes() {
     let (mut shell, grandchild) = family().await;
     kill_group(shell.id().unwrap(), Signal::TERM).unwrap();
     assert!(!shell.wait().await.unwrap().success());

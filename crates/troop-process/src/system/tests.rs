@@ -1,4 +1,4 @@
-//! What the system tells, on Linux and elsewhere.
+//! The system's information about processes, on Linux and elsewhere.
 
 use super::*;
 use crate::command;

@@ -31,7 +31,7 @@ pub(super) struct Outbox {
     capacity: u32,
     /// Wakes the writing task.
     work: Notify,
-    /// Cancelled when nothing will be written any more.
+    /// Cancelled when nothing more will be written.
     over: CancellationToken,
 }
 
@@ -45,7 +45,7 @@ struct OutboxState {
     is_closing: bool,
 }
 
-/// What the writing task does next.
+/// The next step of the writing task.
 enum WriteStep {
     Wait,
     Write { writer: OutboxWriter, batch: Vec<u8>, n_permits: usize },
@@ -123,7 +123,7 @@ impl Outbox {
         self.work.notify_one();
     }
 
-    /// Waits until nothing will be written any more.
+    /// Waits until nothing more will be written.
     pub(super) async fn closed(&self) {
         self.over.cancelled().await;
     }

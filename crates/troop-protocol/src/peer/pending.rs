@@ -28,7 +28,7 @@ struct Table {
 /// Whether a response belongs to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResponseMatch {
-    /// It does, even if nobody waits for it any more.
+    /// It does, even if nobody waits for it.
     Asked,
     Unasked,
 }
@@ -42,7 +42,7 @@ pub(super) struct Ticket<'a> {
 }
 
 impl PendingRequests {
-    /// A place in the table, unless no response can come any more.
+    /// A place in the table, unless responses have ended.
     pub(super) fn ticket(&self) -> Option<Ticket<'_>> {
         let mut table = self.lock();
         if table.is_over {
@@ -70,7 +70,7 @@ impl PendingRequests {
         }
     }
 
-    /// No response will come any more.
+    /// No more responses will come.
     pub(super) fn end(&self) {
         let mut table = self.lock();
         table.is_over = true;

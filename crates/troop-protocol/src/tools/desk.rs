@@ -20,7 +20,7 @@ pub struct Toolbox<C> {
     turn: BoardSight,
 }
 
-/// What the agent has seen of the board in this turn.
+/// The parts of the board that the agent has seen in this turn.
 #[derive(Debug)]
 pub(super) struct BoardSight {
     listed_at: Mutex<Option<Version>>,

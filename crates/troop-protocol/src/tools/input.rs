@@ -238,7 +238,7 @@ where
     several_if_given(deserializer).map(Option::unwrap_or_default)
 }
 
-/// The same, where a missing list differs from an empty one.
+/// A list or a single value, where a missing list differs from an empty one.
 pub(super) fn several_if_given<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
 where
     D: Deserializer<'de>,

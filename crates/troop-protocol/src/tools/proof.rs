@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use troop_model::{Evidence, Merged, preview};
+use troop_model::{Evidence, MergeRecord, preview};
 
 /// How much of the end of a check's output is shown.
 const MAX_TAIL: usize = 1_000;
@@ -52,7 +52,7 @@ impl From<&Evidence> for CheckReport {
 }
 
 impl CheckReport {
-    /// The same in words.
+    /// The text for a model.
     pub(super) fn in_words(&self) -> String {
         let Self { command, exit_code, tail, .. } = self;
         let how = if *exit_code == 0 { "passed" } else { "failed" };
@@ -63,11 +63,11 @@ impl CheckReport {
 }
 
 /// Where the work on a task is.
-pub(super) fn merged(merged: &Merged) -> Value {
+pub(super) fn merged(merged: &MergeRecord) -> Value {
     json!({"into": merged.into, "commit": preview(&merged.commit, MAX_COMMIT)})
 }
 
-/// The same in words.
-pub(super) fn merged_in_words(merged: &Merged) -> String {
+/// The text for a model.
+pub(super) fn merged_in_words(merged: &MergeRecord) -> String {
     format!("{} into {}", preview(&merged.commit, MAX_COMMIT), merged.into)
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use troop_model::{LeadLease, Member, MemberState, Role, State, StateCause, Team, Time};
+use troop_model::{LeadLease, Member, MemberState, Need, Role, State, StateCause, Team, Time};
 use troop_process::is_stopped;
 use troop_protocol::TeamStanding;
 use uuid::Uuid;
@@ -40,9 +40,30 @@ impl LeadPresence {
         self.running.filter(|lead| lead.is_stopped).map(|lead| lead.process)
     }
 
-    /// The members of the team as they are now.
+    /// The members of the team as they are now, the lead first. The reason of a member that waits for a person says what it
+    /// waits for.
     #[must_use]
     pub fn members(&self, state: &State) -> Vec<Member> {
+        let mut members = self.present(state);
+        let needs = state.needs(&members);
+        for member in members.iter_mut().filter(|it| it.is_running()) {
+            let mut own = needs.iter().filter(|need| need.from == member.name.as_str());
+            if let Some(words) = own.find_map(|need| need.kind.wait_in_words()) {
+                member.state_reason = Some(words.to_owned());
+            }
+        }
+        members.sort_by_key(|member| member.role != Role::Lead);
+        members
+    }
+
+    /// What members of the team need from a person.
+    #[must_use]
+    pub fn needs(&self, state: &State) -> Vec<Need> {
+        state.needs(&self.present(state))
+    }
+
+    /// The members with the states of now.
+    fn present(&self, state: &State) -> Vec<Member> {
         let lease = state.team().and_then(|team| team.lead_lease.as_ref());
         let has_died = lease.is_some_and(|lease| self.dead.contains(&lease.session));
         let stopped = self.stopped_process();
@@ -66,20 +87,6 @@ impl LeadPresence {
             member
         };
         state.members().map(as_it_is).collect()
-    }
-
-    /// The same. The reason of a member that waits for a person says what it waits for.
-    #[must_use]
-    pub fn waiting_members(&self, state: &State) -> Vec<Member> {
-        let mut members = self.members(state);
-        let needs = state.needs(&members);
-        for member in members.iter_mut().filter(|it| it.is_running()) {
-            let mut own = needs.iter().filter(|need| need.from == member.name.as_str());
-            if let Some(words) = own.find_map(|need| need.kind.wait_in_words()) {
-                member.state_reason = Some(words.to_owned());
-            }
-        }
-        members
     }
 
     /// The lead lease, if a lead uses it.

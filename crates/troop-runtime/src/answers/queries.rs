@@ -66,15 +66,10 @@ impl Answers {
         .await
     }
 
-    /// The members as they are now, even if the lead was killed. The reason of one that waits for a person says for what.
+    /// The members as they are now, even if the lead was killed.
     pub async fn members(&self) -> BoardResult<MemberList> {
         let presence = LeadPresence::read(&self.folder);
-        let look = move |state: &State| {
-            let mut members = presence.waiting_members(state);
-            members.sort_by_key(|member| member.role != Role::Lead);
-            MemberList { members }
-        };
-        self.board.look(look).await
+        self.board.look(move |state| MemberList { members: presence.members(state) }).await
     }
 
     /// The delegations, oldest first.
@@ -91,7 +86,7 @@ impl Answers {
     async fn needs(&self) -> Result<Box<RawValue>, Failure> {
         let presence = LeadPresence::read(&self.folder);
         self.look(move |state| {
-            let needs = state.needs(&presence.members(state));
+            let needs = presence.needs(state);
             to_raw_value(&NeedList { needs, version: state.version() })
         })
         .await
@@ -164,7 +159,7 @@ impl Answers {
     }
 }
 
-/// The unread mail of whoever asks, or all mail of the team.
+/// The unread mail of the asker, or all mail of the team.
 fn message_list(state: &State, asker: Asker, all: bool) -> Result<MessageList, Refusal> {
     let Asker { actor, origin } = asker;
     let is_member = actor.kind == ActorKind::Agent;

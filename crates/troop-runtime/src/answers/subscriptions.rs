@@ -96,7 +96,7 @@ impl Subscriptions {
     }
 }
 
-/// Sends events until the log cannot be followed any more; the last notification says where to resume.
+/// Sends events until the log can no longer be followed; the last notification says where to resume.
 async fn send_events(
     peer: &Peer,
     subscription: u64,

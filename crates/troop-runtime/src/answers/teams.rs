@@ -16,7 +16,7 @@ impl Answers {
         list_teams(self.board.store(), self.board.clock(), folders, all).await
     }
 
-    /// What the team is, in one word.
+    /// The status of the team, in one word.
     pub async fn standing(&self) -> BoardResult<TeamStanding> {
         let presence = LeadPresence::read(&self.folder);
         let now = self.board.now();

@@ -1,7 +1,7 @@
-//! The way of commands to a board whose team has files that other programs write.
+//! The guard that gives commands under file locks, for a team whose files other programs write.
 //!
-//! A program claims a task under the lock of its file. So whoever keeps the files in step gives the board's commands about tasks
-//! under the same locks: it stands in the door of the board while it does.
+//! A program claims a task under the lock of its file. So the mirror, which keeps the files in step, gives commands about tasks
+//! under the same locks: while it runs, it guards the door of the board.
 
 use std::sync::Mutex;
 
@@ -33,7 +33,7 @@ impl DoorAnswer {
     }
 }
 
-/// Keeps the answer to a command back, for whoever stands in the door.
+/// Keeps the answer to a command back, for the guard.
 struct KeptReply {
     reply: Box<dyn BoardReply>,
     keeper: oneshot::Sender<DoorAnswer>,
@@ -45,7 +45,7 @@ impl BoardReply for KeptReply {
     }
 
     fn tell(self: Box<Self>) {
-        // Whoever kept it may have ended; the caller learns that the board did not answer.
+        // The guard may have ended; the caller learns that the board did not answer.
         drop(self.keeper.send(DoorAnswer::Done(self.reply)));
     }
 
@@ -54,12 +54,12 @@ impl BoardReply for KeptReply {
     }
 }
 
-/// Whoever stands in the door of a board, if somebody does.
+/// The guard that gives commands under file locks, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct BoardDoor(Mutex<Option<mpsc::UnboundedSender<DoorJob>>>);
 
 impl BoardDoor {
-    /// Passes on a command that is to be given under locks; returns it if nobody stands in the door.
+    /// Passes on a command that is to be given under locks; returns it if there is no guard.
     pub(super) fn pass(&self, job: DoorJob) -> Result<(), DoorJob> {
         match lock(&self.0).as_ref() {
             Some(jobs) => jobs.send(job).map_err(|unsent| unsent.0),

@@ -15,6 +15,15 @@ pub enum Ruling {
 }
 
 impl Ruling {
+    /// The facts that it makes.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        match self {
+            Self::Made(done) => &done.events,
+            Self::Refused(_) | Self::Repeated(_) => &[],
+        }
+    }
+
     /// Whether the team is deleted after this command. A process that deleted it before may have died before it freed the name.
     #[must_use]
     pub fn deletes_team(&self, request: &CommandRequest) -> bool {
@@ -26,11 +35,39 @@ impl Ruling {
     }
 }
 
+/// A command that waits for its decision.
+pub trait WaitingCommand {
+    fn request(&self) -> &CommandRequest;
+
+    /// Looks at the state right after the command, before any other is decided. If the command is decided again, so is this.
+    fn look(&mut self, state: &State, done: &CommandEffect);
+}
+
+/// Whoever only wants the ruling.
+impl WaitingCommand for &CommandRequest {
+    fn request(&self) -> &CommandRequest {
+        self
+    }
+
+    fn look(&mut self, _: &State, _: &CommandEffect) {}
+}
+
 /// Decides commands one after another, each on the effects of those before it. The state has these effects afterwards; until
 /// they are in the log, it can be rolled back. `clock` is that of this process.
-pub fn decide_all(state: &mut State, requests: &[CommandRequest], clock: Time) -> Vec<Ruling> {
+pub fn decide_all(
+    state: &mut State,
+    waiting: &mut [impl WaitingCommand],
+    clock: Time,
+) -> Vec<Ruling> {
     state.begin();
-    requests.iter().map(|request| decide_one(state, request, clock)).collect()
+    let rulings = waiting.iter_mut().map(|waiting| {
+        let ruling = decide_one(state, waiting.request(), clock);
+        if let Ruling::Made(done) = &ruling {
+            waiting.look(state, done);
+        }
+        ruling
+    });
+    rulings.collect()
 }
 
 /// Shows the state as it would be after a command, and takes the command back. None if the command would change nothing.
@@ -49,7 +86,7 @@ pub fn foresee<T>(
 }
 
 impl CommandRequest {
-    /// What the rules say about it now, by the clock of this process: its facts, or why they refuse it. Whoever asks the rules asks
+    /// The verdict of the rules by the clock of this process: its facts, or why they refuse it. Every caller of the rules asks
     /// here, so that all judge a lease by the same time.
     pub fn judged(&self, state: &State, clock: Time) -> Result<Vec<Event>, Refusal> {
         let ctx = Context {
@@ -65,7 +102,7 @@ impl CommandRequest {
 }
 
 /// Decides one command of a batch.
-pub(super) fn decide_one(state: &mut State, request: &CommandRequest, clock: Time) -> Ruling {
+fn decide_one(state: &mut State, request: &CommandRequest, clock: Time) -> Ruling {
     if let Some(span) = state.operation(request.operation) {
         return Ruling::Repeated(span);
     }

@@ -8,7 +8,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 use troop_model::{State, Task, TaskNumber, TeamId, Version};
-use troop_store::{Archived, Snapshot, Store};
+use troop_store::{ArchivedTask, Snapshot, Store};
 
 /// How many events a snapshot may be behind before a new one is worth its cost.
 const MIN_TAIL: u64 = 256;
@@ -112,8 +112,8 @@ fn snapshot(state: &State) -> Snapshot {
     Snapshot { version: state.version(), state: state.to_snapshot().into() }
 }
 
-fn archive(departed: &[(TaskNumber, Option<Arc<Task>>)]) -> Vec<Archived> {
-    let archived = departed.iter().map(|(number, task)| Archived {
+fn archive(departed: &[(TaskNumber, Option<Arc<Task>>)]) -> Vec<ArchivedTask> {
+    let archived = departed.iter().map(|(number, task)| ArchivedTask {
         number: number.0,
         body: task.as_ref().map(|task| {
             serde_json::to_vec(task.as_ref()).expect("a task has no part that JSON cannot hold")

@@ -5,13 +5,13 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::{broadcast, mpsc};
 use tokio_util::task::TaskTracker;
 use troop_model::{Event, OperationId, Span, State, TeamId, encode};
-use troop_store::{Appended, Batch, Entry, Glance, Store, Watch};
+use troop_store::{AppendOutcome, Batch, Entry, Glance, Store, Watch};
 use uuid::Uuid;
 
 use super::{
     BoardJob, BoardNews, BoardReply, CommandEffect, CommandRequest,
     open::{LoadedState, READ_AT_ONCE, event, replay},
-    rules::{self, Ruling},
+    rules::{self, Ruling, WaitingCommand},
     snapshots::Snapshots,
 };
 use crate::{BoardResult, Clock};
@@ -39,6 +39,16 @@ pub(super) struct BoardWriter {
 struct PendingRequest {
     request: CommandRequest,
     reply: Box<dyn BoardReply>,
+}
+
+impl WaitingCommand for PendingRequest {
+    fn request(&self) -> &CommandRequest {
+        &self.request
+    }
+
+    fn look(&mut self, state: &State, done: &CommandEffect) {
+        self.reply.look(state, done.clone());
+    }
 }
 
 impl BoardWriter {
@@ -118,7 +128,7 @@ impl BoardWriter {
             }
         };
         for (verdict, PendingRequest { request, mut reply }) in verdicts.into_iter().zip(requests) {
-            // Whoever asks for the deletion, its name is free before anybody hears of it.
+            // The name is free before anybody hears of the deletion.
             let freed = match verdict.deletes_team(&request) {
                 true => self.free_name().await,
                 false => Ok(()),
@@ -171,8 +181,8 @@ impl BoardWriter {
         let mut repeats = REPEATS.iter();
         while !batch.bodies.is_empty() {
             let appended = match self.store.append(self.team, batch.clone()).await {
-                Ok(Appended::Done(_)) => Ok(()),
-                Ok(Appended::Behind(mut slot)) => {
+                Ok(AppendOutcome::Done(_)) => Ok(()),
+                Ok(AppendOutcome::Behind(mut slot)) => {
                     self.state.rollback();
                     self.take_in(&slot.take_missed())?;
                     // Nobody else can write while we hold the slot, so this decision stands.
@@ -202,19 +212,10 @@ impl BoardWriter {
     /// Decides commands one after another, each on the effects of those before it; returns the batch to append.
     fn decide_all(&mut self, requests: &mut [PendingRequest]) -> (Vec<Ruling>, Batch) {
         let after = self.state.version();
-        let clock = self.clock.now();
-        self.state.begin();
-        let mut bodies = Vec::with_capacity(requests.len());
-        let decide_one = |pending: &mut PendingRequest| {
-            let ruling = rules::decide_one(&mut self.state, &pending.request, clock);
-            if let Ruling::Made(done) = &ruling {
-                bodies.extend(done.events.iter().map(encode));
-                pending.reply.look(&self.state, done.clone());
-            }
-            ruling
-        };
-        let verdicts = requests.iter_mut().map(decide_one).collect();
-        (verdicts, Batch { operation: OperationId(Uuid::now_v7()), after, bodies })
+        let rulings = rules::decide_all(&mut self.state, requests, self.clock.now());
+        let made = rulings.iter().flat_map(Ruling::events);
+        let bodies = made.map(encode).collect();
+        (rulings, Batch { operation: OperationId(Uuid::now_v7()), after, bodies })
     }
 
     fn publish(&self, events: &[Event]) {

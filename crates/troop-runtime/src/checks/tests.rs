@@ -72,7 +72,7 @@ async fn a_check_that_leaves_something_running_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn of_a_flood_of_output_the_end_is_kept_and_the_beginning_is_shown() {
+async fn a_flood_of_output_keeps_its_end_and_shows_its_beginning() {
     let folder = tempfile::tempdir().unwrap();
     let shown = Arc::new(Mutex::new(Vec::new()));
     let mut checks = checks(&["seq 200000; printf 'no newline'; kill -9 $$"]);

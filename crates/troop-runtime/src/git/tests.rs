@@ -1,4 +1,4 @@
-//! What git's messages mean.
+//! The meaning of git's messages.
 
 use std::path::PathBuf;
 
@@ -23,4 +23,17 @@ fn a_git_that_cannot_write_blames_the_machine_and_no_member() {
     for says in ["fatal: not a git repository", "error: Your local changes would be overwritten"] {
         assert!(!failed(says).is_of_machine(), "{says}");
     }
+}
+
+#[test]
+fn a_lock_of_another_git_has_a_hint_that_removes_it() {
+    let folder = PathBuf::from("/project");
+    let lock = PathBuf::from("/project/my index.lock");
+    let locked = GitError::Locked { what: "add".to_owned(), folder, lock };
+    let hint = locked.hint().unwrap();
+    assert_eq!(hint.to_string(), "if no git runs there: `rm '/project/my index.lock'`");
+    assert_eq!(hint.steps().count(), 1);
+    assert!(!locked.to_string().contains("rm "), "the command is in the hint");
+    assert!(locked.chain().ends_with(&format!("; {hint}")), "a line of text has both");
+    assert_eq!(failed("fatal: not a git repository").hint(), None);
 }

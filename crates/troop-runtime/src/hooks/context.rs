@@ -11,7 +11,7 @@ use super::HookEvent;
 /// 128 KiB, and all of them together.
 const MAX_VARIABLE: usize = 32 * 1024;
 
-/// What happened, in which team.
+/// An event of a team, for hooks.
 #[derive(Clone, Debug)]
 pub struct HookContext {
     pub team: TeamName,
@@ -20,7 +20,7 @@ pub struct HookContext {
     pub occasion: Occasion,
 }
 
-/// What happened, with its details.
+/// The event, with its details.
 #[derive(Clone, Debug)]
 pub enum Occasion {
     /// A team was created.

@@ -28,11 +28,11 @@ pub enum Verdict {
 pub struct HookReport {
     /// The first veto in the order of the configuration, if any.
     pub verdict: Verdict,
-    /// What went wrong with hooks, for people. The team is not affected.
+    /// Failures of hooks, for people. The team is not affected.
     pub complaints: Vec<Complaint>,
 }
 
-/// What is wrong with a hook.
+/// A fault of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     pub event: HookEvent,

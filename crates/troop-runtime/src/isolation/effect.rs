@@ -20,7 +20,7 @@ use super::{
 };
 use crate::git::{Git, GitError, GitResult, parts};
 
-/// What a reference must be before it is moved. Git refuses to move it otherwise.
+/// The value that a reference must have before it is moved. Git refuses to move it otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OldValue {
     Any,
@@ -70,7 +70,7 @@ impl RefMove {
     }
 }
 
-/// What a new worktree is on.
+/// The branch or commit that a new worktree is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorktreeStart {
     /// A commit, and no branch.
@@ -120,11 +120,11 @@ impl RepositoryEffect {
 }
 
 async fn remove_worktree(project: &Git, folder: &Path) -> GitResult<()> {
-    // Also one whose folder is gone: a process was killed between the two.
+    // Includes one whose folder is gone, because a process was killed between the two.
     let path = folder.to_string_lossy();
     let remove = ["worktree", "remove", "--force", "--force", &path];
     if folder.exists() || is_listed(project, folder).await? {
-        // If git refuses or is killed, the folder goes all the same, and at the end what git knows of it.
+        // If git refuses or is killed, the folder goes anyway, and at the end what git knows of it.
         drop(project.ask(&remove).await);
     }
     match fs::remove_dir_all(folder) {
@@ -176,7 +176,7 @@ impl IndexEffect {
             Self::StageAll { except } => {
                 let except = except.iter().map(|path| format!(":(top,literal,exclude){path}"));
                 let except: Vec<_> = except.collect();
-                // Also what is outside of a sparse checkout.
+                // Includes files outside a sparse checkout.
                 let mut add = vec!["add", "--all", "--sparse", "--", ":/"];
                 add.extend(except.iter().map(String::as_str));
                 git.run(&add).await.map(drop)

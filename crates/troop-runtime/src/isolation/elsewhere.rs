@@ -32,7 +32,7 @@ pub enum StrayWork {
     },
 }
 
-/// What members of the team of a folder put elsewhere and is still there, and the project.
+/// Work that members of a folder's team left elsewhere, and the project.
 pub async fn elsewhere(
     folder: &Path,
     environment: &[(OsString, OsString)],
@@ -101,7 +101,7 @@ async fn foreign_branches(git: &Git, record: &BranchRecord) -> GitResult<Vec<(St
     Ok(foreign.map(|(commit, branch)| (commit.to_owned(), branch.to_owned())).collect())
 }
 
-/// What members put into the stash on their branches.
+/// Stashes that members made on their branches.
 async fn stashed(git: &Git, record: &BranchRecord) -> GitResult<Vec<StrayWork>> {
     let own = format!("{}/", names::work_branches(&record.branch));
     let list = ["reflog", "show", "--format=%gd %gs", "refs/stash"];

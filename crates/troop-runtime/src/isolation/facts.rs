@@ -1,4 +1,4 @@
-//! What git says about a repository and its folders: the facts from which `rules` decides.
+//! Reads the facts about a repository and its folders from git. `rules` decides on them.
 
 use std::{fs, path::Path};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::git::{Git, GitResult, parts};
 
-/// What a folder is on.
+/// The branch or commit that a folder is on.
 pub(super) async fn head(git: &Git) -> GitResult<FolderHead> {
     let commit = git.run(&["rev-parse", "--verify", "HEAD^{commit}"]).await?;
     let branch = git.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await?;
@@ -53,14 +53,14 @@ pub(super) async fn status_of(git: &Git) -> GitResult<FolderStatus> {
     FolderStatus::read(&said, is_merging(git.folder())).ok_or_else(|| git.nonsense(&status))
 }
 
-/// What is unfinished in a folder.
+/// The unfinished operation in a folder.
 pub(super) fn unfinished_in(folder: &Path, status: &FolderStatus) -> Option<MergeRefusal> {
     let contents = |it: &UnmergedFile| fs::read(folder.join(&it.file)).unwrap_or_default();
     let contents: Vec<_> = status.unmerged.iter().map(contents).collect();
     status.unfinished(unfinished_command(folder), &contents)
 }
 
-/// What has to be known to commit everything in a folder.
+/// The facts needed to commit everything in a folder.
 pub(super) async fn commit_facts(git: &Git) -> GitResult<CommitFacts> {
     let listed = listed(git).await?;
     let repositories = unknown_repositories(git, &listed).await?;
@@ -159,7 +159,7 @@ pub(super) async fn fit(git: &Git, one: &str, other: &str) -> GitResult<Fit> {
     }
 }
 
-/// The branches that some folder of the repository is on, whoever it belongs to.
+/// The branches that are checked out in any folder of the repository.
 pub(super) async fn branches_in_use(git: &Git) -> GitResult<Vec<String>> {
     let said = git.run(&["worktree", "list", "--porcelain", "-z"]).await?;
     let branches = parts(&said).filter_map(|part| part.strip_prefix("branch refs/heads/"));

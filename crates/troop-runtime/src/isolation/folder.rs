@@ -238,7 +238,7 @@ impl<'a> MemberFolder<'a> {
         Ok((commit, facts.repositories))
     }
 
-    /// Joins work whose history has nothing in common with the team's (an amended first commit, a branch that begins anew) to
+    /// Joins work whose history has nothing in common with the team's (an amended first commit, an orphan branch) to
     /// where its branch began, so that what was changed since then can be merged. Returns the commit with both; none if the
     /// folder is not on the branch of the task, or nobody knows where that began: then nobody knows what was changed.
     pub(super) async fn root(&self, work: &TaskAttempt, own: &str) -> GitResult<Option<String>> {

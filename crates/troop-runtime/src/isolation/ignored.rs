@@ -99,7 +99,7 @@ async fn ignored_in(git: &Git) -> GitResult<Vec<String>> {
     Ok(parts(&git.run(&list).await?).map(str::to_owned).collect())
 }
 
-/// What fits into the room, and what does not. The smallest first: a result must not go because something else is large.
+/// Splits files by whether they fit into the room, smallest first: a result must not go because something else is large.
 fn fit(mut sized: Vec<(u64, String)>, room: &mut u64) -> (Vec<String>, Vec<String>) {
     sized.sort_unstable();
     let mut kept = Vec::new();

@@ -9,23 +9,23 @@ use super::{
     elsewhere::StrayWork,
     facts::{branches_in_use, head, is_ancestor, is_dirty, is_in_another},
     ignored::{self, IgnoredFiles},
+    landing_lock::{LandingLock, LandingLockHeld},
     leftovers::folders,
-    put_back::{LandingNote, is_clear, look_after, undo},
+    put_back::{LandingNote, look_after, try_out, undo},
     record::BranchRecord,
     remnants,
     rules::{
-        self, FolderHead, ForwardFacts, ForwardFailure, LandFacts, LandStep, LandingTurn,
+        self, FolderHead, ForwardFacts, ForwardFailure, LandFacts, LandStep, LandingLockState,
         ProjectFacts, TidyState, UndoResult,
     },
     site::WorktreeSite,
     submodules,
     team_branch::TeamBranch,
     tie,
-    turn::{RepositoryTurn, TurnTaken},
 };
 use crate::git::{Git, GitError, GitResult};
 
-/// What became of a team's work at its end.
+/// The outcome for a team's work at its end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Landing {
     /// There was nothing to bring.
@@ -68,7 +68,7 @@ pub struct LandingReport {
     pub elsewhere: Vec<StrayWork>,
 }
 
-/// The end of a team. Nothing may run for members any more.
+/// The end of a team. No process of a member may run at this point.
 pub(super) struct TeamLanding<'a> {
     pub(super) site: &'a WorktreeSite,
     pub(super) team: &'a TeamBranch,
@@ -80,8 +80,8 @@ impl TeamLanding<'_> {
     pub(super) async fn land(&self) -> GitResult<LandingReport> {
         let git = &self.site.git;
         let mut facts = LandFacts::new(self.team.name(), self.record.base.as_deref());
-        let mut tidied = Tidied::default();
-        let mut turn = None;
+        let mut cleanup = CleanupReport::default();
+        let mut lock = None;
         loop {
             match rules::land_step(&facts) {
                 LandStep::FindTeam => facts.team = Some(self.team.commit().await?),
@@ -89,14 +89,14 @@ impl TeamLanding<'_> {
                     self.team.release().await?;
                     facts.is_released = true;
                 }
-                LandStep::TakeTurn => {
-                    facts.turn =
-                        Some(match RepositoryTurn::take(&self.site.repository.shared).await? {
+                LandStep::TakeLock => {
+                    facts.lock =
+                        Some(match LandingLock::take(&self.site.repository.shared).await? {
                             Ok(taken) => {
-                                turn = Some(taken);
-                                LandingTurn::Ours
+                                lock = Some(taken);
+                                LandingLockState::Ours
                             }
-                            Err(TurnTaken { why }) => LandingTurn::Taken { why },
+                            Err(LandingLockHeld { why }) => LandingLockState::Taken { why },
                         });
                 }
                 LandStep::LookAtProject { team } => {
@@ -127,13 +127,13 @@ impl TeamLanding<'_> {
                 }
                 LandStep::NoteStray => {
                     // The next team may land.
-                    drop(turn.take().inspect(|_| self.forget_landing(&facts)));
+                    drop(lock.take().inspect(|_| self.forget_landing(&facts)));
                     // People only hear of it; the work is in the project by now.
-                    tidied.elsewhere = self.note_stray_work().await.unwrap_or_default();
+                    cleanup.elsewhere = self.note_stray_work().await.unwrap_or_default();
                     facts.tidy = TidyState::StrayNoted;
                 }
                 LandStep::Tidy => {
-                    (tidied.kept, tidied.ignored) = self.remove_merged().await?;
+                    (cleanup.kept, cleanup.ignored) = self.remove_merged().await?;
                     facts.tidy = TidyState::Tidy;
                 }
                 LandStep::AskInUse => facts.tidy = self.ask_in_use().await?,
@@ -143,7 +143,7 @@ impl TeamLanding<'_> {
                     facts.tidy = TidyState::BranchGone;
                 }
                 LandStep::End(landed) => {
-                    let Tidied { kept, ignored, elsewhere } = tidied;
+                    let CleanupReport { kept, ignored, elsewhere } = cleanup;
                     return Ok(LandingReport { landed, kept, ignored, elsewhere });
                 }
             }
@@ -225,9 +225,9 @@ impl TeamLanding<'_> {
     }
 }
 
-/// What is known after the folders of members were removed.
+/// The result of removing the folders of members.
 #[derive(Default)]
-struct Tidied {
+struct CleanupReport {
     kept: Vec<KeptFolder>,
     ignored: Vec<IgnoredFiles>,
     elsewhere: Vec<StrayWork>,
@@ -246,7 +246,14 @@ async fn look_ahead(git: &Git, now: &str, team: &str) -> GitResult<ForwardFacts>
     }
     let n_commits = ["rev-list", "--count", &format!("{now}..{team}")];
     let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
-    Ok(ForwardFacts::Ahead { n_commits, is_clear: is_clear(git, now, team).await? })
+    let Err(error) = try_out(git, now, team).await else {
+        return Ok(ForwardFacts::Ahead { n_commits, is_clear: true });
+    };
+    let GitFailure { says, lock, is_full } = failure(error);
+    Ok(match rules::is_in_the_way(&says) {
+        true => ForwardFacts::Ahead { n_commits, is_clear: false },
+        false => ForwardFacts::Unclear { says, lock, is_full },
+    })
 }
 
 /// Moves the project's branch and files.
@@ -254,10 +261,25 @@ async fn forward(git: &Git, team: &str, n_commits: usize, is_clear: bool) -> For
     // Files that git ignores belong to somebody, too.
     let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", team];
     let Err(error) = git.run(&merge).await else { return ForwardFacts::Moved { n_commits } };
+    // Whatever it is, the project may not be as it was.
+    let GitFailure { says, lock, is_full } = failure(error);
+    ForwardFacts::Failed(ForwardFailure { says, lock, n_commits, is_clear, is_full })
+}
+
+/// Why git did not do it.
+struct GitFailure {
+    says: String,
+    /// The lock of another git command, if that is the reason.
+    lock: Option<String>,
+    /// Whether the machine is to blame.
+    is_full: bool,
+}
+
+fn failure(error: GitError) -> GitFailure {
     let lock = error.lock().map(|it| it.display().to_string());
     let is_failed = matches!(error, GitError::Failed { .. });
     let is_full = is_failed && error.is_of_machine();
-    // Whatever it is, the project may not be as it was.
+    // Whatever the error, the project may have changed.
     let says = if let GitError::Failed { says, .. } = error { says } else { error.chain() };
-    ForwardFacts::Failed(ForwardFailure { says, lock, n_commits, is_clear, is_full })
+    GitFailure { says, lock, is_full }
 }

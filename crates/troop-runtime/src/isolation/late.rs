@@ -12,7 +12,7 @@ pub enum LateCompletion {
     Approved,
 }
 
-/// What is merged for a task that is done already.
+/// The work to merge for a task that is already done.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LateWork {
     HandedIn,

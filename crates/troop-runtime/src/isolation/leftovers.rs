@@ -64,7 +64,7 @@ pub enum LeftoverState {
     Away,
     /// A folder that somebody made a separate repository.
     Replaced,
-    /// A folder that git does not know any more.
+    /// A folder that git no longer knows.
     Lost {
         /// Git's message.
         says: String,
@@ -247,7 +247,7 @@ pub async fn rescue(
 /// Commits everything in a folder. Returns the branch that it is on then; none if everything is merged.
 async fn keep(runner: &EffectRunner<'_>, leftover: &Leftover) -> GitResult<Option<String>> {
     let git = runner.git;
-    // Nothing runs there any more.
+    // Nothing runs there now.
     let own = git.run(&["rev-parse", "--absolute-git-dir"]).await?;
     drop(fs::remove_file(Path::new(&own).join("index.lock")));
     let on = head(git).await?.branch;

@@ -1,5 +1,5 @@
 //! What git lists in a folder, also files that it was told not to look at (`--skip-worktree`, `--assume-unchanged`): changes to
-//! them are work all the same.
+//! them are work, too.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ const AT_ONCE: usize = 500;
 /// The mode of an entry that is a commit of another repository.
 pub(super) const REFERENCE: &str = "160000";
 
-/// What git lists in a folder.
+/// The files that git lists in a folder.
 pub(super) struct IndexListing {
     /// Files and folders that it does not know.
     pub(super) others: Vec<String>,

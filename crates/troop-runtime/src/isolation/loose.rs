@@ -1,4 +1,4 @@
-//! What a member changed in its folder outside of any task, so that nobody merges it.
+//! Changes that a member made in its folder outside any task, so that nobody merges them.
 
 use std::collections::BTreeSet;
 

@@ -27,7 +27,7 @@ use crate::{Checks, git::GitResult};
 /// How often a merge is made again because somebody else moved the team's branch meanwhile.
 const MAX_ROUNDS: usize = 10;
 
-/// The name of the folder in which a result is checked that nobody works on any more.
+/// The name of the folder in which results without a worker are checked.
 const CHECKED: &str = ".checked";
 
 /// Work that is in the team's branch now.
@@ -41,7 +41,7 @@ pub struct Merge {
     pub is_new: bool,
 }
 
-/// What happens to work that ends.
+/// The aim of finishing work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
     /// It waits for approval.
@@ -58,7 +58,7 @@ pub struct WorkReport {
     pub evidence: Vec<Evidence>,
 }
 
-/// What became of a piece of work.
+/// The outcome of merging a piece of work.
 #[derive(Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
     /// It is good, and was not to be merged now.
@@ -133,7 +133,7 @@ impl WorkMerge<'_> {
                 FinishStep::FindFork(own) => facts.fork = self.fork(&own).await?,
                 FinishStep::Root(own) => self.root(&folder, &own, &mut facts).await?,
                 FinishStep::Try { own, fork, has_references, aim } => {
-                    // A merge that is tried for nothing is in no branch.
+                    // A failed trial merge leaves no commit on a branch.
                     let base = has_references.then_some(fork.base.as_str());
                     let found = new_repositories(&folder.git, base, &own);
                     let (found, trial) = tokio::try_join!(found, self.try_out(aim, &fork, &own))?;
@@ -211,7 +211,7 @@ impl WorkMerge<'_> {
             Ok(()) => self.try_and_merge(own, &folder).await,
             Err(error) => Err(error),
         };
-        // What became of the work counts, not what is left of the folder: that is in nobody's way.
+        // The outcome for the work counts. Remains of the folder are in nobody's way.
         drop(remove.run(git).await);
         finished
     }
@@ -291,7 +291,7 @@ impl WorkMerge<'_> {
         let git = &self.site.git;
         let team = &fork.team;
         match rules::join_case(fork, own) {
-            // Also then there is a commit: it is what names the attempt.
+            // There is a commit even then, because it names the attempt.
             JoinCase::Own => {
                 return self.joined(&format!("{own}^{{tree}}"), team, own).await.map(Ok);
             }

@@ -1,4 +1,4 @@
-//! What a landing wrote into the project and could not finish, as on a full disk: found, and put back. Only what is provably of
+//! Undoes a landing that failed in the middle, for example on a full disk. Only files that are provably of
 //! that landing is touched.
 
 use std::{
@@ -22,12 +22,13 @@ use crate::{
 /// How many files we name in one command.
 const MAX_AT_ONCE: usize = 500;
 
-/// Whether no file of a person is where a commit has something else. Only then may files be put back.
-pub(super) async fn is_clear(git: &Git, now: &str, next: &str) -> GitResult<bool> {
-    // It fails if anything is changed, which does not matter here.
-    git.ask(&["update-index", "-q", "--refresh"]).await?;
-    let try_out = ["read-tree", "--dry-run", "-m", "-u", now, next];
-    Ok(git.ask(&try_out).await?.is_some())
+/// Tries, without changing a file, whether the project could go from one commit to another. Waits a while for another git
+/// command in the project.
+pub(super) async fn try_out(git: &Git, now: &str, next: &str) -> GitResult<()> {
+    // Exit code 1: files are changed, which does not matter here. With `-q` git would not name a lock.
+    git.run_until(&["update-index", "--refresh"], |it| matches!(it.status.code(), Some(0 | 1)))
+        .await?;
+    git.run(&["read-tree", "--dry-run", "-m", "-u", now, next]).await.map(drop)
 }
 
 /// Looks where the project is after a landing from one commit to another has failed.

@@ -145,7 +145,7 @@ impl BranchRecord {
             BranchStart::Taken => return Ok(None),
             BranchStart::Continues => {}
             BranchStart::AtProject => {
-                // Its work comes home to where it begins, which may differ from the last time.
+                // Its work is merged where it begins, which may differ from the last time.
                 let now = repository.branch.clone().filter(|it| *it != record.branch);
                 record.base = if repository.branch.is_some() { now.or(record.base) } else { None };
                 record.top = repository.top.clone();
@@ -187,6 +187,11 @@ impl BranchRecord {
         }
         Err(git.nonsense(&["branch", "--list", "troop/*"]))
     }
+}
+
+/// The branch that collects the work of the team of a folder, if the team has one.
+pub fn recorded_branch(folder: &Path) -> Result<Option<String>, GitError> {
+    Ok(BranchRecord::read(folder)?.map(|record| record.branch))
 }
 
 /// Refuses a repository with a branch whose name is the prefix of all branches of troop.

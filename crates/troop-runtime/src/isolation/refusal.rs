@@ -35,11 +35,11 @@ pub enum MergeRefusal {
     Gone,
     /// A check failed.
     Unproved,
-    /// Nobody wants it any more: the task was taken away, or is over.
+    /// It is no longer wanted: the task was taken away, or is over.
     Unwanted,
 }
 
-/// What conflicts.
+/// The conflicting files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The team's branch.

@@ -28,7 +28,7 @@ pub(super) fn remove_half_made(shared: &Path, folder: &Path) {
     let Some(place) = tie::place(shared, folder).filter(|it| locks::is_half_made(it)) else {
         return;
     };
-    // What stays is reported by git, which makes it next. The place goes last: it shows that the folder is no one's.
+    // Git reports remains when it makes the folder next. The place goes last: it shows that nobody owns the folder.
     if fs::remove_dir_all(folder).is_ok() || !folder.exists() {
         drop(fs::remove_dir_all(place));
     }

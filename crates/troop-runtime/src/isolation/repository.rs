@@ -152,7 +152,7 @@ impl Repository {
         Ok(())
     }
 
-    /// What a person should know before teammates begin.
+    /// Warnings for a person before teammates begin.
     pub(super) async fn notices(&self, git: &Git) -> GitResult<Vec<String>> {
         let mut notices = Vec::new();
         let changed = git.at(&self.top).run(&["status", "--porcelain", "-z"]).await?;

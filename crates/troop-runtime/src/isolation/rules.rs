@@ -29,9 +29,9 @@ pub use folder::{
     work_message,
 };
 pub use land::{
-    ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingTurn, LandingUndo,
-    ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged, in_place_of_new, land_step,
-    landing_undo,
+    ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingLockState, LandingUndo,
+    ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged, in_place_of_new,
+    is_in_the_way, land_step, landing_undo,
 };
 pub use leftover::{RescueBranch, RescueCase, rescue_branch, rescue_case};
 pub use merge::{MergeFacts, MergeStep, MergeTrial, merge_step};

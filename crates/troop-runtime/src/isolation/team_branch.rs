@@ -1,7 +1,7 @@
 //! The team's branch belongs to troop: nobody else works on it, and nobody else moves it.
 //!
 //! While the team runs, the branch is checked out in a folder without files, so that git refuses it to everybody else. If
-//! somebody moves it all the same, troop notices: it knows on which commit the branch should be.
+//! somebody moves it anyway, troop notices: it knows on which commit the branch should be.
 
 use std::{
     path::{Path, PathBuf},
@@ -183,7 +183,7 @@ impl TeamBranch {
         Ok(branches.map(|(commit, branch)| (branch.to_owned(), commit.to_owned())).collect())
     }
 
-    /// Forgets what was handed in for a task. A commit that no branch holds is kept all the same.
+    /// Forgets what was handed in for a task. A commit that no branch holds is kept anyway.
     pub(super) async fn forget_handed_in(&self, task: TaskNumber) -> GitResult<()> {
         let name = names::handed_in(&self.name, task);
         let Some(commit) = commit_of(&self.git, &name).await? else { return Ok(()) };

@@ -98,7 +98,7 @@ fn look(shared: &Path, folder: &Path) -> Tie {
         Some(_) if !is_ours && (named.is_some() || file.is_dir()) => {
             Tie::Torn(FolderFault::Replaced)
         }
-        // Also if it is the file of another folder, which came with a copy of that folder.
+        // This includes the file of another folder, which came with a copy of that folder.
         Some(place) => Tie::Cut(place),
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     git::{Git, GitError, GitResult},
 };
 
-/// What the board has to hear of a merge.
+/// A merge that the board has to record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnheardMerge {
     pub task: TaskNumber,

@@ -36,7 +36,7 @@ pub struct Watcher {
     unseen: BTreeMap<MemberName, String>,
 }
 
-/// What was seen, as far as it was not reported before.
+/// The observations that were not reported before.
 #[derive(Debug, Default)]
 pub struct WatchReport {
     pub clashes: Vec<Clash>,
@@ -44,7 +44,7 @@ pub struct WatchReport {
     pub unseen: Vec<(MemberName, String)>,
 }
 
-/// What a member's folder held when we looked last.
+/// The contents of a member's folder at the last look.
 #[derive(Clone, Debug)]
 struct WatchedFolder {
     /// Everything in it, as a commit.

@@ -21,7 +21,7 @@ impl Dispatcher {
                 let answer = self.answers.clone().respond(session, call, responder);
                 self.office.post.background.spawn(answer);
             }
-            Err(error) => self.refuse(responder, Failure::from(&error)),
+            Err(error) => refuse_caller(responder, Failure::from(&error)),
         }
     }
 
@@ -89,7 +89,7 @@ impl Dispatcher {
             return;
         }
         if let Some(request) = office.post.last_act.take() {
-            office.do_for(runner, request).await;
+            office.give_for(runner, request).await;
         }
     }
 
@@ -101,9 +101,10 @@ impl Dispatcher {
         let actor = Actor::agent(&runner.member);
         Asker { actor, origin: origin.cloned().unwrap_or_default() }
     }
+}
 
-    fn refuse(&self, responder: Responder, failure: Failure) {
-        // The caller may be gone.
-        drop(responder.refuse(failure));
-    }
+/// Refuses a call.
+pub(super) fn refuse_caller(responder: Responder, failure: Failure) {
+    // The caller may be gone.
+    drop(responder.refuse(failure));
 }

@@ -5,7 +5,7 @@
 //! 2. **Files** (`completion/files.rs`): files that the holder of a task wrote into the workspace are attached to the task,
 //!    before it lets the task go. A file that somebody attaches is there.
 //! 3. **Hooks** (`gate.rs`): a hook may veto it. Hooks are asked only about what the rules accept, and the rules decide again
-//!    afterwards.
+//!    afterwards. Passages that end the same task go one after the other from here on.
 //! 4. **Proof** (`completion/proof.rs`): checks run and the work is merged, unless the board would refuse the command anyway.
 //!    The evidence is recorded before the command is given.
 //! 5. **Board**: the command is given. If it is refused after all, the caller hears why.
@@ -26,8 +26,8 @@ use std::{collections::BTreeMap, ffi::OsString};
 
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    ActorKind, Command, Fact, MemberName, NewMember, Notice, Refusal, RefusalRecord, RefusedBy,
-    TaskCommand,
+    ActorKind, Command, Fact, MemberName, NewMember, Notice, OperationId, Refusal, RefusalRecord,
+    RefusedBy, TaskCommand, TaskNumber,
 };
 use troop_protocol::{Failure, Responder};
 
@@ -35,8 +35,10 @@ use self::proof::{ProofPlan, ReturnedResult};
 pub(super) use self::{inquiry::PassageFinding, late::LateMerge};
 use super::{
     Runner,
-    input::LeadInput,
+    calls::refuse_caller,
+    input::{LeadInput, RefusedCommand},
     office::Office,
+    policy::attempt_end::{AttemptEnd, attempt_end},
     policy::completion::{
         Departure, DoneClaim, PassageStage, departure, done_claim, is_late, stages_after,
     },
@@ -71,6 +73,8 @@ struct Passage {
 enum Station {
     /// Something is found out for it.
     Inquiry,
+    /// Another passage ends the same task, and goes first.
+    Line,
     Hooks,
     Proof {
         claim: DoneClaim,
@@ -101,7 +105,10 @@ pub(super) type ReleasedRunner = Option<Runner>;
 pub(super) struct Completions {
     passages: BTreeMap<PassageId, Passage>,
     n_passages: u64,
-    /// What was in each member's folder when it ended its last task.
+    /// The commands that hooks hear of, if the rules accept them, with the task that each ends. There is one at a time for each
+    /// task: of the next, the rules must know what became of it.
+    turns: BTreeMap<OperationId, TaskNumber>,
+    /// The contents of each member's folder when it ended its last task.
     last_ends: BTreeMap<MemberName, LastEnd>,
     /// How many late merges are under way.
     n_late: usize,
@@ -116,6 +123,7 @@ impl Completions {
         Self {
             passages: BTreeMap::new(),
             n_passages: 0,
+            turns: BTreeMap::new(),
             last_ends: BTreeMap::new(),
             n_late: 0,
             agreement,
@@ -156,7 +164,12 @@ impl Completions {
             Some(PassageStep::CheckAgent(member)) => self.check_agent(office, intent, member),
             Some(PassageStep::List(departure)) => self.list_files(office, intent, departure, over),
             Some(PassageStep::CheckAttachment) => self.check_attachment(office, intent, over),
-            Some(PassageStep::AskRules) => self.ask_rules(office, intent, over),
+            Some(PassageStep::AskRules) if self.take_turn(office, &intent) => {
+                self.ask_rules(office, intent, over);
+            }
+            Some(PassageStep::AskRules) => {
+                self.hold(office, intent, Station::Line, over);
+            }
             Some(PassageStep::Prove(plan)) => self.prove(office, intent, plan, over),
             Some(PassageStep::Give) | None => {
                 office.carry_out(intent).await;
@@ -164,6 +177,36 @@ impl Completions {
             }
         }
         false
+    }
+
+    /// Takes the turn to end a task, unless another passage has it. Returns whether the passage may go on.
+    fn take_turn(&mut self, office: &Office, intent: &Intent) -> bool {
+        let request = &intent.request;
+        let ended = attempt_end(&office.post.state, &request.asker.actor, &request.command);
+        let Some(AttemptEnd { task, .. }) = ended else { return true };
+        let is_free = self.turns.values().all(|it| *it != task);
+        if is_free {
+            self.turns.insert(request.operation, task);
+        }
+        is_free
+    }
+
+    /// Lets passages go on that waited for others which are over.
+    pub(super) async fn end_turns(&mut self, office: &mut Office) {
+        let passages = &self.passages;
+        let in_line = |it: &Passage| matches!(it.station, Station::Line);
+        self.turns.retain(|operation, _| {
+            let mut others = passages.values().filter(|it| !in_line(it));
+            others.any(|it| it.intent.request.operation == *operation)
+        });
+        let waiting: Vec<_> =
+            passages.iter().filter(|(_, it)| in_line(it)).map(|(id, _)| *id).collect();
+        for id in waiting {
+            if let Some(Passage { intent, .. }) = self.passages.remove(&id) {
+                // It goes to the rules or back in line, so it is not over.
+                self.go_on(office, intent, PassageStage::Files).await;
+            }
+        }
     }
 
     /// Keeps a passage in a stage. It is counted once for its member, however many stages it has.
@@ -242,12 +285,11 @@ impl Completions {
         office.gate.forget(intent.request.operation);
         let Intent { runner, request, responder } = intent;
         match (responder, &runner) {
-            (Some(responder), _) => {
-                // The caller may be gone.
-                drop(responder.refuse(Failure::from(refusal)));
-            }
+            (Some(responder), _) => refuse_caller(responder, Failure::from(refusal)),
             (None, Some(runner)) => {
-                self.not_taken(office, runner.clone(), request, refusal.to_string()).await;
+                let why = refusal.to_string();
+                let refused = RefusedCommand { runner: runner.clone(), request, why };
+                self.not_taken(office, refused).await;
             }
             (None, None) => {}
         }
@@ -294,7 +336,7 @@ impl Completions {
             Station::SentBack(result) => {
                 proof::tell_sent_back(office, intent, result, failure).await;
             }
-            Station::Inquiry | Station::Hooks | Station::Proof { .. } => {}
+            Station::Inquiry | Station::Line | Station::Hooks | Station::Proof { .. } => {}
         }
         runner
     }
@@ -320,13 +362,8 @@ impl Completions {
 
     /// The board refused a command of a member. If it was a done claim, the member hears that the task is not done: it still
     /// holds the task and would not report on it again.
-    pub(super) async fn not_taken(
-        &mut self,
-        office: &mut Office,
-        runner: Runner,
-        request: CommandRequest,
-        why: String,
-    ) {
+    pub(super) async fn not_taken(&mut self, office: &mut Office, refused: RefusedCommand) {
+        let RefusedCommand { runner, request, why } = refused;
         let state = &office.post.state;
         let is_at = |task| at_work(state, &runner.member).any(|it| it == task);
         let is_late = matches!(&request.command, Command::Task(TaskCommand::Complete { task, attempt, .. })

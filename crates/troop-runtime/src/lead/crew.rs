@@ -32,15 +32,15 @@ use super::{
     policy::{
         aftermath::{self, Aftermath},
         delegation,
-        restart::{Failing, Restarts},
+        restart::{MemberRetries, Restarts},
     },
-    post::Post,
+    post::{MemberMove, Post},
     transcript::TranscriptLine,
 };
-use crate::{BoardError, fault::is_said_of_machine};
+use crate::BoardError;
 
 /// How long we wait for the last output of a process after its exit. A child that it left behind may hold its wire open.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 
 /// The members that run.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub(super) struct Crew {
     n_runs: u64,
     restarts: Restarts,
     /// Members whose start is retried after a fault of the machine.
-    starts: Failing,
+    starts: MemberRetries,
     pub(super) launch: Arc<dyn Launch>,
     pub(super) project: PathBuf,
     /// The conversation in which the lead's agent acts.
@@ -63,7 +63,7 @@ impl Crew {
             members: BTreeMap::new(),
             n_runs: 0,
             restarts: Restarts::default(),
-            starts: Failing::default(),
+            starts: MemberRetries::default(),
             launch,
             project,
             conversation: Conversation::default(),
@@ -177,9 +177,8 @@ impl Crew {
             return false;
         }
         if post.is_ending() {
-            let cause = StateCause::TeamStopped;
-            let reason = Some(cause.in_words().to_owned());
-            post.set_state(member, MemberState::Stopped, reason, Some(cause), None).await;
+            let stopped = MemberMove::to(MemberState::Stopped).caused_by(StateCause::TeamStopped);
+            post.set_state(member, stopped).await;
             return false;
         }
         true
@@ -256,7 +255,7 @@ impl Crew {
             Some(Permissions::Plan) => MemberState::Planning,
             _ => MemberState::Idle,
         };
-        post.set_state(member, state, None, None, pid).await;
+        post.set_state(member, MemberMove::to(state).in_process(pid)).await;
         true
     }
 
@@ -300,7 +299,7 @@ impl Crew {
         let Some(facts) = self.facts_of(runner) else { return false };
         facts.life.exit(exit);
         if !facts.wire.is_silent {
-            post.timers.set(LAST_WORDS, Due::Bury(runner.clone()));
+            post.timers.set(OUTPUT_GRACE, Due::Bury(runner.clone()));
             return false;
         }
         true
@@ -343,7 +342,7 @@ impl Crew {
         let member = &dead.runner.member;
         let Lifecycle::Exited { exit, account, .. } = dead.facts.life else { return };
         let reason = dead.obituary.explain(&exit);
-        match aftermath::of(account, is_said_of_machine(&reason)) {
+        match aftermath::of(account, dead.obituary.blames_machine()) {
             Aftermath::Nothing => {
                 // A new member may have the name by now, and wait for its start.
                 let waits = |it: &Member| it.state == MemberState::Spawning;
@@ -371,7 +370,8 @@ impl Crew {
             reason = format!("{reason}; {}", left.in_words());
             cause = left;
         }
-        post.set_state(member, MemberState::Stopped, Some(reason), Some(cause), None).await;
+        let stopped = MemberMove::to(MemberState::Stopped).because(reason).caused_by(cause);
+        post.set_state(member, stopped).await;
         // When the whole team stops, the lead stops too, and would find this message unread at its next start.
         if !order.is_forced {
             post.tell_lead(member, format!("Teammate {member} has shut down.")).await;
@@ -394,7 +394,7 @@ impl Crew {
             true => format!("{reason}; it crashed too often and will not be restarted"),
             false => reason.clone(),
         };
-        post.set_state(member, MemberState::Crashed, Some(said), None, None).await;
+        post.set_state(member, MemberMove::to(MemberState::Crashed).because(said)).await;
         if is_given_up {
             let what = format!("{member} crashed too often and will not be restarted: {reason}");
             post.tell_lead(member, what).await;
@@ -432,7 +432,7 @@ impl Crew {
         self.signal(runner, Signal::KILL);
         let Some(live) = self.in_run(runner) else { return };
         live.facts.life.kill();
-        // What is still being launched is killed when it runs.
+        // A member that is still being launched is killed when it runs.
         if let Some(body) = &live.body {
             body.peer.cut();
             if let MemberHost::Task(task) = &body.host {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-use troop_model::{Command, MemberState, Party, Spending, State, TeamStatus, Time, Version};
+use tokio::{sync::mpsc, time::Instant};
+use troop_model::{Command, MemberState, Spending, State, TeamStatus, Time, Version};
 use troop_process::Mark;
 
 use super::{
@@ -130,28 +130,23 @@ impl Dispatcher {
             LeadInput::Launched(launch) => office.launched(*launch).await,
             LeadInput::Exited(runner, exit) => self.exited(&runner, exit).await,
             LeadInput::Complained(runner, line) => self.complained(&runner, &line),
-            LeadInput::Found(id, finding) => self.found(id, *finding).await,
+            LeadInput::Found(id, finding) => Box::pin(self.found(id, *finding)).await,
             LeadInput::Judged(reply) => self.judged(*reply).await,
             LeadInput::Proved(id, finished) => self.proved(id, *finished).await,
             LeadInput::Decided(id, effect) => self.decided(id, effect).await,
             LeadInput::MergedLate(late) => self.completions.merged_late(office, *late).await,
             LeadInput::Placed(member, place) => office.placed(&member, place).await,
-            LeadInput::Begun(begun) => office.begun(begun.0, begun.1).await,
+            LeadInput::Begun(begun) => office.begun(*begun).await,
             LeadInput::Shared(folder, path) => office.shared_made(folder, path),
             LeadInput::Waits(member, what) => office.post.tell_of_retry(&member, what),
-            LeadInput::Watched(seen) => {
-                office.places.watched(&mut office.post, seen.0, seen.1).await;
-            }
+            LeadInput::Watched(look) => office.places.watched(&mut office.post, *look).await,
             LeadInput::Loose(found) => idle::found_loose(office, *found).await,
             LeadInput::Shown(member, line) => {
                 office.post.note(&member, TranscriptLine::note(&line));
             }
             LeadInput::Called(command) => self.called(*command).await,
             LeadInput::Settled(runner, version) => office.settle_offer(&runner, version),
-            LeadInput::Refused(refused) => {
-                let (runner, request, why) = *refused;
-                self.completions.not_taken(office, runner, request, why).await;
-            }
+            LeadInput::Refused(refused) => self.completions.not_taken(office, *refused).await,
             LeadInput::NotRestarted(member, why) => office.not_restarted(&member, &why).await,
             LeadInput::NotDelegated(delegation, why) => {
                 office.not_delegated(delegation, &why).await;
@@ -179,12 +174,13 @@ impl Dispatcher {
             Due::Start(member) => office.start_again(&member).await,
             Due::Begin(member) => office.begin_again(&member),
             Due::Claimed(runner) => idle::expect_word(office, &runner),
-            Due::Word(runner, task) => idle::word_is_due(office, &runner, task).await,
+            Due::Report(runner, task) => idle::report_is_due(office, &runner, task).await,
             // It only delayed the end of the team's work.
             Due::LastWords(_) => {}
             Due::Retry(runner) => office.try_again(&runner).await,
             Due::Tick => self.tick().await,
             Due::Renew => self.renew().await,
+            Due::Tenure => office.post.check_tenure(),
             Due::Watch => self.watch().await,
         }
     }
@@ -207,6 +203,8 @@ impl Dispatcher {
         let office = &mut self.office;
         office.post.timers.set(office.post.timing.tick, Due::Tick);
         office.post.timers.set(office.post.timing.renew, Due::Renew);
+        let first_look = office.post.tenure.first_look(Instant::now());
+        office.post.timers.set(first_look, Due::Tenure);
         self.watch().await;
         let office = &mut self.office;
         office.gate.team_created(&office.post, &office.places);
@@ -281,6 +279,7 @@ impl Dispatcher {
     async fn renew(&mut self) {
         let post = &mut self.office.post;
         post.timers.set(post.timing.renew, Due::Renew);
+        post.tenure.ask(Instant::now());
         post.give(Command::RenewLead).await;
     }
 
@@ -415,9 +414,7 @@ impl Dispatcher {
 /// Whether the lead ends before it has handled all requests of people.
 fn leaves_something_open(post: &Post) -> bool {
     let Some(lead) = post.state.lead() else { return false };
-    let party = Party::member(&lead.name);
-    let mut unread = post.state.mailbox().unread_of(&party);
     lead.state == MemberState::Crashed
         || post.left_open().is_some()
-        || unread.any(|message| message.from == Party::user())
+        || post.state.lead_has_request()
 }

@@ -22,6 +22,7 @@ impl Dispatcher {
             Fact::LeadTaken { fence, .. } if *fence != post.mandate.fence => {
                 post.course = Course::Over(LeadEnd::Superseded);
             }
+            Fact::LeadRenewed { .. } => post.tenure.renew(),
             Fact::TeamDeleted {} => self.begin_team_stop("the team was deleted").await,
             Fact::TeamCompleted {} => self.begin_team_stop("its work is over").await,
             Fact::TeamStopRequested { reason } => {
@@ -171,7 +172,7 @@ impl Dispatcher {
         }
     }
 
-    /// No member changes the work on a task any more.
+    /// From now on no member changes the work on a task.
     pub(super) fn left_alone(&mut self, task: TaskNumber) {
         let office = &mut self.office;
         office.post.agenda.is_due = true;

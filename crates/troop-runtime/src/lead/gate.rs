@@ -40,7 +40,7 @@ pub(super) struct HookReply {
     pub(super) refusal: Option<Refusal>,
 }
 
-/// What a verdict applies to.
+/// The subject of a verdict.
 #[derive(Debug)]
 pub(super) enum HookSubject {
     /// A claim that a task is done, or a new task.

@@ -1,7 +1,7 @@
 //! Handles the messages and requests of members on their wires.
 
 use tokio::time::Instant;
-use troop_model::{Actor, Command, Notice, OperationId, TaskCommand};
+use troop_model::{Actor, Command, Notice, OperationId, TaskCommand, preview};
 use troop_protocol::{
     FromTeammate, Idle, Incoming, Log, MethodError, Notification, Ready, ReportedStatus, Responder,
     SkippedLine, TaskReport,
@@ -24,6 +24,9 @@ use super::{
     transcript::TranscriptLine,
 };
 use crate::{CommandEffect, CommandRequest, GitError, WorkReport, hooks::Verdict};
+
+/// How much of a wrong name people see.
+const MAX_NAME: usize = 40;
 
 /// Messages.
 impl Dispatcher {
@@ -90,6 +93,14 @@ impl Dispatcher {
         let member = &runner.member;
         if !office.crew.become_ready(&mut office.post, member, ready).await {
             return;
+        }
+        if ready.name != member.as_str() {
+            let given = preview(&ready.name, MAX_NAME);
+            let what = format!(
+                "{member}: its program says in `team.ready` that it is `{given}`; it must give the name that it gets as `--name`"
+            );
+            office.post.tell_people(what.clone());
+            office.post.note(member, TranscriptLine::trouble(&what));
         }
         if let Some(pid) = office.crew.get(member).and_then(LiveMember::own_process) {
             office.gate.member_spawned(&office.post, &office.places, member, pid);
@@ -226,6 +237,7 @@ impl Dispatcher {
 
     /// A report or call of a member waits no longer. If it was the last one, the member may be idle, or may have exited.
     async fn release(&mut self, released: ReleasedRunner) {
+        self.completions.end_turns(&mut self.office).await;
         let Some(runner) = released else { return };
         let Some(facts) = self.office.crew.facts_of(&runner) else { return };
         facts.work.n_held -= 1;
@@ -266,8 +278,9 @@ impl Dispatcher {
         self.broke_off(runner);
         self.end_run(runner).await;
         let office = &mut self.office;
-        let facts = office.crew.facts_of(runner);
-        let is_news = facts.is_some_and(|it| it.owes_idle_report());
+        let Some(facts) = office.crew.facts_of(runner) else { return };
+        facts.say_idle();
+        let is_news = facts.owes_idle_report();
         if is_news && !office.post.is_lead(&runner.member) {
             idle::begin(office, runner, None).await;
         } else {
@@ -280,6 +293,9 @@ impl Dispatcher {
     async fn says_idle(&mut self, runner: &Runner, said: Idle) {
         self.broke_off(runner);
         self.end_run(runner).await;
+        if let Some(facts) = self.office.crew.facts_of(runner) {
+            facts.say_idle();
+        }
         idle::expect_word(&mut self.office, runner);
         let last_task = said.last_task.and_then(|id| id.task().ok());
         idle::begin(&mut self.office, runner, last_task).await;

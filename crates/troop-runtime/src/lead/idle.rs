@@ -14,9 +14,11 @@ use super::{
     places::{IsNews, LooseFiles},
     policy::{
         completion::attempt_at,
-        word::{self, Word},
+        idle,
+        report::{self, OwedReport},
         work::{at_work, has_or_gets_work, is_working},
     },
+    post::MemberMove,
 };
 use crate::hooks::Occasion;
 
@@ -26,10 +28,12 @@ const MAX_NAMED: usize = 5;
 /// Lets a member be idle. That waits for its reports and calls and, if hooks are asked, until the log shows their effects: its
 /// next task may be blocked by the one it has just done.
 pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
+    if goes_on_untold(office, runner, last_task.as_ref()) {
+        return;
+    }
     let Some(facts) = office.crew.facts_of(runner) else { return };
-    let is_news = facts.idle.has_worked || last_task.is_some() || facts.work.n_held > 0;
-    if !is_news && !office.post.is_lead(&runner.member) {
-        // Nobody is told, so there is nothing to wait for. What it does next is told at the end of that.
+    if !idle::is_news(&office.post.state, &runner.member, facts, last_task.as_ref()) {
+        // Nothing is announced, so there is nothing to wait for. Its next work is announced when that ends.
         return rest_without_news(office, runner).await;
     }
     let has_hook = office.gate.judges_idle(&office.post, &runner.member);
@@ -45,25 +49,40 @@ pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Optio
 async fn settle(office: &mut Office, runner: &Runner) {
     let n_followed = office.post.n_followed();
     let Some(facts) = office.crew.facts_of(runner) else { return };
-    let Some(idle) = facts.take_settled_idle(n_followed) else {
+    let Some(report) = facts.take_settled_idle(n_followed) else {
         if facts.idle.after.as_ref().is_some_and(|it| it.until > n_followed) {
             office.post.ask_progress();
         }
         return;
     };
-    let is_news = facts.idle.has_worked || idle.last_task.is_some();
+    if goes_on_untold(office, runner, report.last_task.as_ref()) {
+        return;
+    }
     let member = &runner.member;
-    if !is_news && !office.post.is_lead(member) {
+    let Some(facts) = office.crew.facts_of(runner) else { return };
+    if !idle::is_news(&office.post.state, member, facts, report.last_task.as_ref()) {
         return rest_without_news(office, runner).await;
     }
     let is_judged = office.gate.judges_idle(&office.post, member);
     if is_judged && !has_or_gets_work(&office.post.state, member) {
         let occasion = Occasion::TeammateIdle { teammate: member.clone() };
-        let subject = HookSubject::Idle(runner.clone(), idle.last_task);
+        let subject = HookSubject::Idle(runner.clone(), report.last_task);
         office.gate.fire(&office.post, &office.places, occasion, subject);
     } else {
-        report(office, runner, idle.last_task).await;
+        self::report(office, runner, report.last_task).await;
     }
+}
+
+/// Whether a teammate went on since it said that it is idle, so that others hear of it only at the end of its turn. What
+/// became of its last task they hear at once.
+fn goes_on_untold(office: &mut Office, runner: &Runner, last_task: Option<&TaskRef>) -> bool {
+    let is_lead = office.post.is_lead(&runner.member);
+    let Some(facts) = office.crew.facts_of(runner) else { return false };
+    let is_untold = facts.has_gone_on() && last_task.is_none() && !is_lead;
+    if is_untold {
+        facts.owe_idle_report();
+    }
+    is_untold
 }
 
 /// Settles all idle reports that waited for the log.
@@ -73,14 +92,14 @@ pub(super) async fn settle_all(office: &mut Office) {
     }
 }
 
-/// A member that did nothing is idle. Nobody is told, unless it changed files all the same.
+/// A member that did nothing is idle. That is not announced, unless it changed files anyway.
 async fn rest_without_news(office: &mut Office, runner: &Runner) {
     if !looks_for_loose(office, runner, IsNews::No) {
         rest_quietly(office, runner).await;
     }
 }
 
-/// A member has nothing to do, and nobody is told.
+/// A member has nothing to do, which is not announced.
 async fn rest_quietly(office: &mut Office, runner: &Runner) {
     office.rest(runner);
     if let Some(facts) = office.crew.facts_of(runner) {
@@ -93,12 +112,16 @@ async fn rest_quietly(office: &mut Office, runner: &Runner) {
     // A member that holds a task is not idle.
     if is_working && at_work(&office.post.state, member).next().is_none() {
         let pid = office.crew.get(member).and_then(LiveMember::process);
-        office.post.set_state(member, MemberState::Idle, None, None, pid).await;
+        let to = MemberMove::to(MemberState::Idle).in_process(pid);
+        office.post.set_state(member, to).await;
     }
 }
 
 /// Reports that a member is idle. If it worked without a task, we look for its changes first: nobody would merge them.
 pub(super) async fn report(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
+    if goes_on_untold(office, runner, last_task.as_ref()) {
+        return;
+    }
     if last_task.is_some() || !looks_for_loose(office, runner, IsNews::Yes) {
         report_now(office, runner, last_task).await;
     }
@@ -110,17 +133,21 @@ fn looks_for_loose(office: &mut Office, runner: &Runner, is_news: IsNews) -> boo
     facts.idle.was_handed = false;
     let is_suspect = facts.idle.n_suspect > 0;
     facts.idle.n_suspect = facts.idle.n_suspect.saturating_sub(1);
-    is_suspect && office.places.look_for_loose(&office.post, runner, is_news)
+    let n_begun = facts.idle.n_begun_until_said;
+    is_suspect && office.places.look_for_loose(&office.post, runner, is_news, n_begun)
 }
 
 /// The files that a member changed outside of any task are known. The lead hears of them once.
 pub(super) async fn found_loose(office: &mut Office, found: LooseFiles) {
-    let LooseFiles { runner, files, is_news } = found;
+    let LooseFiles { runner, files, is_news, n_begun } = found;
     let runner = &runner;
     let member = &runner.member;
     office.places.end_look();
     office.post.agenda.is_due = true;
     let Some(facts) = office.crew.facts_of(runner) else { return };
+    if facts.idle.n_begun != n_begun {
+        return facts.owe_idle_report();
+    }
     if facts.idle.was_handed || is_working(&office.post.state, member) {
         // It goes on, and says again when it is idle.
         return;
@@ -149,19 +176,20 @@ fn some_of(files: &BTreeSet<String>) -> String {
 }
 
 async fn report_now(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
-    office.rest(runner);
-    if let Some(facts) = office.crew.facts_of(runner) {
-        facts.note_idle_told();
+    let Some(facts) = office.crew.facts_of(runner) else { return };
+    facts.note_idle_told();
+    if !facts.has_gone_on() {
+        office.rest(runner);
     }
     let member = runner.member.clone();
     let request = office.post.own(Command::ReportIdle { member, last_task });
-    office.ask_for(runner, request).await;
+    office.offer(runner, request).await;
 }
 
 /// Expects a report on each task that an idle member holds and was given.
 pub(super) fn expect_word(office: &mut Office, runner: &Runner) {
     let Some(live) = office.crew.in_run(runner) else { return };
-    let expected = word::expected(&office.post.state, &runner.member, &live.facts);
+    let expected = report::expected(&office.post.state, &runner.member, &live.facts);
     live.facts.idle.has_said_so = true;
     let has_claimed = std::mem::take(&mut live.facts.idle.has_claimed);
     let wait = office.post.timing.grace;
@@ -170,23 +198,23 @@ pub(super) fn expect_word(office: &mut Office, runner: &Runner) {
         office.post.timers.set(wait, Due::Claimed(runner.clone()));
     }
     for task in expected {
-        office.post.timers.set(wait, Due::Word(runner.clone(), task));
+        office.post.timers.set(wait, Due::Report(runner.clone(), task));
     }
 }
 
 /// An idle member should have reported on its task by now. The board asks it to, or fails the attempt.
-pub(super) async fn word_is_due(office: &mut Office, runner: &Runner, task: TaskNumber) {
+pub(super) async fn report_is_due(office: &mut Office, runner: &Runner, task: TaskNumber) {
     let post = &mut office.post;
     let Some(facts) = office.crew.facts_of(runner) else { return };
     let grace = post.timing.grace;
-    let word = word::about(&post.state, &runner.member, facts, task, grace, Instant::now());
-    if word == Word::Owed {
+    let owed = report::about(&post.state, &runner.member, facts, task, grace, Instant::now());
+    if owed == OwedReport::Owed {
         let member = runner.member.clone();
         let attempt = attempt_at(&post.state, task);
         let task = task.into();
         post.give(Command::ReportSilence { member, task, attempt }).await;
     }
-    if word != Word::Given {
-        post.timers.set(grace, Due::Word(runner.clone(), task));
+    if owed != OwedReport::Given {
+        post.timers.set(grace, Due::Report(runner.clone(), task));
     }
 }

@@ -38,7 +38,7 @@ pub(super) enum LeadInput {
     Complained(Runner, String),
     /// A timer has fired.
     Due(Due),
-    /// What a passage waited for is found out.
+    /// The answer that a passage waited for has come.
     Found(PassageId, Box<PassageFinding>),
     /// Hooks have given their verdict on something that waited for them.
     Judged(Box<HookReply>),
@@ -51,7 +51,7 @@ pub(super) enum LeadInput {
     /// A member's folder exists, or cannot be made.
     Placed(MemberName, Result<PathBuf, GitError>),
     /// A member's folder is ready for a task, or cannot be prepared.
-    Begun(Box<(TaskAttempt, Result<TaskFolder, GitError>)>),
+    Begun(Box<FolderStart>),
     /// A workspace folder is made.
     Shared(WorkspaceFolder, SharedPath),
     /// Something for a member cannot be done now, and is retried.
@@ -59,7 +59,7 @@ pub(super) enum LeadInput {
     /// The files that an idle member changed outside of any task are known.
     Loose(Box<LooseFiles>),
     /// The watcher has compared the members' changes.
-    Watched(Box<(Watcher, Result<WatchReport, GitError>)>),
+    Watched(Box<WatchLook>),
     /// A check of a member's work printed a line.
     Shown(MemberName, String),
     /// Another process sends a command through this lead.
@@ -67,7 +67,7 @@ pub(super) enum LeadInput {
     /// An offer of work to a member is settled; its effect is in the log up to this version.
     Settled(Runner, Option<Version>),
     /// The board refused a command given for a member, which does not know yet.
-    Refused(Box<(Runner, CommandRequest, String)>),
+    Refused(Box<RefusedCommand>),
     /// A crashed member was not restarted.
     NotRestarted(MemberName, BoardError),
     /// The member of a delegation was not started.
@@ -84,6 +84,28 @@ pub(super) enum LeadInput {
     Until(Until),
     /// Members that have not stopped yet are killed.
     Hurry,
+}
+
+/// The preparation of a member's folder for a task.
+#[derive(Debug)]
+pub(super) struct FolderStart {
+    pub(super) work: TaskAttempt,
+    pub(super) folder: Result<TaskFolder, GitError>,
+}
+
+/// A comparison of the members' changes, and the watcher that made it.
+#[derive(Debug)]
+pub(super) struct WatchLook {
+    pub(super) watcher: Watcher,
+    pub(super) seen: Result<WatchReport, GitError>,
+}
+
+/// A command for a member that the board refused.
+#[derive(Debug)]
+pub(super) struct RefusedCommand {
+    pub(super) runner: Runner,
+    pub(super) request: CommandRequest,
+    pub(super) why: String,
 }
 
 /// A timer's purpose.
@@ -106,7 +128,7 @@ pub(super) enum Due {
     /// The preparation of a member's folder is retried.
     Begin(MemberName),
     /// A member said that it is idle, and should have reported on its task by now.
-    Word(Runner, TaskNumber),
+    Report(Runner, TaskNumber),
     /// An external member has ended a task, and should have sent its last messages by now.
     LastWords(MemberName),
     /// A member claimed a task and then said that it is idle: by now the log shows whether it got one.
@@ -117,6 +139,8 @@ pub(super) enum Due {
     Tick,
     /// The lease of this lead is renewed.
     Renew,
+    /// The lease of this lead should have been renewed.
+    Tenure,
     /// The changes of members are compared for conflicts.
     Watch,
 }

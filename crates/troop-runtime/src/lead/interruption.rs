@@ -3,7 +3,11 @@
 use troop_model::{Member, MemberName, MemberState, Party, StateCause};
 use troop_protocol::FromLead;
 
-use super::{crew::Crew, post::Post, transcript::TranscriptLine};
+use super::{
+    crew::Crew,
+    post::{MemberMove, Post},
+    transcript::TranscriptLine,
+};
 
 /// Interrupts a member.
 pub(super) async fn interrupt(
@@ -19,7 +23,7 @@ pub(super) async fn interrupt(
     let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     let line = match is_told {
         true => TranscriptLine::note(&format!("told to break off what it does{because}")),
-        false => TranscriptLine::trouble("it is to break off what it does, and does not read"),
+        false => TranscriptLine::trouble("it was told to stop, but does not read"),
     };
     post.note(member, line);
     let holds_task = post.state.tasks().held_by(member).next().is_some();
@@ -45,6 +49,6 @@ pub(super) async fn go_on(post: &mut Post, reader: &Party) {
 async fn work_because(post: &mut Post, member: &MemberName, cause: Option<StateCause>) {
     let found = post.state.member(member).filter(|it| it.state == MemberState::Working);
     let Some(pid) = found.map(|it| it.pid) else { return };
-    let reason = cause.map(|it| it.in_words().to_owned());
-    post.set_state(member, MemberState::Working, reason, cause, pid).await;
+    let working = MemberMove::to(MemberState::Working).caused_by(cause).in_process(pid);
+    post.set_state(member, working).await;
 }

@@ -93,7 +93,7 @@ pub struct LaunchedAgent {
     pub life: Life,
 }
 
-/// What a member runs as.
+/// The process or task of a member.
 pub enum Life {
     /// A process.
     Process(Box<Child>),

@@ -6,6 +6,7 @@ use super::{
     crew::facts::MemberFacts,
     office::Office,
     policy::lead_state::{self, LeadMove},
+    post::MemberMove,
 };
 
 /// Records that the lead works, if it is busy.
@@ -18,7 +19,7 @@ pub(super) async fn note_rest(office: &mut Office) {
     move_lead(office, lead_state::to_rest).await;
 }
 
-/// Records that the lead has no open request any more, although it still works.
+/// Records that the lead has no open request left, although it still works.
 pub(super) async fn note_end_of_work(office: &mut Office) {
     if lead_state::has_closed(&office.post.state, office.post.left_open()) {
         note_work(office).await;
@@ -35,6 +36,6 @@ async fn move_lead(
     let Some(LeadMove { to, cause }) = policy(&post.state, &live.facts, post.left_open()) else {
         return;
     };
-    let reason = cause.map(|it| it.in_words().to_owned());
-    post.set_state(&lead, to, reason, cause, live.process()).await;
+    let to = MemberMove::to(to).caused_by(cause).in_process(live.process());
+    post.set_state(&lead, to).await;
 }

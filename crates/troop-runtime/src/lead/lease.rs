@@ -164,7 +164,7 @@ fn is_dead(folder: &Path) -> bool {
     find(folder).is_some_and(|lead| troop_process::has_ended(lead.pid))
 }
 
-/// The refusal of whoever wants to lead a team that is led on this machine.
+/// The refusal to lead a team that is already led on this machine.
 pub async fn lead_held(board: &Board, clock: &Clock) -> BoardError {
     let (holder, since) = match current(board).await {
         Ok(Some(lease)) => (lease.holder, lease.since),

@@ -18,16 +18,14 @@ use super::{
     completion::Intent,
     crew::{Crew, launching::MemberLaunch, member::LiveMember},
     gate::HookGate,
-    input::{Due, LeadInput},
+    input::{Due, FolderStart, LeadInput, RefusedCommand},
     places::{NewPlace, Workplaces, claimed},
     policy::loss::Loss,
     post::Post,
     shared::{SharedFolders, SharedPath},
     transcript::TranscriptLine,
 };
-use crate::{
-    BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder, answers::changed,
-};
+use crate::{BoardError, CommandEffect, CommandRequest, GitError, answers::changed};
 
 /// The parts that a lead works with.
 #[derive(Debug)]
@@ -46,17 +44,17 @@ impl Office {
     /// Gives the command of an intent to the board, and answers if the caller waits.
     pub(super) async fn carry_out(&mut self, intent: Intent) {
         match intent.responder {
-            Some(responder) => self.call(intent.request, responder).await,
+            Some(responder) => self.give_and_answer(intent.request, responder).await,
             None => {
                 if let Some(runner) = &intent.runner {
-                    self.do_for(runner, intent.request).await;
+                    self.give_for(runner, intent.request).await;
                 }
             }
         }
     }
 
     /// Gives a command and answers with its effect. A claim is answered when the member's folder is ready.
-    async fn call(&mut self, request: CommandRequest, responder: Responder) {
+    async fn give_and_answer(&mut self, request: CommandRequest, responder: Responder) {
         let readying = self.places.readying(&self.post, &request.command);
         let look = |state: &State, done: CommandEffect| {
             let work = claimed(state, &done);
@@ -85,18 +83,19 @@ impl Office {
     }
 
     /// Gives a command for a member, which hears of a refusal.
-    pub(super) async fn do_for(&mut self, runner: &Runner, request: CommandRequest) {
+    pub(super) async fn give_for(&mut self, runner: &Runner, request: CommandRequest) {
         let runner = runner.clone();
         let again = request.clone();
         self.post
             .give_or(request, move |error| {
-                Some(LeadInput::Refused(Box::new((runner, again, error.to_string()))))
+                let why = error.to_string();
+                Some(LeadInput::Refused(Box::new(RefusedCommand { runner, request: again, why })))
             })
             .await;
     }
 
     /// Gives a command that may give a member work; until its effect is known, the member gets no other offer.
-    pub(super) async fn ask_for(&mut self, runner: &Runner, request: CommandRequest) {
+    pub(super) async fn offer(&mut self, runner: &Runner, request: CommandRequest) {
         let Some(facts) = self.crew.facts_of(runner) else { return };
         facts.work.offers.begin();
         let Some(given) = self.post.enqueue(request).await else { return };
@@ -191,9 +190,9 @@ impl Office {
 /// Folders.
 impl Office {
     /// A member's folder is ready for a task, or cannot be prepared.
-    pub(super) async fn begun(&mut self, work: TaskAttempt, begun: Result<TaskFolder, GitError>) {
-        let member = work.member.clone();
-        if self.places.begun(&mut self.post, work, begun).await {
+    pub(super) async fn begun(&mut self, start: FolderStart) {
+        let member = start.work.member.clone();
+        if self.places.begun(&mut self.post, start).await {
             self.send_held_tasks(&member);
         }
     }

@@ -18,17 +18,15 @@ use troop_model::{
 
 use super::{
     Runner,
-    input::{Due, LeadInput},
+    input::{Due, FolderStart, LeadInput, WatchLook},
     policy::{
-        restart::{Failing, PATIENCE},
+        restart::{FAULT_PATIENCE, MemberRetries},
         work::{is_working, others_at_work},
     },
     post::Post,
     transcript::TranscriptLine,
 };
-use crate::{
-    BoxFuture, CommandEffect, GitError, TaskAttempt, TaskFolder, WatchReport, Watcher, Worktrees,
-};
+use crate::{BoxFuture, CommandEffect, GitError, TaskAttempt, WatchReport, Watcher, Worktrees};
 
 /// How long we wait before we retry to prepare a folder while a caller waits for the answer.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -45,7 +43,7 @@ pub(super) struct Workplaces {
     /// Members that hold a task for which their folder is not free yet.
     waiting: BTreeSet<MemberName>,
     /// Members whose folder could not be prepared; that is retried.
-    failing: Failing,
+    failing: MemberRetries,
     /// Taken out while it compares.
     watcher: Option<Watcher>,
     /// The files that members changed outside of any task, as far as the lead was told.
@@ -100,6 +98,8 @@ pub(super) struct LooseFiles {
     pub(super) runner: Runner,
     pub(super) files: BTreeSet<String>,
     pub(super) is_news: IsNews,
+    /// How often the member had begun something when it said that it is idle.
+    pub(super) n_begun: u64,
 }
 
 /// Whether it is news that a member is idle, whatever it changed.
@@ -143,7 +143,7 @@ impl Readying {
     /// that no member works in an unprepared folder.
     pub(super) async fn ready(self, work: TaskAttempt) {
         let since = Instant::now();
-        while self.isolation.has_place(&work.member).await && since.elapsed() < PATIENCE {
+        while self.isolation.has_place(&work.member).await && since.elapsed() < FAULT_PATIENCE {
             let (tell, told) = oneshot::channel();
             let isolation = self.isolation.clone();
             let work = work.clone();
@@ -168,7 +168,7 @@ impl Workplaces {
             coming: BTreeSet::new(),
             begun: BTreeMap::new(),
             waiting: BTreeSet::new(),
-            failing: Failing::default(),
+            failing: MemberRetries::default(),
             watcher: Some(Watcher::default()),
             loose: BTreeMap::new(),
             n_looks: 0,
@@ -294,11 +294,11 @@ impl Workplaces {
         let is_back = post.state.tasks().get(task).is_some_and(was_handed_in);
         let inputs = post.background.inputs.clone();
         self.jobs.add(async move {
-            let begun = match is_back {
+            let folder = match is_back {
                 true => isolation.go_back(&work).await,
                 false => isolation.begin(&work).await,
             };
-            drop(inputs.send(LeadInput::Begun(Box::new((work, begun)))).await);
+            drop(inputs.send(LeadInput::Begun(Box::new(FolderStart { work, folder }))).await);
         });
         false
     }
@@ -309,12 +309,8 @@ impl Workplaces {
     }
 
     /// A member's folder is ready for a task, or cannot be prepared. Returns whether the member can get its tasks now.
-    pub(super) async fn begun(
-        &mut self,
-        post: &mut Post,
-        work: TaskAttempt,
-        begun: Result<TaskFolder, GitError>,
-    ) -> bool {
+    pub(super) async fn begun(&mut self, post: &mut Post, start: FolderStart) -> bool {
+        let FolderStart { work, folder } = start;
         let attempt =
             Attempt { member: work.member.clone(), task: work.task, number: work.attempt };
         let member = &work.member;
@@ -322,7 +318,7 @@ impl Workplaces {
         let found = post.state.tasks().get(task);
         let is_its = found
             .is_some_and(|it| it.owner.as_ref() == Some(member) && it.attempts == work.attempt);
-        match begun {
+        match folder {
             Err(error) if is_its && error.may_pass() && self.begin_later(post, &work, &error) => {
                 false
             }
@@ -423,7 +419,7 @@ impl Workplaces {
         }
     }
 
-    /// A task is over, so no folder is prepared for it any more.
+    /// A task is over, so no folder is prepared for it from now on.
     pub(super) fn forget_work(&mut self, task: TaskNumber) {
         self.begun.retain(|it, _| it.task != task);
     }
@@ -447,7 +443,13 @@ impl Workplaces {
 /// Changes outside of tasks.
 impl Workplaces {
     /// Looks for files that a member without a task changed. Returns whether that is under way.
-    pub(super) fn look_for_loose(&mut self, post: &Post, runner: &Runner, is_news: IsNews) -> bool {
+    pub(super) fn look_for_loose(
+        &mut self,
+        post: &Post,
+        runner: &Runner,
+        is_news: IsNews,
+        n_begun: u64,
+    ) -> bool {
         let member = runner.member.clone();
         let isolation = self.isolation_of(&post.state, &member).cloned();
         let Some(isolation) = isolation.filter(|_| !is_working(&post.state, &member)) else {
@@ -458,9 +460,9 @@ impl Workplaces {
         let inputs = post.background.inputs.clone();
         // After everything that is under way in its folder.
         self.jobs.add(async move {
-            // What cannot be read now is named at the end of the run.
+            // Folders that cannot be read now are named at the end of the run.
             let files = isolation.loose_files(&member).await.unwrap_or_default();
-            let found = LooseFiles { runner, files, is_news };
+            let found = LooseFiles { runner, files, is_news, n_begun };
             drop(inputs.send(LeadInput::Loose(Box::new(found))).await);
         });
         true
@@ -496,17 +498,13 @@ impl Workplaces {
         let Some(mut watcher) = self.watcher.take() else { return };
         post.background.spawn_input(async move {
             let seen = watcher.look(&isolation, &members).await;
-            Some(LeadInput::Watched(Box::new((watcher, seen))))
+            Some(LeadInput::Watched(Box::new(WatchLook { watcher, seen })))
         });
     }
 
     /// Tells members about conflicts between their changes.
-    pub(super) async fn watched(
-        &mut self,
-        post: &mut Post,
-        watcher: Watcher,
-        seen: Result<WatchReport, GitError>,
-    ) {
+    pub(super) async fn watched(&mut self, post: &mut Post, look: WatchLook) {
+        let WatchLook { watcher, seen } = look;
         self.watcher = Some(watcher);
         let Some(branch) = self.isolation.as_ref().map(|it| it.branch().to_owned()) else {
             return;
@@ -529,15 +527,7 @@ impl Workplaces {
 }
 
 fn work(state: &State, member: &MemberName, task: TaskNumber) -> Option<TaskAttempt> {
-    let found = state.tasks().get(task)?;
-    let subject = found.subject.clone();
-    Some(TaskAttempt {
-        member: member.clone(),
-        task,
-        attempt: found.attempts,
-        subject,
-        report: None,
-    })
+    Some(TaskAttempt::newest(member.clone(), state.tasks().get(task)?))
 }
 
 /// The attempt that a command has just claimed; none if the member works on another task, whose folder stays as it is.

@@ -8,12 +8,15 @@ pub(crate) mod completion;
 pub(super) mod delegation;
 pub(super) mod ending;
 pub(super) mod files;
+pub(super) mod idle;
 pub(super) mod lead_state;
 pub(super) mod loss;
+pub(super) mod mail;
+pub(super) mod report;
 pub(super) mod restart;
 pub(super) mod silence;
+pub(super) mod tenure;
 pub(crate) mod unheard;
-pub(super) mod word;
 pub(crate) mod work;
 
 #[cfg(test)]

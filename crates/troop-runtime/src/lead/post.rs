@@ -16,8 +16,11 @@ use uuid::Uuid;
 
 use super::{
     LeadEnd, LeadWork, Timing,
-    input::LeadInput,
-    policy::asking::{RuleVerdict, occasion, ruling, would_take},
+    input::{Due, LeadInput},
+    policy::{
+        asking::{RuleVerdict, occasion, ruling, would_take},
+        tenure::{Tenure, TenureVerdict},
+    },
     progress::BoardProgress,
     timers::Timers,
     transcript::{TranscriptEntry, TranscriptLine, Transcripts},
@@ -28,11 +31,11 @@ use crate::{
 };
 
 /// How long we wait before we retry a failing store ...
-const PATIENCE: Duration = Duration::from_millis(500);
+const STORE_RETRY: Duration = Duration::from_millis(500);
 /// ... and how often.
-const N_PATIENCE: u32 = 60;
+const N_STORE_RETRIES: u32 = 60;
 
-/// What all modules of a lead share.
+/// The things that all rooms of a lead share.
 #[derive(Debug)]
 pub(super) struct Post {
     pub(super) board: Board,
@@ -40,6 +43,7 @@ pub(super) struct Post {
     pub(super) state: State,
     pub(super) clock: Clock,
     pub(super) mandate: Mandate,
+    pub(super) tenure: Tenure,
     pub(super) timing: Timing,
     pub(super) timers: Timers,
     pub(super) background: Background,
@@ -150,8 +154,10 @@ impl Post {
     pub(super) fn new(new: NewPost<'_>) -> Self {
         let news = new.board.subscribe(new.state.version());
         new.background.spawn(pass_on(news, new.background.inputs.clone()));
+        let tenure = Tenure::new(new.state.lead_lease(), Instant::now());
         Self {
             board: new.board,
+            tenure,
             state: new.state,
             clock: new.clock,
             mandate: new.mandate,
@@ -187,6 +193,17 @@ impl Post {
     pub(super) fn lost(&mut self, error: Option<BoardError>) {
         let reason = error.map_or_else(|| "the board was closed".to_owned(), |it| it.to_string());
         self.course = Course::Over(LeadEnd::Lost { reason });
+    }
+
+    /// Looks whether this lead may still lead.
+    pub(super) fn check_tenure(&mut self) {
+        match self.tenure.look(Instant::now()) {
+            TenureVerdict::Holds(time) => self.timers.set(time, Due::Tenure),
+            TenureVerdict::Over => {
+                let reason = "its lease could not be renewed, so another may lead now".to_owned();
+                self.course = Course::Over(LeadEnd::Lost { reason });
+            }
+        }
     }
 
     /// The cause that the log records if the lead's agent has not finished its last request.
@@ -279,16 +296,43 @@ impl Post {
     }
 
     /// Records a member's state in the log, and why.
-    pub(super) async fn set_state(
-        &mut self,
-        member: &MemberName,
-        state: MemberState,
-        reason: Option<String>,
-        cause: Option<StateCause>,
-        pid: Option<u32>,
-    ) {
+    pub(super) async fn set_state(&mut self, member: &MemberName, to: MemberMove) {
+        let MemberMove { to: state, reason, cause, process: pid } = to;
         let member = member.clone();
         self.give(Command::SetMemberState { member, state, reason, cause, pid }).await;
+    }
+}
+
+/// A change of a member's state, for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MemberMove {
+    to: MemberState,
+    /// For people.
+    reason: Option<String>,
+    cause: Option<StateCause>,
+    process: Option<u32>,
+}
+
+impl MemberMove {
+    pub(super) fn to(state: MemberState) -> Self {
+        Self { to: state, reason: None, cause: None, process: None }
+    }
+
+    /// Adds the reason, in words for people.
+    pub(super) fn because(self, reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..self }
+    }
+
+    /// Adds the cause, if there is one. Without a reason, its words are the reason.
+    pub(super) fn caused_by(self, cause: impl Into<Option<StateCause>>) -> Self {
+        let cause = cause.into();
+        let reason = self.reason.or_else(|| cause.map(|it| it.in_words().to_owned()));
+        Self { reason, cause, ..self }
+    }
+
+    /// Adds the process in which the member runs, if it has one.
+    pub(super) fn in_process(self, process: impl Into<Option<u32>>) -> Self {
+        Self { process: process.into(), ..self }
     }
 }
 
@@ -327,7 +371,7 @@ impl Post {
         }
     }
 
-    /// Work of a member is retried after a fault of the machine: people are told why nothing happens.
+    /// Work of a member is retried after a fault of the machine: people hear why nothing happens.
     pub(super) fn tell_of_retry(&mut self, member: &MemberName, what: String) {
         self.note(member, TranscriptLine::trouble(&what));
         self.tell_people(what);
@@ -336,8 +380,8 @@ impl Post {
     /// Warns people that the store fails, once per outage: nothing happens meanwhile.
     pub(super) fn tell_of_failing_store(&mut self, why: &str) {
         let told_at = self.people.store_failed_at.replace(Instant::now());
-        if told_at.is_none_or(|at| at.elapsed() >= PATIENCE * N_PATIENCE) {
-            let seconds = (PATIENCE * N_PATIENCE).as_secs();
+        if told_at.is_none_or(|at| at.elapsed() >= STORE_RETRY * N_STORE_RETRIES) {
+            let seconds = (STORE_RETRY * N_STORE_RETRIES).as_secs();
             self.tell_people(format!("nothing can be stored; retrying for {seconds} s: {why}"));
         }
     }
@@ -415,7 +459,7 @@ async fn insist(
     inputs: &mpsc::Sender<LeadInput>,
 ) -> BoardResult<CommandEffect> {
     let mut done = given.done().await;
-    for nth in 0..N_PATIENCE {
+    for nth in 0..N_STORE_RETRIES {
         let Err(BoardError::Store(error)) = &done else { break };
         if inputs.is_closed() {
             break;
@@ -423,7 +467,7 @@ async fn insist(
         if nth == 0 {
             drop(inputs.try_send(LeadInput::StoreFails(error.to_string())));
         }
-        tokio::time::sleep(PATIENCE).await;
+        tokio::time::sleep(STORE_RETRY).await;
         done = board.submit(request.clone()).await;
     }
     done
@@ -438,9 +482,9 @@ async fn pass_on(mut news: Subscription, inputs: mpsc::Sender<LeadInput>) {
             () = inputs.closed() => return,
         };
         let input = match next {
-            Err(BoardError::Store(_)) if n_failures < N_PATIENCE => {
+            Err(BoardError::Store(_)) if n_failures < N_STORE_RETRIES => {
                 n_failures += 1;
-                tokio::time::sleep(PATIENCE).await;
+                tokio::time::sleep(STORE_RETRY).await;
                 continue;
             }
             Ok(Some(event)) => {

@@ -24,7 +24,7 @@ use troop_protocol::{
 };
 use uuid::Uuid;
 
-use super::input::LeadInput;
+use super::{calls::refuse_caller, input::LeadInput};
 use crate::{
     Answers, Board, CommandRequest,
     answers::{Subscriptions, signed},
@@ -169,7 +169,7 @@ async fn answer(
     let IncomingRequest { asked, responder } = asked;
     let call = match Call::try_from(&asked) {
         Ok(call) => call,
-        Err(error) => return refuse(responder, Failure::from(&error)),
+        Err(error) => return refuse_caller(responder, Failure::from(&error)),
     };
     match (call, caller.clone()) {
         (Call::Open(session), _) => {
@@ -178,7 +178,7 @@ async fn answer(
         }
         (_, None) => {
             let what = format!("identify yourself first: `session/open`, then `{}`", asked.method);
-            refuse(responder, Failure::new(FailureKind::Forbidden, &what));
+            refuse_caller(responder, Failure::new(FailureKind::Forbidden, &what));
         }
         (Call::Change(change), Some(session)) => {
             let request = signed(session, *change);
@@ -191,7 +191,7 @@ async fn answer(
                 drop(responder.answer(&start.ticket));
                 subscriptions.start(start);
             }
-            Err(failure) => refuse(responder, failure),
+            Err(failure) => refuse_caller(responder, failure),
         },
         (call, Some(session)) => {
             host.tracker.spawn(host.answers.clone().respond(session, call, responder));
@@ -206,12 +206,7 @@ async fn open(responder: Responder, host: &SocketHost) {
             let opened = SessionInfo { protocol: PROTOCOL_VERSION, team, version };
             drop(responder.answer(&opened));
         }
-        Ok(None) => refuse(responder, Failure::new(FailureKind::NotFound, "no team")),
-        Err(error) => refuse(responder, Failure::from(&error)),
+        Ok(None) => refuse_caller(responder, Failure::new(FailureKind::NotFound, "no team")),
+        Err(error) => refuse_caller(responder, Failure::from(&error)),
     }
-}
-
-fn refuse(responder: Responder, failure: Failure) {
-    // The caller may be gone.
-    drop(responder.refuse(failure));
 }

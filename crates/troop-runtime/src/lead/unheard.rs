@@ -1,7 +1,7 @@
-//! Tells the board what a former lead merged before it was killed, while its members still count as at work: so each of their tasks
+//! Records merges of a killed lead on the board, while its members still count as at work: so each of their tasks
 //! ends as it would have ended, and nobody gets it again.
 
-use troop_model::{Actor, Command, Merged, OperationId, Proof, State, TaskCommand};
+use troop_model::{Actor, Command, MergeRecord, OperationId, Proof, State, TaskCommand};
 use uuid::Uuid;
 
 use super::{LeadError, LeadOptions, policy::unheard};
@@ -22,10 +22,9 @@ pub(super) async fn record(options: &LeadOptions) -> Result<(), LeadError> {
 async fn record_one(board: &Board, merge: &UnheardMerge) -> Result<(), BoardError> {
     let looked = merge.clone();
     if !board.look(move |state| unheard::is_recorded(state, &looked)).await? {
-        let merged = Merged { into: merge.into.clone(), commit: merge.commit.clone() };
+        let merged = MergeRecord { into: merge.into.clone(), commit: merge.commit.clone() };
         let evidence = merge.evidence.clone();
-        let task = merge.task.into();
-        let proof = Proof { task, evidence, merge: Some(merged), waived: None };
+        let proof = Proof::new(merge.task, evidence, Some(merged));
         give(board, own(Command::Task(TaskCommand::Prove(proof)))).await?;
     }
     // As it was given: if the board has heard it after all, it has no second effect. A board forgets after a while, and refuses it;

@@ -77,7 +77,7 @@ async fn a_killed_commands_lock_is_removed_by_the_next_process_and_a_persons_sta
 }
 
 #[tokio::test]
-async fn whoever_reads_a_note_while_it_is_written_finds_a_whole_one() {
+async fn a_note_is_replaced_atomically() {
     let folder = tempfile::tempdir().unwrap();
     let team = folder.path().join("team");
     let notes = CommandNotes::open(&team, folder.path(), &[]);
@@ -98,7 +98,7 @@ async fn whoever_reads_a_note_while_it_is_written_finds_a_whole_one() {
 }
 
 #[tokio::test]
-async fn a_command_that_ended_by_itself_answers_for_no_lock() {
+async fn a_command_that_exited_normally_owns_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     let notes = CommandNotes::open(&folder.path().join("team"), folder.path(), &[]);
     let running = notes.begin("update-ref").unwrap();

@@ -42,7 +42,7 @@ impl Ages {
         now.duration_since(seen.1)
     }
 
-    /// Forgets what nobody asks about any more.
+    /// Forgets files that nobody asks about.
     pub(super) fn forget_old(&mut self, now: Instant) {
         self.seen.retain(|_, (_, since)| now.duration_since(*since) < KEPT);
     }

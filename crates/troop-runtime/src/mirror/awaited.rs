@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ids::FileId;
 
-/// What a file waits for that the board does not know.
+/// Whether a file waits for tasks that the board does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaits {
     Nothing,
@@ -14,7 +14,7 @@ pub(super) enum Awaits {
     More,
 }
 
-/// What a file waits for, and which files to visit because of it.
+/// Whether a file waits, and the files to visit first.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AwaitedFiles {
     pub(super) awaits: Awaits,
@@ -23,13 +23,13 @@ pub(super) struct AwaitedFiles {
 
 /// Which files wait until another is taken.
 #[derive(Debug, Default)]
-pub(super) struct Awaited {
+pub(super) struct WaitingFiles {
     by: BTreeMap<FileId, BTreeSet<FileId>>,
     /// Files that waited for one that was refused.
     in_vain: BTreeSet<FileId>,
 }
 
-impl Awaited {
+impl WaitingFiles {
     /// Whether the second file waits for the first, directly or through others.
     fn is_before(&self, first: &FileId, second: &FileId) -> bool {
         let mut reached = BTreeSet::new();
@@ -99,7 +99,13 @@ mod tests {
         texts.iter().map(|it| id(it)).collect()
     }
 
-    fn check(awaited: &mut Awaited, file: &str, unknown: &[&str], expect: Awaits, first: &[&str]) {
+    fn check(
+        awaited: &mut WaitingFiles,
+        file: &str,
+        unknown: &[&str],
+        expect: Awaits,
+        first: &[&str],
+    ) {
         let present: BTreeSet<_> = ids(&["a", "b", "c"]).into_iter().collect();
         let found = awaited.add(&id(file), &ids(unknown), &present);
         assert_eq!(found, AwaitedFiles { awaits: expect, first: ids(first) }, "{file}");
@@ -107,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_file_waits_for_files_that_are_there_and_asks_for_each_once() {
-        let mut awaited = Awaited::default();
+        let mut awaited = WaitingFiles::default();
         check(&mut awaited, "a", &[], Awaits::Nothing, &[]);
         check(&mut awaited, "a", &["x"], Awaits::More, &[]);
         check(&mut awaited, "a", &["b", "x"], Awaits::Files, &["b"]);
@@ -118,7 +124,7 @@ mod tests {
 
     #[test]
     fn files_that_wait_for_each_other_stop_waiting() {
-        let mut awaited = Awaited::default();
+        let mut awaited = WaitingFiles::default();
         check(&mut awaited, "a", &["b"], Awaits::Files, &["b"]);
         check(&mut awaited, "b", &["c"], Awaits::Files, &["c"]);
         check(&mut awaited, "c", &["a"], Awaits::Nothing, &[]);
@@ -127,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_file_is_taken_once_when_the_file_it_waited_for_was_refused() {
-        let mut awaited = Awaited::default();
+        let mut awaited = WaitingFiles::default();
         check(&mut awaited, "a", &["b"], Awaits::Files, &["b"]);
         assert_eq!(awaited.refuse(&id("b")), BTreeSet::from([id("a")]));
         check(&mut awaited, "a", &["b"], Awaits::Nothing, &[]);

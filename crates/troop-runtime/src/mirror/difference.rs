@@ -1,4 +1,4 @@
-//! What the writer of a file wants: the steps from its old content to its new content.
+//! The request of the writer of a file: the steps from its old content to its new content.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! Gives commands about tasks under the locks of their files, so that no program and no command take the same task.
 //!
-//! Whoever keeps files in step stands in the door of its board. For each command it locks the task's file, takes in what lies
+//! The mirror guards the door of its board. For each command it locks the task's file, takes in what lies
 //! there, gives the command, and writes the file before it lets go. A command whose file is locked waits, and holds up no other.
 
 use std::{collections::VecDeque, time::Duration};
@@ -85,7 +85,7 @@ impl VisitCommand {
     }
 }
 
-/// What became of a command at the file of one task.
+/// The outcome of a command at the file of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DoorTry {
     Given,

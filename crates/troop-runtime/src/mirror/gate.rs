@@ -16,7 +16,7 @@ use troop_protocol::Failure;
 
 use super::Item;
 use crate::{
-    Board, BoardError, CommandEffect, CommandRequest, find_lead,
+    Board, BoardError, CommandEffect, CommandRequest,
     relay::{RouteError, TeamRoute},
 };
 
@@ -38,7 +38,7 @@ type GateResult = Result<GateAnswer, BoardError>;
 #[derive(Debug)]
 pub(super) struct CommandGate {
     board: Board,
-    /// The folder in which a running lead is found.
+    /// The folder in which a running lead is found. None for the lead's own mirror, which gives commands to the board.
     lead: Option<PathBuf>,
     waiting: BTreeMap<OperationId, Item>,
     answered: BTreeMap<OperationId, (Item, GateResult)>,
@@ -66,7 +66,7 @@ impl CommandGate {
         self.waiting.values().any(|it| it == item)
     }
 
-    /// Likewise, after a look whether the answer has come.
+    /// Takes the answers that have arrived, then says whether a command from an item's files still waits.
     pub(super) fn still_holds(&mut self, item: &Item) -> bool {
         while let Ok((operation, said)) = self.said.try_recv() {
             self.note(operation, said);
@@ -113,7 +113,7 @@ impl CommandGate {
         if let Some((_, said)) = self.answered.remove(&operation) {
             return said;
         }
-        let Some(lead) = self.lead.clone().filter(|folder| find_lead(folder).is_some()) else {
+        let Some(lead) = self.lead.clone() else {
             return give(&self.board, None, request, anew).await;
         };
         let board = self.board.clone();

@@ -13,7 +13,7 @@ const MAX_ID: usize = 200;
 /// The peer kind of tasks that were taken from a file.
 const FILE: &str = "file";
 
-/// The id of a task's file: a name, and never a path, whoever wrote it.
+/// The id of a task's file: a name and never a path, even if another program wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId(String);
 

@@ -74,7 +74,7 @@ impl MirrorPlaces {
         Self { layout, team, root: root.to_owned() }
     }
 
-    /// The same team's files in another layout.
+    /// This team's files in another layout.
     pub fn in_layout(&self, layout: Layout) -> Self {
         Self { layout, ..self.clone() }
     }
@@ -129,7 +129,7 @@ impl MirrorPlaces {
         self.all_noted().join(member)
     }
 
-    /// What mirrors lock before they visit an inbox that other programs do not lock.
+    /// The lock that mirrors take before they visit an inbox that other programs do not lock.
     pub(super) fn inbox_lock(&self, member: &str) -> PathBuf {
         self.all_noted().join(format!(".{member}.lock"))
     }
@@ -216,7 +216,7 @@ impl FileStatus {
     }
 }
 
-/// What a file says about a task. A missing field is none, and stays as it is on the board.
+/// The contents of a task's file. A missing field is `None`, and stays as it is on the board.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskFile {
     pub subject: Option<String>,

@@ -93,7 +93,7 @@ impl<'a> InboxVisit<'a> {
             // An inbox that is one file is made for its first message.
             let was_used = self.mirror.places.noted(self.owner).exists();
             let mail = self.mail(BTreeSet::new()).await?;
-            // What is no member's inbox may be a lock or a half-written file beside one.
+            // A file that is no member's inbox may be a lock or a half-written file beside one.
             let is_empty = mail.is_none_or(|it| it.is_in(&KnownInbox::default()));
             return Ok(self.mirror.places.layout == Layout::Claude && !was_used && is_empty);
         }
@@ -128,7 +128,7 @@ impl<'a> InboxVisit<'a> {
         }
     }
 
-    /// What the board knows about the owner's mail; none if it does not know the owner.
+    /// The board's mail for the owner; none if it does not know the owner.
     async fn mail(&self, known: BTreeSet<Uuid>) -> Result<Option<OwnerMail>, MirrorError> {
         let owner = self.owner.to_owned();
         let look = move |state: &State| rules::owner_mail(state, &owner, &known);

@@ -1,11 +1,11 @@
-//! What a mirror remembers between visits.
+//! A mirror's memory between visits.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use troop_model::TaskNumber;
 
 use super::{
-    awaited::Awaited,
+    awaited::WaitingFiles,
     disk::Stamp,
     ids::{FileId, Ids},
     layout::MemberColors,
@@ -29,7 +29,7 @@ pub(super) struct MirrorMemory {
     /// Files that need not be read.
     pub(super) in_step: InStep,
     /// New tasks that wait for others which are not taken yet.
-    pub(super) awaited: Awaited,
+    pub(super) awaited: WaitingFiles,
 }
 
 impl MirrorMemory {
@@ -44,7 +44,7 @@ impl MirrorMemory {
             colors: MemberColors::new(),
             joined: None,
             in_step: InStep::default(),
-            awaited: Awaited::default(),
+            awaited: WaitingFiles::default(),
         }
     }
 

@@ -38,7 +38,7 @@ pub(super) fn is_of_task(operation: OperationId) -> bool {
     operation.0.as_u128() & OF_FILE_MASK == OF_FILE
 }
 
-/// The same operation with the time of now: for one so old that the board has forgotten whether it was done.
+/// This operation with the current time, for one so old that the board has forgotten whether it was done.
 pub fn anew(operation: OperationId, now: Time) -> OperationId {
     let millis = u128::try_from(now.as_micros() / 1_000).unwrap_or(0);
     let tail = operation.0.as_u128() & !(u128::MAX << 80);

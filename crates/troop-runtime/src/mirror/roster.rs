@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
-use troop_model::{Command, OperationId, State};
+use troop_model::{Command, HintCommand, OperationId, State};
 use uuid::Uuid;
 
 use super::{
@@ -234,9 +234,10 @@ impl<'a> ConfigVisit<'a> {
         for Leaver { member, is_external } in gone {
             let operation = OperationId(Uuid::now_v7());
             if !is_external {
-                let reason = format!(
-                    "`{member}` is not an external member; remove it with `troop member remove {member}`"
-                );
+                // A refusal reaches its reader as mail, so the command is in the text.
+                let remove = HintCommand::troop("member remove").word(&member);
+                let reason =
+                    format!("`{member}` is not an external member; remove it with `{remove}`");
                 self.mirror.refuse(&self.path, None, operation, &reason).await?;
                 continue;
             }

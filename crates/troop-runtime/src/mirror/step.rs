@@ -135,7 +135,7 @@ impl Mirror {
     }
 }
 
-/// Whether files may have other ids after this, or ids that are not known any more: those of a task that is gone, or whose id
+/// Whether files may have other or unknown ids after this: those of a task that is gone, or whose id
 /// another took.
 #[expect(clippy::wildcard_enum_match_arm, reason = "other facts leave ids as they are")]
 fn changes_ids(fact: &Fact) -> bool {

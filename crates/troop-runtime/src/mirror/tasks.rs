@@ -208,7 +208,7 @@ impl<'a> TaskVisit<'a> {
         disk::read(&self.path).map_err(unusable(&self.path))
     }
 
-    /// What the board says about the task, if the file has `kept`.
+    /// The board's view of the task, if the file has `kept`.
     async fn ours(&self, kept: Option<&Map<String, Value>>) -> Result<TaskOnBoard, MirrorError> {
         let ids = Arc::clone(&self.mirror.memory.ids);
         let Some(number) = ids.number(self.id.as_str()) else { return Ok(TaskOnBoard::Nothing) };
@@ -386,7 +386,7 @@ impl<'a> TaskVisit<'a> {
         }
     }
 
-    /// What a file waits for that is not there yet.
+    /// The missing tasks that a file waits for.
     async fn awaits(&mut self, file: &TaskFile) -> Result<Awaits, MirrorError> {
         let ids = Arc::clone(&self.mirror.memory.ids);
         let waits_for = file.waits_for.clone().unwrap_or_default();

@@ -63,7 +63,7 @@ impl Mirror {
 
     fn notice(&self, notice: MirrorNotice) {
         if let Some(notices) = &self.notices {
-            // Nobody may listen any more.
+            // There may be no listener left.
             drop(notices.send(notice));
         }
     }

@@ -45,7 +45,7 @@ impl Worklist {
         self.later.insert(item);
     }
 
-    /// Nobody is writing an item any more.
+    /// An item is no longer being written.
     pub(super) fn settle(&mut self, item: &Item) {
         self.locked.remove(item);
     }

@@ -33,7 +33,7 @@ impl WrittenNote {
     }
 }
 
-/// What to do where there is a file already.
+/// The handling of a file that exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetPlace {
     Any,
@@ -148,7 +148,7 @@ impl<'a> NotedFile<'a> {
         fs::write(self.next(), serde_json::to_vec(written)?)
     }
 
-    /// What was written last, by whichever mirror. The file must be locked, so that nobody is about to write it.
+    /// The last written contents, by any mirror. The file must be locked, so that nobody is about to write it.
     pub(super) fn under_lock(self) -> io::Result<Option<WrittenNote>> {
         if let Some(next) = read(&self.next())? {
             if self.is_in_place(&next) {

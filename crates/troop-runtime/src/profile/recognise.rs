@@ -39,6 +39,8 @@ pub(super) const FRAMEWORKS: [(&str, &str); 11] = [
 const SOURCES: [&str; 7] = ["ts", "tsx", "js", "jsx", "py", "rs", "go"];
 /// Folders with foreign code.
 const FOREIGN: [&str; 4] = ["node_modules", "vendor", "third_party", "target"];
+/// Folders with tests.
+const TESTS: [&str; 3] = ["tests", "test", "__tests__"];
 /// How deep a manifest may be: in the root, or in one of its packages.
 const MANIFEST_DEPTH: usize = 3;
 /// How many `package.json` are read.
@@ -54,15 +56,18 @@ pub(super) fn manifests(paths: &[PathBuf]) -> Vec<PathBuf> {
         let name = path.file_name();
         MANIFESTS.iter().any(|(manifest, _)| name.is_some_and(|name| name == *manifest))
     };
-    let is_foreign = |part: &OsStr| FOREIGN.iter().any(|foreign| part == *foreign);
-    let is_own = |path: &&PathBuf| {
-        path.components().count() <= MANIFEST_DEPTH && !path.iter().any(is_foreign)
-    };
     paths.iter().filter(is_manifest).filter(is_own).cloned().collect()
 }
 
-/// The languages of manifests, each once, with the manifest nearest to the root.
-pub(super) fn languages(manifests: &[PathBuf]) -> Vec<Language> {
+/// Whether a file is near the root, and not foreign code.
+fn is_own(path: &&PathBuf) -> bool {
+    let is_foreign = |part: &OsStr| FOREIGN.iter().any(|foreign| part == *foreign);
+    path.components().count() <= MANIFEST_DEPTH && !path.iter().any(is_foreign)
+}
+
+/// The languages of manifests, each once, with the manifest nearest to the root. Python programs often have none, so without any
+/// manifest a source file counts.
+pub(super) fn languages(manifests: &[PathBuf], paths: &[PathBuf]) -> Vec<Language> {
     let mut languages: Vec<Language> = Vec::new();
     for (manifest, name) in MANIFESTS {
         if languages.iter().any(|it| it.name == name) {
@@ -70,6 +75,13 @@ pub(super) fn languages(manifests: &[PathBuf]) -> Vec<Language> {
         }
         let nearest = named(manifests, manifest).min_by_key(|path| path.components().count());
         languages.extend(nearest.map(|it| Language { name, manifest: it.display().to_string() }));
+    }
+    if languages.is_empty() {
+        let is_python = |path: &&PathBuf| path.extension().is_some_and(|it| it == "py");
+        let sources = paths.iter().filter(is_own).filter(is_python);
+        let nearest = sources.min_by_key(|path| path.components().count());
+        let python = |it: &PathBuf| Language { name: "Python", manifest: it.display().to_string() };
+        languages.extend(nearest.map(python));
     }
     languages
 }
@@ -88,13 +100,19 @@ pub(super) fn is_source(path: &Path) -> bool {
     extension.is_some_and(|extension| SOURCES.contains(&extension))
 }
 
-/// What a repository has besides code, judged by the folders in its root.
-pub(super) fn structure(root: &Path) -> Structure {
+/// The parts of a repository besides its code, judged by the folders in its root. Tests may also be beside a manifest, as in a
+/// workspace of several packages.
+pub(super) fn structure(root: &Path, manifests: &[PathBuf]) -> Structure {
     let has = |name: &str| root.join(name).is_dir();
+    let has_tests = |package: &Path| TESTS.iter().any(|it| root.join(package).join(it).is_dir());
+    let mut packages = manifests.iter().filter_map(|it| it.parent());
     Structure {
         docs: has("docs"),
-        tests: has("tests") || has("test") || has("__tests__"),
-        ci: has(".github/workflows") || has(".circleci") || root.join(".gitlab-ci.yml").is_file(),
+        tests: has_tests(Path::new("")) || packages.any(has_tests),
+        ci: has(".github/workflows")
+            || has(".circleci")
+            || has(".ci")
+            || root.join(".gitlab-ci.yml").is_file(),
     }
 }
 

@@ -36,7 +36,7 @@ fn write(folder: &Path, path: &str, text: &str) {
     fs::write(file, text).unwrap();
 }
 
-/// The same, with all files tracked by git.
+/// A folder with these files, all tracked by git.
 async fn repository(files: &[(&str, &str)]) -> TempDir {
     let folder = folder(files);
     git(folder.path(), &["init", "--quiet"]);
@@ -56,7 +56,8 @@ fn names(profile: &Profile) -> Vec<&str> {
 fn each_language_is_recognised_by_its_manifests_and_listed_once() {
     let check = |files: &[&str], expected: &[&str]| {
         let paths: Vec<_> = files.iter().map(PathBuf::from).collect();
-        let found: Vec<_> = languages(&manifests(&paths)).iter().map(|it| it.name).collect();
+        let found: Vec<_> =
+            languages(&manifests(&paths), &paths).iter().map(|it| it.name).collect();
         assert_eq!(found, expected, "{files:?}");
     };
     for (manifest, name) in [
@@ -74,6 +75,9 @@ fn each_language_is_recognised_by_its_manifests_and_listed_once() {
     }
     check(&["tsconfig.json", "package.json", "a/package.json"], &["TypeScript"]);
     check(&["crates/a/Cargo.toml", "Gemfile"], &["Rust", "Ruby"]);
+    check(&["a.py", "src/b.py"], &["Python"]);
+    check(&["Cargo.toml", "a.py"], &["Rust"]);
+    check(&["vendor/x/a.py", "a/b/c/d.py"], &[]);
     check(&["vendor/x/go.mod", "a/b/c/Cargo.toml", "my-Gemfile", "src/main.rs"], &[]);
 }
 
@@ -123,6 +127,8 @@ async fn structure_is_read_from_the_root() {
     .await;
     check(&[("test/a.py", ""), (".circleci/config.yml", "")], (false, true, true)).await;
     check(&[("__tests__/a.js", ""), (".gitlab-ci.yml", "")], (false, true, true)).await;
+    check(&[("crates/a/Cargo.toml", ""), ("crates/a/tests/it.rs", "")], (false, true, false)).await;
+    check(&[("crates/a/tests/it.rs", ""), (".ci/build.yml", "")], (false, false, true)).await;
     check(
         &[("docs", "a file"), ("src/tests/a.rs", ""), (".github/CODEOWNERS", "")],
         (false, false, false),

@@ -101,7 +101,7 @@ impl WorkspaceError {
         }
     }
 
-    /// What to do next.
+    /// The hint for a person.
     #[must_use]
     pub fn hint(&self) -> Option<Hint> {
         let delete = || HintCommand::troop("workspace delete").blank("PATH");

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use troop_model::{
     Actor, Asker, Command, Context, FileQuestion, OperationId, Origin, State, TaskAction,
-    TaskCommand,
-    TaskNumber, Time, WorkspaceFile, WorkspaceFolder, decide,
+    TaskCommand, TaskNumber, Time, WorkspaceFile, WorkspaceFolder, decide,
 };
 use troop_protocol::{FileChanged, FileContent, FileList, FileView};
 use uuid::Uuid;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use troop_model::{Actor, Asker, Command, MemberState, StateCause};
+use troop_model::{Actor, Asker, Command, MemberState, MessageKind, Outgoing, StateCause};
 use troop_protocol::{Call, Query};
 use troop_runtime::{Answers, Board, CommandRequest, LeadEntry, LeadPresence};
 use troop_testkit::memory_store;
@@ -118,4 +118,17 @@ async fn the_lead_comes_first_in_a_list_of_members() {
     let led = Led::new().await;
     let answer = led.ask(Query::Members {}).await;
     assert_eq!(answer["members"][0]["name"], LEAD);
+}
+
+#[tokio::test]
+async fn a_list_of_members_and_a_team_show_the_same_members() {
+    let led = Led::new().await;
+    let question =
+        Outgoing { kind: MessageKind::PermissionRequest, ..Outgoing::message("user", "may I?") };
+    let asks = CommandRequest::new(Actor::agent(&name("bob")), Command::Send(question));
+    led.board.submit(asks).await.unwrap();
+    let bob = led.state_of("bob", Query::Members {}).await;
+    assert_eq!(bob["state_reason"], "waits for an answer");
+    let list = led.ask(Query::Members {}).await;
+    assert_eq!(list["members"], led.ask(Query::Team {}).await["members"]);
 }

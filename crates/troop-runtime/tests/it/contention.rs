@@ -6,7 +6,7 @@ use troop_model::{
     Command, Fact, Refusal, State, TaskCommand, TaskNumber, Version, decode, encode,
 };
 use troop_runtime::{Board, CommandEffect, Following};
-use troop_store::{Appended, Batch};
+use troop_store::{AppendOutcome, Batch};
 use troop_testkit::{TestStore, wait_for};
 
 use crate::{
@@ -18,16 +18,16 @@ use crate::{
 };
 
 on_every_store! {
-    of_many_claims_one_wins,
+    one_of_many_claims_wins,
     each_task_is_claimed_by_one_of_two_boards,
     boards_that_create_at_once_never_share_a_number,
-    of_two_members_that_complete_a_pending_task_one_wins,
+    one_of_two_members_that_complete_a_pending_task_wins,
     a_claim_that_waited_for_the_lock_sees_the_other_claim,
     boards_that_change_different_settings_at_once_lose_none,
     an_answer_shows_what_its_own_command_did,
 }
 
-async fn of_many_claims_one_wins(store: TestStore) {
+async fn one_of_many_claims_wins(store: TestStore) {
     let board = crew(store.store()).await;
     let members: Vec<String> = (0..64).map(|nth| format!("m{nth}")).collect();
     for member in &members {
@@ -117,7 +117,7 @@ async fn boards_that_create_at_once_never_share_a_number(store: TestStore) {
     }
 }
 
-async fn of_two_members_that_complete_a_pending_task_one_wins(store: TestStore) {
+async fn one_of_two_members_that_complete_a_pending_task_wins(store: TestStore) {
     let [here, there] = two_boards(&store).await;
     for number in add_tasks(&here, 10).await {
         // Across boards, and within one.
@@ -150,7 +150,7 @@ async fn a_claim_that_waited_for_the_lock_sees_the_other_claim(store: TestStore)
         after: Version(1),
         bodies: vec![encode(&made)],
     };
-    let Appended::Behind(mut turn) = other.append(board.team(), stale.clone()).await.unwrap()
+    let AppendOutcome::Behind(mut turn) = other.append(board.team(), stale.clone()).await.unwrap()
     else {
         panic!("the append was not behind");
     };

@@ -8,7 +8,7 @@ use std::sync::{
 use tokio::sync::watch;
 use troop_model::{TeamId, Version};
 use troop_store::{
-    Appended, Archived, Batch, Entry, NewTeam, Snapshot, Store, StoreError, StoreFuture,
+    AppendOutcome, ArchivedTask, Batch, Entry, NewTeam, Snapshot, Store, StoreError, StoreFuture,
     StoreResult, TeamEntry, Watch,
 };
 
@@ -121,7 +121,7 @@ impl Store for Probe {
         self.inner.purge(team)
     }
 
-    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, Appended> {
+    fn append(&self, team: TeamId, batch: Batch) -> StoreFuture<'_, AppendOutcome> {
         Box::pin(async move {
             self.n_appends.fetch_add(1, SeqCst);
             pass(&self.lets_append).await;
@@ -158,7 +158,7 @@ impl Store for Probe {
         &self,
         team: TeamId,
         snapshot: Snapshot,
-        archived: Vec<Archived>,
+        archived: Vec<ArchivedTask>,
     ) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.n_saves.fetch_add(1, SeqCst);

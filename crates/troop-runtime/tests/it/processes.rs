@@ -9,7 +9,7 @@ use std::{
 
 use troop_model::{OperationId, Refusal, State, Status, TeamId, Version};
 use troop_runtime::{Board, BoardError, Following};
-use troop_store::{Appended, Batch, StoreUrl};
+use troop_store::{AppendOutcome, Batch, StoreUrl};
 use troop_testkit::{TestStore, wait_for};
 use uuid::Uuid;
 
@@ -18,7 +18,7 @@ use crate::support::{
 };
 
 on_shared_stores! {
-    of_many_claims_by_processes_each_task_is_claimed_once,
+    many_processes_claim_each_task_once,
     a_process_that_dies_releases_the_lock,
     a_process_killed_at_work_leaves_a_whole_log,
 }
@@ -64,7 +64,7 @@ async fn an_errand_of_another_process() {
             let log = store.read(team, Version::ZERO, usize::MAX).await.unwrap();
             let operation = OperationId(Uuid::now_v7());
             let stale = Batch { operation, after: Version(1), bodies: vec![log[0].body.clone()] };
-            let Appended::Behind(_turn) = store.append(team, stale).await.unwrap() else {
+            let AppendOutcome::Behind(_turn) = store.append(team, stale).await.unwrap() else {
                 panic!("the append was not behind");
             };
             std::fs::write(whom, "held").unwrap();
@@ -97,7 +97,7 @@ async fn ended(mut child: Child) {
     assert!(status.success(), "{status}");
 }
 
-async fn of_many_claims_by_processes_each_task_is_claimed_once(store: TestStore) {
+async fn many_processes_claim_each_task_once(store: TestStore) {
     let board = crew(store.store()).await;
     let children = MEMBERS.map(|member| send("claim", &store, board.team(), member));
     let mut n_tasks = 0;

@@ -1,4 +1,4 @@
-//! What becomes of a change whose lead goes away before it has answered.
+//! Changes whose lead goes away before it has answered.
 
 use std::{
     fs::{self, File},
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::support::{create, crew};
 
-/// What a lead does with a request.
+/// A lead's handling of a request.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     /// It ends, and never looked at the request.

@@ -22,7 +22,7 @@ on_every_store! {
     without_a_team_every_command_fails,
     a_deleted_team_frees_its_name_and_stays_readable,
     an_interrupted_deletion_can_be_repeated,
-    whoever_deletes_a_team_frees_its_name,
+    deleting_a_team_frees_its_name,
     a_team_with_busy_teammates_is_not_deleted,
     an_unknown_team_lists_the_known_ones,
     a_purged_team_is_gone,
@@ -135,7 +135,7 @@ async fn an_interrupted_deletion_can_be_repeated(store: TestStore) {
     session.create(&zoe(), new_team("crew")).await.unwrap();
 }
 
-async fn whoever_deletes_a_team_frees_its_name(store: TestStore) {
+async fn deleting_a_team_frees_its_name(store: TestStore) {
     let mut session = with_team(&store).await;
     let team = session.team().unwrap().team();
     let other = Board::open(store.store(), Clock::system(), Following::WhenAsked, team);

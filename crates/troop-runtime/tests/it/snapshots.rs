@@ -66,7 +66,7 @@ async fn a_snapshot_and_the_rest_of_the_log_are_the_whole_log(store: TestStore) 
     assert_eq!(state.version(), snapshot.plus(cost));
     assert!(state == replayed(&*store, team).await);
     assert!(state == state_of(&board).await);
-    // Also when it is packed again after only a part of it was unpacked.
+    // This also holds when it is packed again after only a part of it was unpacked.
     finish_tasks(&reopened, 100).await;
     reopened.close().await;
     assert!(saved(&*store, team).await.unwrap() > snapshot);

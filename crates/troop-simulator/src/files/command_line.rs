@@ -13,7 +13,7 @@ const WORK: u64 = 10_000;
 pub(crate) async fn command_line(seat: ProcessSeat) {
     let Ok(name) = seat.name.parse::<MemberName>() else { return };
     loop {
-        // What it held before it was killed.
+        // Tasks that it held before it was killed.
         let held = held_by(&seat, &name).await;
         let claimed = match held {
             Some(task) => Some(task),

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::SimulatedMirror;
 use crate::{board::SimulatedBoard, process::ProcessSeat};
 
-/// Who gets mail.
+/// The recipients of mail.
 pub(crate) const RECIPIENT: &str = "ann";
 /// How long it is until the next message, in microseconds.
 const PAUSE: u64 = 5_000;

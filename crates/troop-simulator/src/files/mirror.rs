@@ -28,7 +28,7 @@ const POLL: u64 = 20_000;
 const N_WAITS: usize = 500;
 const AGAIN: u64 = 10_000;
 
-/// What became of a command at the files that it could be about.
+/// The outcome of a command at the files that it may concern.
 enum SimulatedTry {
     Given(Result<CommandEffect, Refusal>),
     Busy,
@@ -36,7 +36,7 @@ enum SimulatedTry {
     Free,
 }
 
-/// What a process that mirrors remembers between visits.
+/// The memory of a mirroring process between visits.
 pub(crate) struct SimulatedMirror {
     pub(super) seat: ProcessSeat,
     pub(crate) board: SimulatedBoard,
@@ -144,7 +144,7 @@ impl SimulatedMirror {
         }
     }
 
-    /// Keeps files and board in step until nobody has work any more.
+    /// Keeps files and board in step until nobody has work left.
     async fn keep(&mut self) {
         let mut followed = self.board.catch_up().await;
         self.mark_everything().await;

@@ -48,7 +48,7 @@ pub(crate) async fn program(seat: ProcessSeat) {
     }
 }
 
-/// What a file says to a program.
+/// A program's view of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileSight {
     Free,

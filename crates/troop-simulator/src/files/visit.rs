@@ -189,7 +189,7 @@ impl<'a> SimulatedTaskVisit<'a> {
         self.mirror.tasks.insert(self.id.clone(), KnownFile { stamp, raw });
     }
 
-    /// What the board says about the task, if the file has `kept`.
+    /// The board's view of the task, if the file has `kept`.
     fn ours(&self, kept: Option<&Map<String, Value>>) -> TaskOnBoard {
         let Some(number) = self.mirror.ids.number(self.id.as_str()) else {
             return TaskOnBoard::Nothing;

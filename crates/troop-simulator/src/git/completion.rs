@@ -3,7 +3,8 @@
 //! together.
 
 use troop_model::{
-    Actor, Command, MemberName, Merged, Proof, RefusalRecord, RefusedBy, TaskCommand, TaskNumber,
+    Actor, Command, MemberName, MergeRecord, Proof, RefusalRecord, RefusedBy, TaskCommand,
+    TaskNumber,
 };
 use troop_runtime::{
     Aim, CommandRequest, Conflict, MergeOutcome, MergeRefusal, TaskAttempt, UnheardMerge,
@@ -81,8 +82,8 @@ async fn prove(
     let work = SimulatedWorkEnd { lead: &*lead, request, member, task, attempt };
     match work.finish(aim).await.outcome {
         MergeOutcome::Merged(merge) => {
-            let merge = Some(Merged { into: merge.into, commit: merge.commit });
-            let proof = Proof { task: task.into(), evidence: Vec::new(), merge, waived: None };
+            let merge = Some(MergeRecord { into: merge.into, commit: merge.commit });
+            let proof = Proof::new(task, Vec::new(), merge);
             lead.give(Actor::system(), Command::Task(TaskCommand::Prove(proof))).await;
             if let Some(order) = unheard_completion(lead.board.state(), request, &claim) {
                 lead.seat.count("a lead ended a merged task that its holder had lost");

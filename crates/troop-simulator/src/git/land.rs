@@ -4,9 +4,9 @@
 use std::rc::Rc;
 
 use troop_runtime::deciding::isolation::{
-    FolderHead, ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingTurn,
+    FolderHead, ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingLockState,
     LandingUndo, OldValue, ProjectAfter, ProjectFacts, RefMove, TidyState, UndoResult, full,
-    land_step,
+    is_in_the_way, land_step,
 };
 
 use crate::{
@@ -15,6 +15,9 @@ use crate::{
     repository::{MAIN, Tree},
     world::World,
 };
+
+/// What git says when another git command has the lock of the index.
+const LOCKED: &str = "fatal: Unable to create '/p/.git/index.lock': File exists.";
 
 /// The branch of a team that lands.
 fn team_branch(nth: u16) -> String {
@@ -48,7 +51,7 @@ pub(crate) async fn land(seat: ProcessSeat, nth: u16) {
 pub(super) async fn land_team(seat: &ProcessSeat, branch: &str) {
     let repository = &seat.world.repository;
     let mut facts = LandFacts::new(branch, Some("main"));
-    let mut turn = None;
+    let mut lock = None;
     loop {
         seat.boundary().await;
         match land_step(&facts) {
@@ -56,13 +59,13 @@ pub(super) async fn land_team(seat: &ProcessSeat, branch: &str) {
                 facts.team = Some(repository.borrow().at(&full(branch)).unwrap_or_default());
             }
             LandStep::Release => facts.is_released = true,
-            LandStep::TakeTurn => {
-                facts.turn = Some(match take_turn(seat).await {
+            LandStep::TakeLock => {
+                facts.lock = Some(match take_landing_lock(seat).await {
                     Some(taken) => {
-                        turn = Some(taken);
-                        LandingTurn::Ours
+                        lock = Some(taken);
+                        LandingLockState::Ours
                     }
-                    None => LandingTurn::Taken { why: "another team is landing".to_owned() },
+                    None => LandingLockState::Taken { why: "another team is landing".to_owned() },
                 });
             }
             LandStep::LookAtProject { team } => {
@@ -88,7 +91,7 @@ pub(super) async fn land_team(seat: &ProcessSeat, branch: &str) {
                 facts.forward = Some(ForwardFacts::Undone { failure, after, result });
             }
             LandStep::NoteStray => {
-                drop(turn.take());
+                drop(lock.take());
                 facts.tidy = TidyState::StrayNoted;
             }
             LandStep::Tidy => facts.tidy = TidyState::Tidy,
@@ -112,7 +115,16 @@ fn look_ahead(seat: &ProcessSeat, now: &str, team: &str) -> ForwardFacts {
     if !repository.is_ancestor(now, team) {
         return ForwardFacts::Behind;
     }
-    ForwardFacts::Ahead { n_commits: 1, is_clear: repository.objection(now, team).is_none() }
+    let locked = repository.is_index_locked().then(|| LOCKED.to_owned());
+    match locked.or_else(|| repository.objection(now, team)) {
+        None => ForwardFacts::Ahead { n_commits: 1, is_clear: true },
+        Some(says) if is_in_the_way(&says) => ForwardFacts::Ahead { n_commits: 1, is_clear: false },
+        Some(says) => {
+            seat.count("git could not tell whether files were in the way of a landing");
+            let lock = Some("index.lock".to_owned());
+            ForwardFacts::Unclear { says, lock, is_full: false }
+        }
+    }
 }
 
 /// Moves the project's branch and files: `git merge --ff-only`.
@@ -138,7 +150,7 @@ async fn fast_forward(seat: &ProcessSeat, team: &str) -> Result<(), String> {
     }
     seat.boundary().await;
     if !repository.borrow_mut().lock_index(seat.id) {
-        return Err("fatal: Unable to create '/p/.git/index.lock': File exists.".to_owned());
+        return Err(LOCKED.to_owned());
     }
     let objection = repository.borrow().objection(&head, team);
     if let Some(objection) = objection {
@@ -165,8 +177,8 @@ async fn fast_forward(seat: &ProcessSeat, team: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The turn to land in the repository; none if another team has it for ten seconds.
-async fn take_turn(seat: &ProcessSeat) -> Option<SystemLock> {
+/// The landing lock of the repository; none if another team holds it for ten seconds.
+async fn take_landing_lock(seat: &ProcessSeat) -> Option<SystemLock> {
     for _ in 0..500 {
         let lock = SystemLock::take(&seat.world, "troop-landing");
         if lock.is_some() {

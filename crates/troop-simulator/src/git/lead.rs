@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, rc::Rc};
 
 use troop_model::{
-    Actor, Command, LeadLease, MemberName, MemberState, Merged, Proof, Refusal, Role, Status,
+    Actor, Command, LeadLease, MemberName, MemberState, MergeRecord, Proof, Refusal, Role, Status,
     TaskCommand, TaskNumber, TaskRef, TeamName,
 };
 use troop_runtime::{
@@ -49,7 +49,7 @@ pub(super) struct SimulatedLead {
     pub(super) board: SimulatedBoard,
     pub(super) team_branch: String,
     pub(super) fence: u64,
-    /// What each member was told to do, with the attempt.
+    /// The task given to each member, with the attempt.
     told: BTreeMap<MemberName, (TaskNumber, u32)>,
 }
 
@@ -139,9 +139,8 @@ impl SimulatedLead {
     async fn record_one(&mut self, merge: UnheardMerge) {
         let system = Actor::system();
         if !is_recorded(self.board.state(), &merge) {
-            let merged = Merged { into: merge.into.clone(), commit: merge.commit.clone() };
-            let task = merge.task.into();
-            let proof = Proof { task, evidence: Vec::new(), merge: Some(merged), waived: None };
+            let merged = MergeRecord { into: merge.into.clone(), commit: merge.commit.clone() };
+            let proof = Proof::new(merge.task, Vec::new(), Some(merged));
             let command = Command::Task(TaskCommand::Prove(proof));
             drop(self.board.give(system.clone(), command).await);
         }

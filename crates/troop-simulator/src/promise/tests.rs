@@ -74,7 +74,7 @@ fn the_judge_sees_gaps_and_time_that_runs_backwards() {
 }
 
 #[test]
-fn the_judge_counts_what_programs_themselves_know() {
+fn the_judge_uses_the_programs_own_knowledge() {
     let task = TaskNumber(1);
     let mut judge = Judge::default();
     judge.claimed(task, "p1");
@@ -92,7 +92,7 @@ fn the_judge_counts_what_programs_themselves_know() {
 }
 
 #[test]
-fn mail_that_nobody_was_shown_must_not_count_as_read() {
+fn undelivered_mail_is_not_read() {
     let reader = Party::member(&name("ann"));
     let read = |id: u128| Fact::MessageRead {
         reader: Party::member(&name("ann")),

@@ -13,7 +13,7 @@ use troop_simulator::{
     shrink_by,
 };
 
-/// What came of the histories of some seeds.
+/// The result of the histories of some seeds.
 #[derive(Default)]
 struct Findings {
     tally: StepTally,

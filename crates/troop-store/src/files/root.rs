@@ -43,7 +43,7 @@ struct Format {
 
 /// A team and where it is.
 #[derive(Debug)]
-struct Placed {
+struct TeamLocation {
     card: Card,
     folder: PathBuf,
     is_retired: bool,
@@ -178,7 +178,7 @@ impl Root {
     }
 
     /// All teams with their folders, oldest first, and the first damage that hides one.
-    fn cards(&self) -> StoreResult<(Vec<Placed>, Option<StoreError>)> {
+    fn cards(&self) -> StoreResult<(Vec<TeamLocation>, Option<StoreError>)> {
         let mut found = BTreeMap::new();
         let mut damage = None;
         // A team that moves meanwhile is found again among the retired.
@@ -189,7 +189,7 @@ impl Root {
                 let folder = folder.map_err(failed)?.path();
                 match Card::read(&folder) {
                     Ok(Some(card)) => {
-                        found.insert(card.id, Placed { card, folder, is_retired });
+                        found.insert(card.id, TeamLocation { card, folder, is_retired });
                     }
                     Ok(None) => {}
                     Err(error) => damage = damage.or(Some(error)),
@@ -203,7 +203,7 @@ impl Root {
 
     pub(super) fn teams(&self) -> StoreResult<Vec<TeamEntry>> {
         let (cards, damage) = self.cards()?;
-        let entry = |Placed { card, is_retired, .. }| TeamEntry {
+        let entry = |TeamLocation { card, is_retired, .. }| TeamEntry {
             id: card.id,
             name: card.name,
             is_retired,

@@ -12,7 +12,7 @@ use super::{
     archive::{ArchiveFiles, Tasks},
     folder::{TeamFolder, sync_folder},
 };
-use crate::{Archived, Snapshot, StoreResult, draft::draft_in, failure::bug, record::checksum};
+use crate::{ArchivedTask, Snapshot, StoreResult, draft::draft_in, failure::bug, record::checksum};
 
 const SNAPSHOT: &str = "snapshot";
 
@@ -34,12 +34,12 @@ struct TaskHeader {
 }
 
 /// A snapshot file that is being read.
-struct Stored {
+struct SnapshotFile {
     header: Header,
     rest: BufReader<File>,
 }
 
-impl Stored {
+impl SnapshotFile {
     fn open(folder: &TeamFolder) -> StoreResult<Option<Self>> {
         let path = folder.file(SNAPSHOT);
         let file = match File::open(&path) {
@@ -106,7 +106,7 @@ fn decode_header(line: &[u8]) -> Option<Header> {
 }
 
 pub(super) fn load(folder: &TeamFolder) -> StoreResult<Option<Snapshot>> {
-    let Some(mut stored) = Stored::open(folder)? else { return Ok(None) };
+    let Some(mut stored) = SnapshotFile::open(folder)? else { return Ok(None) };
     let state = stored.state(folder)?;
     Ok(Some(Snapshot { version: stored.header.version, state: state.into() }))
 }
@@ -118,9 +118,9 @@ pub(super) fn load(folder: &TeamFolder) -> StoreResult<Option<Snapshot>> {
 pub(super) fn save(
     folder: &TeamFolder,
     snapshot: &Snapshot,
-    archived: &[Archived],
+    archived: &[ArchivedTask],
 ) -> StoreResult<()> {
-    if let Some(stored) = Stored::open(folder)? {
+    if let Some(stored) = SnapshotFile::open(folder)? {
         if stored.header.version >= snapshot.version {
             return Ok(());
         }
@@ -128,7 +128,7 @@ pub(super) fn save(
             ArchiveFiles::store(folder, &stored.tasks(folder)?)?;
         }
     }
-    let task = |task: &Archived| TaskHeader {
+    let task = |task: &ArchivedTask| TaskHeader {
         number: task.number,
         bytes: task.body.as_ref().map(|body| body.len() as u64),
         crc: task
@@ -161,7 +161,7 @@ pub(super) fn save(
 ///
 /// They are read before the archive is opened: tasks that leave the snapshot meanwhile are in the archive by then.
 fn recent_tasks(folder: &TeamFolder) -> StoreResult<Tasks> {
-    let stored = Stored::open(folder)?;
+    let stored = SnapshotFile::open(folder)?;
     Ok(stored.map(|stored| stored.tasks(folder)).transpose()?.unwrap_or_default())
 }
 

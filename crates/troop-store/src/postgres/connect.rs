@@ -33,7 +33,7 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 /// How long that other end may then stay silent, and for how long sent bytes may go unacknowledged. A machine that lost its
 /// power or its network says nothing.
 const SILENCE: Duration = Duration::from_secs(10);
-/// What the library takes for [`KEEPALIVE`] if the URL does not say.
+/// The library's default for [`KEEPALIVE`].
 const UNSAID_KEEPALIVE: Duration = Duration::from_hours(2);
 
 /// A PostgreSQL URL that was understood. It shows no password.
@@ -171,7 +171,10 @@ impl Server {
     }
 
     /// Connects, and passes on what the server announces.
-    pub(super) async fn connect(self: &Arc<Self>, heard: Heard) -> StoreResult<ServerConnection> {
+    pub(super) async fn connect(
+        self: &Arc<Self>,
+        heard: NotificationHandler,
+    ) -> StoreResult<ServerConnection> {
         match self.hosts.as_slice() {
             [host] => {
                 let connected = self.connect_to(host, heard).await;
@@ -185,7 +188,7 @@ impl Server {
     pub(super) async fn connect_to(
         &self,
         host: &Config,
-        heard: Heard,
+        heard: NotificationHandler,
     ) -> Result<ServerConnection, ConnectError> {
         let ready = async {
             let connection = self.open_session(host, heard).await?;
@@ -203,7 +206,7 @@ impl Server {
     async fn open_session(
         &self,
         host: &Config,
-        heard: Heard,
+        heard: NotificationHandler,
     ) -> Result<ServerConnection, ConnectError> {
         if self.session() == Session::Own {
             let mut own = host.clone();
@@ -216,7 +219,11 @@ impl Server {
         self.dial(host, heard).await
     }
 
-    async fn dial(&self, host: &Config, heard: Heard) -> Result<ServerConnection, ConnectError> {
+    async fn dial(
+        &self,
+        host: &Config,
+        heard: NotificationHandler,
+    ) -> Result<ServerConnection, ConnectError> {
         let is_here = host.get_hosts().iter().all(|it| matches!(it, Host::Unix(_)));
         if host.get_ssl_mode() == SslMode::Disable || is_here {
             let (client, connection) = host.connect(NoTls).await?;
@@ -228,8 +235,8 @@ impl Server {
     }
 }
 
-/// What is done with the server's announcements.
-pub(super) type Heard = Arc<dyn Fn(&Notification) + Send + Sync>;
+/// A handler of the server's announcements.
+pub(super) type NotificationHandler = Arc<dyn Fn(&Notification) + Send + Sync>;
 
 /// Why there is no connection.
 pub(super) enum ConnectError {
@@ -258,13 +265,13 @@ impl ConnectError {
 #[derive(Debug)]
 pub(super) struct ServerConnection {
     pub(super) client: Client,
-    pub(super) append: Prepared,
+    pub(super) append: StatementState,
     driver: JoinSet<()>,
 }
 
-/// Whether a connection has prepared a statement.
+/// The state of a prepared statement of a connection.
 #[derive(Debug)]
-pub(super) enum Prepared {
+pub(super) enum StatementState {
     /// It was never used.
     Unused,
     /// It was used once; preparing it pays off the next time.
@@ -273,7 +280,11 @@ pub(super) enum Prepared {
 }
 
 impl ServerConnection {
-    fn new<T>(client: Client, mut connection: Connection<Socket, T>, heard: Heard) -> Self
+    fn new<T>(
+        client: Client,
+        mut connection: Connection<Socket, T>,
+        heard: NotificationHandler,
+    ) -> Self
     where
         T: TlsStream + Unpin + Send + 'static,
     {
@@ -286,7 +297,7 @@ impl ServerConnection {
                 }
             }
         });
-        Self { client, append: Prepared::Unused, driver }
+        Self { client, append: StatementState::Unused, driver }
     }
 
     /// Waits until the connection ends.

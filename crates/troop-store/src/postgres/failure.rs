@@ -14,7 +14,7 @@ pub(super) fn is_state(error: &Error, state: &SqlState) -> bool {
     error.code() == Some(state)
 }
 
-/// Whether something between us and the server refuses to pass our settings on: `PgBouncer`, unless it is told to ignore them.
+/// Whether something between us and the server refuses to pass our settings on: `PgBouncer`, unless it ignores them.
 pub(super) fn is_unknown_option(error: &Error) -> bool {
     let is_about_options =
         |said: &str| said.contains("startup parameter") && said.contains("options");

@@ -16,7 +16,7 @@ use tokio_postgres::{
 };
 
 use super::{
-    connect::{ConnectError, Heard, Server, ServerConnection, SqlResult},
+    connect::{ConnectError, NotificationHandler, Server, ServerConnection, SqlResult},
     failure::{is_standby, no_primary, old_primary},
 };
 use crate::{StoreError, StoreResult, failure::bug};
@@ -80,7 +80,10 @@ struct Primary {
 }
 
 /// Asks all hosts at once and keeps the connection to the one with the highest timeline.
-pub(super) async fn connect(server: &Arc<Server>, heard: &Heard) -> StoreResult<ServerConnection> {
+pub(super) async fn connect(
+    server: &Arc<Server>,
+    heard: &NotificationHandler,
+) -> StoreResult<ServerConnection> {
     let mut asked = JoinSet::new();
     for host in server.hosts() {
         let host = host.clone();
@@ -114,7 +117,11 @@ pub(super) async fn connect(server: &Arc<Server>, heard: &Heard) -> StoreResult<
     }
 }
 
-async fn ask(server: &Server, host: &Config, heard: Heard) -> Result<Primary, ConnectError> {
+async fn ask(
+    server: &Server,
+    host: &Config,
+    heard: NotificationHandler,
+) -> Result<Primary, ConnectError> {
     let connection = server.connect_to(host, heard).await?;
     let timeline = timeline(&connection.client).await?;
     Ok(Primary { timeline, connection })

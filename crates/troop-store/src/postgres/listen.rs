@@ -15,7 +15,7 @@ use tokio_postgres::types::Type;
 use troop_model::{TeamId, lock};
 
 use super::{
-    connect::{Heard, Server, ServerConnection, SqlResult},
+    connect::{NotificationHandler, Server, ServerConnection, SqlResult},
     session::Session,
 };
 use crate::{Watch, bell::Bells};
@@ -69,7 +69,7 @@ async fn listen(server: Arc<Server>, bells: Bells, is_listening: watch::Sender<b
     }
 }
 
-fn heard(bells: &Bells) -> Heard {
+fn heard(bells: &Bells) -> NotificationHandler {
     let bells = bells.clone();
     Arc::new(move |notice| match notice.payload().parse::<TeamId>() {
         Ok(team) => bells.ring(team),

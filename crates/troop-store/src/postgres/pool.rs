@@ -9,7 +9,7 @@ use tokio::{
 use tokio_postgres::{Client, Statement, types::Type};
 use troop_model::lock;
 
-use super::connect::{Prepared, Server, ServerConnection, SqlResult};
+use super::connect::{Server, ServerConnection, SqlResult, StatementState};
 use crate::{
     StoreError, StoreResult,
     failure::{LINE_PATIENCE, bug, waited_too_long},
@@ -97,16 +97,16 @@ impl Checkout {
             return Ok(None);
         }
         match &mut self.connection.append {
-            unused @ Prepared::Unused => {
-                *unused = Prepared::Wanted;
+            unused @ StatementState::Unused => {
+                *unused = StatementState::Wanted;
                 Ok(None)
             }
-            wanted @ Prepared::Wanted => {
+            wanted @ StatementState::Wanted => {
                 let statement = self.connection.client.prepare_typed(sql, kinds).await?;
-                *wanted = Prepared::Done(statement.clone());
+                *wanted = StatementState::Done(statement.clone());
                 Ok(Some(statement))
             }
-            Prepared::Done(statement) => Ok(Some(statement.clone())),
+            StatementState::Done(statement) => Ok(Some(statement.clone())),
         }
     }
 

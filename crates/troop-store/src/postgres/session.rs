@@ -33,7 +33,7 @@ pub(super) fn options(of_url: Option<&str>) -> String {
     )
 }
 
-/// The same for one transaction of a shared session.
+/// The settings for one transaction of a shared session.
 pub(super) fn transaction_settings() -> String {
     format!(
         "SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = {IDLE_MILLIS}",

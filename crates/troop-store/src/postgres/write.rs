@@ -18,7 +18,8 @@ use super::{
     session::{self, Session},
 };
 use crate::{
-    AppendSlot, Appended, Archived, Batch, NewTeam, SlotWriter, Snapshot, StoreFuture, StoreResult,
+    AppendOutcome, AppendSlot, ArchivedTask, Batch, NewTeam, SlotWriter, Snapshot, StoreFuture,
+    StoreResult,
     bell::Bells,
     failure::{LINE_PATIENCE, bug, id_taken, missed_ignored, name_taken, unknown_team},
     hold::SlotHold,
@@ -114,7 +115,7 @@ async fn call_append(
     Ok(AppendAnswer { head: number(0)?, done: number(1)?, rows })
 }
 
-/// The same in a session that is shared: only a transaction holds it, so the slot is an open transaction instead of a lock of the
+/// Calls an append in a shared session: only a transaction holds it, so the slot is an open transaction instead of a lock of the
 /// session.
 async fn call_shared_append(
     connection: &mut Checkout,
@@ -165,19 +166,19 @@ pub(super) async fn append(
     bells: &Bells,
     team: TeamId,
     batch: Batch,
-) -> StoreResult<Appended> {
+) -> StoreResult<AppendOutcome> {
     let mut connection = pool.checkout().await?;
     let answer = try_append(&mut connection, Stage::First, team, &batch).await?;
     match answer.end(team, &batch) {
         Ok(None) => {
             let missed = missed(&answer.rows, team, batch.after)?;
             let slot = PostgresSlot { hold: SlotHold::new(connection), bells: bells.clone(), team };
-            Ok(Appended::Behind(AppendSlot::new(missed, Box::new(slot))))
+            Ok(AppendOutcome::Behind(AppendSlot::new(missed, Box::new(slot))))
         }
         ended => {
             connection.give_back();
             bells.ring(team);
-            ended?.map(Appended::Done).ok_or_else(|| bug("an append ended nowhere"))
+            ended?.map(AppendOutcome::Done).ok_or_else(|| bug("an append ended nowhere"))
         }
     }
 }
@@ -327,7 +328,7 @@ pub(super) async fn save_snapshot(
     pool: &Arc<Pool>,
     team: TeamId,
     snapshot: &Snapshot,
-    archived: &[Archived],
+    archived: &[ArchivedTask],
 ) -> StoreResult<()> {
     let saved = transact(pool, async |transaction| {
         let sql = "SELECT 1 FROM troop.teams WHERE id = $1 FOR UPDATE";
@@ -363,7 +364,7 @@ pub(super) async fn save_snapshot(
 async fn archive(
     transaction: &Transaction<'_>,
     team: TeamId,
-    archived: &[Archived],
+    archived: &[ArchivedTask],
 ) -> SqlResult<()> {
     let latest: BTreeMap<u32, Option<&[u8]>> =
         archived.iter().map(|task| (task.number, task.body.as_deref())).collect();

@@ -12,7 +12,7 @@ use super::{
     read::{self, as_sql, head, record_at},
 };
 use crate::{
-    Archived, Batch, Entry, NewTeam, Snapshot, StoreError, StoreResult,
+    ArchivedTask, Batch, Entry, NewTeam, Snapshot, StoreError, StoreResult,
     bell::Bells,
     failure::{cannot_lock, id_taken, name_taken, repeat, unknown_team},
     record::{BatchStanding, Record, checksum, end_of_beginning, standing},
@@ -140,7 +140,7 @@ impl SqliteJournal {
         &mut self,
         team: TeamId,
         snapshot: &Snapshot,
-        archived: &[Archived],
+        archived: &[ArchivedTask],
     ) -> StoreResult<()> {
         let id = team.0.as_bytes();
         let (is_known, stored) = self.sql(|connection| {
@@ -176,7 +176,7 @@ impl SqliteJournal {
     }
 }
 
-fn archive(connection: &Connection, team: TeamId, task: &Archived) -> rusqlite::Result<()> {
+fn archive(connection: &Connection, team: TeamId, task: &ArchivedTask) -> rusqlite::Result<()> {
     let id = team.0.as_bytes();
     match &task.body {
         Some(body) => {

@@ -157,7 +157,7 @@ impl Database {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(BUSY_PATIENCE)?;
-        // Otherwise SQLite plans a query anew for every value that it is given.
+        // Otherwise SQLite plans a query again for every value that it is given.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(connection)
     }

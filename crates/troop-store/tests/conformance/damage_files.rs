@@ -6,7 +6,7 @@ use std::{
 };
 
 use troop_model::{TeamId, Version};
-use troop_store::{Appended, Archived, FilesStore, Missing, Snapshot};
+use troop_store::{AppendOutcome, ArchivedTask, FilesStore, Missing, Snapshot};
 use troop_testkit::{TestStore, files_store};
 
 use crate::{
@@ -144,7 +144,8 @@ async fn a_whole_batch_that_missed_its_head_counts_from_the_next_append_on() {
     fs::write(folder.join("head"), head).unwrap();
     let reopened = store.reopen().await;
     assert_eq!(bodies(&*reopened, team).await.len(), 3);
-    let Appended::Behind(mut slot) = reopened.append(team, batch(3, &["6"])).await.unwrap() else {
+    let AppendOutcome::Behind(mut slot) = reopened.append(team, batch(3, &["6"])).await.unwrap()
+    else {
         panic!("the batch is in the log")
     };
     assert_eq!(slot.take_missed().len(), 2);
@@ -156,7 +157,7 @@ async fn a_whole_batch_that_missed_its_head_counts_from_the_next_append_on() {
 async fn damaged_snapshots_and_archives_are_found() {
     let store = files_store().await;
     let (team, folder) = crew(&store).await;
-    let task = |number, body: &[u8]| Archived { number, body: Some(body.to_vec()) };
+    let task = |number, body: &[u8]| ArchivedTask { number, body: Some(body.to_vec()) };
     let save = async |version, archived| {
         let snapshot =
             Snapshot { version: Version(version), state: b"the state".as_slice().into() };

@@ -114,7 +114,7 @@ async fn broken_connections_are_made_again() {
 }
 
 #[tokio::test]
-async fn of_many_processes_that_make_the_schema_one_does() {
+async fn one_of_many_processes_makes_the_schema() {
     let database = postgres::database().await;
     let url = StoreUrl::parse(database.url()).unwrap();
     let openers = (0..8).map(|_| {

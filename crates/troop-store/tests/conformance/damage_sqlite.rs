@@ -110,7 +110,7 @@ async fn a_foreign_or_newer_database_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn of_many_threads_that_make_the_database_one_does() {
+async fn one_of_many_threads_makes_the_database() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("troop.db");
     let open = |_| {

@@ -20,7 +20,7 @@ use crate::{
 /// Holds some space, to be freed when the disk is full.
 const BALLAST: &str = "ballast";
 
-/// What stops another process from writing for ever.
+/// Stops another process from writing for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Brim {
     /// A separate small disk.

@@ -13,7 +13,7 @@ use troop_testkit::{
 use crate::support::{append, bodies, create, told};
 
 #[tokio::test]
-async fn what_was_acknowledged_survives_on_the_standby_and_an_old_primary_is_not_asked() {
+async fn acknowledged_events_survive_a_failover_and_an_old_primary_is_not_asked() {
     let mut pair = ServerPair::start().await;
     let url = StoreUrl::parse(&pair.url()).unwrap();
     let store = open(&url, Missing::Make).await.unwrap();
@@ -35,7 +35,7 @@ async fn what_was_acknowledged_survives_on_the_standby_and_an_old_primary_is_not
         append(&*store, team, &mut seen, vec!["3".to_owned()]).await.ok()
     })
     .await;
-    // The old primary does not know that it is none any more. It is named first, and is not asked.
+    // The old primary does not know that it was replaced. It is named first, and is not asked.
     pair.first.start_again().await;
     let anew = open(&url, Missing::Refuse).await.unwrap();
     append(&*anew, team, &mut seen, vec!["4".to_owned()]).await.unwrap();

@@ -1,7 +1,7 @@
 //! Each call in turn goes wrong once.
 
 use troop_model::Version;
-use troop_store::{Appended, Archived, Batch, Snapshot, Store, StoreError, StoreResult};
+use troop_store::{AppendOutcome, ArchivedTask, Batch, Snapshot, Store, StoreError, StoreResult};
 use troop_testkit::{Fault, FaultyStore, TestStore};
 
 use crate::support::{append_at, batch, bodies, new_team};
@@ -44,7 +44,7 @@ async fn run_scenario(faulty: &FaultyStore, name: &str) {
     append_at(faulty.inner(), team, batch(3, &["4", "5"])).await;
     assert_eq!(append_repeatedly(faulty, team, batch(3, &["6"])).await, Version(6));
     let snapshot = Snapshot { version: Version(6), state: b"six".as_slice().into() };
-    let archived = vec![Archived { number: 1, body: Some(b"task".to_vec()) }];
+    let archived = vec![ArchivedTask { number: 1, body: Some(b"task".to_vec()) }];
     repeat(async || faulty.save_snapshot(team, snapshot.clone(), archived.clone()).await).await;
     repeat(async || faulty.retire(team).await).await;
 
@@ -65,8 +65,8 @@ async fn append_repeatedly(
 ) -> Version {
     loop {
         let answer = match store.append(team, batch.clone()).await {
-            Ok(Appended::Done(end)) => return end,
-            Ok(Appended::Behind(mut slot)) => {
+            Ok(AppendOutcome::Done(end)) => return end,
+            Ok(AppendOutcome::Behind(mut slot)) => {
                 batch.after = slot.take_missed().last().unwrap().version;
                 slot.append(batch.clone()).await
             }

@@ -56,7 +56,7 @@ conformance! {
         a_slot_held_for_too_long_is_taken_back,
         an_append_beyond_the_end_is_corruption,
         an_unknown_team_is_not_found,
-        of_many_appends_each_is_in_once,
+        each_of_many_appends_is_in_the_log_once,
         two_openers_see_the_same,
         a_watch_sees_every_growth,
         a_bell_ends_a_wait_before_the_patience_does,
@@ -85,7 +85,7 @@ conformance! {
 conformance! {
     many_processes: files = files_store, sqlite = sqlite_store, postgres = postgres_store, bouncer = bouncer_store;
     processes {
-        of_many_processes_each_append_is_in_once,
+        each_append_of_many_processes_is_in_the_log_once,
         a_watch_sees_another_process,
     }
 }

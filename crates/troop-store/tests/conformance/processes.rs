@@ -9,7 +9,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 use troop_model::{TeamId, Version};
-use troop_store::{Appended, Missing, StoreUrl, open};
+use troop_store::{AppendOutcome, Missing, StoreUrl, open};
 use troop_testkit::TestStore;
 
 use crate::{
@@ -134,14 +134,14 @@ async fn another_process() {
         "Visit" => disk::visit(&*store, team).await,
         _ => {
             let behind = store.append(team, batch(0, &["1"])).await.unwrap();
-            assert!(matches!(behind, Appended::Behind(_)));
+            assert!(matches!(behind, AppendOutcome::Behind(_)));
             say("holding");
             std::future::pending::<()>().await;
         }
     }
 }
 
-pub(crate) async fn of_many_processes_each_append_is_in_once(store: TestStore) {
+pub(crate) async fn each_append_of_many_processes_is_in_the_log_once(store: TestStore) {
     let team = create(&*store, "crew").await;
     let mut others: Vec<_> =
         (0..4).map(|name| Other::start(Role::Follow, name, &store, team)).collect();

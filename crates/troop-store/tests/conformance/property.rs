@@ -8,7 +8,8 @@ use proptest::{
 use tokio::{runtime::Handle, task::block_in_place};
 use troop_model::{OperationId, TeamId, Version};
 use troop_store::{
-    Appended, Archived, Batch, MemoryStore, NewTeam, Snapshot, Store, StoreError, StoreResult,
+    AppendOutcome, ArchivedTask, Batch, MemoryStore, NewTeam, Snapshot, Store, StoreError,
+    StoreResult,
 };
 use troop_testkit::TestStore;
 use uuid::Uuid;
@@ -72,7 +73,7 @@ async fn run(store: &dyn Store, operation: &Operation) -> String {
         Operation::Append { team, after, operation, n_events, uses_slot } => {
             let batch = batch(after, operation, n_events);
             match store.append(team_id(team), batch.clone()).await {
-                Ok(Appended::Behind(mut slot)) => {
+                Ok(AppendOutcome::Behind(mut slot)) => {
                     let missed = slot.take_missed();
                     let after = missed.last().unwrap().version;
                     let ended = match uses_slot {
@@ -88,7 +89,7 @@ async fn run(store: &dyn Store, operation: &Operation) -> String {
             shown(store.read(team_id(team), Version(after), limit).await)
         }
         Operation::Save { team, version, archived } => {
-            let archived = archived.into_iter().map(|(number, body)| Archived {
+            let archived = archived.into_iter().map(|(number, body)| ArchivedTask {
                 number,
                 body: body.map(|body| vec![body; usize::from(body)]),
             });

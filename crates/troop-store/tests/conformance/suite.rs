@@ -3,7 +3,7 @@
 use tokio::{task::JoinSet, time::Instant};
 use troop_model::{TeamId, Version};
 use troop_store::{
-    Appended, Archived, Batch, NewTeam, Snapshot, Store, StoreError, TeamEntry, Watch,
+    AppendOutcome, ArchivedTask, Batch, NewTeam, Snapshot, Store, StoreError, TeamEntry, Watch,
 };
 use troop_testkit::TestStore;
 use uuid::Uuid;
@@ -171,7 +171,7 @@ pub(crate) async fn a_writer_that_is_behind_gets_what_it_missed_and_the_slot(sto
     append_at(&*other, team, batch(1, &["2", "3"])).await;
     append_at(&*other, team, batch(3, &["4"])).await;
     let late = batch(2, &["5"]);
-    let Appended::Behind(mut slot) = store.append(team, late.clone()).await.unwrap() else {
+    let AppendOutcome::Behind(mut slot) = store.append(team, late.clone()).await.unwrap() else {
         panic!("the batch was decided on version 2")
     };
     let missed = slot.take_missed();
@@ -192,7 +192,7 @@ pub(crate) async fn a_dropped_slot_lets_the_next_writer_in(store: TestStore) {
     append_at(&*store, team, batch(1, &["2"])).await;
     for opener in [store.store(), store.reopen().await] {
         let behind = store.append(team, batch(1, &["3"])).await.unwrap();
-        assert!(matches!(behind, Appended::Behind(_)));
+        assert!(matches!(behind, AppendOutcome::Behind(_)));
         drop(behind);
         let head = bodies(&*store, team).await.len() as u64;
         append_at(&*opener, team, batch(head, &["4"])).await;
@@ -202,7 +202,7 @@ pub(crate) async fn a_dropped_slot_lets_the_next_writer_in(store: TestStore) {
 
 pub(crate) async fn a_slot_held_for_too_long_is_taken_back(store: TestStore) {
     let team = create(&*store, "crew").await;
-    let Appended::Behind(slot) = store.append(team, batch(0, &["1"])).await.unwrap() else {
+    let AppendOutcome::Behind(slot) = store.append(team, batch(0, &["1"])).await.unwrap() else {
         panic!("the batch was decided on version 0")
     };
     assert_eq!(append_at(&*store.reopen().await, team, batch(1, &["2"])).await, Version(2));
@@ -259,7 +259,7 @@ pub(crate) async fn an_unknown_team_is_not_found(store: TestStore) {
     }
 }
 
-pub(crate) async fn of_many_appends_each_is_in_once(store: TestStore) {
+pub(crate) async fn each_of_many_appends_is_in_the_log_once(store: TestStore) {
     let (team, quiet) = (create(&*store, "crew").await, create(&*store, "quiet").await);
     let mut tasks = JoinSet::new();
     for task in 0..16 {
@@ -344,8 +344,8 @@ fn snapshot(version: u64, state: &[u8]) -> Snapshot {
     Snapshot { version: Version(version), state: state.to_vec().into() }
 }
 
-fn archived(number: u32, body: &[u8]) -> Archived {
-    Archived { number, body: Some(body.to_vec()) }
+fn archived(number: u32, body: &[u8]) -> ArchivedTask {
+    ArchivedTask { number, body: Some(body.to_vec()) }
 }
 
 pub(crate) async fn a_snapshot_is_kept_until_a_newer_one(store: TestStore) {
@@ -373,7 +373,7 @@ pub(crate) async fn archived_tasks_are_read_listed_and_erased(store: TestStore) 
     };
     assert_eq!(store.read_archived(team, 2).await.unwrap().as_deref(), Some(&b"\0\n"[..]));
     assert_eq!(list(u32::MAX, 9).await, [300, 2, 1]);
-    let erased = Archived { number: 1, body: None };
+    let erased = ArchivedTask { number: 1, body: None };
     let second = vec![erased, archived(3, b"three"), archived(2, b"two")];
     store.save_snapshot(team, snapshot(2, b"b"), second).await.unwrap();
     assert_eq!(list(u32::MAX, 9).await, [300, 3, 2]);

@@ -4,7 +4,7 @@ use std::{fs, path::Path, time::Duration};
 
 use tokio::time::Instant;
 use troop_model::{OperationId, TeamId, Version};
-use troop_store::{Appended, Batch, NewTeam, Store, StoreError, StoreResult, Watch};
+use troop_store::{AppendOutcome, Batch, NewTeam, Store, StoreError, StoreResult, Watch};
 use troop_testkit::TestStore;
 use uuid::Uuid;
 
@@ -38,8 +38,8 @@ pub(crate) async fn append(
 ) -> StoreResult<Version> {
     let batch = Batch { operation: operation(), after: *seen, bodies };
     *seen = match store.append(team, batch.clone()).await? {
-        Appended::Done(end) => end,
-        Appended::Behind(mut slot) => {
+        AppendOutcome::Done(end) => end,
+        AppendOutcome::Behind(mut slot) => {
             let after = slot.take_missed().last().unwrap().version;
             slot.append(Batch { after, ..batch }).await?
         }
@@ -49,8 +49,8 @@ pub(crate) async fn append(
 
 pub(crate) async fn append_at(store: &dyn Store, team: TeamId, batch: Batch) -> Version {
     match store.append(team, batch).await.unwrap() {
-        Appended::Done(end) => end,
-        Appended::Behind(slot) => panic!("behind: {slot:?}"),
+        AppendOutcome::Done(end) => end,
+        AppendOutcome::Behind(slot) => panic!("behind: {slot:?}"),
     }
 }
 

@@ -61,7 +61,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // Nothing more to say, so the program is told to quit.
+        // Nothing more to say, so the program quits.
         drop(self.stdin.take());
         drop(self.child.wait());
     }

@@ -16,7 +16,7 @@ pub(crate) struct McpArgs {
     #[arg(long, value_enum)]
     pub(crate) dialect: Option<DialectArg>,
     /// Serve streamable HTTP at a loopback address, such as `127.0.0.1:7007`, to clients that have the token
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = super::listen_address)]
     pub(crate) listen: Option<SocketAddr>,
 }
 
@@ -44,6 +44,7 @@ pub(crate) struct InstallArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum McpClientArg {
+    #[value(alias = "claude")]
     ClaudeCode,
     Codex,
     Gemini,

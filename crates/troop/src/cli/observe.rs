@@ -13,7 +13,7 @@ pub(crate) struct ObserveArgs {
     #[arg(long, short, requires = "file")]
     pub(crate) follow: bool,
     /// Wait for an agent that connects with --sdk-url, and send it standard input
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "file")]
+    #[arg(long, value_name = "ADDRESS", value_parser = super::listen_address, conflicts_with = "file")]
     pub(crate) listen: Option<SocketAddr>,
     /// Keep what is known in this file, and continue from it
     #[arg(long, value_name = "FILE")]

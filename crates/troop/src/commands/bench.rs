@@ -3,6 +3,7 @@
 use std::{ffi::OsString, io::ErrorKind, os::unix::process::CommandExt as _, process::Command};
 
 use anyhow::{Context as _, Result};
+use troop_model::{Hint, HintCommand};
 
 use crate::report::Error;
 
@@ -23,9 +24,11 @@ pub(crate) fn run(arguments: &[OsString], is_json: bool) -> Result<()> {
         "the benchmarks are a separate program, and `{PROGRAM}` is neither beside `troop` nor in \
          your PATH"
     );
-    let hint = format!(
-        "in troop's repository, build it: `cargo build --release -p {PROGRAM}`, or install it: \
-         `cargo install --path crates/{PROGRAM}`"
-    );
+    let build = HintCommand::other("cargo").words(["build", "--release", "-p", PROGRAM]);
+    let install = HintCommand::other("cargo").words(["install", "--path"]);
+    let install = install.word(format!("crates/{PROGRAM}"));
+    let hint = Hint::from("in troop's repository, ")
+        .and_to("", "build it", build)
+        .or_to("install it", install);
     Err(Error::refused(message, hint).into())
 }

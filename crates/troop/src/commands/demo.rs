@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 use troop_app::{
     demo::{self, DemoFolder, DemoTests},
-    leading::{Finished, WhenQuiet},
+    leading::{RunReport, WhenQuiet},
     start::TeamStart,
     surroundings::Surroundings,
     team::{TeamDesk, WhenOff},
@@ -38,7 +38,7 @@ pub(super) async fn run(args: &DemoArgs, own: Surroundings, printer: &Printer) -
     conclude(&finished?, &place, printer).await
 }
 
-async fn lead(args: &DemoArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<Finished> {
+async fn lead(args: &DemoArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<RunReport> {
     let trust = ProjectTrust::look(&desk.surroundings)?;
     let when_quiet = if args.keep { WhenQuiet::Stay } else { WhenQuiet::End };
     let start = demo::start(desk, &trust, environment::program()?, when_quiet).await?;
@@ -47,7 +47,7 @@ async fn lead(args: &DemoArgs, desk: &mut TeamDesk, printer: &Printer) -> Result
 }
 
 /// Shows the outcome, and what the sample's own tests say about it.
-async fn conclude(finished: &Finished, place: &DemoFolder, printer: &Printer) -> Result<()> {
+async fn conclude(finished: &RunReport, place: &DemoFolder, printer: &Printer) -> Result<()> {
     let tests = place.test().await?;
     if printer.json {
         let extra = vec![

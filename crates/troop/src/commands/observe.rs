@@ -203,7 +203,7 @@ async fn consume(
 ) -> Result<()> {
     let taken = take_all(pieces, showing, keeper, stop).await;
     if taken.is_err() {
-        // What was taken in is kept, even if its output could not be written.
+        // Lines that were taken in are kept, even if their output could not be written.
         keeper.save(showing.observer())?;
     }
     taken

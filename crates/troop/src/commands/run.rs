@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_app::{
-    leading::Finished,
+    leading::RunReport,
     start::{self, Goal, SettingOptions, StartOptions, TeamStart},
     team::TeamDesk,
     trust::ProjectTrust,
@@ -53,7 +53,7 @@ pub(super) fn trust(desk: &TeamDesk, printer: &Printer) -> Result<ProjectTrust> 
 }
 
 /// Shows the outcome, and fails unless the team did its work.
-pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
+pub(super) fn conclude(finished: &RunReport, printer: &Printer) -> Result<()> {
     if printer.json {
         print_json(finished, Vec::new(), printer)?;
         return Ok(finished.check()?);
@@ -76,7 +76,7 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
 }
 
 /// The report for people. `fit` adapts the commands in it to the caller.
-pub(super) fn text(finished: &Finished, printer: &Printer, fit: impl Fn(&Hint) -> Hint) -> String {
+pub(super) fn text(finished: &RunReport, printer: &Printer, fit: impl Fn(&Hint) -> Hint) -> String {
     // After a screen there is a gap already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
@@ -92,7 +92,7 @@ pub(super) fn text(finished: &Finished, printer: &Printer, fit: impl Fn(&Hint) -
 
 /// The report for programs, with more fields.
 pub(super) fn print_json(
-    finished: &Finished,
+    finished: &RunReport,
     extra: Vec<(&str, Value)>,
     printer: &Printer,
 ) -> Result<()> {

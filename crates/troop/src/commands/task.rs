@@ -239,7 +239,7 @@ fn confirm(done: &Answer, verb: &'static str, printer: &Printer) -> Result<()> {
     printer.text(&format!("{verb} {number}: {}{owner}{more}\n", render::one_line(&task.subject)))
 }
 
-/// What really happened to a task, if that depends on the team's settings.
+/// The real effect on a task, if that depends on the team's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TaskOutcome {
     Submitted,

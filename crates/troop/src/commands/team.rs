@@ -163,7 +163,7 @@ async fn set(
     }
     let mut changed = Vec::new();
     for event in &done.events {
-        // What it was is known from before; what it is now, the event says: by now others may have changed more.
+        // The old value is known from before; the event has the new one: by now others may have changed more.
         let Fact::TeamUpdated { description: new, settings: after } = &event.fact else { continue };
         changed.extend(settings::differences(&before, after));
         changed.extend((old != *new).then(|| format!("description = {:?}", render::one_line(new))));

@@ -59,7 +59,7 @@ fn request(of: WorkspaceOf, desk: &TeamDesk) -> Result<FileRequest> {
     Ok(FileRequest { asker, question })
 }
 
-/// What was done to a file.
+/// The operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileDeed {
     Write,

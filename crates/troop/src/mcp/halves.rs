@@ -52,7 +52,7 @@ impl HalfMender {
         mended
     }
 
-    /// What was kept back at the end of the input.
+    /// Bytes kept back at the end of the input.
     pub(super) fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         self.end_escape(&mut rest);
@@ -111,7 +111,7 @@ impl Half {
 pub(crate) struct MendedInput<R> {
     inner: R,
     mender: HalfMender,
-    /// What is mended and not read yet.
+    /// Mended bytes that are not read yet.
     ready: Vec<u8>,
     has_ended: bool,
 }
@@ -151,7 +151,7 @@ mod tests {
 
     use super::{HalfMender, MendedInput};
 
-    /// What JSON says, and what is left of it.
+    /// The next JSON value, and the rest of the input.
     const TEXTS: [(&str, &str); 11] = [
         (r#""plain \n \\ \" text""#, r#""plain \n \\ \" text""#),
         (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
@@ -162,7 +162,7 @@ mod tests {
         (r#""\ud83d\n\ude00\ude00""#, r#""\ufffd\n\ufffd\ufffd""#),
         (r#""\\ud83d is text""#, r#""\\ud83d is text""#),
         (r#""\\\ud83d is not""#, r#""\\\ufffd is not""#),
-        // What is no JSON stays that.
+        // Invalid JSON stays as it is.
         ("\"\\ud8\n\"", "\"\\ud8\n\""),
         (r#""\ud83d\ud8"#, r#""\ufffd\ud8"#),
     ];

@@ -85,7 +85,7 @@ pub(super) async fn tell(
     }
 }
 
-/// The same for a client that listens without a session.
+/// Sends news to a client that listens without a session.
 pub(super) async fn tell_sink(
     caller: &MemberCaller,
     accepted: &SubscriptionFilter,

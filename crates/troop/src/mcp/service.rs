@@ -78,7 +78,7 @@ impl TeamService {
         Self { caller, greeted: Arc::default(), others, tracker }
     }
 
-    /// The same service for another client, which has read nothing yet.
+    /// This service for another client, which has read nothing yet.
     pub(crate) fn for_another(&self) -> Self {
         Self { greeted: Arc::default(), ..self.clone() }
     }
@@ -107,7 +107,7 @@ impl TeamService {
             let input = request.arguments.map_or(Value::Null, Value::Object);
             return shown(self.call(&request.name, input).await, None);
         }
-        // If mail cannot be marked now, it comes again; the call is made all the same.
+        // If mail cannot be marked now, it comes again; the call is made anyway.
         let mail = &self.client().mail;
         let running = mail.begin();
         drop(mail.acknowledge(&running, &self.caller).await);

@@ -155,7 +155,7 @@ fn discussion(text: &mut String, state: &State, task: &Task) {
     }
 }
 
-/// Who wrote a task's file, when, and whether it still exists.
+/// The author of a task's file, its time, and whether it still exists.
 fn provenance(state: &State, attachment: &Attachment) -> String {
     let mut parts = vec![format!("by {}", attachment.by), moment(attachment.at)];
     parts.extend(attachment.size.map(super::bytes));

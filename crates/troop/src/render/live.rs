@@ -72,7 +72,7 @@ pub(super) fn add(lines: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-/// What waits for a person, and how to answer.
+/// Requests that wait for a person, and how to answer.
 fn wait_lines(state: &State, width: usize, n_lines: usize, options: &CallerOptions) -> Vec<String> {
     let waiting = waiting(state, &[]);
     // A question needs at least two lines: without the command that answers it, it is useless.

@@ -28,9 +28,9 @@ pub(crate) fn observed(session: &ObservedSession, width: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What the screen shows.
+/// The content of the screen.
 #[derive(Debug)]
-pub(crate) enum Seen<'a> {
+pub(crate) enum ScreenContent<'a> {
     Nothing,
     Team(&'a ObservedTeam),
     /// The team as it was when it ended.
@@ -38,12 +38,12 @@ pub(crate) enum Seen<'a> {
 }
 
 /// The team and what happened last. It fits the screen, with a line to spare for the cursor.
-pub(crate) fn observed_screen(seen: &Seen<'_>, recent: &Recent, screen: Screen) -> String {
+pub(crate) fn observed_screen(seen: &ScreenContent<'_>, recent: &Recent, screen: Screen) -> String {
     let Screen { width, height } = screen;
     let (team, note) = match seen {
-        Seen::Nothing => return paint(DIM, &fit("no team yet", width)) + "\n",
-        Seen::Team(team) => (team, ""),
-        Seen::Over(team) => (team, "  it is over"),
+        ScreenContent::Nothing => return paint(DIM, &fit("no team yet", width)) + "\n",
+        ScreenContent::Team(team) => (team, ""),
+        ScreenContent::Over(team) => (team, "  it is over"),
     };
     let mut lines = vec![headline(team, note, width)];
     // The headline, three gaps, and the line of the cursor.

@@ -152,7 +152,7 @@ fn cost(story: &Story) -> Vec<String> {
     used.into_iter().chain(budget.map(|told| format!("  budget {told}"))).collect()
 }
 
-/// What went wrong, and how it continued.
+/// The troubles of a run, and how it continued.
 fn incidents(story: &Story, width: usize) -> Vec<String> {
     let tally = story.tally();
     let mut all: Vec<(Time, &str, String)> = Vec::new();

@@ -46,7 +46,7 @@ impl CallerOptions {
         options
     }
 
-    /// The same options for a team that was chosen in another way.
+    /// These options for a team that was chosen in another way.
     pub(crate) fn about(mut self, team: Option<&str>) -> Self {
         if let Some(team) = team {
             self.team = Some(team.to_owned());

@@ -78,6 +78,21 @@ async fn a_team_keeps_its_promises_when_its_clock_jumps() {
     hold_with("clock jumped by hours, and back", Backend::Sqlite).await;
 }
 
+/// Another leads when the lease of the one that is cut off has expired, after a minute.
+#[tokio::test]
+async fn a_lead_that_is_cut_off_from_its_database_ends_before_another_leads() {
+    let mix = Mix { kinds: vec![TrialKind::CutOff], backends: vec![Backend::Postgres] };
+    let tally = hold_from(0, mix, 1).await;
+    let machine = Machine::look(tempfile::tempdir().unwrap().path()).await;
+    let n_cut_off = tally.n_faults("machine of the lead cut off until another leads");
+    assert_eq!(n_cut_off > 0, machine.can_connect_machines, "{}", tally.tables());
+}
+
+#[tokio::test]
+async fn a_team_goes_on_when_the_memory_of_a_teammate_is_limited() {
+    hold_with("teammate's memory limited", Backend::Files).await;
+}
+
 /// Not a test: the campaign runs it in the process of a lead.
 #[tokio::test]
 async fn the_lead_of_a_trial() {

@@ -130,7 +130,7 @@ fn work_by_commands(team: &SharedTeam, who: &str, n_tasks: u32) -> (Vec<u64>, Ve
     }
 }
 
-/// Who leads the team meanwhile.
+/// Whether the team has leads meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leads {
     Nobody,

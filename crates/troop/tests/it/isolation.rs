@@ -84,6 +84,32 @@ fn the_work_of_teammates_is_merged_into_the_project() {
 }
 
 #[test]
+fn a_run_lasts_until_a_teammate_has_handled_its_prompt_and_its_mail() {
+    let lead = r#"
+when mail * from user
+    call member/spawn {"member": {"name": "eve", "agent": "script:eve.script"}, "prompt": "one"}
+    message eve two
+"#;
+    let eve = r#"
+when mail one
+    sleep 300ms
+    run touch $TMPDIR/home/one
+when mail two
+    sleep 700ms
+    run touch $TMPDIR/home/two
+"#;
+    let troop = Troop::new();
+    fs::write(troop.folder().join("eve.script"), eve).unwrap();
+    fs::write(troop.folder().join("lead.script"), lead).unwrap();
+    fs::write(troop.folder().join(".gitignore"), "home/\n").unwrap();
+    commit_all(&troop);
+    troop.succeed_silently("--team crew run 'go' --agent script:lead.script");
+    let home = troop.folder().join("home");
+    let done = ["one", "two"].map(|it| home.join(it).exists());
+    assert_eq!(done, [true, true], "the prompt and the message were handled to the end");
+}
+
+#[test]
 fn evidence_is_shown_wherever_tasks_are() {
     let script = r#"
 when mail * from user

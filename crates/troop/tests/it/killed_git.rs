@@ -38,7 +38,7 @@ const RUN: [&str; 10] = [
     "test -e lines",
 ];
 
-/// What happens once, when git is called with some words.
+/// A fault that happens once, when git is called with some words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kill {
     LeadBefore,

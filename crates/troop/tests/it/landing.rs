@@ -53,7 +53,7 @@ fn run_teams(troop: &Troop, round: u32, meanwhile: impl Fn() + Sync) -> Vec<(Str
     })
 }
 
-/// Who says that it landed has landed, and only those; the others wait on their branches.
+/// A team lands if and only if it says so; the others wait on their branches.
 fn check(folder: &Path, round: u32, ended: &[(String, Run)]) -> usize {
     let mut n_landed = 0;
     for (name, run) in ended {
@@ -74,13 +74,13 @@ fn check(folder: &Path, round: u32, ended: &[(String, Run)]) -> usize {
 }
 
 #[test]
-fn of_three_teams_that_end_at_once_one_lands_and_nobody_harms_the_project() {
+fn one_of_three_teams_that_end_at_once_lands_and_the_project_is_unharmed() {
     let troop = repository(SAME_FILE);
     let folder = troop.folder();
     fs::write(folder.join("README"), "one\n").unwrap();
     git(folder, &["add", "README"]);
     git(folder, &["commit", "--quiet", "-m", "readme"]);
-    // What a person has not committed.
+    // A person's uncommitted changes.
     fs::write(folder.join("README"), "one\ntwo\n").unwrap();
     fs::write(folder.join("staged"), "staged\n").unwrap();
     git(folder, &["add", "staged"]);

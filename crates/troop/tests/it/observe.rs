@@ -91,7 +91,7 @@ fn observe_opens_neither_files_of_the_agent_nor_configuration() {
         ".claude/teams/my-team/config.json",
         ".claude/teams/my-team/inboxes/alice.json",
         ".claude/tasks/my-team/1.json",
-        // What every other command reads.
+        // The input of every other command.
         ".claude/settings.json",
         ".claude/settings.local.json",
         ".troop/config.json",

@@ -343,7 +343,7 @@ async fn a_second_signal_ends_the_team_at_once() {
     let run = team.end();
     assert_eq!(run.code, 1, "{}{}", run.out, run.err);
     assert!(mark.processes().is_empty());
-    // The end was orderly all the same: nobody leads.
+    // The end was orderly anyway: nobody leads.
     let (_, err) = troop.refused("stop");
     assert!(err.starts_with("error: nobody is running this team\n"), "{err}");
 }
@@ -559,4 +559,48 @@ fn cancelling_a_task_ends_its_commands() {
     write(&troop, "go", "");
     assert_eq!(team.end().code, 0);
     assert_eq!(troop.json("task get 1")["status"], "cancelled");
+}
+
+#[test]
+fn a_lead_that_does_not_run_is_started_with_its_team() {
+    let troop = project(WAIT);
+    let mut team = at_work(&troop);
+    troop.ok("member stop lead");
+    team.wait_for("lead agrees to stop");
+    wait("the agent of the lead has stopped", || {
+        members(&troop).iter().any(|(name, state)| name == "lead" && state == "stopped")
+    });
+    let (code, said) = troop.refused("member stop lead");
+    let hint = "hint: stop the team: `troop stop`, then start it again: `troop resume`\n";
+    assert_eq!((code, said.ends_with(hint)), (1, true), "{said}");
+    write(&troop, "go", "");
+    team.signal(Signal::INT);
+    team.end();
+    let (_, said) = troop.refused("member stop lead");
+    assert!(said.starts_with("error: nobody is running this team\n"), "{said}");
+}
+
+#[test]
+fn a_teammate_that_does_not_stop_is_terminated_after_the_grace_period() {
+    let troop = project("when mail * from user\n    wait for mail *never*\n");
+    // It notes when it is asked to stop, and does not answer.
+    let mate = r#"echo '{"jsonrpc":"2.0","method":"team.ready","params":{"name":"eve"}}'
+        trap 'date +%s%N > term; exit 0' TERM
+        while read -r line; do case $line in *team.shutdown*) date +%s%N > asked;; esac; done
+        while :; do sleep 0.01; done"#;
+    let program = Value::from(mate);
+    let definition = format!("---\ndescription: deaf\nprogram: [sh, -c, {program}]\n---\n");
+    write(&troop, ".troop/agents/deaf.md", &definition);
+    troop.ok("trust --yes");
+    let mut team = start(&troop, "-m eve=deaf --grace 1");
+    team.wait_for("eve is ready");
+    team.signal(Signal::INT);
+    let run = team.end();
+    let noted = |file: &str| -> u128 {
+        let noted = fs::read_to_string(troop.folder().join(file));
+        noted.unwrap_or_else(|error| panic!("{file}: {error}: {}", run.out)).trim().parse().unwrap()
+    };
+    let millis = (noted("term") - noted("asked")) / 1_000_000;
+    assert!((900..20_000).contains(&millis), "it had its second: {millis} ms");
+    assert!(members(&troop).iter().all(|(_, state)| state == "stopped"));
 }

@@ -25,7 +25,7 @@ async fn a_team_works_on_postgres() {
 }
 
 #[tokio::test]
-async fn a_team_works_behind_a_pooler_and_doctor_says_that_it_looks() {
+async fn a_team_works_behind_a_pooler_and_doctor_reports_polling() {
     let bouncer = Bouncer::start(StartupSettings::Ignored).await;
     let troop = Troop::on(&bouncer.database().await);
     story(&troop);

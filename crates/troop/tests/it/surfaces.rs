@@ -22,7 +22,7 @@ fn led(troop: &Troop) -> Printing {
     team
 }
 
-/// The same, with a member that works and goes on for a long time.
+/// A team with an external lead and a member that works for a long time.
 fn at_work(troop: &Troop) -> Printing {
     troop.ok("team create crew --lead lead=external --member ann=command --member bob=command");
     troop.ok("task create dig --description 'sleep 100' --assignee ann");
@@ -31,7 +31,7 @@ fn at_work(troop: &Troop) -> Printing {
     team
 }
 
-/// Waits until no member changes its state by itself any more.
+/// Waits until members stop changing their states by themselves.
 fn settled(troop: &Troop) {
     let is = |states: &[(String, String)], name: &str, state: &str| {
         states.contains(&(name.to_owned(), state.to_owned()))
@@ -89,9 +89,16 @@ fn the_command_line_and_the_socket_say_the_same_before_and_after_a_lead_is_kille
         assert!(lists.iter().all(|it| *it == lists[0]), "{lists:?}");
         lists[0].clone()
     };
+    // Whole members, in one order.
+    let members = || {
+        let here = troop.json("member list")["members"].take();
+        assert_eq!(here, troop.json("team show")["members"]);
+        here
+    };
     let same = |state: &str| {
         assert_eq!(states(&ask(&troop, "member/list")), look(state));
-        assert_eq!(states(&ask(&troop, "team/show")), look(state));
+        assert_eq!(ask(&troop, "member/list")["members"], members());
+        assert_eq!(ask(&troop, "team/show")["members"], members());
         let delegations = ask(&troop, "delegation/list");
         assert_eq!(delegations, troop.json("team delegations"));
         assert_eq!(ask(&troop, "task/list"), troop.json("task list"));
@@ -100,6 +107,7 @@ fn the_command_line_and_the_socket_say_the_same_before_and_after_a_lead_is_kille
     same("working");
     kill(team);
     look("crashed");
+    members();
     assert_eq!(troop.json("team status")["state"], "stopped");
     let mut team = led(&troop);
     team.wait_for("task-1 goes to ann");
@@ -178,7 +186,7 @@ fn a_request_that_its_lead_ends_with_is_carried_out_once() {
 }
 
 #[test]
-fn members_neither_make_nor_lead_teams_and_nothing_is_left_of_the_try() {
+fn members_cannot_make_or_lead_teams_and_a_failed_try_leaves_nothing() {
     let troop = Troop::with_team();
     fs::write(troop.folder().join("keep.script"), "when mail * from user\n    log ok\n").unwrap();
     let events = troop.ok("events");
@@ -230,4 +238,21 @@ fn an_agent_that_only_runs_commands_is_never_made_a_lead() {
         assert!(err.starts_with("error: `command` cannot lead: it only runs"), "{line}: {err}");
     }
     assert_eq!(troop.json("team list")["teams"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn an_empty_troop_home_means_the_default_and_an_unusable_one_is_named() {
+    let troop = Troop::new();
+    let create = |name: &str, home: &str| {
+        let mut command = troop.command(&["team", "create", name]);
+        Run::new(command.env("TROOP_HOME", home).env("HOME", troop.folder()).output().unwrap())
+    };
+    let empty = create("blue", "");
+    assert_eq!((empty.code, empty.err.as_str()), (0, ""), "{empty:?}");
+    assert!(troop.folder().join(".troop/troop.db").exists());
+    let unusable = create("red", "/dev/null/x");
+    assert_eq!(unusable.code, 1, "{unusable:?}");
+    let says = "error: troop cannot keep its files in `/dev/null/x`: Not a directory (os error 20)\n\
+                hint: say where: `TROOP_HOME=/path troop …`\n";
+    assert_eq!(unusable.err, says);
 }

@@ -27,7 +27,7 @@ fn hints_repeat_the_callers_options() {
     says(&troop, "--team blue task get 9", "hint: see the board: `troop --team blue task list");
     says(
         &troop,
-        "mcp install claude-code --print --team blue",
+        "mcp install claude --print --team blue",
         "hint: for example: `troop --team blue mcp install claude-code --as ann`",
     );
 }
@@ -90,14 +90,14 @@ fn configuration_errors_are_in_plain_words() {
 }
 
 #[test]
-fn an_unsupported_database_is_not_taken_for_a_typo() {
+fn an_unsupported_database_is_not_mistaken_for_a_typo() {
     let troop = Troop::new();
     says(&troop, "--store mysql://x team list", "hint: a store is `sqlite:PATH`");
     says(&troop, "--store sqllite:x team list", "hint: did you mean `sqlite:x`?");
 }
 
 #[test]
-fn rejecting_a_task_reports_what_became_of_it() {
+fn rejecting_a_task_reports_its_new_status() {
     let troop = Troop::with_team();
     troop.ok("team set require_review=true");
     for task in ["1", "2"] {

@@ -133,7 +133,7 @@ impl McpServer {
         let McpTransport::Stdio { program, arguments, .. } = &self.how else { return false };
         let mut words = std::iter::once(program).chain(arguments).map(String::as_str);
         let is_troop = |word: &str| word.rsplit('/').next() == Some("troop");
-        // Also if another program starts it, as `npx` or `env` do.
+        // This includes programs that another one starts, as `npx` or `env` do.
         words.any(is_troop) && words.any(|word| word == "mcp")
     }
 

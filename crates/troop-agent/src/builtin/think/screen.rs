@@ -143,6 +143,7 @@ impl ReplyObserver for ReplyScreen<'_> {
 
     fn waits(&mut self, error: &ModelError, wait: Duration) {
         let text = format!("{error}; asks again in {:.1} s", wait.as_secs_f32());
+        self.turn.setback().note(error.to_string());
         self.turn.try_log(Level::Warn, &text);
     }
 

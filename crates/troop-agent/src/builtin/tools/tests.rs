@@ -28,7 +28,7 @@ async fn used(tool: OwnTool, input: Value, files: &WorkFolder) -> Result<String,
     used_under(&[], tool, input, files).await
 }
 
-/// The same, with rules that deny something.
+/// Runs a tool under rules that deny something.
 async fn used_under(
     deny: &[&str],
     tool: OwnTool,
@@ -317,7 +317,7 @@ fn a_long_result_keeps_its_beginning_and_its_end() {
 }
 
 #[test]
-fn a_list_of_steps_is_told_with_what_is_done() {
+fn a_list_of_steps_is_reported_with_its_progress() {
     let list = |todos: Value| {
         let input = json!({ "todos": todos });
         super::parse(OwnTool::Todo, input.as_object().unwrap())

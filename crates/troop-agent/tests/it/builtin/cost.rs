@@ -106,7 +106,7 @@ async fn a_permission_question_ends_when_the_budget_is_spent() {
 }
 
 #[tokio::test]
-async fn a_broken_reply_costs_what_the_api_reported_of_it() {
+async fn a_broken_reply_costs_the_usage_that_the_api_reported() {
     let folder = TempDir::new().unwrap();
     let broken = Way { broken: Some((400, Break::Cut)), ..Way::default() };
     let long = costing(Answer::text(&"many words ".repeat(50)), (100, 0, 10));

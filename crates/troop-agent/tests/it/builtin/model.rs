@@ -215,7 +215,7 @@ async fn a_reply_without_its_end_is_no_reply() {
 }
 
 #[tokio::test]
-async fn garbage_is_no_reply() {
+async fn garbage_is_rejected_as_a_reply() {
     for garbage in
         ["<html>hello</html>", "data: {\"nothing\": 1", "data: \u{0}\n\n", "", "data: [1,2\n\n"]
     {

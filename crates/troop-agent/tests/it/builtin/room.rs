@@ -23,7 +23,7 @@ fn with_window(window: u64, max_tokens: u32, options: BuiltinOptions) -> Builtin
     BuiltinOptions { size: ModelSize { window, max_tokens }, ..options }
 }
 
-/// The same answer, with the real number of tokens.
+/// This answer, with the real number of tokens.
 fn counted(answer: Answer, seen: &MockRequest) -> Answer {
     let n_tokens = serde_json::to_string(&seen.body).unwrap().len() as u64 / 4;
     match answer {

@@ -207,6 +207,31 @@ async fn a_server_without_consent_is_neither_started_nor_restarted() {
     assert!(!folder.path().join("evil").exists());
 }
 
+#[test]
+fn a_file_that_only_the_project_has_is_to_be_committed() {
+    let look = |_: &Path, folder: &Path, command: &str| -> Vec<String> {
+        let files = command.split(' ').filter(|file| folder.join(file).exists());
+        files.map(|file| format!("{file} (0a1b2c)")).collect()
+    };
+    let (project, worktree) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    for file in ["serve.sh", "data.txt"] {
+        fs::write(project.path().join(file), "").unwrap();
+    }
+    let command = "serve.sh data.txt".to_owned();
+    let names = look(project.path(), project.path(), &command);
+    let agreed = CommandConsent { project: project.path().to_owned(), command, names, look };
+    assert_eq!(agreed.check(project.path()), Ok(()));
+    let place = worktree.path().display();
+    let only = "because a teammate's folder has only what is committed; commit";
+    let both = format!("`data.txt` and `serve.sh` are not in `{place}`, {only} them");
+    assert_eq!(agreed.check(worktree.path()), Err(both));
+    fs::write(worktree.path().join("serve.sh"), "").unwrap();
+    let one = format!("`data.txt` is not in `{place}`, {only} it");
+    assert_eq!(agreed.check(worktree.path()), Err(one));
+    fs::write(worktree.path().join("data.txt"), "").unwrap();
+    assert_eq!(agreed.check(worktree.path()), Ok(()));
+}
+
 /// A server that answers two calls once it has both.
 const TOGETHER: &str = r#"
 before=

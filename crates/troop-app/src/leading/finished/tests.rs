@@ -1,31 +1,32 @@
-//! What is left to complain about when a team ends, and what to do about it.
+//! Complaints and hints at the end of a team.
 
 use serde_json::json;
 use troop_model::{Command, NewTask, TaskCommand};
 use troop_runtime::{LeadEnd, LeadWork};
 
-use super::{Finished, TeamHarvest};
+use super::{RunReport, TeamHarvest};
 use crate::{Diagnosis, story::Story, tests::TestTeam};
 
 /// A team whose lead did what it was told, and in which nobody has anything left to do.
-fn quiet(team: TestTeam) -> Finished {
+fn quiet(team: TestTeam) -> RunReport {
     let now = team.state.latest();
-    Finished {
+    RunReport {
         ended: LeadEnd::Quiet,
         story: Story::new(team.state, now),
         fault: None,
+        setback: None,
         follows: false,
         work: LeadWork::Done,
         landing: TeamHarvest::Nothing,
     }
 }
 
-fn stopped(team: TestTeam) -> Finished {
-    Finished { ended: LeadEnd::Stopped { reason: "enough".to_owned() }, ..quiet(team) }
+fn stopped(team: TestTeam) -> RunReport {
+    RunReport { ended: LeadEnd::Stopped { reason: "enough".to_owned() }, ..quiet(team) }
 }
 
 /// The complaint, and what to do about it.
-fn complaint(finished: &Finished) -> [String; 2] {
+fn complaint(finished: &RunReport) -> [String; 2] {
     let error = finished.check().unwrap_err();
     let hint = Diagnosis::of(&error).unwrap().hint.unwrap();
     [error.to_string(), hint.to_string()]
@@ -55,7 +56,7 @@ fn a_team_without_open_work_succeeds() {
 
 #[test]
 fn a_lead_that_did_not_end_in_good_order_fails_the_team() {
-    let ended = |ended| complaint(&Finished { ended, ..quiet(TestTeam::new(&[])) });
+    let ended = |ended| complaint(&RunReport { ended, ..quiet(TestTeam::new(&[])) });
     assert_eq!(
         ended(LeadEnd::Superseded),
         [
@@ -70,10 +71,10 @@ fn a_lead_that_did_not_end_in_good_order_fails_the_team() {
 }
 
 #[test]
-fn a_lead_whose_agent_failed_is_to_be_looked_at() {
+fn a_failed_lead_gets_a_hint_to_its_log() {
     let failed = |follows| {
         let fault = Some("no\nanswer".to_owned());
-        complaint(&Finished { fault, follows, ..quiet(TestTeam::new(&[])) })
+        complaint(&RunReport { fault, follows, ..quiet(TestTeam::new(&[])) })
     };
     let message = "the lead could not continue: no answer";
     assert_eq!(
@@ -96,10 +97,16 @@ fn a_lead_whose_agent_failed_is_to_be_looked_at() {
 
 #[test]
 fn a_lead_that_ended_before_its_goal_is_to_continue() {
-    let finished = Finished { work: LeadWork::Open, ..stopped(TestTeam::new(&[])) };
+    let finished = RunReport { work: LeadWork::Open, ..stopped(TestTeam::new(&[])) };
     assert_eq!(
         complaint(&finished),
         ["the lead has not yet done what it was asked", "continue: `troop resume crew`"]
+    );
+    let setback = Some("the connection to the model's API failed:\nrefused".to_owned());
+    let finished = RunReport { work: LeadWork::Open, setback, ..stopped(TestTeam::new(&[])) };
+    assert_eq!(
+        complaint(&finished)[0],
+        "the lead has not yet done what it was asked; its last error: the connection to the model's API failed: refused"
     );
 }
 
@@ -140,7 +147,7 @@ fn a_task_that_nobody_takes_needs_an_order() {
 }
 
 #[test]
-fn a_task_that_waits_for_a_cancelled_one_is_to_be_freed_or_cancelled() {
+fn a_task_blocked_by_a_cancelled_one_gets_hints_to_free_or_cancel_it() {
     let blocked = NewTask { blocked_by: vec!["1".parse().unwrap()], ..task("b") };
     let mut team = with_tasks(&["ann"], vec![task("a"), blocked]);
     let cancel = TaskCommand::Cancel { task: "1".parse().unwrap(), reason: "no".to_owned() };

@@ -3,6 +3,7 @@
 use std::{future::poll_fn, pin::Pin, task::Poll};
 
 use super::*;
+use crate::tests::lead_lock;
 
 /// Whether a future has to wait for something. It goes on from there.
 async fn is_waiting(mut future: Pin<&mut impl Future>) -> bool {
@@ -19,15 +20,6 @@ async fn the_next_lead_waits_until_the_folders_are_free() {
     drop(first);
     assert!(next.await.unwrap().is_some());
     Folders::left(team.path()).await;
-}
-
-/// A lock file of a lead, locked by somebody.
-fn lead_lock(team: &Path, pid: u32) -> File {
-    let text = format!(r#"{{"session":"{}","pid":{pid},"socket":null}}"#, uuid::Uuid::nil());
-    fs::write(team.join("lead.lock"), text).unwrap();
-    let file = File::open(team.join("lead.lock")).unwrap();
-    file.lock().unwrap();
-    file
 }
 
 #[tokio::test]

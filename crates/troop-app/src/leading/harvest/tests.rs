@@ -1,4 +1,4 @@
-//! What people read about a team's work at its end.
+//! Notes for people about a team's work at its end.
 
 use troop_runtime::{
     GitError, IgnoredFiles, KeptFolder, Landing, LandingReport, LeadEnd, StrayWork,

@@ -15,7 +15,7 @@ struct Followed {
     observer: Observer,
     sender: PieceSender,
     pieces: PieceReceiver,
-    /// What was read since the file last began.
+    /// The text read since the file last began.
     read: Vec<u8>,
     n_texts: u32,
 }

@@ -32,7 +32,7 @@ fn the_team_of_this_folder_comes_before_teams_that_run_elsewhere() {
 }
 
 #[test]
-fn of_the_teams_that_ran_in_this_folder_the_newest_is_chosen() {
+fn the_newest_team_that_ran_in_this_folder_is_chosen() {
     check(&[(Stopped, ELSEWHERE), (Completed, HERE), (Completed, HERE)], Some(2), Some(2));
     check(&[(Stopped, HERE), (Completed, HERE)], Some(1), Some(0));
     check(&[(Active, ELSEWHERE), (Completed, HERE)], Some(1), Some(1));
@@ -49,7 +49,7 @@ fn a_team_that_was_made_here_comes_before_teams_from_elsewhere() {
 }
 
 #[test]
-fn of_the_teams_from_elsewhere_the_only_active_one_is_chosen() {
+fn the_only_active_team_from_elsewhere_is_chosen() {
     check(&[(Completed, ELSEWHERE), (Stopped, ELSEWHERE)], Some(1), Some(1));
     check(&[(Stopped, ELSEWHERE), (Stopped, ELSEWHERE)], None, None);
     check(&[(Active, ELSEWHERE), (Active, ELSEWHERE)], None, None);

@@ -206,7 +206,7 @@ fn content(rows: &[AnnouncementRow<'_>]) -> String {
     text
 }
 
-/// What can be done when everything failed. Only failed tasks can be retried.
+/// The options of the lead when everything failed. Only failed tasks can be retried.
 fn after_failure(failed: &[&AnnouncementRow<'_>]) -> String {
     let shown = failed.iter().take(SECTIONS).map(|row| row.delegation.task.to_string());
     let tasks = shown.collect::<Vec<_>>().join(", ");

@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use crate::{
     Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, Evidence,
-    LinkChange, MemberState, Merged, MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions,
-    Proof, RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate,
+    LinkChange, MemberState, MergeRecord, MessageKind, Metadata, NewTask, Origin, Outgoing,
+    Permissions, Proof, RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate,
     WorkspaceFolder,
     tests::{
         bench::{name, newcomer, user},
@@ -200,7 +200,7 @@ fn some_proof(task: TaskRef, b: u8, c: u8) -> Proof {
         at: crate::Time::default(),
         took_ms: 1,
     };
-    let merge = c.is_multiple_of(3).then(|| Merged { into: "b".into(), commit: "c".into() });
+    let merge = c.is_multiple_of(3).then(|| MergeRecord { into: "b".into(), commit: "c".into() });
     let waived = c.is_multiple_of(7).then(|| "why not".to_owned());
     Proof { task, evidence: vec![evidence; usize::from(b % 3)], merge, waived }
 }

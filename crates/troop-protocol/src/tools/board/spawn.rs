@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use troop_model::{Command, Fact, MemberName, TaskRef};
+use troop_model::{Command, EXTERNAL, Fact, HintCommand, MemberName, TaskRef};
 use uuid::Uuid;
 
 use super::super::{Calls, Category, Seat, TeamTool, ToolAudience, desk::ToolDesk, input};
@@ -81,10 +81,11 @@ impl TeamTool for SpawnMember {
         let (status, note) = if team.is_led() {
             ("started", None)
         } else {
+            // The answer has no field for a hint, so the command is in the text.
+            let resume = HintCommand::troop("resume").team(&team.name).words(["--agent", EXTERNAL]);
             let note = format!(
                 "this team is not running, so `{to}` was not started: the task waits until `{to}` claims it; do not wait for its \
-                 result; a person can start the team with `troop resume {} --agent external`, which keeps you as the lead",
-                team.name
+                 result; a person can start the team with `{resume}`, which keeps you as the lead"
             );
             ("waiting", Some(note))
         };

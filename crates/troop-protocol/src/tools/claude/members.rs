@@ -104,7 +104,7 @@ pub(super) async fn start<C: Calls>(
     }
 }
 
-/// What makes somebody lead a team of which the caller stays the lead's agent.
+/// The command that makes a process lead a team while the caller stays the lead's agent.
 pub(super) fn how_to_lead(team: &str) -> Hint {
     let resume = HintCommand::troop("resume").team(team).words(["--agent", EXTERNAL]);
     Hint::run(resume).and(", which starts teammates and keeps you as the lead")

@@ -143,8 +143,8 @@ async fn is_fresh<C: Calls>(desk: &ToolDesk<'_, C>, team: &ToolTeam) -> Result<b
 
 fn already_active(team: &ToolTeam) -> Failure {
     let message = format!("a team is already active: `{}`; a session has one at a time", team.name);
-    let hint =
-        "work with it (TaskList, TaskCreate, SpawnTeammate), or clean it up first: CleanupTeam {}";
+    let hint = "work with it (TaskList, TaskCreate, SpawnTeammate), or clean it up first: CleanupTeam {}; if you have called that \
+                in this turn, the team goes when the turn ends, so the next one can only be made after it";
     Failure::new(FailureKind::Conflict, &message).with_hint(hint)
 }
 
@@ -187,7 +187,8 @@ impl TeamTool for TeamDelete {
         let message = match done.events.is_empty() {
             // The lead's process deletes it once the lead has said its last words.
             true => format!(
-                "Team \"{}\" is cleaned up at the end of your turn, and its session ends with it: now tell the user the result",
+                "Team \"{}\" is cleaned up at the end of your turn, and its session ends with it: now tell the user the result. Until then \
+                 the team is still there; what you still put on its board goes with it",
                 team.name
             ),
             false => format!("Cleaned up team \"{}\"", team.name),

@@ -45,7 +45,7 @@ async fn creating_a_task_needs_an_assignee_and_a_listed_board() {
 }
 
 #[tokio::test]
-async fn of_two_turns_that_list_at_once_one_creates() {
+async fn of_two_concurrent_turns_one_creates_the_task() {
     let stage = Stage::new(Dialect::Board).await;
     let (one, other) = (stage.hand("lead"), stage.hand("lead"));
     list(&one).await;
@@ -129,7 +129,7 @@ async fn every_action_does_what_it_says() {
 }
 
 #[tokio::test]
-async fn of_two_members_that_complete_an_unclaimed_task_one_succeeds() {
+async fn only_one_of_two_members_completes_an_unclaimed_task() {
     let stage = Stage::new(Dialect::Claude).await;
     // In the other dialect every task has an assignee.
     stage.hand("lead").ok("TaskCreate", json!({"subject": "A", "description": "a"})).await;

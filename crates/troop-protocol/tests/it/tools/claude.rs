@@ -37,6 +37,23 @@ async fn a_task_goes_from_creation_to_completion_in_the_clients_words() {
 }
 
 #[tokio::test]
+async fn tasks_are_listed_in_the_order_of_their_creation_whatever_became_of_them() {
+    let stage = Stage::new(Dialect::Claude).await;
+    let (lead, ann) = (stage.hand("lead"), stage.hand("ann"));
+    for subject in ["zoo", "yard", "xylophone", "apple"] {
+        lead.ok("TaskCreate", json!({"subject": subject})).await;
+    }
+    for (task, status) in [("4", "in_progress"), ("3", "in_progress"), ("3", "completed")] {
+        let change = json!({"taskId": task, "status": status, "result": "done"});
+        ann.ok("TaskUpdate", change).await;
+    }
+    assert_eq!(
+        lead.ok("TaskList", json!({})).await,
+        "#1 [pending] zoo\n#2 [pending] yard\n#3 [completed] xylophone (ann)\n#4 [in_progress] apple (ann)"
+    );
+}
+
+#[tokio::test]
 async fn a_lead_gives_out_changes_and_deletes_tasks() {
     let stage = Stage::new(Dialect::Claude).await;
     let (lead, ann) = (stage.hand("lead"), stage.hand("ann"));

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use troop_model::{
-    Actor, Command, Dialect, Evidence, MAX_TAIL, Merged, NewTask, Proof, TaskCommand, TaskNumber,
-    Time,
+    Actor, Command, Dialect, Evidence, MAX_TAIL, MergeRecord, NewTask, Proof, TaskCommand,
+    TaskNumber, Time,
 };
 use troop_runtime::CommandRequest;
 
@@ -27,8 +27,8 @@ async fn checked(dialect: Dialect) -> Stage {
     };
     let long = format!("{}the last line", "x".repeat(MAX_TAIL - 13));
     let evidence = vec![evidence("make lint", 0, ""), evidence("make test", 3, &long)];
-    let merge = Some(Merged { into: "troop/crew".to_owned(), commit: COMMIT.to_owned() });
-    let proof = Proof { task: TaskNumber(1).into(), evidence, merge, waived: None };
+    let merge = Some(MergeRecord { into: "troop/crew".to_owned(), commit: COMMIT.to_owned() });
+    let proof = Proof::new(TaskNumber(1), evidence, merge);
     let ann = Actor::agent(&"ann".parse().unwrap());
     for (actor, command) in [
         (Actor::human("pat"), TaskCommand::Create(task)),

@@ -88,7 +88,7 @@ pub enum PositionCase {
     },
 }
 
-/// What is known about a branch that somebody else moved or deleted.
+/// The facts about a branch that somebody else moved or deleted.
 #[derive(Clone, Debug)]
 pub struct PutBackFacts<'a> {
     /// The full name of the team's branch.

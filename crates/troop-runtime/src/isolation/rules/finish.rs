@@ -26,7 +26,7 @@ pub enum FolderTie {
     Restored,
 }
 
-/// What a folder holds.
+/// The contents of a folder.
 #[derive(Debug)]
 pub struct FolderLook {
     pub status: FolderStatus,
@@ -36,17 +36,17 @@ pub struct FolderLook {
     pub has_references: bool,
 }
 
-/// What is known about the submodules of a folder.
+/// The submodules of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubmoduleState {
     /// These have uncommitted changes.
     Dirty(Vec<String>),
     Clean,
-    /// What was committed in them is in the project.
+    /// The project has the commits made in them.
     Kept,
 }
 
-/// What is known about where the work and the team's branch forked.
+/// The point where the work and the team's branch forked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForkSearch {
     Unknown,
@@ -67,7 +67,7 @@ impl ForkSearch {
     }
 }
 
-/// What is known so far. Each step adds to it, and the next step follows from it alone.
+/// The facts so far. Each step adds to them, and the next step follows from them alone.
 #[derive(Debug)]
 pub struct FinishFacts {
     pub aim: Aim,
@@ -91,7 +91,7 @@ pub struct FinishFacts {
     pub checked: Option<CheckedWork>,
 }
 
-/// What came of trying the merge.
+/// The result of the trial merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishTrial {
     /// The commit with both, or the conflict; none for work that is handed in.
@@ -107,7 +107,7 @@ pub struct CheckedWork {
     pub is_handed_in: bool,
 }
 
-/// What to do next.
+/// The next step of finishing work.
 #[derive(Debug, PartialEq)]
 pub enum FinishStep {
     AskWanted,
@@ -212,7 +212,7 @@ pub fn finish_step(facts: &FinishFacts) -> FinishStep {
     }
 }
 
-/// What to do next with work that is committed.
+/// The next step for committed work.
 fn committed_step(facts: &FinishFacts, look: &FolderLook, own: &str) -> FinishStep {
     let fork = match &facts.fork {
         ForkSearch::Unknown => return FinishStep::FindFork(own.to_owned()),
@@ -235,7 +235,7 @@ fn committed_step(facts: &FinishFacts, look: &FolderLook, own: &str) -> FinishSt
     match &facts.checked {
         None => FinishStep::Check(own),
         Some(checked) if !checked.is_wanted => refuse(MergeRefusal::Unwanted),
-        // Also work that failed its checks is held, whatever its member does next.
+        // Work that failed its checks is held, too, whatever its member does next.
         Some(checked) if !checked.is_handed_in => {
             FinishStep::HandIn(RefMove::new(&facts.handed_in, OldValue::Any, &own))
         }

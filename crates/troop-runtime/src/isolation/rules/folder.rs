@@ -1,4 +1,4 @@
-//! What is done to the folder of a member: making it, putting it on a branch, and committing what is in it.
+//! Operations on the folder of a member: making it, putting it on a branch, and committing its contents.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::isolation::{
     names,
 };
 
-/// What is found where the folder of a member has to be.
+/// The state of the path of a member's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FolderState {
     Whole,
@@ -31,7 +31,7 @@ pub enum FolderState {
     },
 }
 
-/// What lies where a folder is missing.
+/// The remains at the path of a missing folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FolderRemains {
     Nothing,
@@ -71,7 +71,7 @@ pub fn make_folder(state: &FolderState, folder: &Path, place: &Path) -> Vec<Fold
     effects
 }
 
-/// What is known before a folder is put on a new branch. All that was in it is committed.
+/// The facts about a folder that is to go to a new branch. All its contents are committed.
 #[derive(Clone, Debug)]
 pub struct BeginFacts {
     pub before: FolderHead,
@@ -85,7 +85,7 @@ pub struct BeginFacts {
     pub team: String,
 }
 
-/// Puts a folder on a new branch for a task. Its old branch goes last, when nothing is on it any more.
+/// Puts a folder on a new branch for a task. Its old branch is deleted last, when nothing uses it.
 pub fn begin(facts: &BeginFacts) -> Vec<FolderEffect> {
     let BeginFacts { before, is_before_merged, unfinished, branch, team } = facts;
     // In two steps: a step that waited for a lock is taken again, and half of it would be in its own way.
@@ -149,7 +149,7 @@ pub fn stay_on(branch: &str) -> Vec<FolderEffect> {
     vec![FolderEffect::MakeBranch(branch.to_owned()), FolderEffect::AttachHead(branch.to_owned())]
 }
 
-/// What has to be known to commit everything in a folder.
+/// The facts needed to commit everything in a folder.
 #[derive(Clone, Debug, Default)]
 pub struct CommitFacts {
     /// Files that git was told not to look at.

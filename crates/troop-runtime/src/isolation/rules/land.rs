@@ -1,10 +1,10 @@
 //! The end of a team: how its work comes into the project, and what is removed then.
 //!
-//! The order is that of `land_step`, and nowhere else: the team's branch is released, the turn to land is taken, the project's
+//! The order is that of `land_step`, and nowhere else: the team's branch is released, the landing lock is taken, the project's
 //! branch moves, folders and branches whose work is merged go, and the team's branch itself goes last.
 //!
-//! If git could not move the project's branch, nothing that it says decides what is put back, but only what is there then: what
-//! this landing wrote, and nobody else.
+//! If git could not move the project's branch, its message does not decide what is put back, but the state of the project: files that
+//! this landing wrote are restored, and no others.
 
 use troop_model::{Hint, HintCommand};
 
@@ -76,7 +76,7 @@ pub(super) fn bring(
     }
 }
 
-/// What a landing that failed left in the project, and what to do about it.
+/// The state in which a failed landing left the project, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LandingUndo {
     /// The project's branch has the team's work after all.
@@ -125,12 +125,16 @@ pub(super) fn why_not_forward(
         return WaitReason::new(says.as_str());
     }
     let as_it_was = "git could not write all of it, and the project is as it was";
-    let first = is_full.then(|| "make room on the disk".into());
+    let first = is_full.then(make_room);
     WaitReason { why: format!("{as_it_was}: {says}"), first }
 }
 
 fn git(command: &str) -> HintCommand {
     HintCommand::other("git").word(command)
+}
+
+fn make_room() -> Hint {
+    "make room on the disk".into()
 }
 
 fn behind(base: &str) -> WaitReason {
@@ -162,6 +166,21 @@ pub fn in_place_of_new(says: &str) -> Vec<&str> {
     files.filter(|_| is_said).collect()
 }
 
+/// How git says that it finds something of a person where a commit has something else, when it only tries to go there.
+const SOMETHING_IN_THE_WAY: [&str; 6] = [
+    "not uptodate",
+    "would be overwritten by",
+    "would be removed by",
+    "would lose untracked files",
+    "resolve your current index first",
+    "cannot checkout new HEAD",
+];
+
+/// Whether git's complaint about a try means that something of a person is in the way. All other complaints leave that open.
+pub fn is_in_the_way(says: &str) -> bool {
+    SOMETHING_IN_THE_WAY.iter().any(|it| says.contains(it))
+}
+
 /// Which files of a person are in the way of a merge, and what to do with them, if that is git's complaint.
 fn in_the_way(says: &str) -> Option<WaitReason> {
     let is_untracked = !in_place_of_new(says).is_empty();
@@ -171,14 +190,14 @@ fn in_the_way(says: &str) -> Option<WaitReason> {
     let files: Vec<_> = says.split("; ").filter_map(|line| line.strip_prefix('\t')).collect();
     let (are, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
     let more = files.len().saturating_sub(MAX_NAMED);
-    let mut named: Vec<_> = files.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let mut named: Vec<_> = files.iter().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();
     named.extend((more > 0).then(|| format!("and {more} more")));
     let todo = if is_untracked { "move" } else { "commit or stash" };
     let why = format!("{} here {are} not committed", named.join(", "));
     (!files.is_empty()).then(|| WaitReason { why, first: Some(format!("{todo} {them}").into()) })
 }
 
-/// What is known so far about the end of a team. Each step adds to it, and the next step follows from it alone.
+/// The facts about the end of a team so far. Each step adds to them, and the next step follows from them alone.
 #[derive(Debug, Default)]
 pub struct LandFacts {
     pub team_branch: String,
@@ -187,7 +206,7 @@ pub struct LandFacts {
     /// The commit that the team's branch is on.
     pub team: Option<String>,
     pub is_released: bool,
-    pub turn: Option<LandingTurn>,
+    pub lock: Option<LandingLockState>,
     pub project: Option<ProjectFacts>,
     /// Whether something else than the team's branches holds its work; asked only where it matters.
     pub is_held: Option<bool>,
@@ -203,7 +222,7 @@ pub struct ProjectFacts {
     pub is_there: bool,
 }
 
-/// What is known about moving the project's branch to the team's commit.
+/// The progress of moving the project's branch to the team's commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForwardFacts {
     /// The project has commits that the team's branch does not have.
@@ -212,6 +231,14 @@ pub enum ForwardFacts {
         n_commits: usize,
         /// Whether no file of a person is in the way, so that files may be put back.
         is_clear: bool,
+    },
+    /// Git could not tell whether a file of a person is in the way. What a landing leaves could not be put back.
+    Unclear {
+        says: String,
+        /// The lock of another git command, if that is the reason.
+        lock: Option<String>,
+        /// Whether the machine is to blame.
+        is_full: bool,
     },
     Moved {
         n_commits: usize,
@@ -230,11 +257,11 @@ pub enum ForwardFacts {
     },
 }
 
-/// Whether it is this team's turn to land. Teams of one repository land one after the other.
+/// Whether this team holds the landing lock. Teams of one repository land one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LandingTurn {
+pub enum LandingLockState {
     Ours,
-    /// It was another's for as long as we wait.
+    /// Another team held the lock until our timeout.
     Taken {
         why: String,
     },
@@ -296,14 +323,14 @@ pub enum TidyState {
     BranchGone,
 }
 
-/// What to do next.
+/// The next step of a landing.
 #[derive(Debug, PartialEq)]
 pub enum LandStep {
     FindTeam,
     /// Lets others have the team's branch again.
     Release,
     /// Waits until no other team lands in this repository.
-    TakeTurn,
+    TakeLock,
     LookAtProject {
         team: String,
     },
@@ -362,10 +389,10 @@ pub fn land_step(facts: &LandFacts) -> LandStep {
     if !facts.is_released {
         return LandStep::Release;
     }
-    let landing = match &facts.turn {
-        None => return LandStep::TakeTurn,
-        Some(LandingTurn::Taken { why }) => facts.waits(WaitReason::new(why.as_str())),
-        Some(LandingTurn::Ours) => {
+    let landing = match &facts.lock {
+        None => return LandStep::TakeLock,
+        Some(LandingLockState::Taken { why }) => facts.waits(WaitReason::new(why.as_str())),
+        Some(LandingLockState::Ours) => {
             let Some(project) = &facts.project else {
                 return LandStep::LookAtProject { team };
             };
@@ -390,7 +417,7 @@ pub fn land_step(facts: &LandFacts) -> LandStep {
     }
 }
 
-/// What became of the team's work, or the step that has to come first.
+/// The outcome of the landing, or the step that has to come first.
 fn landing(
     facts: &LandFacts,
     team: String,
@@ -416,6 +443,10 @@ fn landing(
         Some(ForwardFacts::Ahead { n_commits, is_clear }) => {
             Err(Box::new(LandStep::Forward { now, team, n_commits, is_clear }))
         }
+        Some(ForwardFacts::Unclear { says, lock, is_full }) => Ok(facts.waits(match lock {
+            Some(lock) => locked(&lock),
+            None => WaitReason { why: says, first: is_full.then(make_room) },
+        })),
         Some(ForwardFacts::Moved { n_commits }) => Ok(Landing::Merged { branch: base, n_commits }),
         Some(ForwardFacts::Failed(failure)) => {
             Err(Box::new(LandStep::LookAfter { now, team, failure }))

@@ -9,7 +9,7 @@ pub enum RescueCase {
     Refused,
     /// No repository knows it, so that it is moved as it is.
     Move,
-    /// What is in it is committed. If it has become a separate repository, that repository is moved out of the way first.
+    /// Its contents are committed. If it has become a separate repository, that repository is moved out of the way first.
     Commit { is_replaced: bool },
 }
 

@@ -8,7 +8,7 @@ use crate::isolation::{
     refusal::{Conflict, MergeRefusal},
 };
 
-/// What came of bringing a commit and the team's branch together. It is in no branch yet.
+/// The result of a trial merge of a commit and the team's branch. No branch contains it yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeTrial {
     /// The commit that is to be merged.
@@ -17,7 +17,7 @@ pub struct MergeTrial {
     pub merged: Result<String, Conflict>,
 }
 
-/// What is known so far in this round.
+/// The facts of this round so far.
 #[derive(Debug)]
 pub struct MergeFacts {
     pub team_branch: String,
@@ -34,7 +34,7 @@ pub struct MergeFacts {
     pub is_moved: Option<bool>,
 }
 
-/// What to do next.
+/// The next step of a merge.
 #[derive(Debug, PartialEq)]
 pub enum MergeStep {
     /// Puts the folder in which it is checked on the result.

@@ -1,8 +1,8 @@
-//! What git says about commits and folders, read into values.
+//! Parses git's output about commits and folders.
 
 use crate::{git::parts, isolation::refusal::MergeRefusal};
 
-/// What a folder is on.
+/// The branch or commit that a folder is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderHead {
     pub commit: String,
@@ -17,7 +17,7 @@ pub struct ForkPoint {
     pub base: String,
 }
 
-/// What `git rev-parse TEAM...OWN` prints: both commits, and where they forked.
+/// The output of `git rev-parse TEAM...OWN`: both commits, and where they forked.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ForkLines<'a> {
     pub team: Option<&'a str>,
@@ -40,7 +40,7 @@ pub enum JoinCase {
     Own,
     /// The team's branch has it already.
     Team,
-    /// What both have needs to be merged.
+    /// Both sides have commits, so they need a merge.
     Merge,
 }
 
@@ -54,7 +54,7 @@ pub fn join_case(fork: &ForkPoint, own: &str) -> JoinCase {
     }
 }
 
-/// What `git status --porcelain=v2 --branch -z` prints about a folder.
+/// The output of `git status --porcelain=v2 --branch -z` in a folder.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FolderStatus {
     pub commit: String,
@@ -111,7 +111,7 @@ impl FolderStatus {
         (!status.commit.is_empty()).then_some(status)
     }
 
-    /// What is unfinished in this folder: a command of several steps, or a merge. `contents` are those of the unmerged files.
+    /// The unfinished operation in this folder: a command of several steps, or a merge. `contents` belong to the unmerged files.
     pub fn unfinished(
         &self,
         command: Option<&'static str>,

@@ -74,7 +74,7 @@ fn a_teams_work_lands_only_on_the_branch_it_began_on() {
 }
 
 #[test]
-fn a_failed_landing_puts_back_only_what_is_provably_its_own() {
+fn a_failed_landing_restores_only_files_that_are_provably_its_own() {
     let main = Some("main");
     let before = on(main);
     let elsewhere = |commit: &str, branch: Option<&str>| FolderHead {
@@ -134,13 +134,13 @@ fn a_failed_landing_says_why_and_what_to_do() {
             untracked,
             false,
             done(),
-            waits("a.txt, b.txt here are not committed", Some("move them".into())),
+            waits("`a.txt`, `b.txt` here are not committed", Some("move them".into())),
         ),
         (
             changed,
             false,
             None,
-            waits("a.txt here is not committed", Some("commit or stash it".into())),
+            waits("`a.txt` here is not committed", Some("commit or stash it".into())),
         ),
         (
             "error: Merging is not possible because you have unmerged files.",

@@ -42,7 +42,7 @@ async fn uncommitted_changes_of_the_project_are_announced() {
 }
 
 #[tokio::test]
-async fn a_project_without_a_branch_is_used_and_left_where_it_is() {
+async fn a_project_without_a_branch_is_used_and_stays_on_its_commit() {
     let scene = Scene::new().await;
     scene.git(&["checkout", "-q", "--detach"]).await;
     let isolation = scene.open().await;

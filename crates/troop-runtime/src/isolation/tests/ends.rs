@@ -85,7 +85,7 @@ async fn local_changes_are_not_overwritten() {
     scene.write("README.md", "mine, and not committed\n");
     let LandingReport { landed, .. } = isolation.land().await.unwrap();
     let Landing::Waits { why, .. } = landed else { panic!("{landed:?}") };
-    assert_eq!(why, "README.md here is not committed");
+    assert_eq!(why, "`README.md` here is not committed");
     assert_eq!(
         fs::read_to_string(scene.project().join("README.md")).unwrap(),
         "mine, and not committed\n"
@@ -106,7 +106,7 @@ async fn a_project_on_another_branch_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_team_that_continues_finds_what_it_left() {
+async fn a_resumed_team_finds_its_earlier_work() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -172,7 +172,7 @@ async fn leftovers_are_found_even_without_a_branch_to_compare_with() {
 }
 
 #[tokio::test]
-async fn rescuing_one_team_keeps_what_was_rescued_for_another() {
+async fn rescuing_one_team_keeps_work_rescued_for_another() {
     let scene = Scene::new().await;
     let red = scene.folder.path().join("red");
     let blue = scene.folder.path().join("blue");
@@ -238,7 +238,7 @@ async fn results_that_wait_are_found_until_they_are_in_the_project() {
     scene.write("hi.txt", "mine, and not committed");
     let LandingReport { landed, .. } = isolation.land().await.unwrap();
     let Landing::Waits { why, first, hint, .. } = landed else { panic!("{landed:?}") };
-    assert_eq!(why, "hi.txt here is not committed");
+    assert_eq!(why, "`hi.txt` here is not committed");
     assert_eq!((first, hint.as_str()), (Some("move it".into()), "git merge troop/demo"));
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
     let found: Vec<_> = found.iter().map(|it| (it.state.clone(), it.branch.as_deref())).collect();

@@ -47,7 +47,7 @@ async fn commit_inside(place: &Path, file: &str, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn submodule_commits_come_home_with_the_work() {
+async fn submodule_commits_land_with_the_work() {
     let nested = Nested::new().await;
     let project = nested.scene.project();
     for is_filled in [true, false] {

@@ -1,4 +1,4 @@
-//! What a killed lead left half made is finished or removed by the next one.
+//! The next lead finishes or removes the half-made work of a killed one.
 
 use troop_model::{Actor, Command, Evidence, TaskCommand, Time};
 
@@ -86,7 +86,7 @@ async fn a_lead_killed_right_after_it_made_the_teams_branch_keeps_that_branch() 
 }
 
 #[tokio::test]
-async fn what_is_left_of_removed_worktrees_goes_at_the_end_and_unmerged_work_stays() {
+async fn remains_of_worktrees_are_removed_but_unmerged_work_stays() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -148,7 +148,7 @@ async fn a_landing_killed_before_it_moved_the_branch_is_put_back_by_the_next_lea
 }
 
 #[tokio::test]
-async fn a_landing_killed_while_it_wrote_files_is_put_back_but_for_what_a_person_wrote() {
+async fn a_landing_killed_while_it_wrote_files_is_undone_except_for_a_persons_changes() {
     let (scene, isolation) = before_landing().await;
     note_landing(&scene).await;
     drop(isolation);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::isolation::{Landing, turn::RepositoryTurn};
+use crate::isolation::{Landing, landing_lock::LandingLock};
 
 /// A team of its own in the scene's project, whose work waits to land.
 async fn team(scene: &Scene, name: &str, file: &str) -> Worktrees {
@@ -25,7 +25,7 @@ async fn land(isolation: &Worktrees) -> Landing {
 }
 
 #[tokio::test]
-async fn of_three_teams_that_land_at_once_one_lands_and_the_others_wait() {
+async fn one_of_three_teams_that_land_at_once_lands_and_the_others_wait() {
     let scene = Scene::new().await;
     scene.write("README.md", "one\nmine\nthree\nfour\nfive\n");
     let before = scene.git(&["status", "--porcelain"]).await;
@@ -55,16 +55,16 @@ async fn of_three_teams_that_land_at_once_one_lands_and_the_others_wait() {
 }
 
 #[tokio::test]
-async fn a_team_whose_turn_does_not_come_says_so_and_changes_nothing() {
+async fn a_landing_that_times_out_on_the_lock_changes_nothing() {
     let scene = Scene::new().await;
     let shared = scene.project().join(".git");
-    let turn = RepositoryTurn::take(&shared).await.unwrap().unwrap();
+    let lock = LandingLock::take(&shared).await.unwrap().unwrap();
     let short = Duration::from_millis(100);
-    let refused = RepositoryTurn::take_within(&shared, short).await.unwrap().unwrap_err();
+    let refused = LandingLock::take_within(&shared, short).await.unwrap().unwrap_err();
     let by = format!("another team, process {}, has been landing", std::process::id());
     assert!(refused.why.starts_with(&by), "{refused:?}");
-    drop(turn);
-    assert!(RepositoryTurn::take_within(&shared, short).await.unwrap().is_ok());
+    drop(lock);
+    assert!(LandingLock::take_within(&shared, short).await.unwrap().is_ok());
 }
 
 #[tokio::test]

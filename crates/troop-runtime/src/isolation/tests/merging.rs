@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use super::*;
 
 #[tokio::test]
-async fn finished_work_is_committed_and_merged_with_what_others_did() {
+async fn finished_work_is_committed_and_merged_with_the_work_of_others() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -67,7 +67,7 @@ async fn a_conflict_changes_nothing_and_its_member_repairs_it() {
     assert!(scene.in_team("README.md").await.contains("ANN and BOB"));
 }
 
-/// What two members do to a repository, and the file in which it conflicts.
+/// The changes of two members to a repository, and the file in which they conflict.
 async fn clash(ann: impl FnOnce(&Path), bob: impl FnOnce(&Path)) -> Option<Vec<String>> {
     let scene = Scene::new().await;
     write(&scene.project(), "bytes", "a\0b");

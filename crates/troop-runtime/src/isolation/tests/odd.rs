@@ -9,7 +9,7 @@ async fn commit(folder: &Path, more: &[&str]) {
 }
 
 #[tokio::test]
-async fn an_amended_first_commit_is_merged_with_what_others_did() {
+async fn an_amended_first_commit_is_merged_with_the_work_of_others() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
@@ -87,7 +87,7 @@ async fn a_folder_with_a_change_hidden_from_git_stays() {
 }
 
 #[tokio::test]
-async fn files_that_a_sparse_checkout_leaves_out_are_not_taken_for_deleted() {
+async fn files_outside_a_sparse_checkout_do_not_count_as_deleted() {
     let scene = Scene::new().await;
     scene.write("docs/a.md", "a");
     commit(&scene.project(), &[]).await;

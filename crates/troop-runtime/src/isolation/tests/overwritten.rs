@@ -19,7 +19,7 @@ async fn a_file_that_git_ignores_in_the_project_is_not_written_over() {
     scene.write("notes.log", "of a person");
     let LandingReport { landed, .. } = isolation.land().await.unwrap();
     let Landing::Waits { why, first, .. } = landed else { panic!("{landed:?}") };
-    assert_eq!(why, "notes.log here is not committed");
+    assert_eq!(why, "`notes.log` here is not committed");
     assert_eq!(first, Some("move it".into()));
     assert_eq!(fs::read_to_string(scene.project().join("notes.log")).unwrap(), "of a person");
 }

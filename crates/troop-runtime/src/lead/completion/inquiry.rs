@@ -13,11 +13,11 @@ use super::{
 };
 use crate::{
     hooks::Occasion,
-    lead::{gate::HookSubject, input::LeadInput, office::Office},
+    lead::{calls::refuse_caller, gate::HookSubject, input::LeadInput, office::Office},
     workspace::{WorkspaceError, WorkspaceFiles},
 };
 
-/// What was found out for a passage.
+/// The answer to an inquiry of a passage.
 #[derive(Debug)]
 pub(in super::super) enum PassageFinding {
     /// Whether the agent of a new member can be started, as far as that is known.
@@ -100,7 +100,7 @@ impl Completions {
         });
     }
 
-    /// What a passage waited for is found out.
+    /// The answer that a passage waited for has come.
     pub(in super::super) async fn found(
         &mut self,
         office: &mut Office,
@@ -154,8 +154,7 @@ fn plan_deletion(office: &mut Office, intent: Intent) -> ReleasedRunner {
 fn refuse(office: &mut Office, intent: Intent, failure: Failure) -> ReleasedRunner {
     let Intent { runner, responder, .. } = intent;
     match (responder, &runner) {
-        // The caller may be gone.
-        (Some(responder), _) => drop(responder.refuse(failure)),
+        (Some(responder), _) => refuse_caller(responder, failure),
         (None, Some(runner)) => office.refuse(runner, failure.message),
         (None, None) => {}
     }

@@ -62,9 +62,7 @@ impl Completions {
             return;
         }
         let required = found.required_checks(team).into_iter().map(str::to_owned).collect();
-        let subject = found.subject.clone();
-        let attempt = found.attempts;
-        let work = TaskAttempt { member: member.clone(), task, attempt, subject, report: None };
+        let work = TaskAttempt::newest(member.clone(), found);
         let checks = self.checks(&office.post, required, Some(member), CheckDemand::default());
         let mut perseverance = proof::perseverance(&office.post, &work, &checks);
         self.n_late += 1;
@@ -96,8 +94,7 @@ impl Completions {
                 let task = office.post.state.tasks().get(work.task);
                 if task.is_some_and(|it| it.proof.conflict.is_some()) {
                     // A person dropped its branch.
-                    let task = work.task.into();
-                    let nothing = Proof { task, evidence: Vec::new(), merge: None, waived: None };
+                    let nothing = Proof::new(work.task, Vec::new(), None);
                     office.post.give(Command::Task(TaskCommand::Prove(nothing))).await;
                 }
             }

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    Command, Evidence, Hint, HintCommand, MemberName, Merged, Notice, Proof, RefusedBy, RejectMode,
-    State, TaskCommand, TaskNumber,
+    Command, Evidence, Hint, HintCommand, MemberName, MergeRecord, Notice, Proof, RefusedBy,
+    RejectMode, State, TaskCommand, TaskNumber,
 };
 
 use super::{
@@ -336,9 +336,9 @@ pub(super) async fn keep_proof(
     evidence: Vec<Evidence>,
     merge: Option<Merge>,
 ) {
-    let merge = merge.map(|it| Merged { into: it.into, commit: it.commit });
+    let merge = merge.map(|it| MergeRecord { into: it.into, commit: it.commit });
     if merge.is_some() || !evidence.is_empty() {
-        let proof = Proof { task: task.into(), evidence, merge, waived: None };
+        let proof = Proof::new(task, evidence, merge);
         post.give(Command::Task(TaskCommand::Prove(proof))).await;
     }
 }

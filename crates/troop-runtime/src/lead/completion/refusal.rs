@@ -10,6 +10,7 @@ use crate::{
     CommandRequest,
     lead::{
         Runner,
+        calls::refuse_caller,
         office::Office,
         policy::attempt_end::{AttemptEnd, AttemptEnding, attempt_end},
     },
@@ -66,8 +67,7 @@ pub(super) async fn say_no(
     office.gate.forget(intent.request.operation);
     if let Some(responder) = intent.responder {
         let failure = Failure::new(FailureKind::Forbidden, &feedback);
-        // The caller may be gone.
-        drop(responder.refuse(failure));
+        refuse_caller(responder, failure);
         return None;
     }
     let runner = intent.runner?;
@@ -89,8 +89,7 @@ pub(super) async fn say_no_with_hint(
     };
     office.gate.forget(intent.request.operation);
     let failure = Failure::new(FailureKind::Conflict, &message);
-    // The caller may be gone.
-    drop(responder.refuse(failure.with_hint(hint)));
+    refuse_caller(responder, failure.with_hint(hint));
 }
 
 /// Sends a member the reason of a refusal as a message.
@@ -106,6 +105,7 @@ pub(in super::super) async fn tell(
         Notice::NotDone => "it is not done yet",
         Notice::ReportDue => "a report is due",
         Notice::Result => "a task has a result",
+        Notice::Goal => "the goal",
     };
     let word = Outgoing::system(member.to_string(), content);
     office.post.give(Command::Send(word.summarised(summary).with_notice(notice))).await;

@@ -42,7 +42,7 @@ pub(in super::super) struct MailFacts {
     /// The messages that it was handed and has not read.
     pub(in super::super) handed: BTreeSet<Uuid>,
     /// The conversation of these messages, or the one that it is handling. Only the lead acts in conversations.
-    conversation: Option<Origin>,
+    pub(in super::super) conversation: Option<Origin>,
     /// The conversation of the mail that it is handling: its messages belong there.
     pub(in super::super) answers: Option<Origin>,
     /// Whether a retry is scheduled, because it did not read.
@@ -103,6 +103,10 @@ pub(in super::super) struct IdleFacts {
     pub(in super::super) was_handed: bool,
     /// How many of its next idle reports may follow changes outside of tasks.
     pub(in super::super) n_suspect: u8,
+    /// How often it has begun something. Only for members that announce the end of their turns: they say again that it is over.
+    pub(in super::super) n_begun: u64,
+    /// How often it had begun something when it last said that it has nothing to do.
+    pub(in super::super) n_begun_until_said: u64,
     /// Whether others were told of its last idle report.
     pub(in super::super) was_told: bool,
 }
@@ -181,16 +185,9 @@ impl MemberFacts {
         self.mail.handed.is_empty() && self.work.is_at_rest
     }
 
-    /// Turns to a conversation, unless it is still handling another. Returns whether it may get mail of it now. Internal mail
-    /// goes with any conversation.
-    pub(in super::super) fn turn_to(&mut self, conversation: &Origin) -> bool {
-        if conversation.is_internal() {
-            return true;
-        }
-        if self.has_no_conversation() {
-            self.mail.conversation = None;
-        }
-        self.mail.conversation.get_or_insert_with(|| conversation.clone()) == conversation
+    /// Notes that it is handed mail of a conversation.
+    pub(in super::super) fn turn_to(&mut self, conversation: &Origin) {
+        self.mail.conversation = Some(conversation.clone());
     }
 
     /// Notes that it was handed a message.
@@ -206,7 +203,7 @@ impl MemberFacts {
         self.mail.handed.insert(message);
     }
 
-    /// Notes that it was sent a task. Refusals are counted anew.
+    /// Notes that it was sent a task. Its refusals are counted from zero again.
     pub(in super::super) fn give(&mut self, task: TaskNumber, attempt: u32) {
         self.work.told.insert(task, attempt);
         self.wire.n_refused = 0;
@@ -217,11 +214,27 @@ impl MemberFacts {
         self.idle.has_worked = true;
         self.work.engagement = Some(Engagement { task, attempt, said: None });
         self.work.is_in_turn = self.wire.tells_end;
+        self.note_begun();
     }
 
     /// Notes that it has something to handle. We wait only for members that announce the end of their turns.
     pub(in super::super) fn stir(&mut self) {
         self.work.is_at_rest = !self.wire.tells_end;
+        self.note_begun();
+    }
+
+    fn note_begun(&mut self) {
+        self.idle.n_begun += u64::from(self.wire.tells_end);
+    }
+
+    /// Notes that it says that it has nothing to do.
+    pub(in super::super) fn say_idle(&mut self) {
+        self.idle.n_begun_until_said = self.idle.n_begun;
+    }
+
+    /// Whether it has begun something since it last said that it has nothing to do. What it said then is no longer so.
+    pub(in super::super) fn has_gone_on(&self) -> bool {
+        self.idle.n_begun_until_said != self.idle.n_begun
     }
 
     /// Notes that its turn is over.
@@ -237,7 +250,13 @@ impl MemberFacts {
         self.idle.has_worked && !self.idle.was_told && self.idle.after.is_none()
     }
 
-    /// Notes that others are told that it is idle.
+    /// Notes that its idleness is not announced, because it has gone on. The end of its turn is.
+    pub(in super::super) fn owe_idle_report(&mut self) {
+        self.idle.has_worked = true;
+        self.idle.was_told = false;
+    }
+
+    /// Notes that its idleness was announced.
     pub(in super::super) fn note_idle_told(&mut self) {
         self.idle.has_worked = false;
         self.idle.was_told = true;
@@ -248,6 +267,11 @@ impl MemberFacts {
         let is_settled = self.work.n_held == 0;
         self.idle.after.take_if(|it| is_settled && it.until <= n_followed)
     }
+}
+
+/// Whether a member may get mail of a conversation, unless it is still handling another. `is_over` says that it has handled all.
+pub(in super::super) fn may_turn(handled: Option<&Origin>, is_over: bool, next: &Origin) -> bool {
+    is_over || handled.is_none_or(|it| it == next)
 }
 
 impl WireFacts {

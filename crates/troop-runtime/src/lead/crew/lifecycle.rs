@@ -23,7 +23,7 @@ pub(in super::super) enum Lifecycle {
     Exited { exit: MemberExit, is_killed: bool, account: Account },
 }
 
-/// What determines the aftermath of a run.
+/// The facts that determine the aftermath of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Account {
     pub(in super::super) boot: Boot,
@@ -72,7 +72,7 @@ impl StopOrder {
         if self.is_forced { StateCause::TeamStopped } else { StateCause::Asked }
     }
 
-    /// This order after an earlier one. A forced order stays forced, whoever asks meanwhile.
+    /// This order after an earlier one. A forced order stays forced, whatever is asked meanwhile.
     fn after(self, earlier: Option<Self>) -> Self {
         match earlier {
             Some(forced) if forced.is_forced => Self { request: self.request, ..forced },

@@ -6,10 +6,10 @@ use tokio::{task::AbortHandle, time::Instant};
 use troop_protocol::{FromLead, Incoming, Notification, Peer, PeerError};
 
 use super::{facts::MemberFacts, lifecycle::MemberExit};
-use crate::lead::Runner;
+use crate::{fault::is_said_of_machine, lead::Runner};
 
 /// How many lines of standard error we keep to explain an exit ...
-const LAST_WORDS: usize = 8;
+const N_LAST_LINES: usize = 8;
 
 /// ... and how many characters of them.
 const MAX_WORDS: usize = 400;
@@ -28,24 +28,25 @@ pub(in super::super) struct LiveMember {
 /// Messages of a member that wait while one of its reports or calls waits for a disk or the store, so that none overtakes it.
 #[derive(Debug, Default)]
 pub(in super::super) struct Postponed {
-    is_waiting: bool,
+    /// How many of its reports and calls they wait for.
+    n_waited_for: usize,
     incoming: VecDeque<Incoming>,
 }
 
 impl Postponed {
     /// Postpones messages from now on.
     pub(in super::super) fn begin(&mut self) {
-        self.is_waiting = true;
+        self.n_waited_for += 1;
     }
 
-    /// Messages no longer have to wait.
+    /// Messages no longer have to wait for one report or call.
     pub(in super::super) fn end(&mut self) {
-        self.is_waiting = false;
+        self.n_waited_for = self.n_waited_for.saturating_sub(1);
     }
 
     /// Keeps a message that has to wait; otherwise gives it back.
     pub(in super::super) fn keep(&mut self, incoming: Incoming) -> Option<Incoming> {
-        if self.is_waiting {
+        if self.n_waited_for > 0 {
             self.incoming.push_back(incoming);
             return None;
         }
@@ -54,18 +55,18 @@ impl Postponed {
 
     /// The next postponed message, unless messages still have to wait.
     pub(in super::super) fn next(&mut self) -> Option<Incoming> {
-        if self.is_waiting { None } else { self.incoming.pop_front() }
+        if self.n_waited_for > 0 { None } else { self.incoming.pop_front() }
     }
 }
 
-/// What a member runs as, and its wire.
+/// The process or task of a member, and its wire.
 #[derive(Debug)]
 pub(super) struct MemberBody {
     pub(super) host: MemberHost,
     pub(super) peer: Peer,
 }
 
-/// What a member runs as.
+/// The process or task of a member.
 #[derive(Debug)]
 pub(super) enum MemberHost {
     /// Its own process.
@@ -118,7 +119,7 @@ pub(in super::super) struct Obituary {
 
 impl Obituary {
     pub(in super::super) fn add_complaint(&mut self, line: &str) {
-        if self.last_words.len() == LAST_WORDS {
+        if self.last_words.len() == N_LAST_LINES {
             self.last_words.pop_front();
         }
         self.last_words.push_back(line.to_owned());
@@ -132,14 +133,23 @@ impl Obituary {
     /// Why it ended: our reason for killing it, or else its exit; and the last lines of its standard error.
     pub(in super::super) fn explain(&self, exit: &MemberExit) -> String {
         let why = self.because.clone().unwrap_or_else(|| exit.to_string());
-        let words: Vec<_> = self.last_words.iter().map(String::as_str).collect();
-        let words = words.join("\n");
+        let words = self.last_words();
         let n_left_out = words.chars().count().saturating_sub(MAX_WORDS);
         let (cut, tail) = match words.char_indices().nth(n_left_out) {
             Some((at, _)) if n_left_out > 0 => ("…", words.get(at..).unwrap_or_default()),
             _ => ("", words.as_str()),
         };
         if tail.is_empty() { why } else { format!("{why}: {cut}{tail}") }
+    }
+
+    /// Whether the machine is to blame, judged by what the member itself said last.
+    pub(super) fn blames_machine(&self) -> bool {
+        is_said_of_machine(&self.last_words())
+    }
+
+    fn last_words(&self) -> String {
+        let words: Vec<_> = self.last_words.iter().map(String::as_str).collect();
+        words.join("\n")
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::{
 };
 use troop_process::{Group, Mark};
 
-use super::{LAST_WORDS, lifecycle::MemberExit, member::MemberHost};
+use super::{OUTPUT_GRACE, lifecycle::MemberExit, member::MemberHost};
 use crate::lead::{Runner, input::LeadInput, launch::Life, post::Background};
 
 /// The longest line of standard error; longer ones are split.
@@ -34,7 +34,7 @@ pub(super) fn attend(
                 let exit = see_out(*child, mark).await;
                 // Its last lines of standard error explain its exit.
                 if let Some(complaints) = complaints {
-                    drop(timeout(LAST_WORDS, complaints).await);
+                    drop(timeout(OUTPUT_GRACE, complaints).await);
                 }
                 Some(LeadInput::Exited(runner, exit))
             });

@@ -15,7 +15,7 @@ use crate::lead::{
     LeadEnd, Runner,
     input::Due,
     places::Workplaces,
-    post::{Course, Post},
+    post::{Course, MemberMove, Post},
 };
 
 impl Crew {
@@ -31,9 +31,8 @@ impl Crew {
             content => content.to_owned(),
         };
         if !self.has(member) && self.starts.forget(member) {
-            let why = Some(reason.clone());
-            let cause = Some(StateCause::Asked);
-            post.set_state(member, MemberState::Stopped, why, cause, None).await;
+            let stopped = MemberMove::to(MemberState::Stopped).because(&reason);
+            post.set_state(member, stopped.caused_by(StateCause::Asked)).await;
         }
         let messages = Some(vec![request.id]);
         let order = StopOrder { reason, request: Some(request), is_forced: false };
@@ -94,7 +93,8 @@ impl Crew {
             let order = StopOrder { reason: reason.to_owned(), request: None, is_forced: true };
             self.order_stop(post, &member, order);
             let pid = self.get(&member).and_then(LiveMember::process);
-            post.set_state(&member, MemberState::Stopping, None, None, pid).await;
+            let stopping = MemberMove::to(MemberState::Stopping).in_process(pid);
+            post.set_state(&member, stopping).await;
         }
     }
 

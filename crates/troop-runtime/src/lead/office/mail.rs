@@ -4,17 +4,19 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use troop_model::{
-    Command, Member, MemberName, Message, MessageKind, Origin, Party, SessionKey, State,
-    StateCause, TaskNumber, work_to_give,
+    Command, Member, MemberName, Message, MessageKind, Origin, Party, SessionKey, StateCause,
 };
 use troop_protocol::{FromLead, MessageIn, WireId};
 use uuid::Uuid;
 
 use super::Office;
-use crate::lead::{Runner, input::Due, transcript::TranscriptLine};
+use crate::lead::{
+    Runner,
+    input::Due,
+    policy::mail::{self, MailPlan},
+    transcript::TranscriptLine,
+};
 
-/// How many unread messages are handed to a member. The others wait on the board.
-const WINDOW: usize = 64;
 /// How long to wait before writing again to a member that does not read.
 const RETRY: Duration = Duration::from_millis(50);
 
@@ -33,8 +35,8 @@ impl Office {
 
     /// Hands a member its waiting mail in order, as far as it can take it.
     pub(in super::super) async fn deliver(&mut self, member: &MemberName) {
-        // Without budget, mail waits on the board.
-        if self.is_spent || !self.is_open(member) {
+        let facts = self.crew.get(member).map(|it| &it.facts);
+        if !facts.is_some_and(|it| mail::may_get(it, self.is_spent)) {
             return;
         }
         if !self.send_new_team(member) {
@@ -42,47 +44,27 @@ impl Office {
         }
         let is_lead = self.post.is_lead(member);
         let Some(live) = self.crew.get_mut(member) else { return };
-        let mut handed = Vec::new();
-        let mut told_otherwise = Vec::new();
-        let mut texts = Vec::new();
-        let mut announced = None;
-        let mut is_full = false;
-        for message in self.post.state.mailbox().unread_of(&Party::member(member)) {
-            let is_known = live.facts.mail.handed.contains(&message.id);
-            // The request to stop has its own method.
-            if is_known || message.kind == MessageKind::ShutdownRequest {
-                continue;
-            }
-            // The task itself comes in its own session; as mail it would be worked on twice.
-            if is_told_by_its_task(&self.post.state, message, member) {
-                told_otherwise.push(message.id);
-                continue;
-            }
-            if live.facts.mail.handed.len() >= WINDOW {
-                break;
-            }
-            // An agent that reads requests of several users in one turn cannot know for whom it acts.
-            let begins = message.mark().has_conversation();
-            if is_lead && begins && !live.facts.turn_to(&message.origin) {
-                continue;
-            }
-            if message.is_replaceable() {
-                // Once the board knows that it is being handed over, no newer notice repeats it. Mail keeps its order.
-                announced = Some(message.id);
-                break;
-            }
+        let MailPlan { hand, announce, told_otherwise } =
+            mail::plan(&self.post.state, member, &live.facts);
+        let n_planned = hand.len();
+        let mut handed = Vec::with_capacity(n_planned);
+        let mut texts = Vec::with_capacity(n_planned);
+        for message in hand {
             if live.tell(&FromLead::Message(written(message, member, is_lead))).is_err() {
-                is_full = true;
                 break;
+            }
+            if is_lead && let Some(conversation) = mail::conversation_of(message) {
+                live.facts.turn_to(conversation);
             }
             live.facts.hand(message.id, Instant::now());
             handed.push(message.id);
             texts.push(shown(message));
         }
+        let is_full = handed.len() < n_planned;
         if is_full {
             self.retry_soon(member);
         }
-        if let Some(notice) = announced {
+        if let Some(notice) = announce.filter(|_| !is_full) {
             let reader = Some(member.clone());
             self.post.give(Command::MarkDelivered { reader, messages: vec![notice] }).await;
             self.retry_soon(member);
@@ -123,7 +105,7 @@ impl Office {
     /// Mail was read, so there may be room for more.
     pub(in super::super) fn mail_was_read(&mut self, reader: &Party, messages: &[Uuid]) {
         let Some(live) = self.crew.reader(reader) else { return };
-        let was_full = live.facts.mail.handed.len() >= WINDOW;
+        let was_full = mail::is_full(&live.facts);
         live.facts.mail.handed.retain(|id| !messages.contains(id));
         let runner = live.runner.clone();
         if was_full {
@@ -159,15 +141,6 @@ impl Office {
             live.facts.mail.handed.remove(&message);
         }
     }
-}
-
-/// Whether a message is about a task that its reader holds, held, or gets by itself.
-fn is_told_by_its_task(state: &State, message: &Message, reader: &MemberName) -> bool {
-    let comes = |task: TaskNumber| {
-        let owner = state.tasks().get(task).and_then(|it| it.owner.as_ref());
-        owner == Some(reader) || work_to_give(state, reader).any(|it| it == task)
-    };
-    message.kind == MessageKind::TaskAssignment && message.task.is_some_and(comes)
 }
 
 /// A message as it appears in its receiver's transcript.

@@ -28,7 +28,7 @@ impl Office {
             let Some(runner) = self.crew.get(&member).map(|it| it.runner.clone()) else { continue };
             let order = TaskCommand::Assign { task: Some(task.into()), to: member };
             let request = self.post.own(Command::Task(order));
-            self.ask_for(&runner, request).await;
+            self.offer(&runner, request).await;
         }
     }
 
@@ -42,7 +42,7 @@ impl Office {
         if !self.is_open(owner) {
             return;
         }
-        // Also for a task that it knows already: it may have claimed it while its folder was needed for another.
+        // This includes a task that it knows already: it may have claimed it while its folder was needed for another.
         let is_ready = self.prepare_folder(owner, task, attempt);
         let told = self.crew.get(owner).and_then(|it| it.facts.work.told.get(&task));
         if !is_ready || told == Some(&attempt) {

@@ -12,6 +12,7 @@ use crate::lead::{
     crew::{facts::Engagement, member::LiveMember},
     input::Due,
     policy::attempt_end::{AttemptEnd, attempt_end},
+    post::MemberMove,
     transcript::TranscriptLine,
 };
 
@@ -37,7 +38,7 @@ impl Office {
         let status = number.and_then(|number| self.post.state.tasks().status(number));
         if status == Some(Status::Pending) {
             let claim = Command::Task(TaskCommand::Claim { task: Some(task) });
-            self.do_as(runner, claim).await;
+            self.give_as(runner, claim).await;
         }
     }
 
@@ -85,7 +86,7 @@ impl Office {
         self.hand_next_conversation(runner);
     }
 
-    /// A teammate failed at something that is not a task: its state records that, and the lead is told.
+    /// A teammate failed at something that is not a task: its state records that, and the lead hears of it.
     pub(in super::super) async fn fail_without_task(
         &mut self,
         member: &MemberName,
@@ -101,17 +102,21 @@ impl Office {
     /// Records that a teammate failed, or clears that.
     pub(super) async fn set_failed(&mut self, member: &MemberName, reason: Option<String>) {
         let Some(pid) = self.crew.get(member).and_then(LiveMember::process) else { return };
-        let cause = reason.is_some().then_some(StateCause::CouldNot);
-        self.post.set_state(member, MemberState::Idle, reason, cause, Some(pid)).await;
+        let idle = MemberMove::to(MemberState::Idle).in_process(pid);
+        let idle = match reason {
+            Some(reason) => idle.because(reason).caused_by(StateCause::CouldNot),
+            None => idle,
+        };
+        self.post.set_state(member, idle).await;
     }
 }
 
 /// Messages to others.
 impl Office {
     /// Gives a command in a member's name.
-    async fn do_as(&mut self, runner: &Runner, command: Command) {
+    async fn give_as(&mut self, runner: &Runner, command: Command) {
         let request = self.crew.signed(&self.post, Actor::agent(&runner.member), command);
-        self.do_for(runner, request).await;
+        self.give_for(runner, request).await;
     }
 
     /// Sends a message of a member. The sender is stamped here. An answer to troop itself goes nowhere: a refusal would only
@@ -124,7 +129,7 @@ impl Office {
         let MessageOut { to, content, kind, summary, request_id, approve } = message;
         let outgoing =
             Outgoing { summary, request_id, approve, ..Outgoing::new(to, kind, content) };
-        self.do_as(runner, Command::Send(outgoing)).await;
+        self.give_as(runner, Command::Send(outgoing)).await;
     }
 
     /// A member reports its usage.
@@ -135,7 +140,7 @@ impl Office {
             model: report.model.as_deref().map(Into::into),
             usage: report.into(),
         };
-        self.do_as(runner, command).await;
+        self.give_as(runner, command).await;
     }
 
     /// A member answers the order to stop.
@@ -151,7 +156,7 @@ impl Office {
             let to = request.from.to_string();
             let outgoing = Outgoing::new(to, MessageKind::ShutdownResponse, content)
                 .answering(request.id, ack.approve);
-            self.do_as(runner, Command::Send(outgoing)).await;
+            self.give_as(runner, Command::Send(outgoing)).await;
         }
         if answer.goes_on {
             // Work and mail waited while it was stopping.

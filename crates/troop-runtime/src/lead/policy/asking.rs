@@ -1,4 +1,4 @@
-//! What hooks are asked about: only what the rules would accept.
+//! Which commands hooks are asked about: only those that the rules would accept.
 
 use troop_model::{
     Actor, ActorKind, Command, DelegationOutcome, Event, Fact, MemberName, Refusal, State,
@@ -25,7 +25,7 @@ pub(in super::super) fn event_of(command: &Command) -> Option<HookEvent> {
     }
 }
 
-/// What the rules would do with a command.
+/// The verdict of the rules on a command.
 #[derive(Debug)]
 pub(in super::super) enum RuleVerdict {
     /// They accept it, with these events.
@@ -35,7 +35,7 @@ pub(in super::super) enum RuleVerdict {
     Refused(Refusal),
 }
 
-/// What the rules would do with a command in this state. Changes nothing.
+/// The verdict of the rules on a command in this state. Changes nothing.
 pub(in super::super) fn ruling(
     state: &State,
     request: &CommandRequest,
@@ -84,7 +84,7 @@ pub(in super::super) fn occasion(
     Some(Occasion::TaskCompleted { task, result })
 }
 
-/// A task as hooks see it; whoever completes a task that nobody holds is its owner.
+/// A task as hooks see it; the member that completes a task without a holder is its owner.
 pub(in super::super) fn hook_task(
     state: &State,
     number: TaskNumber,

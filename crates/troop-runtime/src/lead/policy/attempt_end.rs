@@ -1,5 +1,5 @@
-//! Which commands end the work on a task. Whoever attaches its files, asks hooks, proves it or notes what a member does asks here,
-//! so that no way of ending a task passes one of them by.
+//! Which commands end the work on a task. All steps that follow (files, hooks, proof, the facts about its member) ask here,
+//! so that every way to end a task goes through all of them.
 
 use troop_model::{
     Actor, Command, DelegationOutcome, NO_RESULT, State, TaskCommand, TaskNumber, TaskRef,

@@ -43,7 +43,7 @@ pub struct DoneClaim {
     pub task: TaskNumber,
     /// The member whose work it is.
     pub member: MemberName,
-    /// The current attempt; none if the task has no holder, or is not worked on any more.
+    /// The current attempt; none if the task has no holder, or is no longer worked on.
     pub attempt: Option<u32>,
     pub way: DoneWay,
 }
@@ -122,7 +122,7 @@ pub enum Objection {
 pub enum Sentence {
     /// The board gets the command anyway, and says why it is refused.
     LetTheBoardSay,
-    /// The caller is told to complete it again.
+    /// The caller has to complete it again.
     Again,
     /// The refusal is recorded, and the board decides whether the holder repairs it or the attempt fails.
     Refuse,

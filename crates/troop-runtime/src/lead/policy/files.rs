@@ -7,7 +7,7 @@ use troop_model::{TaskNumber, WorkspaceFolder};
 use super::completion::Departure;
 use crate::workspace::FileStat;
 
-/// What was in a member's folder when it ended its last task there.
+/// The contents of a member's folder when it ended its last task there.
 ///
 /// The disk's clock is too coarse to tell tasks apart that follow each other within milliseconds. But a file that was not there
 /// when a member ended a task was not written for that task.
@@ -20,7 +20,7 @@ pub(in crate::lead) struct LastEnd {
 }
 
 impl LastEnd {
-    /// What is known after a member's departure from a task.
+    /// The facts after a member's departure from a task.
     pub(in crate::lead) fn after(
         departure: &Departure,
         before: Option<Self>,

@@ -1,6 +1,6 @@
 //! Which member loses a task by an event.
 
-use troop_model::{Event, Fact, MemberName, RejectMode, State, TaskNumber};
+use troop_model::{Actor, Event, Fact, MemberName, RejectMode, State, TaskNumber};
 
 /// A task that a member is about to lose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(in super::super) fn by_others(state: &State, event: &Event) -> Option<Loss> 
         return None;
     };
     let member = state.tasks().get(*task)?.owner.clone()?;
-    let is_its_word = event.actor.name == member.as_str();
+    let is_its_word = event.actor == Actor::agent(&member);
     (!is_its_word).then_some(Loss { task: *task, member })
 }
 
@@ -35,7 +35,7 @@ pub(in super::super) fn by_silence(state: &State, event: &Event) -> Option<Membe
     let task = state.tasks().get(*task)?;
     let is_over = task.hold.lease_until.is_some_and(|until| until <= event.at);
     let owner = task.owner.clone()?;
-    let is_its_word = *owner.as_str() == *event.actor.name;
+    let is_its_word = event.actor == Actor::agent(&owner);
     (is_over && !is_its_word).then_some(owner)
 }
 

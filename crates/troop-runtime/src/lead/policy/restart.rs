@@ -8,7 +8,7 @@ use troop_model::{Member, MemberName, MemberState, Role, StateCause};
 use crate::lead::Timing;
 
 /// How long we retry after a fault of the machine ...
-pub(in super::super) const PATIENCE: Duration = Duration::from_secs(600);
+pub(in super::super) const FAULT_PATIENCE: Duration = Duration::from_secs(600);
 /// ... and how long we wait at most between two tries.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
@@ -89,11 +89,11 @@ impl Tries {
     pub(in super::super) fn pause(&mut self, first: Duration, now: Instant) -> Option<Duration> {
         let doublings = self.n_tries.min(10);
         self.n_tries += 1;
-        let is_worth_it = now.duration_since(self.since) < PATIENCE;
+        let is_worth_it = now.duration_since(self.since) < FAULT_PATIENCE;
         is_worth_it.then(|| (first * (1 << doublings)).min(MAX_PAUSE))
     }
 
-    /// Whether this is the first failure, which people are told.
+    /// Whether this is the first failure, which is announced to people.
     pub(in super::super) fn is_first(self) -> bool {
         self.n_tries == 1
     }
@@ -101,9 +101,9 @@ impl Tries {
 
 /// Retries for members.
 #[derive(Debug, Default)]
-pub(in super::super) struct Failing(BTreeMap<MemberName, Tries>);
+pub(in super::super) struct MemberRetries(BTreeMap<MemberName, Tries>);
 
-/// The next try, and who is told.
+/// The next try, and who hears of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct NextTry {
     pub(in super::super) pause: Duration,
@@ -113,7 +113,7 @@ pub(in super::super) struct NextTry {
     pub(in super::super) is_news: bool,
 }
 
-impl Failing {
+impl MemberRetries {
     /// The next try after a failure; none if the time for retries is over.
     pub(in super::super) fn next_try(
         &mut self,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
 use tokio::time::Instant;
 use troop_model::{
-    Actor, Command, Context, EXTERNAL, Event, MemberName, MemberState, NewMember, NewTask,
+    Actor, Asker, Command, Context, EXTERNAL, Event, MemberName, MemberState, NewMember, NewTask,
     NewTeamCommand, OperationId, Outgoing, Settings, Spawn, State, StateCause, TaskCommand,
     TaskNumber, TaskRef, TeamId, Time, decide,
 };
@@ -126,17 +126,26 @@ impl SmallTeam {
 
     /// Gives a command that the rules must accept.
     pub(super) fn give(&mut self, actor: Actor, command: impl Into<Command> + Debug) -> Vec<Event> {
+        self.asks(actor.into(), command)
+    }
+
+    /// The same from a conversation.
+    pub(super) fn asks(&mut self, asker: Asker, command: impl Into<Command> + Debug) -> Vec<Event> {
         let command = command.into();
-        let events = self.decide(actor, &command);
+        let events = self.judge(asker, &command);
         events.iter().for_each(|event| self.state.apply(event));
         events
     }
 
     /// The events of a command, which are not applied.
     pub(super) fn decide(&mut self, actor: Actor, command: &Command) -> Vec<Event> {
+        self.judge(actor.into(), command)
+    }
+
+    fn judge(&mut self, asker: Asker, command: &Command) -> Vec<Event> {
         self.n_operations += 1;
         let operation = OperationId(Uuid::from_u128((0x0190 << 112) | (self.n_operations << 64)));
-        let ctx = Context { now: self.time, asker: actor.into(), operation, fence: None };
+        let ctx = Context { now: self.time, asker, operation, fence: None };
         decide(&self.state, command, &ctx)
             .unwrap_or_else(|refusal| panic!("{command:?} was refused: {refusal}"))
     }

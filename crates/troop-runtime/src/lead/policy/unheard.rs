@@ -32,7 +32,7 @@ pub fn is_recorded(state: &State, merge: &UnheardMerge) -> bool {
     merged.is_some_and(|it| it.commit == merge.commit)
 }
 
-/// What troop itself says to end a merged task, if the board did not take the command that waited for the merge.
+/// The command by which troop itself ends a merged task, if the board refused the command that waited for the merge.
 pub fn last_resort(state: &State, merge: &UnheardMerge) -> Option<Command> {
     let task = state.tasks().get(merge.task).filter(|_| is_unheard(state, merge))?;
     let report = merge.report.as_ref().map(|it| &it.command);

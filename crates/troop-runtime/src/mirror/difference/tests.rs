@@ -1,4 +1,4 @@
-//! What changes of a file mean.
+//! The meaning of changes to a file.
 
 use serde_json::{Map, Value, json};
 
@@ -97,7 +97,7 @@ fn a_missing_field_leaves_the_task_unchanged() {
 }
 
 #[test]
-fn of_two_spellings_the_one_that_changed_counts() {
+fn the_changed_one_of_two_spellings_counts() {
     let before = json!({"status": "pending", "claimedBy": "", "claimed_by": ""});
     for key in ["claimedBy", "claimed_by"] {
         let mut now = before.clone();
@@ -116,7 +116,7 @@ fn a_file_older_than_the_board_only_moves_its_task_forward() {
 }
 
 #[test]
-fn no_two_files_differ_without_end() {
+fn applying_a_difference_converges() {
     // Once the board has done what a file says, no difference is left.
     let statuses = ["pending", "claimed", "in_review", "done", "failed", "cancelled", "deleted"];
     let owners = [Value::Null, json!(""), json!("pat"), json!("quin")];

@@ -16,7 +16,7 @@ use crate::mirror::{
     unusable,
 };
 
-/// What became of an unknown file.
+/// The outcome for an unknown file.
 enum LetterFate {
     Known(Uuid),
     Gone,

@@ -57,7 +57,7 @@ pub(in crate::mirror) struct Leaver {
     pub(in crate::mirror) is_external: bool,
 }
 
-/// Members that were in the config as it was written last, and are not any more. A config that lists nobody, not even the lead,
+/// Members removed from the config since it was last written. A config that lists nobody, not even the lead,
 /// is not about members.
 pub(in crate::mirror) fn leavers(
     state: &State,

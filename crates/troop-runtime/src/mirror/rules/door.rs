@@ -19,7 +19,7 @@ pub enum DoorTarget {
     NextFor(String),
 }
 
-/// What a command needs before it may be given; none if it may be given at once.
+/// The task whose file must be locked before a command is given; none if it may be given at once.
 pub fn door_target(request: &CommandRequest) -> Option<DoorTarget> {
     if operation::is_of_task(request.operation) {
         return None;

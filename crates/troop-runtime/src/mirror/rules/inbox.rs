@@ -1,4 +1,4 @@
-//! What becomes of an inbox: which of its messages are the board's, which are new, and which were read.
+//! Sorts the messages of an inbox: the board's, new ones, and those that were read.
 //!
 //! A message to a member that troop does not run is put into its inbox, which counts as delivery; when it is gone from there, it
 //! was read. Messages that others put there are sent through the board.
@@ -50,7 +50,7 @@ fn closing(
     let mut effects = vec![InboxEffect::Note(new), InboxEffect::Remember(inbox)];
     effects.extend((!delivered.is_empty()).then_some(InboxEffect::MarkDelivered(delivered)));
     effects.extend((!read.is_empty()).then(|| InboxEffect::MarkRead(read.clone())));
-    // Messages that were read need no note any more.
+    // Messages that were read no longer need a note.
     effects.extend(read.into_iter().map(InboxEffect::ForgetNote));
     effects
 }
@@ -58,7 +58,7 @@ fn closing(
 /// The field that names a message where an inbox is one file.
 const ID: &str = "msg_id";
 
-/// What lies in an inbox, as far as it is known.
+/// The known contents of an inbox.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KnownInbox {
     /// The messages, by the name of the file or of the entry.
@@ -73,7 +73,7 @@ impl KnownInbox {
     }
 }
 
-/// What the board knows about the mail of an inbox's owner.
+/// The board's mail for the owner of an inbox.
 #[derive(Clone, Debug)]
 pub struct OwnerMail {
     pub member: MemberName,
@@ -102,7 +102,7 @@ pub fn owner_mail(state: &State, owner: &str, known: &BTreeSet<Uuid>) -> Option<
     Some(OwnerMail { is_running, member: member.name.clone(), unread, missing })
 }
 
-/// What lies in a folder that this mirror sees for the first time, if troop wrote all of it and noted so.
+/// The contents of a folder that this mirror sees for the first time, if troop wrote all of them and noted so.
 pub fn recognised_folder(there: &BTreeSet<String>, noted: &BTreeSet<Uuid>) -> Option<KnownInbox> {
     let letter = |name: &String| {
         let id = id_in_name(name).filter(|id| noted.contains(id))?;
@@ -141,7 +141,7 @@ pub fn claimed_id(entry: &Map<String, Value>, before: &KnownInbox, mail: &OwnerM
     }
 }
 
-/// What becomes of an entry of an inbox.
+/// The handling of an entry of an inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryCase {
     /// It was read elsewhere. A client that keeps read messages keeps it.
@@ -189,7 +189,7 @@ pub struct SortedInbox {
 }
 
 impl SortedInbox {
-    /// Adds an entry that is not new. Returns the message that needs no note any more.
+    /// Adds an entry that is not new. Returns the message that no longer needs a note.
     pub fn add(&mut self, value: &Value, case: EntryCase) -> Option<Uuid> {
         let name = value.get(ID).and_then(Value::as_str);
         match case {
@@ -300,7 +300,7 @@ fn size(entry: &Value) -> u64 {
     serde_json::to_vec_pretty(std::slice::from_ref(entry)).map_or(0, |it| it.len() as u64)
 }
 
-/// What becomes of an unknown file in an inbox that is a folder.
+/// The handling of an unknown file in an inbox that is a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LetterCase {
     /// A message of the board, which waits there.

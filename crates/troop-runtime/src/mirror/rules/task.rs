@@ -27,13 +27,13 @@ pub struct KnownFile {
     pub raw: Map<String, Value>,
 }
 
-/// What the board says about the task of a file.
+/// The board's view of the task of a file.
 #[derive(Debug)]
 pub enum TaskOnBoard {
     Live(Box<LiveTask>),
     /// It is over and archived: nothing about it changes.
     Over,
-    /// There is none, or none any more.
+    /// It never existed, or is gone.
     Nothing,
 }
 
@@ -90,7 +90,7 @@ pub fn is_unchanged(found: &DiskFile, written: &WrittenNote, ours: &TaskOnBoard)
     is_ours && is_so
 }
 
-/// What a file is in the place of a task's file.
+/// The relation of a file to the task whose path it has.
 #[derive(Debug)]
 pub enum TaskCase {
     /// It is the file of this task; the difference from before is what somebody wants.
@@ -131,7 +131,7 @@ pub fn task_case(
     }
 }
 
-/// What is known about a file that somebody changed.
+/// The facts about a file that somebody changed.
 #[derive(Debug)]
 pub struct ChangeFacts<'a> {
     pub layout: Layout,
@@ -143,7 +143,7 @@ pub struct ChangeFacts<'a> {
     pub raw: &'a Map<String, Value>,
 }
 
-/// What the writer of a changed file wants.
+/// The request of the writer of a changed file.
 #[derive(Debug)]
 pub struct WantedChange {
     pub before: TaskFile,
@@ -238,7 +238,7 @@ pub fn blocks(ids: &Ids, other: &str, number: TaskNumber) -> Command {
     Command::Task(TaskCommand::Update { task: ids.meant(other), change: Box::new(change) })
 }
 
-/// What is known about a task whose file is missing.
+/// The facts about a task whose file is missing.
 #[derive(Debug)]
 pub struct GoneFacts<'a> {
     pub layout: Layout,
@@ -299,7 +299,7 @@ pub enum FilePut {
     Agree(Map<String, Value>),
     /// Written over what lies there.
     Write(Map<String, Value>),
-    /// Made where there is none.
+    /// It is created.
     Make(Map<String, Value>),
     /// Left as it is.
     Leave,

@@ -1,4 +1,4 @@
-//! What the mirror decides, case by case: from a board in memory, what was written last, and what somebody wrote.
+//! The mirror's decisions, case by case: from a board in memory, the last written file, and somebody's change.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -379,7 +379,7 @@ fn a_visit_leaves_the_boards_content_in_the_file() {
 }
 
 #[test]
-fn a_task_that_the_board_does_not_know_is_looked_for_in_its_file() {
+fn an_unknown_task_is_looked_up_in_its_file() {
     let mut bench = Bench::new();
     bench.create("one");
     let after = NewTask {

@@ -4,15 +4,15 @@ use troop_model::{Fact, MemberName, TaskNumber};
 
 use crate::mirror::{Item, layout::Layout};
 
-/// What an event touches.
+/// The files that an event touches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Touched {
+pub struct TouchedFiles {
     pub items: Vec<Item>,
     /// The task that it is about. The files of tasks name each other, so more of them may be touched.
     pub task: Option<TaskNumber>,
 }
 
-pub fn touched(fact: &Fact, layout: Layout, lead: Option<&MemberName>) -> Touched {
+pub fn touched(fact: &Fact, layout: Layout, lead: Option<&MemberName>) -> TouchedFiles {
     let inbox = |member: &str| inbox_of(member, layout, lead);
     #[expect(clippy::wildcard_enum_match_arm, reason = "other facts are in no file")]
     let items = match fact {
@@ -26,9 +26,9 @@ pub fn touched(fact: &Fact, layout: Layout, lead: Option<&MemberName>) -> Touche
         }
         Fact::MessageRead { reader, .. } => vec![inbox(reader.as_str())],
         Fact::TeamUpdated { .. } => vec![Item::Config],
-        _ => return Touched { items: Vec::new(), task: fact.task() },
+        _ => return TouchedFiles { items: Vec::new(), task: fact.task() },
     };
-    Touched { items, task: None }
+    TouchedFiles { items, task: None }
 }
 
 /// The inbox of a member, by its name in the files.

@@ -1,4 +1,4 @@
-//! The order of visits: what is done to a file, its note and the board, one step after the other.
+//! The order of visits: the changes to a file, its note and the board, one step after the other.
 //!
 //! A visit is a function from what is known so far to the next step. A mirror can be killed between any two steps, and what the
 //! next one finds then depends on their order, which stands here and nowhere else. The changes at the end of a visit are lists.
@@ -26,7 +26,7 @@ pub enum BoardCatchUp {
     ToWrite,
 }
 
-/// What a visit is for, besides keeping the file in step.
+/// The purpose of a visit besides keeping the file in step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VisitErrand {
     #[default]
@@ -39,13 +39,13 @@ pub enum VisitErrand {
     Given,
 }
 
-/// What is known so far in a visit to the file of a task.
+/// The facts that a visit to the file of a task has collected so far.
 #[derive(Debug, Default)]
 pub struct VisitFacts {
     pub errand: VisitErrand,
     /// Whether the file is as it was seen last, and the board still says the same.
     pub is_at_rest: Option<bool>,
-    /// Whether it is noted that this mirror reads files now.
+    /// Whether the start of reading is recorded.
     pub has_begun: bool,
     /// Whether some mirror wrote the file, and the board still says the same.
     pub is_recognised: Option<bool>,
@@ -60,7 +60,7 @@ pub struct VisitFacts {
     pub is_noted: bool,
 }
 
-/// What lies in the place of a file, read under its lock.
+/// The content of a file, read under its lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileReading {
     Gone,
@@ -70,7 +70,7 @@ pub enum FileReading {
     Whole,
 }
 
-/// What came of taking a file in.
+/// The result of reading somebody's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intake {
     /// Nothing is written.
@@ -81,7 +81,7 @@ pub enum Intake {
     Renew,
 }
 
-/// What to do next.
+/// The next step of a visit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VisitStep {
     /// Compares the file's stamp and the board with what is known.
@@ -180,7 +180,7 @@ pub enum FileWish {
     Unblock(String),
 }
 
-/// What somebody wants who changed the file of a task that `owner` holds.
+/// The request behind a change to the file of a task that `owner` holds.
 pub fn change_wishes(change: &WantedChange, owner: Option<String>) -> Vec<FileWish> {
     let mut wishes = Vec::new();
     wishes.extend(change.renews.then_some(FileWish::Renew { by: owner }));
@@ -191,7 +191,7 @@ pub fn change_wishes(change: &WantedChange, owner: Option<String>) -> Vec<FileWi
     wishes
 }
 
-/// What somebody wants besides a new task: to take it or end it, and to have others wait for it.
+/// Further requests in the file of a new task: to claim or end it, and to have others wait for it.
 pub fn new_wishes(file: &TaskFile) -> Vec<FileWish> {
     let fresh = TaskFile { status: FileStatus::Pending, owner: Some(None), ..file.clone() };
     let wanted = difference(&fresh, file, DiffReading::Forward);
@@ -262,7 +262,7 @@ impl FilePut {
     }
 }
 
-/// What becomes of members that were taken out of the config.
+/// The handling of members that were removed from the config.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leavers {
     /// They stay members until everything is taken that they did before.
@@ -270,7 +270,7 @@ pub enum Leavers {
     Go,
 }
 
-/// What is known so far in a visit to the config.
+/// The facts that a visit to the config has collected so far.
 #[derive(Debug)]
 pub struct ConfigFacts {
     pub leavers: Leavers,
@@ -300,7 +300,7 @@ pub enum ConfigProgress {
     Written,
 }
 
-/// What to do next.
+/// The next step of a visit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigStep {
     Compare,

@@ -41,7 +41,7 @@ impl Desk {
         }
     }
 
-    /// What the file says.
+    /// The contents of the file.
     fn file(&self) -> Map<String, Value> {
         serde_json::from_slice(&fs::read(&self.path).unwrap()).unwrap()
     }

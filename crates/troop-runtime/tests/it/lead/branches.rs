@@ -141,7 +141,7 @@ async fn approved_work_that_conflicts_is_retried_by_an_agent_that_cannot_repair(
 }
 
 #[tokio::test]
-async fn of_two_delegations_at_once_the_one_that_fails_leaves_nothing_in_the_other() {
+async fn a_failed_delegation_leaves_nothing_in_a_concurrent_one() {
     let project = Project::new();
     let stage = project.stage(|settings| {
         settings.assignment = Assignment::Claim;

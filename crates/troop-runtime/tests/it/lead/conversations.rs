@@ -245,7 +245,7 @@ async fn an_answer_of_another_user_reaches_the_lead_in_the_middle_of_its_turn() 
     let answer = seen.recv().await.unwrap();
     assert_eq!((answer.kind, answer.approve), (MessageKind::PermissionResponse, Some(true)));
     order.send(Order::Read(answer.id.unwrap())).unwrap_or_default();
-    // What it does now still belongs to whoever gave it its goal.
+    // Its work still belongs to the conversation that gave it its goal.
     let (done, is_done) = tokio::sync::oneshot::channel();
     order.send(Order::Create(done)).unwrap_or_default();
     is_done.await.unwrap();

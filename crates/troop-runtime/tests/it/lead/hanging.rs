@@ -46,7 +46,7 @@ struct HangingDisk {
     n_waiting: AtomicUsize,
 }
 
-/// Lets the disk go on, also if the test fails: the runtime waits for whoever waits for the disk.
+/// Lets the disk go on even if the test fails: the runtime waits for threads that wait for the disk.
 struct DiskHold(Arc<HangingDisk>);
 
 impl HangingDisk {
@@ -277,7 +277,7 @@ impl SlowStore {
         Self { stage, probe, bob, cyd, folder }
     }
 
-    /// Likewise, and cyd has a task.
+    /// A team under a hook in which cyd has a task.
     async fn at_work(hook: &str, settings: Settings) -> Self {
         let mut team = Self::new(hook, settings).await;
         team.stage.task_for("write", "cyd").await;
@@ -285,7 +285,7 @@ impl SlowStore {
         team
     }
 
-    /// From now on the store hangs for whoever reads. Returns how many reads were begun before.
+    /// From now on every read of the store hangs. Returns how many reads began before.
     fn hold_reads(&self) -> usize {
         self.probe.hold_reads();
         self.probe.n_reads.load(SeqCst)

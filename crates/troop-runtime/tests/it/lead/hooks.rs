@@ -127,9 +127,53 @@ async fn refused(stage: &Stage, moment: &str) {
     stage.until(moment, look).await;
 }
 
+/// Completes its task twice, by a report and by a call, and says what came of the call.
+fn hasty() -> Play {
+    play(|mut part: Part| async move {
+        part.ready(true).await;
+        part.idle().await;
+        let Some(task) = part.task().await else { return };
+        part.report(&task, ReportedStatus::Completed, "first").await;
+        let done = json!({"task": task.id, "result": "second"});
+        let asked = part.peer.request::<serde_json::Value>(raw("task/complete", &done.to_string()));
+        let told = async {
+            let params = json!({"to": "user", "content": "completed twice"});
+            part.peer.notify(raw("team.message", &params.to_string())).await.unwrap();
+        };
+        let (answer, ()) = tokio::join!(asked, told);
+        let params = json!({"to": "user", "content": format!("refused: {}", answer.is_err())});
+        part.peer.notify(raw("team.message", &params.to_string())).await.unwrap();
+        while part.hear().await.is_some() {}
+    })
+}
+
+#[tokio::test]
+async fn hooks_hear_once_of_a_task_that_is_completed_twice_and_other_tasks_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = "echo \"$HOOK_teamTaskId $HOOK_teamTaskResult\" >> seen; \
+                test $HOOK_teamTaskId = task-2 || until test -e go; do sleep 0.01; done";
+    let hooks = hooks(folder.path(), &[("task-completed", slow)]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    stage.plays.add("hasty", hasty());
+    stage.spawn("bob", "hasty").await;
+    stage.task_for("write", "bob").await;
+    let said = |words: &'static str| {
+        move |state: &State| state.mailbox().iter().find(|it| it.content == words).map(drop)
+    };
+    stage.until("bob has completed it twice", said("completed twice")).await;
+    stage.spawn("cyd", "worker").await;
+    stage.task_for("read", "cyd").await;
+    stage.until("another task is done meanwhile", is_done(2)).await;
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    stage.until("bob hears of the second time", said("refused: true")).await;
+    stage.until("the task is done", is_done(1)).await;
+    stage.stop().await;
+    assert_eq!(lines(folder.path(), "seen"), ["task-1 first", "task-2 by cyd"]);
+}
+
 #[tokio::test]
 #[expect(clippy::wildcard_enum_match_arm, reason = "the test is about two kinds")]
-async fn a_veto_of_a_task_that_was_cancelled_meanwhile_tells_nobody_anything() {
+async fn a_veto_of_a_task_that_was_cancelled_meanwhile_is_not_announced() {
     let folder = tempfile::tempdir().unwrap();
     let slow = "echo seen >> seen; until test -e go; do sleep 0.01; done; echo BAD >&2; exit 2";
     let hooks = hooks(folder.path(), &[("task-completed", slow)]);
@@ -345,7 +389,7 @@ async fn a_veto_of_idleness_keeps_a_teammate_at_work() {
 }
 
 #[tokio::test]
-async fn a_member_that_has_done_nothing_is_not_told_as_idle() {
+async fn an_idle_report_without_work_is_not_announced() {
     let folder = tempfile::tempdir().unwrap();
     let log = "echo \"$HOOK_teammateName\" >> log";
     let hooks = hooks(folder.path(), &[("teammate-idle", log)]);

@@ -1,14 +1,16 @@
-//! What members change in their folders outside of any task.
+//! Changes that members make in their folders outside any task.
 
 use std::fs;
 
+use serde_json::Value;
+use tokio::sync::mpsc;
 use troop_model::{Command, Fact, MemberState, MessageKind, NewMember, Outgoing, Spawn};
-use troop_protocol::{FromLead, FromTeammate, ShutdownAck};
+use troop_protocol::{FromLead, FromTeammate, MessageIn, ShutdownAck};
 use troop_testkit::wait_for;
 
 use super::{
     isolation::Project,
-    stage::{Play, Stage, play},
+    stage::{Part, Play, Stage, play, raw},
 };
 use crate::support::name;
 
@@ -49,13 +51,76 @@ async fn told(stage: &Stage) -> Vec<String> {
 async fn write(stage: &Stage, file: &str, n_idle: usize) {
     stage.lead_does(Command::Send(Outgoing::message("bob", file.to_owned()))).await;
     wait_for("the lead hears that bob is idle", async || {
-        let log = stage.log().await;
-        let is_report =
-            |fact: &Fact| matches!(fact, Fact::MessageSent { message_kind: MessageKind::Idle, .. });
-        let n_reports = log.iter().filter(|event| is_report(&event.fact)).count();
-        (n_reports >= n_idle).then_some(())
+        (n_reports(stage).await >= n_idle).then_some(())
     })
     .await;
+}
+
+/// How often the lead was told that somebody is idle.
+async fn n_reports(stage: &Stage) -> usize {
+    let log = stage.log().await;
+    let is_report =
+        |fact: &Fact| matches!(fact, Fact::MessageSent { message_kind: MessageKind::Idle, .. });
+    log.iter().filter(|event| is_report(&event.fact)).count()
+}
+
+/// Handles two messages that came together, one turn each. The second turn lasts until the next message.
+fn two_turns(tell: mpsc::UnboundedSender<()>) -> Play {
+    play(move |mut part: Part| {
+        let tell = tell.clone();
+        async move {
+            part.ready_acknowledging().await;
+            part.idle().await;
+            let one = next_message(&mut part).await;
+            let two = next_message(&mut part).await;
+            read(&part, &one).await;
+            part.say(FromTeammate::TurnEnd {}).await;
+            read(&part, &two).await;
+            tell.send(()).unwrap();
+            let three = next_message(&mut part).await;
+            read(&part, &three).await;
+            part.say(FromTeammate::TurnEnd {}).await;
+            while part.hear().await.is_some() {}
+        }
+    })
+}
+
+async fn next_message(part: &mut Part) -> MessageIn {
+    loop {
+        if let FromLead::Message(message) = part.hear().await.unwrap() {
+            return message;
+        }
+    }
+}
+
+/// Begins to handle a message. Returns when the lead knows.
+async fn read(part: &Part, message: &MessageIn) {
+    let id = message.id.unwrap();
+    let read = raw("message/read", &format!(r#"{{"messages":["{id}"]}}"#));
+    part.peer.request::<Value>(read).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_member_that_began_its_next_turn_is_not_idle_when_its_files_have_been_looked_at() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    stage.plays.add("busy", two_turns(tell));
+    stage.spawn("bob", "busy").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    stage.lead_does(Command::Send(Outgoing::message("bob", "one"))).await;
+    stage.lead_does(Command::Send(Outgoing::message("bob", "two"))).await;
+    told.recv().await.unwrap();
+    // Its folder is made after the look at those of bob.
+    stage.spawn("cyd", "worker").await;
+    stage.until_state("cyd", MemberState::Idle).await;
+    assert_eq!(n_reports(&stage).await, 0, "bob is in its second turn");
+    stage.lead_does(Command::Send(Outgoing::message("bob", "three"))).await;
+    wait_for("the lead hears that bob is idle", async || {
+        (n_reports(&stage).await == 1).then_some(())
+    })
+    .await;
+    stage.stop().await;
 }
 
 #[tokio::test]

@@ -1,10 +1,12 @@
 //! Delegations to members that do not run yet.
 
+use tokio::sync::mpsc;
 use troop_model::{Actor, Command, MemberName, MemberState, NewMember, Status, TaskNumber};
+use troop_protocol::{FromTeammate, Ready};
 
 use super::{
     delegations::{announced, announcements, delegate, setting},
-    stage::Stage,
+    stage::{Part, Setting, Stage, play},
 };
 use crate::support::name;
 
@@ -87,4 +89,32 @@ async fn two_delegations_at_once_start_their_member_once() {
     let told = told.await.join("\n");
     assert!(!told.contains("failed"), "{told}");
     assert_eq!(stage.n_times("fay", MemberState::Spawning).await, 1);
+}
+
+#[tokio::test]
+async fn a_program_that_gives_another_name_is_warned_about_and_works_all_the_same() {
+    let (warnings, mut heard) = mpsc::channel(8);
+    let stage = Stage::new(Setting { warnings: Some(warnings), ..Setting::default() }).await;
+    stage.plays.add(
+        "misnamed",
+        play(|mut part: Part| async move {
+            let name = "z".repeat(100);
+            let ready = Ready { name, acknowledges: true, version: None };
+            part.say(FromTeammate::Ready(ready)).await;
+            part.idle().await;
+            while part.hear().await.is_some() {}
+        }),
+    );
+    stage.spawn("fay", "misnamed").await;
+    stage.until_state("fay", MemberState::Idle).await;
+    let warning = heard.recv().await.unwrap();
+    assert!(
+        warning.starts_with("fay: its program says in `team.ready` that it is `zzz"),
+        "{warning}"
+    );
+    assert!(warning.len() < 200, "{warning}");
+    assert!(stage.transcript("fay").iter().any(|it| it.line.text == warning));
+    stage.spawn("gil", "worker").await;
+    stage.until_state("gil", MemberState::Idle).await;
+    assert!(heard.try_recv().is_err(), "gil gives its own name");
 }

@@ -86,7 +86,7 @@ fn request_to_stop(member: &str) -> Command {
 }
 
 #[tokio::test]
-async fn a_teammate_that_agrees_to_stop_is_stopped_and_the_lead_is_told() {
+async fn a_teammate_that_agrees_to_stop_is_stopped_and_the_lead_hears_of_it() {
     let stage = Stage::new(Setting::default()).await;
     stage.spawn("bob", "worker").await;
     stage.until_state("bob", MemberState::Idle).await;

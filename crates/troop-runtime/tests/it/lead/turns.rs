@@ -5,8 +5,10 @@ use tokio::sync::mpsc;
 use troop_model::{Actor, MemberState};
 use troop_protocol::{FromLead, FromTeammate, Idle, ReportedStatus};
 use troop_runtime::{LeadEnd, Until};
+use troop_testkit::wait_for;
 
 use super::{
+    hooks::{hooks, lines},
     is_done,
     stage::{Part, Play, Setting, Stage, play, raw},
 };
@@ -82,4 +84,60 @@ async fn the_next_task_comes_when_the_turn_of_the_last_one_is_over() {
     while let Ok(said) = told.try_recv() {
         assert!(!matches!(said, FromLead::AssignTask { .. }), "it was still at the first one");
     }
+}
+
+/// Completes its task, and is then in the middle of a turn from the first message to the second. Says whether it was told to
+/// stop meanwhile.
+fn reads_on(tell: mpsc::UnboundedSender<bool>) -> Play {
+    play(move |mut part: Part| {
+        let tell = tell.clone();
+        async move {
+            part.ready_acknowledging().await;
+            part.idle().await;
+            let Some(task) = part.task().await else { return };
+            part.report(&task, ReportedStatus::InProgress, "").await;
+            part.complete(&task).await;
+            let mut n_read = 0;
+            let mut is_stopped = false;
+            while let Some(said) = part.hear().await {
+                is_stopped |= matches!(said, FromLead::Shutdown { .. });
+                let FromLead::Message(message) = said else { continue };
+                let id = message.id.unwrap();
+                let read = raw("message/read", &format!(r#"{{"messages":["{id}"]}}"#));
+                part.peer.request::<Value>(read).await.unwrap();
+                n_read += 1;
+                if n_read == 2 {
+                    part.say(FromTeammate::TurnEnd {}).await;
+                }
+                tell.send(is_stopped).unwrap();
+            }
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_member_that_reads_on_while_its_result_is_judged_is_idle_only_after_its_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = "echo seen >> seen; until test -e go; do sleep 0.01; done";
+    let hooks = hooks(folder.path(), &[("task-completed", slow)]);
+    let mut stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    stage.plays.add("reader", reads_on(tell));
+    stage.spawn("bob", "reader").await;
+    stage.task("write").await;
+    wait_for("the hook judges", async || lines(folder.path(), "seen").pop()).await;
+    stage.submit(Actor::human("zoe"), say("bob", "one")).await.unwrap();
+    told.recv().await.unwrap();
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    stage
+        .until("the lead is told", |state| {
+            let mut mail = state.mailbox().iter();
+            mail.any(|it| it.content == "bob is idle; task-1 is completed: by bob").then_some(())
+        })
+        .await;
+    let lead = stage.lead.take().unwrap();
+    lead.handle().end(Until::Quiet).await;
+    stage.submit(Actor::human("zoe"), say("bob", "two")).await.unwrap();
+    assert_eq!(told.recv().await, Some(false), "it was in its turn until now");
+    assert!(matches!(lead.ended().await, LeadEnd::Quiet));
 }

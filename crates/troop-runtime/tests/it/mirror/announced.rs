@@ -57,7 +57,7 @@ fn holder(stage: &Stage) -> Option<MemberName> {
     file.get(key)?.as_str().filter(|it| !it.is_empty()).map(name)
 }
 
-/// A file that is written anew is another one to the system.
+/// A rewritten file is another one to the system.
 fn inode(stage: &Stage) -> u64 {
     fs::metadata(stage.path(path(stage.layout))).unwrap().ino()
 }

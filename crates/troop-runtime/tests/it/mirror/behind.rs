@@ -68,7 +68,7 @@ async fn facts(board: &Board) -> Vec<Fact> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_mirror_whose_board_is_behind_does_not_write_over_what_another_one_took() {
+async fn a_mirror_whose_board_is_behind_does_not_overwrite_changes_that_another_took() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let stage = Stage::on(Arc::clone(&store), layout).await;

@@ -64,7 +64,7 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// What others did, and may not have reached the board yet.
+/// Changes of others that may not have reached the board yet.
 #[derive(Default)]
 struct Theirs {
     /// By the file's path: what was done there since the last pass.
@@ -80,10 +80,10 @@ struct Play {
     store: Arc<dyn Store>,
     mirrors: Vec<(Mirror, UnboundedReceiver<MirrorNotice>)>,
     theirs: Theirs,
-    /// What the mirror refused, by path.
+    /// Refusals of the mirror, by path.
     refused: BTreeMap<String, Vec<String>>,
     n_deeds: usize,
-    /// What was claimed on the board, and not through files.
+    /// Tasks claimed on the board, and not through files.
     claimed: Vec<(u32, &'static str)>,
 }
 

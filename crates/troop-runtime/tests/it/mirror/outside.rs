@@ -52,7 +52,7 @@ async fn n_secrets(stage: &Stage) -> usize {
 }
 
 #[tokio::test]
-async fn no_free_data_and_no_origin_of_a_task_leads_out_of_its_folder() {
+async fn metadata_and_origin_cannot_escape_the_folder() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let victims = Victims::new(&stage);

@@ -46,7 +46,7 @@ fn retry(number: u32) -> Command {
     Command::Task(TaskCommand::Retry { task: numbered(number) })
 }
 
-/// What a new mirror takes and refuses.
+/// The changes that a new mirror takes and refuses.
 async fn look_anew(stage: &Stage) -> Vec<MirrorNotice> {
     let mut mirror = stage.mirror().await;
     let mut notices = mirror.notices();
@@ -55,7 +55,7 @@ async fn look_anew(stage: &Stage) -> Vec<MirrorNotice> {
 }
 
 #[tokio::test]
-async fn stale_files_do_not_undo_what_the_board_did_without_a_mirror() {
+async fn stale_files_do_not_undo_board_changes_made_without_a_mirror() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         for nth in 1..=6 {
@@ -92,7 +92,7 @@ async fn stale_files_do_not_undo_what_the_board_did_without_a_mirror() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_locked_during_a_change_is_not_taken_for_a_wish() {
+async fn a_file_that_was_locked_during_a_change_is_not_mistaken_for_a_request() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         stage.submit("ann", create("write")).await;

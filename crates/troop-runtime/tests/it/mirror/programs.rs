@@ -62,7 +62,7 @@ fn is_held_by(state: &State, member: &MemberName) -> BTreeSet<u32> {
     state.tasks().held_by(member).map(|it| it.0).collect()
 }
 
-async fn of_many_programs_each_task_is_claimed_by_one(layout: Layout, words: &str) {
+async fn one_of_many_programs_claims_each_task(layout: Layout, words: &str) {
     const N_TASKS: usize = 40;
     let stage = Stage::new(layout).await;
     for nth in 0..N_TASKS {
@@ -96,21 +96,21 @@ async fn of_many_programs_each_task_is_claimed_by_one(layout: Layout, words: &st
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_programs_each_task_is_claimed_by_one_under_the_systems_locks() {
-    of_many_programs_each_task_is_claimed_by_one(Layout::Seeds, "seeds").await;
+async fn one_of_many_programs_claims_each_task_under_the_systems_locks() {
+    one_of_many_programs_claims_each_task(Layout::Seeds, "seeds").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_programs_each_task_is_claimed_by_one_under_their_other_name() {
-    of_many_programs_each_task_is_claimed_by_one(Layout::Seeds, "seeds:long").await;
+async fn one_of_many_programs_claims_each_task_under_their_other_name() {
+    one_of_many_programs_claims_each_task(Layout::Seeds, "seeds:long").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_programs_each_task_is_claimed_by_one_under_locks_that_are_folders() {
-    of_many_programs_each_task_is_claimed_by_one(Layout::Claude, "claude").await;
+async fn one_of_many_programs_claims_each_task_under_locks_that_are_folders() {
+    one_of_many_programs_claims_each_task(Layout::Claude, "claude").await;
 }
 
-async fn nothing_that_many_say_to_one_is_lost(layout: Layout) {
+async fn all_messages_of_many_senders_arrive(layout: Layout) {
     const N_MESSAGES: usize = 25;
     let stage = Stage::new(layout).await;
     let mut mirror = stage.mirror().await;
@@ -154,12 +154,12 @@ async fn nothing_that_many_say_to_one_is_lost(layout: Layout) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_message_of_many_senders_is_lost_in_folders() {
-    nothing_that_many_say_to_one_is_lost(Layout::Seeds).await;
+    all_messages_of_many_senders_arrive(Layout::Seeds).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_message_of_many_senders_is_lost_in_one_file() {
-    nothing_that_many_say_to_one_is_lost(Layout::Claude).await;
+    all_messages_of_many_senders_arrive(Layout::Claude).await;
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ impl Stage {
         Self { board, folder: TempDir::new().unwrap(), layout }
     }
 
-    /// The same team in another folder.
+    /// This team in another folder.
     pub(crate) fn beside(&self) -> Self {
         let board = self.board.clone();
         let folder = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! What programs ask for through files: in either of two files, in another form than troop's, or about an unfinished task.
+//! Requests of programs through files: in either of two files, in another form than troop's, or about an unfinished task.
 
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;

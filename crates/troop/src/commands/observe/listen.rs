@@ -17,6 +17,7 @@ use futures_util::{
 use tokio::{net::TcpListener, sync::mpsc};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use troop_app::observing::{PieceSender, StreamPiece};
+use troop_model::{Hint, HintCommand, HintOption};
 use troop_observe::MAX_LINE;
 
 use self::door::{AgentSocket, Door};
@@ -41,11 +42,12 @@ enum ConnectionEnd {
 
 pub(super) async fn bind(address: SocketAddr) -> Result<TcpListener> {
     if !address.ip().is_loopback() {
-        let hint = format!(
-            "listen on this machine only and let others in by a tunnel: `--listen 127.0.0.1:{port}`, \
-             `ssh -R {port}:127.0.0.1:{port} HOST`",
-            port = address.port()
-        );
+        let port = address.port();
+        let tunnel = HintCommand::other("ssh").word("-R").word(format!("{port}:127.0.0.1:{port}"));
+        let hint = Hint::from("listen on this machine only and let others in by a tunnel: ")
+            .and_option(HintOption::new("listen", format!("127.0.0.1:{port}")))
+            .and(", ")
+            .and_run(tunnel.blank("HOST"));
         let message = format!(
             "`{}` is open to other machines, and connections are not authenticated",
             address.ip()

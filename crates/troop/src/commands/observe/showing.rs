@@ -14,7 +14,7 @@ use troop_observe::{
 use crate::{
     cli::ObserveArgs,
     output::Printer,
-    render::{self, Recent, Screen, Seen},
+    render::{self, Recent, Screen, ScreenContent},
     report::Error,
 };
 
@@ -58,12 +58,12 @@ pub(super) struct Showing<'a> {
     has_objects: bool,
     page: ObservedPage,
     printer: &'a Printer,
-    drawn: Option<Drawn>,
+    drawn: Option<LastDrawing>,
 }
 
 /// The last drawing.
 #[derive(Clone, Copy, Debug)]
-struct Drawn {
+struct LastDrawing {
     n_lines: usize,
     screen: Screen,
     at: Instant,
@@ -166,9 +166,9 @@ impl<'a> Showing<'a> {
             self.page.width = screen.width;
             let session = self.observer.session();
             let seen = match (&session.team, self.observer.over()) {
-                (Some(team), _) => Seen::Team(team),
-                (None, Some(team)) => Seen::Over(team),
-                (None, None) => Seen::Nothing,
+                (Some(team), _) => ScreenContent::Team(team),
+                (None, Some(team)) => ScreenContent::Over(team),
+                (None, None) => ScreenContent::Nothing,
             };
             let text = render::observed_screen(&seen, &self.page.recent, screen);
             match self.drawn {
@@ -176,7 +176,8 @@ impl<'a> Showing<'a> {
                 Some(drawn) if drawn.screen != screen => self.printer.redraw_all(&text)?,
                 drawn => self.printer.redraw(drawn.map_or(0, |it| it.n_lines), &text)?,
             }
-            self.drawn = Some(Drawn { n_lines: text.lines().count(), screen, at: Instant::now() });
+            self.drawn =
+                Some(LastDrawing { n_lines: text.lines().count(), screen, at: Instant::now() });
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What people see of an observed team.
+//! Observed teams on a screen.
 
 use troop_app::observing::ObservedStory;
 use troop_observe::{Observer, ObserverOutput};
@@ -55,7 +55,7 @@ fn seen() -> (ObservedSession, Vec<String>) {
 }
 
 #[test]
-fn observed_events_are_told_in_lines() {
+fn observed_events_are_printed_as_lines() {
     assert_eq!(
         seen().1,
         [
@@ -94,7 +94,8 @@ fn an_observed_team_fits_a_screen_of_any_size() {
     for height in 8..40 {
         for width in [40, 60, 200] {
             let team = session.team.as_ref().unwrap();
-            let text = observed_screen(&Seen::Team(team), &recent, Screen { width, height });
+            let text =
+                observed_screen(&ScreenContent::Team(team), &recent, Screen { width, height });
             let text = anstream::adapter::strip_str(&text).to_string();
             assert!(text.lines().count() < height, "{height}:\n{text}");
             let is_narrow = text.lines().all(|line| line.width() <= width);
@@ -110,10 +111,10 @@ fn an_observed_team_that_is_over_stays_on_the_screen() {
     let mut recent = Recent::default();
     told.iter().for_each(|line| recent.push(line.clone()));
     let screen = Screen { width: 60, height: 24 };
-    let over = Seen::Over(session.team.as_ref().unwrap());
+    let over = ScreenContent::Over(session.team.as_ref().unwrap());
     let text = anstream::adapter::strip_str(&observed_screen(&over, &recent, screen)).to_string();
     assert!(text.starts_with("blue  0 of 3 tasks done  it is over\n"), "{text}");
     assert!(text.contains("ann (tester)") && text.contains("go on"), "{text}");
-    let nothing = observed_screen(&Seen::Nothing, &recent, screen);
+    let nothing = observed_screen(&ScreenContent::Nothing, &recent, screen);
     assert!(nothing.contains("no team yet"), "{nothing}");
 }

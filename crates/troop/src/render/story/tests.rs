@@ -198,7 +198,7 @@ fn each_event_worth_telling_is_one_line() {
 }
 
 #[test]
-fn a_task_that_does_not_move_is_told() {
+fn a_stale_task_is_reported() {
     let mut world = World::new();
     let settings = vec![("lease_seconds".to_owned(), 600_000.into())];
     world.agent("lead", Command::UpdateTeam { description: None, settings });
@@ -212,7 +212,7 @@ fn a_task_that_does_not_move_is_told() {
 }
 
 #[test]
-fn a_task_that_a_hook_vetoed_is_told() {
+fn a_vetoed_task_is_reported() {
     let mut world = World::new();
     world.refuse("lead", None, "not on a Friday");
     // The message to the member that asked tells nothing new.

@@ -219,3 +219,18 @@ async fn people_see_retries_of_a_model() {
         assert!(run.out.contains(says) || run.err.contains(says), "{}{}", run.out, run.err);
     }
 }
+
+#[tokio::test]
+async fn a_lead_that_is_stopped_while_its_model_does_not_answer_names_the_last_error() {
+    let troop = repository(&[]);
+    let (mock, _) = ill(Answer::status(529, "overloaded")).await;
+    let running = sees(start(&troop, &mock, &GOAL), "asks again in").await;
+    running.signal(Signal::INT);
+    let run = end(running).await;
+    let says = "error: the lead has not yet done what it was asked; its last error: \
+                the model's API cannot answer now (529): overloaded\n";
+    assert!(run.err.starts_with(says), "{}{}", run.out, run.err);
+    let (mock, is_well) = ill(Answer::status(529, "overloaded")).await;
+    is_well.store(true, SeqCst);
+    assert_eq!(self::run(&troop, &mock, &["resume"]).await.code, 0, "it is over and forgotten");
+}

@@ -307,7 +307,7 @@ fn cleans_up(seen: &MockRequest) -> Answer {
     if last.contains("is cleaned up at the end of your turn") {
         Answer::text("All is done: b.txt is there.")
     } else if last.contains("has shut down") {
-        Answer::call("CleanupTeam", &json!({}))
+        Answer::calls([("CleanupTeam", json!({})), ("TeamCreate", json!({"team_name": "next"}))])
     } else if last.contains("task-1 is completed") {
         Answer::call("ShutdownTeammate", &json!({"name": "eve"}))
     } else if last.contains("write b") {
@@ -346,6 +346,12 @@ async fn a_lead_that_deletes_its_team_says_its_last_words_and_frees_the_name() {
         .map(|seen| seen.body.to_string())
         .find(|it| it.contains("tool_result"));
     assert!(first.unwrap().contains("shut down all teammates"), "a running teammate forbids it");
+    let asked = mock.requests();
+    let told = |says: &str| asked.iter().any(|seen| seen.body.to_string().contains(says));
+    for says in ["what you still put on its board goes with it", "the team goes when the turn ends"]
+    {
+        assert!(told(says), "{says}");
+    }
     let listed = troop.run("team list");
     assert!(!listed.out.contains("clean"), "{}", listed.out);
     assert_eq!(troop.run("team create clean").code, 0);

@@ -1,4 +1,4 @@
-//! What agents say: plans, overlong answers, keys.
+//! Messages of agents: plans, overlong answers, keys.
 
 use serde_json::json;
 use troop_testkit::mock::{Answer, MockModel};

@@ -352,3 +352,14 @@ fn a_large_file_can_be_sent_over_http() {
     Session::start(&server).call("team_workspace", &write);
     assert_eq!(troop.ok("workspace read big.txt").len(), content.len());
 }
+
+#[test]
+fn localhost_is_an_address_to_listen_on() {
+    let troop = Troop::with_team();
+    let (code, said) = troop.refused("mcp --as ann --listen localhost");
+    assert_eq!(code, 2, "{said}");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let (_, said) = troop.refused(&format!("mcp --as ann --listen localhost:{port}"));
+    assert!(said.starts_with(&format!("error: cannot listen on `127.0.0.1:{port}`: ")), "{said}");
+}

@@ -38,7 +38,7 @@ fn a_rewritten_file_is_read_from_its_beginning() {
 }
 
 #[test]
-fn a_last_line_without_a_line_break_is_told_once() {
+fn a_last_line_without_a_line_break_is_reported_once() {
     let troop = session(&format!("{V47}{}", mail("a parcel")));
     assert!(troop.ok(OBSERVE).contains("parcel"));
     assert_eq!(troop.ok(OBSERVE), "");
@@ -48,7 +48,7 @@ fn a_last_line_without_a_line_break_is_told_once() {
 }
 
 #[test]
-fn an_incomplete_last_line_is_told_once_it_is_complete() {
+fn an_incomplete_last_line_is_reported_once_it_is_complete() {
     let mail = mail("a parcel");
     let (begin, rest) = mail.split_at(mail.len() - 1);
     let troop = session(&format!("{V47}{begin}"));

@@ -13,7 +13,7 @@ fn kept(troop: &Troop, file: &str) -> Option<Value> {
     Some(serde_json::from_slice::<Value>(&kept).unwrap()["observer"]["memory"].clone())
 }
 
-/// Adds events by their numbers. One that is told again must be the same.
+/// Adds events by their numbers. A repeated event must be the same.
 fn add(all: &mut BTreeMap<u64, Value>, printed: &str) {
     for line in printed.lines() {
         let mut event: Value = serde_json::from_str(line).unwrap();
@@ -25,7 +25,7 @@ fn add(all: &mut BTreeMap<u64, Value>, printed: &str) {
 }
 
 #[tokio::test]
-async fn what_is_known_survives_a_kill_between_any_two_changes() {
+async fn observer_state_survives_a_kill_at_any_step() {
     for stream in [V47, HEADLESS] {
         let troop = Troop::new();
         let lines: Vec<_> = stream.split_inclusive('\n').collect();
@@ -35,7 +35,7 @@ async fn what_is_known_survives_a_kill_between_any_two_changes() {
         let mut told = BTreeMap::new();
         let mut from = 0;
         for to in (1..=lines.len()).filter(|nth| nth % 6 == 0 || *nth == lines.len()) {
-            // What a reader of the whole beginning knows in the end.
+            // The final knowledge of a reader that reads the whole beginning.
             let whole = troop
                 .with_input(&format!("observe --json --state {to}.json"), &lines[..to].concat());
             assert_eq!(whole.code, 0);

@@ -247,7 +247,7 @@ fn delegations_to_an_external_member_never_wait() {
 }
 
 #[test]
-fn of_several_delegations_to_a_member_one_runs_and_the_rest_wait() {
+fn one_of_several_delegations_to_a_member_runs_and_the_rest_wait() {
     let troop = project("when started\n    log here\n");
     let mut team = keep_board_team(&troop, "--member ann=command");
     for nth in [1, 2] {
@@ -275,7 +275,7 @@ fn of_several_delegations_to_a_member_one_runs_and_the_rest_wait() {
 }
 
 #[test]
-fn members_that_do_not_run_are_started_for_what_they_are_given() {
+fn members_that_do_not_run_are_started_for_given_work() {
     let troop = project("when mail * from user\n    log hello\n");
     let members = "--member ann=command --member bob=command";
     let lead = "--lead lead=external";

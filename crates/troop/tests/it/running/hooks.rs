@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use troop_testkit::{wait_for, wait_until_gone};
 
-use super::{Printing, project, start, write};
+use super::{Printing, WAIT, at_work, project, start, write};
 use crate::troop::Troop;
 
 /// A lead with one task.
@@ -101,4 +101,18 @@ async fn a_signal_ends_the_wait_for_an_asynchronous_hook() {
     team.signal(Signal::INT);
     let run = team.end();
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+}
+
+#[test]
+fn a_person_hears_that_a_hook_said_no() {
+    let troop = project(WAIT);
+    let veto = json!({"event": "task-completed", "command": "echo 'not yet' >&2; exit 2"});
+    write(&troop, "home/config.json", &json!({"hooks": {"hooks": [veto]}}).to_string());
+    let team = at_work(&troop);
+    let (code, said) = troop.refused("task complete 1 --result 'good enough'");
+    assert_eq!(code, 1, "{said}");
+    assert!(said.starts_with("error: a hook says no: not yet\n"), "{said}");
+    team.signal(Signal::INT);
+    team.signal(Signal::INT);
+    team.end();
 }

@@ -72,7 +72,7 @@ fn an_invalid_run_is_refused_and_creates_no_team() {
 }
 
 #[test]
-fn a_run_without_an_agent_explains_what_to_set_and_what_there_is() {
+fn a_run_without_an_agent_explains_what_to_set_and_lists_agents() {
     let troop = Troop::new();
     let others = "; or a script: `--agent script:FILE`; or your own program, which `.troop/agents/NAME.md` describes (`program: \
                   [python3, agent.py]`): `--agent NAME`; to see a team at work without any of these: `troop demo`\n";

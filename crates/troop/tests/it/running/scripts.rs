@@ -161,3 +161,18 @@ fn a_teammates_later_success_makes_up_for_its_failure() {
     write(&troop, "ann.script", ann);
     troop.succeed("--team crew run hi --agent script:lead.script -m ann=script:ann.script");
 }
+
+#[test]
+fn the_examples_in_the_docs_of_scripts_work_together_as_printed() {
+    let page = include_str!("../../../../../docs/script.md");
+    let mut examples = page.split("```text\n").skip(1).map(|it| it.split("```").next().unwrap());
+    let (ann, lead) = (examples.next().unwrap(), examples.next().unwrap());
+    let troop = project(lead);
+    write(&troop, "ann.script", ann);
+    let run = start(&troop, "-m ann=script:ann.script").end();
+    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    assert!(run.out.contains("2 of 2 tasks done"), "{}", run.out);
+    for says in ["ann crashed: killed by signal 9", "I only write", "task-2 was the last one"] {
+        assert!(run.out.contains(says), "{says}: {}", run.out);
+    }
+}

@@ -1,4 +1,4 @@
-//! The end of a piece of work: from what is known to the next step, and what becomes of work if a lead dies between any two.
+//! The end of a piece of work: from facts to the next step, and the fate of work if a lead dies between any two steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -240,7 +240,7 @@ impl ModelRepository {
         false
     }
 
-    /// What a lead does: it hears what was merged before it, and else has the task done. None if it died.
+    /// One lead: it records earlier merges, or else has the task done. None if it died.
     fn lead(&mut self) -> Option<()> {
         self.step()?;
         if !self.is_done && self.is_merged() {

@@ -1,4 +1,4 @@
-//! What is done to the folder of a member, in which order.
+//! The order of operations on the folder of a member.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::isolation::{
 const WORK: &str = "troop-work/crew/ann/task-1";
 
 #[test]
-fn a_folder_is_made_after_what_lies_in_its_place_is_moved_aside() {
+fn an_obstacle_is_moved_aside_before_a_folder_is_made() {
     let folder = Path::new("/team/worktrees/ann");
     let place = folder.join("app");
     let effects = |state| make_folder(&state, folder, &place);

@@ -1,4 +1,4 @@
-//! The end of a team, from what is known to the next step.
+//! The end of a team, from facts to the next step.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,9 @@ use crate::isolation::{
     effect::{OldValue, RefMove},
     land::Landing,
     rules::{
-        FolderHead, ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingTurn,
-        LandingUndo, ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged, land_step,
+        FolderHead, ForwardFacts, ForwardFailure, IndexSide, LandFacts, LandStep, LandingLockState,
+        LandingUndo, ProjectAfter, ProjectFacts, TidyState, UndoResult, forget_merged,
+        is_in_the_way, land_step,
     },
 };
 
@@ -21,8 +22,8 @@ fn facts() -> LandFacts {
 fn in_project(branch: Option<&str>, is_there: bool) -> LandFacts {
     let now = FolderHead { commit: "p".to_owned(), branch: branch.map(str::to_owned) };
     let project = Some(ProjectFacts { now, is_there });
-    let turn = Some(LandingTurn::Ours);
-    LandFacts { team: Some("t".to_owned()), is_released: true, turn, project, ..facts() }
+    let lock = Some(LandingLockState::Ours);
+    LandFacts { team: Some("t".to_owned()), is_released: true, lock, project, ..facts() }
 }
 
 fn team() -> String {
@@ -42,7 +43,7 @@ fn failure(says: &str) -> ForwardFailure {
     ForwardFailure { says, lock: None, n_commits: 3, is_clear: true, is_full: false }
 }
 
-/// What became of the work, once everything else is done.
+/// The outcome for the work, once everything else is done.
 fn landing(facts: LandFacts) -> Landing {
     let step = land_step(&LandFacts { tidy: TidyState::BranchGone, ..facts });
     let LandStep::End(landing) = step else { panic!("{step:?}") };
@@ -57,22 +58,22 @@ fn why(landing: Landing) -> String {
 }
 
 #[test]
-fn the_teams_branch_is_released_before_the_project_is_looked_at() {
+fn the_teams_branch_is_released_before_the_project_is_inspected() {
     let mut facts = facts();
     assert_eq!(land_step(&facts), LandStep::FindTeam);
     facts.team = Some(team());
     assert_eq!(land_step(&facts), LandStep::Release);
     facts.is_released = true;
-    assert_eq!(land_step(&facts), LandStep::TakeTurn);
-    facts.turn = Some(LandingTurn::Ours);
+    assert_eq!(land_step(&facts), LandStep::TakeLock);
+    facts.lock = Some(LandingLockState::Ours);
     assert_eq!(land_step(&facts), LandStep::LookAtProject { team: team() });
 }
 
 #[test]
-fn a_team_whose_turn_does_not_come_waits_and_leaves_the_project_alone() {
+fn a_team_that_does_not_get_the_landing_lock_leaves_the_project_alone() {
     let why_not = "another team has been landing here".to_owned();
-    let turn = Some(LandingTurn::Taken { why: why_not.clone() });
-    let facts = LandFacts { turn, project: None, ..in_project(Some("main"), false) };
+    let lock = Some(LandingLockState::Taken { why: why_not.clone() });
+    let facts = LandFacts { lock, project: None, ..in_project(Some("main"), false) };
     assert_eq!(land_step(&facts), LandStep::NoteStray);
     assert_eq!(why(landing(facts)), why_not);
 }
@@ -93,7 +94,7 @@ fn the_projects_branch_moves_only_forward() {
 }
 
 #[test]
-fn what_a_landing_wrote_is_looked_at_and_put_back_before_anything_else() {
+fn files_of_a_killed_landing_are_restored_first() {
     let failure = failure("odd");
     let mut facts = in_project(Some("main"), false);
     facts.forward = Some(ForwardFacts::Failed(failure.clone()));
@@ -160,9 +161,15 @@ struct ModelProject {
     /// Commits with their parents.
     parents: BTreeMap<&'static str, &'static str>,
     main: &'static str,
+    /// The commit whose files are in the index.
+    index: &'static str,
+    /// Whether git is between writing the index and moving the branch.
+    is_written: bool,
+    /// Whether a person's git has the lock of the index.
+    is_locked: bool,
     branches: BTreeMap<&'static str, &'static str>,
-    /// The team that has the turn to land.
-    turn: Option<String>,
+    /// The team that holds the landing lock.
+    lock: Option<String>,
     /// How often somebody put files back.
     n_undone: u32,
 }
@@ -172,14 +179,22 @@ impl ModelProject {
         Self {
             parents: BTreeMap::from([("red", "p"), ("blue", "p")]),
             main: "p",
+            index: "p",
+            is_written: false,
+            is_locked: false,
             branches: BTreeMap::from([("troop/red", "red"), ("troop/blue", "blue")]),
-            turn: None,
+            lock: None,
             n_undone: 0,
         }
     }
 
     fn is_ancestor(&self, one: &str, other: &str) -> bool {
         one == other || self.parents.get(other).is_some_and(|it| self.is_ancestor(one, it))
+    }
+
+    /// The commit that has the same files; a person commits none.
+    fn files_of(&self, commit: &'static str) -> &'static str {
+        if commit == "person" { self.files_of(self.parents[commit]) } else { commit }
     }
 
     /// Takes the next step of one team. Returns what became of its work, at the end.
@@ -189,11 +204,11 @@ impl ModelProject {
                 facts.team = Some(self.branches[facts.team_branch.as_str()].to_owned());
             }
             LandStep::Release => facts.is_released = true,
-            LandStep::TakeTurn => {
-                let holder = self.turn.get_or_insert_with(|| facts.team_branch.clone());
-                facts.turn = Some(match *holder == facts.team_branch {
-                    true => LandingTurn::Ours,
-                    false => LandingTurn::Taken { why: holder.clone() },
+            LandStep::TakeLock => {
+                let holder = self.lock.get_or_insert_with(|| facts.team_branch.clone());
+                facts.lock = Some(match *holder == facts.team_branch {
+                    true => LandingLockState::Ours,
+                    false => LandingLockState::Taken { why: holder.clone() },
                 });
             }
             LandStep::LookAtProject { team } => {
@@ -204,36 +219,54 @@ impl ModelProject {
             }
             LandStep::AskHeld { .. } => facts.is_held = Some(false),
             LandStep::LookAhead { now, team } => {
+                let says = "fatal: Unable to create '.git/index.lock': File exists.".to_owned();
                 facts.forward = Some(match self.is_ancestor(&now, &team) {
-                    true => ForwardFacts::Ahead { n_commits: 1, is_clear: true },
+                    true if !self.is_locked => ForwardFacts::Ahead { n_commits: 1, is_clear: true },
+                    true if is_in_the_way(&says) => {
+                        ForwardFacts::Ahead { n_commits: 1, is_clear: false }
+                    }
+                    true => ForwardFacts::Unclear { says, lock: None, is_full: false },
                     false => ForwardFacts::Behind,
                 });
             }
-            LandStep::Forward { team, n_commits, .. } => {
-                facts.forward = Some(match self.is_ancestor(self.main, &team) {
-                    true => {
-                        self.main = self.branches[facts.team_branch.as_str()];
-                        ForwardFacts::Moved { n_commits }
+            LandStep::Forward { now, team, n_commits, is_clear } => {
+                let own = self.branches[facts.team_branch.as_str()];
+                let fails =
+                    |says| Some(ForwardFacts::Failed(ForwardFailure { is_clear, ..failure(says) }));
+                match std::mem::take(&mut self.is_written) {
+                    false if self.is_ancestor(self.main, &team) => {
+                        (self.index, self.is_written) = (own, true);
                     }
                     false => {
                         let says = "fatal: Not possible to fast-forward, aborting.";
-                        ForwardFacts::Failed(failure(says))
+                        facts.forward = fails(says);
                     }
-                });
+                    true if self.main == now.commit => {
+                        self.main = own;
+                        facts.forward = Some(ForwardFacts::Moved { n_commits });
+                    }
+                    true => facts.forward = fails("fatal: cannot lock ref 'HEAD'"),
+                }
             }
-            LandStep::LookAfter { team, failure, .. } => {
+            LandStep::LookAfter { now, team, failure } => {
                 let is_there = self.is_ancestor(&team, self.main);
-                let index = IndexSide::Other;
+                let index = match self.index {
+                    it if it == now.commit => IndexSide::Before,
+                    it if it == team => IndexSide::Team,
+                    _ => IndexSide::Other,
+                };
                 let after = ProjectAfter { head: on_main(self.main), is_there, index };
                 facts.forward = Some(ForwardFacts::Seen { failure, after });
             }
-            LandStep::Undo { failure, after, .. } => {
+            LandStep::Undo { undo, failure, after, .. } => {
+                assert!(matches!(undo, LandingUndo::Index { .. }), "{undo:?}");
                 self.n_undone += 1;
+                self.index = self.files_of(self.main);
                 let result = UndoResult::Done;
                 facts.forward = Some(ForwardFacts::Undone { failure, after, result });
             }
             LandStep::NoteStray => {
-                self.turn.take_if(|it| *it == facts.team_branch);
+                self.lock.take_if(|it| *it == facts.team_branch);
                 facts.tidy = TidyState::StrayNoted;
             }
             LandStep::Tidy => facts.tidy = TidyState::Tidy,
@@ -250,25 +283,28 @@ impl ModelProject {
 
 #[test]
 fn a_person_who_commits_between_two_steps_of_a_landing_loses_nothing() {
-    for n_steps in 0..12 {
-        let mut project = ModelProject::new();
-        project.parents.insert("person", "p");
+    let mut n_undone = 0;
+    for (n_steps, is_locked) in (0..14).flat_map(|it| [(it, false), (it, true)]) {
+        let mut project = ModelProject { is_locked, ..ModelProject::new() };
         let mut red = LandFacts::new("troop/red", Some("main"));
         let early = (0..n_steps).find_map(|_| project.step(&mut red));
-        let was = project.main;
-        // It does not see who has the turn, and git lets it commit.
-        project.parents.insert("person", was);
-        project.main = "person";
+        // It does not see the landing lock, and git lets it commit.
+        project.parents.insert("person", project.main);
+        (project.main, project.is_locked) = ("person", false);
         let landed = early.or_else(|| (0..20).find_map(|_| project.step(&mut red))).unwrap();
+        let when = format!("after {n_steps} steps, {is_locked}");
         let is_in = project.is_ancestor("red", project.main);
-        assert_eq!(is_in, matches!(landed, Landing::Merged { .. } | Landing::Nothing), "{n_steps}");
-        assert!(is_in || project.branches.contains_key("troop/red"), "{n_steps}");
-        assert_eq!((project.main, project.n_undone), ("person", 0), "{n_steps}");
+        assert_eq!(is_in, matches!(landed, Landing::Merged { .. } | Landing::Nothing), "{when}");
+        assert!(is_in || project.branches.contains_key("troop/red"), "{when}");
+        assert_eq!(project.main, "person", "{when}");
+        assert_eq!(project.index, project.files_of("person"), "nothing is staged, {when}");
+        n_undone += project.n_undone;
     }
+    assert_eq!(n_undone, 1, "once the person came after the index was written");
 }
 
 #[test]
-fn of_two_teams_that_land_at_once_one_waits_and_no_commit_is_lost() {
+fn one_of_two_teams_that_land_at_once_waits_and_no_commit_is_lost() {
     // Red takes `n_red` steps, then blue lands, then red goes on.
     for n_red in 0..12 {
         let mut project = ModelProject::new();

@@ -1,4 +1,4 @@
-//! One round of a merge, from what is known to the next step.
+//! One round of a merge, from facts to the next step.
 
 use troop_model::{Evidence, Time};
 

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use troop_model::{Origin, TaskNumber, Version};
 use uuid::Uuid;
 
-use super::{IdleAfter, Lifecycle, MAX_REFUSED, MemberFacts};
+use super::{IdleAfter, Lifecycle, MAX_REFUSED, MemberFacts, may_turn};
 
 fn ready() -> MemberFacts {
     let mut facts = MemberFacts::new(false, Instant::now());
@@ -79,17 +79,21 @@ fn only_members_that_announce_the_end_of_a_turn_have_turns() {
 fn conversations_are_handled_one_at_a_time() {
     let mut facts = ready();
     let now = Instant::now();
-    assert!(facts.turn_to(&chat("eve")));
+    let may_turn_to = |facts: &MemberFacts, user: &str| {
+        let handled = facts.mail.conversation.as_ref();
+        may_turn(handled, facts.has_no_conversation(), &chat(user))
+    };
+    assert!(may_turn_to(&facts, "eve"));
+    facts.turn_to(&chat("eve"));
     facts.hand(Uuid::from_u128(1), now);
-    assert!(facts.turn_to(&chat("eve")), "the same conversation goes on");
-    assert!(!facts.turn_to(&chat("pat")), "another waits");
-    assert!(facts.turn_to(&Origin::default()), "internal mail goes with any");
+    assert!(may_turn_to(&facts, "eve"), "the same conversation goes on");
+    assert!(!may_turn_to(&facts, "pat"), "another waits");
     facts.stir();
     facts.mail.handed.clear();
-    assert!(!facts.turn_to(&chat("pat")), "it has read, but not dealt with it");
+    assert!(!may_turn_to(&facts, "pat"), "it has read, but not dealt with it");
     facts.rest();
-    assert!(facts.turn_to(&chat("pat")));
-    assert!(facts.turn_to(&chat("eve")), "nothing was handed over, so it may turn again");
+    assert!(may_turn_to(&facts, "pat"));
+    assert!(may_turn_to(&facts, "eve"), "nothing was handed over, so it may turn again");
 }
 
 #[test]

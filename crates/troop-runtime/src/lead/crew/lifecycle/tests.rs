@@ -98,7 +98,7 @@ fn an_order_to_stop_is_remembered_until_the_end() {
 }
 
 #[test]
-fn a_stop_with_the_team_stays_forced_whoever_else_asks() {
+fn a_stop_with_the_team_stays_forced_despite_a_request() {
     let mut life = Lifecycle::Ready;
     life.take_stop(order("the team stops", true));
     life.take_stop(asked("lunch"));
@@ -175,7 +175,7 @@ fn a_run_that_exits_by_itself_was_not_killed() {
 }
 
 #[test]
-fn a_removed_member_is_killed_and_let_go() {
+fn a_removed_member_is_killed_and_forgotten() {
     for (title, mut life) in all() {
         life.let_go();
         assert!(life.is_killed(), "{title}");

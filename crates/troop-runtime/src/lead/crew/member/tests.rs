@@ -31,3 +31,13 @@ fn long_complaints_are_cut_at_their_beginning() {
     assert!(explained.ends_with("äthe end"), "{explained}");
     assert_eq!(explained.chars().count(), "ended: …".chars().count() + MAX_WORDS);
 }
+
+#[test]
+fn the_machine_is_blamed_only_in_the_words_of_the_member() {
+    let mut obituary = Obituary::default();
+    obituary.set_cause("it said something that is no message: out of memory");
+    assert!(!obituary.blames_machine());
+    obituary.add_complaint("cannot write: No space left on device");
+    obituary.add_complaint("giving up");
+    assert!(obituary.blames_machine());
+}

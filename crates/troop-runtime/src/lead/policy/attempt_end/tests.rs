@@ -73,7 +73,7 @@ fn every_way_to_end_a_task_attaches_its_files_asks_hooks_and_is_proved() {
 }
 
 #[test]
-fn commands_that_end_nothing_are_not_taken_for_an_end() {
+fn commands_that_end_nothing_are_not_mistaken_for_an_end() {
     let scene = delegated();
     let end = |who: &str, command: &Command| {
         attempt_end(&scene.state, &Actor::agent(&name(who)), command)

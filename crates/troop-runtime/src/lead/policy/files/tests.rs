@@ -41,7 +41,7 @@ fn a_file_that_came_after_a_members_last_task_is_not_of_that_task() {
 }
 
 #[test]
-fn what_other_members_wrote_at_the_same_time_stays_unclear() {
+fn concurrent_writes_of_other_members_are_not_attributed() {
     let last = first_end(&[]);
     let then = vec![task(2), task(3)];
     let owner = owner_of(&departure(2), Some(&last), "two.md", &stat(10), then.clone());

@@ -37,10 +37,13 @@ fn a_holder_loses_a_task_that_another_takes_cancels_or_completes() {
     let rows =
         [("taken back", release()), ("called off", cancel()), ("ended by a person", complete(1))];
     for (title, command) in rows {
-        let mut scene = at_work();
-        let pat = troop_model::Actor::human("pat");
-        let events = scene.decide(pat, &Command::Task(command));
-        assert_eq!(losses(&scene, &events), anns_loss(), "{title}");
+        // A person may have the member's name.
+        for person in ["pat", "ann"] {
+            let mut scene = at_work();
+            let person = troop_model::Actor::human(person);
+            let events = scene.decide(person, &Command::Task(command.clone()));
+            assert_eq!(losses(&scene, &events), anns_loss(), "{title}");
+        }
     }
 }
 
@@ -96,6 +99,16 @@ fn a_member_that_gives_a_task_back_late_is_not_silent() {
     let ann = troop_model::Actor::agent(&name("ann"));
     let events = scene.decide(ann, &Command::Task(release()));
     assert!(events.iter().all(|it| by_silence(&scene.state, it).is_none()));
+}
+
+#[test]
+fn a_member_is_silent_even_if_a_person_with_its_name_takes_its_task_late() {
+    let mut scene = at_work();
+    let lease = scene.state.team().unwrap().settings.lease();
+    scene.passes(lease + Duration::from_secs(1));
+    let events = scene.decide(troop_model::Actor::human("ann"), &Command::Task(release()));
+    let silent: Vec<_> = events.iter().filter_map(|it| by_silence(&scene.state, it)).collect();
+    assert_eq!(silent, [name("ann")]);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use troop_model::{MemberState, StateCause};
 
-use super::{Failing, NextTry, PATIENCE, Restarts, Tries, is_to_start_again, was_cut_short};
+use super::{
+    FAULT_PATIENCE, MemberRetries, NextTry, Restarts, Tries, is_to_start_again, was_cut_short,
+};
 use crate::lead::{
     Timing,
     policy::table::{SmallTeam, name},
@@ -83,7 +85,7 @@ fn machine_faults_are_retried_with_growing_pauses_for_a_limited_time() {
     for expected in [4, 8, 16, 30, 30, 30] {
         assert_eq!(seconds(&mut tries, 2), Some(expected));
     }
-    let limit = PATIENCE.as_secs();
+    let limit = FAULT_PATIENCE.as_secs();
     assert_eq!(seconds(&mut tries, limit - 1), Some(30));
     assert_eq!(seconds(&mut tries, limit), None, "it was tried for too long");
 }
@@ -92,7 +94,7 @@ fn machine_faults_are_retried_with_growing_pauses_for_a_limited_time() {
 fn a_machine_fault_is_reported_once_for_all_members() {
     let now = Instant::now();
     let pause = Duration::from_secs(1);
-    let mut failing = Failing::default();
+    let mut failing = MemberRetries::default();
     let mut next = |member: &str| failing.next_try(&name(member), pause, now);
     let first = NextTry { pause, is_new: true, is_news: true };
     assert_eq!(next("ann"), Some(first));

@@ -1,6 +1,8 @@
-//! What the board has to hear of merges that a killed lead made.
+//! Merges of a killed lead that the board has to record.
 
-use troop_model::{Actor, Command, Merged, OperationId, Proof, Status, TaskCommand, TaskNumber};
+use troop_model::{
+    Actor, Command, MergeRecord, OperationId, Proof, Status, TaskCommand, TaskNumber,
+};
 use uuid::Uuid;
 
 use super::{completion, is_recorded, is_unheard, last_resort, open_attempts};
@@ -36,7 +38,7 @@ fn status(scene: &SmallTeam) -> Status {
 }
 
 #[test]
-fn only_the_current_attempt_at_an_open_task_is_looked_for() {
+fn only_the_current_attempt_at_an_open_task_is_searched_for() {
     let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     assert_eq!(open_attempts(&scene.state), [], "nobody has worked on it");
@@ -94,9 +96,9 @@ fn submitted_work_is_approved_only_if_its_approval_was_merged() {
 fn a_merge_is_recorded_once() {
     let mut scene = at_work();
     assert!(!is_recorded(&scene.state, &merge(1, None)));
-    let merged = Merged { into: "troop/alpha".to_owned(), commit: "c1".to_owned() };
+    let merged = MergeRecord { into: "troop/alpha".to_owned(), commit: "c1".to_owned() };
     let task = task_ref(1);
-    let proof = Proof { task, evidence: Vec::new(), merge: Some(merged), waived: None };
+    let proof = Proof::new(task, Vec::new(), Some(merged));
     scene.system(Command::Task(TaskCommand::Prove(proof)));
     assert!(is_recorded(&scene.state, &merge(1, None)));
 }

@@ -105,7 +105,7 @@ fn members_that_plan_or_wait_for_a_review_get_work() {
 }
 
 #[test]
-fn members_with_mail_get_work_all_the_same() {
+fn unread_mail_does_not_block_assignment() {
     assert_eq!(given_after(|it| it.mails("ann")), [to("ann", 1)]);
 }
 

@@ -1,4 +1,4 @@
-//! The order of visits, from what is known to the next step.
+//! The order of visits, from facts to the next step.
 
 use serde_json::json;
 
@@ -56,7 +56,7 @@ fn a_file_is_read_only_under_its_lock_and_after_its_note() {
 }
 
 #[test]
-fn a_visit_ends_where_nothing_is_to_be_done_or_somebody_is_at_the_file() {
+fn a_visit_ends_if_nothing_changed_or_the_file_is_locked() {
     let done = VisitStep::End(Settlement::Done);
     let later = VisitStep::End(Settlement::Later);
     let at_rest = VisitFacts { is_at_rest: Some(true), ..VisitFacts::default() };
@@ -241,7 +241,7 @@ fn members_join_before_others_leave_and_the_config_is_written_last() {
 }
 
 #[test]
-fn a_config_that_is_gone_or_unreadable_is_restored_and_half_of_one_is_waited_for() {
+fn a_missing_or_unreadable_config_is_restored_and_a_half_written_one_is_retried() {
     let facts = |reading| ConfigFacts {
         is_at_rest: Some(false),
         has_lock: Some(true),

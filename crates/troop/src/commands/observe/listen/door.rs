@@ -57,7 +57,7 @@ impl Door {
         greeted(&self.listener, &mut self.greeting).await
     }
 
-    /// Refuses other agents. Ends only with an error, if no connection can be accepted any more. Cancel safe.
+    /// Refuses other agents. Ends only with an error, if connections can no longer be accepted. Cancel safe.
     pub(super) async fn turn_away(&mut self) -> anyhow::Error {
         let Self { listener, greeting, waiting, leaving } = self;
         loop {

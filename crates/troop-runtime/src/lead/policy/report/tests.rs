@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use troop_model::{Command, Outgoing, TaskCommand, TaskNumber};
 
-use super::{Word, about, expected};
+use super::{OwedReport, about, expected};
 use crate::lead::{
     crew::lifecycle::Lifecycle,
     policy::table::{SmallTeam, name, stop_order, task, task_ref},
@@ -25,7 +25,7 @@ fn silent() -> SmallTeam {
     scene
 }
 
-fn word_of(change: Change) -> Word {
+fn word_of(change: Change) -> OwedReport {
     let mut scene = silent();
     change(&mut scene);
     let ann = name("ann");
@@ -33,7 +33,7 @@ fn word_of(change: Change) -> Word {
 }
 
 #[track_caller]
-fn check(rows: &[(&str, Change, Word)]) {
+fn check(rows: &[(&str, Change, OwedReport)]) {
     for (title, change, expected) in rows {
         assert_eq!(word_of(*change), *expected, "{title}");
     }
@@ -41,46 +41,50 @@ fn check(rows: &[(&str, Change, Word)]) {
 
 #[test]
 fn an_idle_member_that_holds_a_task_owes_a_report() {
-    assert_eq!(word_of(|_| {}), Word::Owed);
+    assert_eq!(word_of(|_| {}), OwedReport::Owed);
 }
 
 #[test]
 fn a_report_of_a_busy_member_is_still_coming() {
     check(&[
-        ("it has mail", |it| it.mails("ann"), Word::Coming),
-        ("it deals with mail", |it| it.facts("ann").work.is_at_rest = false, Word::Coming),
-        ("its report waits for hooks", |it| it.facts("ann").work.n_held = 1, Word::Coming),
+        ("it has mail", |it| it.mails("ann"), OwedReport::Coming),
+        ("it deals with mail", |it| it.facts("ann").work.is_at_rest = false, OwedReport::Coming),
+        ("its report waits for hooks", |it| it.facts("ann").work.n_held = 1, OwedReport::Coming),
     ]);
 }
 
 #[test]
 fn no_report_is_owed_on_a_task_that_is_over_waiting_or_in_progress() {
     check(&[
-        ("it has completed the task", |it| drop(it.completes("ann", 1)), Word::Given),
+        ("it has completed the task", |it| drop(it.completes("ann", 1)), OwedReport::Given),
         (
             "it has given the task back",
             |it| {
                 let reason = "later".to_owned();
                 it.member("ann", TaskCommand::Release { task: task_ref(1), reason });
             },
-            Word::Given,
+            OwedReport::Given,
         ),
         (
             "it has handed it in",
             |it| {
                 it.member("ann", TaskCommand::Review { task: task_ref(1), result: None });
             },
-            Word::Given,
+            OwedReport::Given,
         ),
-        ("it was never told of the task", |it| it.facts("ann").work.told.clear(), Word::Given),
-        ("it has begun to work", |it| it.facts("ann").engage(task(1), None), Word::Given),
+        (
+            "it was never told of the task",
+            |it| it.facts("ann").work.told.clear(),
+            OwedReport::Given,
+        ),
+        ("it has begun to work", |it| it.facts("ann").engage(task(1), None), OwedReport::Given),
         (
             "it asks the user about it",
             |it| {
                 let question = "which?".to_owned();
                 it.member("ann", TaskCommand::AskUser { task: task_ref(1), question });
             },
-            Word::Given,
+            OwedReport::Given,
         ),
         (
             "it waits for an answer to a plan",
@@ -89,28 +93,28 @@ fn no_report_is_owed_on_a_task_that_is_over_waiting_or_in_progress() {
                 let plan = Outgoing::new("lead", kind, "first this, then that");
                 it.give(troop_model::Actor::agent(&name("ann")), Command::Send(plan));
             },
-            Word::Given,
+            OwedReport::Given,
         ),
         (
             "it stops",
             |it| it.facts("ann").life = Lifecycle::Stopping(stop_order(false)),
-            Word::Given,
+            OwedReport::Given,
         ),
-        ("its wire has ended", |it| it.facts("ann").wire.is_silent = true, Word::Given),
+        ("its wire has ended", |it| it.facts("ann").wire.is_silent = true, OwedReport::Given),
     ]);
 }
 
 #[test]
 fn a_plain_member_owes_a_report_only_after_it_was_silent_for_the_grace() {
     let plain: Change = |it| it.facts("ann").wire.tells_end = false;
-    assert_eq!(word_of(plain), Word::Owed, "it was silent for its grace");
+    assert_eq!(word_of(plain), OwedReport::Owed, "it was silent for its grace");
     let speaks: Change = |it| {
         it.facts("ann").wire.tells_end = false;
         it.facts("ann").signs.heard_at = it.now - Duration::from_secs(1);
     };
-    assert_eq!(word_of(speaks), Word::Given);
+    assert_eq!(word_of(speaks), OwedReport::Given);
     let tells: Change = |it| it.facts("ann").signs.heard_at = it.now;
-    assert_eq!(word_of(tells), Word::Owed, "it would have said so");
+    assert_eq!(word_of(tells), OwedReport::Owed, "it would have said so");
 }
 
 fn expects(member: &str, change: Change) -> Vec<TaskNumber> {

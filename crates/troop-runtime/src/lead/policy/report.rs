@@ -10,7 +10,7 @@ use crate::lead::crew::facts::MemberFacts;
 
 /// The status of a report on a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Word {
+pub(in super::super) enum OwedReport {
     /// It was made, or is not needed.
     Given,
     /// The member has something else to handle first.
@@ -42,7 +42,7 @@ pub(in super::super) fn about(
     task: TaskNumber,
     grace: Duration,
     now: Instant,
-) -> Word {
+) -> OwedReport {
     let party = Party::member(member);
     let is_held = at_work(state, member).any(|it| it == task);
     let asks = state.requests().any(|(_, it)| it.from == party)
@@ -51,11 +51,11 @@ pub(in super::super) fn about(
     let speaks = !facts.wire.tells_end && now.duration_since(facts.signs.heard_at) < grace;
     let has_mail = state.mailbox().n_unread(&party) > 0;
     if !facts.is_open() || !is_held || asks || is_at_it || speaks {
-        Word::Given
+        OwedReport::Given
     } else if has_mail || !facts.work.is_at_rest || facts.work.n_held > 0 {
-        Word::Coming
+        OwedReport::Coming
     } else {
-        Word::Owed
+        OwedReport::Owed
     }
 }
 

@@ -1,4 +1,4 @@
-//! The turn to land: teams of one repository land one after the other, whichever process leads them.
+//! The landing lock: teams of one repository land one after the other, whichever process leads them.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -15,26 +15,26 @@ use crate::git::{GitError, GitResult};
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The turn to land in a repository, as long as this is held and this process lives.
+/// The landing lock of a repository, for as long as this value and this process live.
 #[derive(Debug)]
-pub(super) struct RepositoryTurn(#[expect(dead_code, reason = "it is locked")] File);
+pub(super) struct LandingLock(#[expect(dead_code, reason = "it is locked")] File);
 
-/// Somebody else has the turn for longer than we wait.
+/// Another team held the lock until our timeout.
 #[derive(Debug)]
-pub(super) struct TurnTaken {
+pub(super) struct LandingLockHeld {
     pub(super) why: String,
 }
 
-impl RepositoryTurn {
-    /// Waits for the turn in the repository whose worktrees share a folder.
-    pub(super) async fn take(shared: &Path) -> GitResult<Result<Self, TurnTaken>> {
+impl LandingLock {
+    /// Waits for the lock of the repository whose worktrees share this folder.
+    pub(super) async fn take(shared: &Path) -> GitResult<Result<Self, LandingLockHeld>> {
         Self::take_within(shared, PATIENCE).await
     }
 
     pub(super) async fn take_within(
         shared: &Path,
         patience: Duration,
-    ) -> GitResult<Result<Self, TurnTaken>> {
+    ) -> GitResult<Result<Self, LandingLockHeld>> {
         // Git takes files that end with `.lock` for its own.
         let path = shared.join("troop-landing");
         let mut file = open(&path).map_err(GitError::file(&path))?;
@@ -43,11 +43,11 @@ impl RepositoryTurn {
             match file.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if since.elapsed() < patience => sleep(PAUSE).await,
-                Err(TryLockError::WouldBlock) => return Ok(Err(taken(&path, patience))),
+                Err(TryLockError::WouldBlock) => return Ok(Err(held(&path, patience))),
                 Err(TryLockError::Error(error)) => return Err(GitError::file(&path)(error)),
             }
         }
-        // It only tells people who has the turn.
+        // It only tells people who holds the lock.
         drop(file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())));
         Ok(Ok(Self(file)))
     }
@@ -59,10 +59,10 @@ fn open(path: &PathBuf) -> io::Result<File> {
     ours.or_else(|error| File::open(path).map_err(|_| error))
 }
 
-fn taken(path: &Path, patience: Duration) -> TurnTaken {
+fn held(path: &Path, patience: Duration) -> LandingLockHeld {
     let by = fs::read_to_string(path).unwrap_or_default();
     let by = if by.is_empty() { String::new() } else { format!(", process {by},") };
     let seconds = patience.as_secs();
     let why = format!("another team{by} has been landing in this repository for {seconds}s");
-    TurnTaken { why }
+    LandingLockHeld { why }
 }
