@@ -175,7 +175,8 @@ impl Resumption {
         let has_goal = goal.is_some();
         let found = board.look(move |state| LeftTeam::new(state, has_goal)).await?;
         let LeftTeam { n_cut_short, is_open, down } = &found;
-        let (mut members, mut unavailable) = (Vec::new(), Vec::new());
+        let mut members = Vec::new();
+        let mut unavailable = Vec::new();
         for member in down.iter().filter(|_| *is_open) {
             match agents.check(&member.agent, member.model.as_deref()) {
                 Ok(()) => members.push(member.clone()),

@@ -207,6 +207,8 @@ pub enum Refusal {
     UnknownRequest { request_id: String, open: Vec<Uuid> },
     #[error("request {request_id} is for `{to}` to answer")]
     NotYourRequest { request_id: Uuid, to: Party },
+    #[error("request {request_id} is from `{from}`, so its answer must go to `{from}`")]
+    AskedByAnother { request_id: Uuid, from: Party },
     #[error("a response needs the id of its request and whether you approve")]
     IncompleteResponse,
     #[error("messages of kind {kind} are sent by troop itself")]
@@ -307,6 +309,7 @@ impl Refusal {
             | Self::SelfLink { .. }
             | Self::WrongRecipient { .. }
             | Self::IncompleteResponse
+            | Self::AskedByAnother { .. }
             | Self::Empty { .. }
             | Self::TooLong { .. }
             | Self::TooMany { .. }

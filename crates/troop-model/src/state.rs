@@ -7,7 +7,7 @@ mod requests;
 mod roster;
 mod untold;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ impl LeadLease {
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// Passed in: not part of the log or of snapshots.
-    pub(crate) limits: Limits,
+    pub limits: Limits,
     pub(crate) head: StateHead,
     pub(crate) roster: Roster,
     pub(crate) links: Links,
@@ -123,19 +123,6 @@ pub(crate) struct StateHead {
 }
 
 impl State {
-    /// How long a lead lease holds without being renewed.
-    #[must_use]
-    pub fn lead_lease(&self) -> Duration {
-        self.limits.lead_lease
-    }
-
-    /// This state under other limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
     /// The number of events in this state.
     #[must_use]
     pub fn version(&self) -> Version {

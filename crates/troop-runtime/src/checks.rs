@@ -7,6 +7,7 @@ use std::{
     process::ExitStatus, sync::Arc, time::Duration,
 };
 
+use rustix::process::Signal;
 use tokio::{
     net::unix::pipe,
     process::Child,
@@ -25,6 +26,14 @@ use tail::OutputTail;
 const TOO_LONG: i32 = 124;
 const NOT_RUN: i32 = 127;
 const SIGNALLED: i32 = 128;
+/// The signals by which others end a process: a person, another program, the system when memory is short. Programs end by the other
+/// signals because of what they do themselves.
+const FROM_OUTSIDE: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::KILL, Signal::TERM];
+/// The signals among them that a shell's exit code tells without doubt.
+const TOLD_BY_SHELL: [Signal; 2] = [Signal::KILL, Signal::TERM];
+/// How often a check is run that somebody kills, and how long troop waits in between.
+const N_TRIES: u32 = 3;
+const BETWEEN: Duration = Duration::from_millis(500);
 /// How long we wait for the last output of a check that has ended: a process that it left behind may hold its output open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
@@ -94,10 +103,7 @@ impl Checks {
             let at = self.clock.now();
             let since = Instant::now();
             self.say(&format!("check `{check}`"));
-            let (exit_code, tail) = match self.run_one(check, folder).await {
-                Ok(ended) => ended,
-                Err(error) => (NOT_RUN, format!("it could not be run: {error}")),
-            };
+            let CheckEnd { exit_code, tail, .. } = self.run_through(check, folder).await;
             self.say(&format!("check `{check}` ended with exit code {exit_code}"));
             let took_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
             let command = check.clone();
@@ -110,7 +116,30 @@ impl Checks {
         all
     }
 
-    async fn run_one(&self, check: &str, folder: &Path) -> io::Result<(i32, String)> {
+    /// Runs a check, again if somebody kills it: that says nothing about the work.
+    async fn run_through(&self, check: &str, folder: &Path) -> CheckEnd {
+        let mut n_tries = 1;
+        loop {
+            let mut ended = match self.run_one(check, folder).await {
+                Ok(ended) => ended,
+                Err(error) => CheckEnd::with(NOT_RUN, format!("it could not be run: {error}")),
+            };
+            let Some(signal) = ended.killed_by else { return ended };
+            if self.wanted.over.is_cancelled() {
+                return ended;
+            }
+            let killed = format!("killed by {signal}, and not by troop");
+            if n_tries == N_TRIES {
+                ended.tail = format!("{}\n[{killed}, in each of {N_TRIES} tries]", ended.tail);
+                return ended;
+            }
+            self.say(&format!("check `{check}` was {killed}: it runs again"));
+            n_tries += 1;
+            sleep(BETWEEN).await;
+        }
+    }
+
+    async fn run_one(&self, check: &str, folder: &Path) -> io::Result<CheckEnd> {
         self.agreement.check(check, folder)?;
         // One pipe for both outputs, so that lines stay in order.
         let (reader, writer) = io::pipe()?;
@@ -130,7 +159,7 @@ impl Checks {
     }
 
     /// Reads the output of a check until it ends or its time is up.
-    async fn attend(&self, mut child: Child, reader: pipe::Receiver) -> io::Result<(i32, String)> {
+    async fn attend(&self, mut child: Child, reader: pipe::Receiver) -> io::Result<CheckEnd> {
         let group = Group::led_by(&child);
         let mut tail = OutputTail::new(self.show.clone());
         let status = select! {
@@ -147,16 +176,15 @@ impl Checks {
             drop(child.wait().await);
             let tail = tail.into_text();
             let seconds = self.timeout.as_secs();
-            return Ok((
-                TOO_LONG,
-                format!("{tail}\n[killed, because it took longer than {seconds}s]"),
-            ));
+            let tail = format!("{tail}\n[killed, because it took longer than {seconds}s]");
+            return Ok(CheckEnd::with(TOO_LONG, tail));
         };
         // Processes that it left running are not waited for.
         drop(group);
         let rest = tokio::time::timeout(LAST_WORDS, tail.listen(&reader));
         drop(rest.await);
-        Ok((code(status), tail.into_text()))
+        let killed_by = killer(status);
+        Ok(CheckEnd { killed_by, ..CheckEnd::with(code(status), tail.into_text()) })
     }
 
     fn say(&self, line: &str) {
@@ -164,6 +192,35 @@ impl Checks {
             show(line);
         }
     }
+}
+
+/// How one run of a check ended.
+struct CheckEnd {
+    exit_code: i32,
+    tail: String,
+    /// The signal of somebody else that ended it, as people know it.
+    killed_by: Option<&'static str>,
+}
+
+impl CheckEnd {
+    fn with(exit_code: i32, tail: String) -> Self {
+        Self { exit_code, tail, killed_by: None }
+    }
+}
+
+/// The signal by which somebody ended a check, or the command of a shell that waited for it.
+fn killer(status: ExitStatus) -> Option<&'static str> {
+    let is_of = |signal: &Signal| match (status.signal(), status.code()) {
+        (Some(own), _) => own == signal.as_raw(),
+        (None, Some(code)) => TOLD_BY_SHELL.contains(signal) && code == SIGNALLED + signal.as_raw(),
+        (None, None) => false,
+    };
+    FROM_OUTSIDE.into_iter().find(is_of).map(|signal| match signal {
+        Signal::HUP => "SIGHUP",
+        Signal::INT => "SIGINT",
+        Signal::TERM => "SIGTERM",
+        _ => "SIGKILL",
+    })
 }
 
 fn code(status: ExitStatus) -> i32 {

@@ -5,7 +5,7 @@
 
 /// The board: from waiting commands to rulings.
 pub mod board {
-    pub use crate::board::rules::{Ruling, WaitingCommand, decide_all, foresee};
+    pub use crate::board::rules::{CommandInLine, Ruling, decide_all, foresee};
 }
 
 /// The mirror: from what the board says, what was written last and what lies there, to steps and effects.

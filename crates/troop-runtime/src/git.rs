@@ -52,7 +52,7 @@ const N_TRIES: u32 = 20;
 
 /// The settings of every call. Those of a repository or a person must not run anything, ask anything, hide anything or tidy up
 /// meanwhile.
-const SETTINGS: [&str; 12] = [
+const SETTINGS: [&str; 13] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.quotePath=false",
@@ -67,6 +67,8 @@ const SETTINGS: [&str; 12] = [
     // A person's uncommitted changes are not stashed and applied again on the way.
     "merge.autoStash=false",
     "log.showSignature=false",
+    // We wait for locks ourselves, and not as long as git does for this one.
+    "core.packedRefsTimeout=0",
 ];
 /// The committer if the person has not configured a name.
 const IDENTITY: [&str; 2] = ["user.name=troop", "user.email=troop@localhost"];
@@ -183,10 +185,14 @@ impl GitError {
         }
     }
 
-    /// Whether git failed because another process is making a worktree: git reads all worktrees of the repository before it does
-    /// anything about one.
+    /// Whether git failed because another process is making a worktree, or removes those that seem to be no one's: git reads all
+    /// worktrees of the repository before it does anything about one, and has one of its own for a moment without anything in it.
     fn met_half_a_worktree(&self) -> bool {
-        matches!(self, Self::Failed { says, .. } if says.contains("failed to read") && says.contains("/commondir"))
+        let Self::Failed { says, .. } = self else { return false };
+        says.contains("failed to read") && says.contains("/commondir")
+            || says.contains("could not open '")
+                && says.contains("/worktrees/")
+                && says.contains("/locked'")
     }
 
     /// Whether another git command has, or left, a lock in the same place.

@@ -23,6 +23,7 @@ pub(crate) enum ProcessRole {
     Claimant(u16),
     Program(u16),
     CommandLine(u16),
+    HastyMember(u16),
     Mirror(u16),
     Sender(u16),
     Reader(u16),
@@ -39,6 +40,7 @@ impl ProcessRole {
             Self::Claimant(nth) => format!("m{nth}"),
             Self::Program(nth) => format!("p{nth}"),
             Self::CommandLine(nth) => format!("c{nth}"),
+            Self::HastyMember(nth) => format!("h{nth}"),
             Self::Mirror(nth) => format!("mirror{nth}"),
             Self::Sender(nth) => format!("c{nth}"),
             Self::Reader(nth) => format!("reader{nth}"),
@@ -54,6 +56,7 @@ impl ProcessRole {
             Self::Claimant(nth) => usize::from(*nth) % N_MACHINES,
             Self::Program(_)
             | Self::CommandLine(_)
+            | Self::HastyMember(_)
             | Self::Mirror(_)
             | Self::Sender(_)
             | Self::Reader(_)
@@ -74,6 +77,7 @@ impl ProcessRole {
             Self::Claimant(_) => Box::pin(crate::claimant::claimant(seat)),
             Self::Program(_) => Box::pin(files::program(seat)),
             Self::CommandLine(_) => Box::pin(files::command_line(seat)),
+            Self::HastyMember(_) => Box::pin(files::hasty_member(seat)),
             Self::Mirror(_) => Box::pin(files::run_mirror(seat)),
             Self::Sender(_) => Box::pin(files::sender(seat)),
             Self::Reader(_) => Box::pin(files::reader(seat)),
@@ -106,6 +110,7 @@ impl Cast {
             }
             Scenario::Files => first(plan.n_programs, ProcessRole::Program)
                 .chain(first(plan.n_commands, ProcessRole::CommandLine))
+                .chain(first(plan.n_hasty, ProcessRole::HastyMember))
                 .chain(first(plan.n_mirrors, ProcessRole::Mirror))
                 .collect(),
             Scenario::Mail => first(plan.n_commands, ProcessRole::Sender)

@@ -7,7 +7,7 @@ mod mirror;
 mod program;
 mod visit;
 
-pub(crate) use command_line::command_line;
+pub(crate) use command_line::{command_line, hasty_member};
 pub(crate) use mail::{RECIPIENT, reader, sender};
 pub(crate) use mirror::{SimulatedMirror, run_mirror};
 pub(crate) use program::program;

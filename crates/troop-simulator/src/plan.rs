@@ -56,6 +56,8 @@ pub struct HistoryPlan {
     pub n_commands: u16,
     /// Processes that mirror as long as they run; people who commit.
     pub n_mirrors: u16,
+    /// Members that complete tasks through a lead without claiming them.
+    pub n_hasty: u16,
     /// How often another process goes on, in a thousand steps.
     pub switches: u16,
     /// How often something goes wrong, in a thousand steps.
@@ -78,6 +80,7 @@ impl HistoryPlan {
             },
             n_commands: one_of(&[1, 2, 2, 3]),
             n_mirrors: one_of(&[0, 0, 1, 2]),
+            n_hasty: if scenario == Scenario::Files { one_of(&[0, 0, 1]) } else { 0 },
             switches: one_of(&[30, 100, 250, 500]),
             faults: one_of(&[0, 2, 8, 20]),
         }
@@ -86,11 +89,12 @@ impl HistoryPlan {
 
 impl fmt::Display for HistoryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { scenario, n_tasks, n_programs, n_commands, n_mirrors, switches, faults } = self;
+        let Self { scenario, n_tasks, n_programs, n_commands, n_mirrors, .. } = self;
+        let Self { n_hasty, switches, faults, .. } = self;
         write!(
             f,
             "{} tasks={n_tasks} programs={n_programs} commands={n_commands} mirrors={n_mirrors} \
-             switches={switches} faults={faults}",
+             hasty={n_hasty} switches={switches} faults={faults}",
             scenario.name()
         )
     }
@@ -108,6 +112,7 @@ impl FromStr for HistoryPlan {
             n_programs: 0,
             n_commands: 0,
             n_mirrors: 0,
+            n_hasty: 0,
             switches: 0,
             faults: 0,
         };
@@ -119,6 +124,7 @@ impl FromStr for HistoryPlan {
                 "programs" => plan.n_programs = value,
                 "commands" => plan.n_commands = value,
                 "mirrors" => plan.n_mirrors = value,
+                "hasty" => plan.n_hasty = value,
                 "switches" => plan.switches = value,
                 "faults" => plan.faults = value,
                 _ => bail!("a plan has no `{key}`"),

@@ -75,6 +75,7 @@ impl Shrinking<'_> {
         let less = |n: u16| n.saturating_sub(1);
         let smaller = [
             HistoryPlan { n_tasks: 1, ..plan },
+            HistoryPlan { n_hasty: 0, ..plan },
             HistoryPlan { n_mirrors: 0, ..plan },
             HistoryPlan { n_mirrors: less(plan.n_mirrors), ..plan },
             HistoryPlan { n_programs: less(plan.n_programs), ..plan },

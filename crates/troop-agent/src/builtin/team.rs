@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 use troop_model::{
-    Command, Dialect, Member, MemberName, Permissions, Role, Settings, Status, TaskCommand,
-    TaskView, TeamStatus, lock,
+    Command, Dialect, Member, MemberName, MemberState, Permissions, Role, Settings, StateCause,
+    Status, TaskCommand, TaskView, TeamStatus, lock,
 };
 use troop_protocol::{
     Category, ContextText, Failure, Gate, Query, Seat, ToolDenial, Toolbox, WireTask,
@@ -256,7 +256,8 @@ impl SeatState {
         let lead = lead.map(|it| it.permissions);
         let mut settings = seen.settings;
         // With teammates, a lead coordinates, unless the settings say otherwise.
-        settings.delegation.delegate_mode.get_or_insert(seen.members.len() > 1);
+        let has_teammates = seen.members.iter().any(is_teammate);
+        settings.delegation.delegate_mode.get_or_insert(has_teammates);
         let seat = Seat {
             member,
             role,
@@ -269,6 +270,13 @@ impl SeatState {
         let members = seen.members.into_iter().map(|it| (it.name, it.role, it.expertise)).collect();
         Some(Self { seat, lead, lead_agent, members, has_changed: false })
     }
+}
+
+/// Whether a member works for the lead, now or when it is started. One that was asked to stop does not.
+fn is_teammate(member: &Member) -> bool {
+    let is_over =
+        member.state == MemberState::Stopped && member.state_cause == Some(StateCause::Asked);
+    member.role == Role::Member && !is_over
 }
 
 /// The team as the lead describes it, or why it does not.

@@ -135,9 +135,15 @@ fn of_board(error: &BoardError) -> Diagnosis {
             Diagnosis::call(FailureKind::Conflict, Some(Hint::to("delete it first", delete)))
         }
         BoardError::FileInUse { lock, .. } => {
-            let who = HintCommand::other("fuser").word("-v").word(lock.display());
-            let hint = Hint::from("try again when that program has let go of it")
-                .or_to("see which it is", who);
+            let hint = Hint::from("try again when that program has let go of it");
+            // The lock of the system ends with its holder; a folder does not.
+            let hint = match lock.is_dir() {
+                true => {
+                    let remove = HintCommand::other("rmdir").word(lock.display());
+                    hint.or_to("if no program has it any more", remove)
+                }
+                false => hint,
+            };
             Diagnosis::call(FailureKind::Conflict, Some(hint))
         }
         BoardError::NoActiveTeam => {

@@ -1,5 +1,7 @@
 //! The members' worktrees: opened before a team begins; at its end, its work lands in the project.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use troop_model::{Hint, HintCommand, Isolation, State, TeamName, with_causes};
 use troop_runtime::{
@@ -128,7 +130,8 @@ impl TeamHarvest {
         let kept = report.kept.iter().map(kept_note);
         let ignored = report.ignored.iter().flat_map(ignored_notes);
         let elsewhere = report.elsewhere.iter().map(elsewhere_note);
-        landed.into_iter().chain(kept).chain(ignored).chain(elsewhere).collect()
+        let locked = report.locked.as_deref().map(locked_note);
+        landed.into_iter().chain(kept).chain(ignored).chain(elsewhere).chain(locked).collect()
     }
 
     /// The outcome as JSON.
@@ -162,6 +165,7 @@ impl TeamHarvest {
             "kept": kept.collect::<Vec<_>>(),
             "ignored": ignored.collect::<Vec<_>>(),
             "elsewhere": elsewhere.collect::<Vec<_>>(),
+            "locked": report.locked,
         })
     }
 }
@@ -176,6 +180,16 @@ fn kept_note(kept: &KeptFolder) -> Hint {
     let text = format!("{what} kept in {member}'s worktree, {}", folder.display());
     let rescue = HintCommand::troop("doctor").word("--rescue");
     Hint::from(text).and_to("; ", "to keep only the branch", rescue)
+}
+
+/// A lock because of which merged branches stay.
+fn locked_note(lock: &Path) -> Hint {
+    let shown = lock.display();
+    let text = format!(
+        "merged branches stay, because another git command has `{shown}`, or left it when it was killed"
+    );
+    let remove = HintCommand::other("rm").word(lock.to_string_lossy());
+    Hint::from(text).and_to("; ", "if no git runs there", remove)
 }
 
 /// Work that a member put where nothing merges it.

@@ -77,14 +77,21 @@ pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Ref
     Ok(())
 }
 
+/// Why a member stops that was asked to.
+const AGREED: &str = "agreed to stop";
+
 /// Changes the state of the member that a request or an answer is about.
 fn follow_up(draft: &mut Draft<'_>, kind: MessageKind, outgoing: &Outgoing, id: Option<Uuid>) {
     let is_yes = outgoing.approve == Some(true);
     let speaker = draft.member().and_then(|name| draft.state.member(name));
     let asked = id.and_then(|id| draft.state.requests.entries().get(&id));
     match (kind, speaker) {
+        // Nobody runs it who would see it stop.
+        (MessageKind::ShutdownResponse, Some(member)) if is_yes && member.is_external() => {
+            supervision::stopped_outside(draft, member, AGREED);
+        }
         (MessageKind::ShutdownResponse, Some(member)) if is_yes => {
-            move_to(draft, member, MemberState::Stopping, "agreed to stop");
+            move_to(draft, member, MemberState::Stopping, AGREED);
         }
         (MessageKind::PlanApprovalRequest, Some(member))
             if member.is_running() && member.permissions == Permissions::Plan =>
@@ -263,7 +270,7 @@ fn check_response(
         return Err(Refusal::NotYourRequest { request_id: id, to: request.to.clone() });
     }
     if request.from != *to {
-        return Err(Refusal::UnknownRequest { request_id: id.to_string(), open: open() });
+        return Err(Refusal::AskedByAnother { request_id: id, from: request.from.clone() });
     }
     if outgoing.approve == Some(true) {
         check_may_grant(draft, kind, &request.from)?;

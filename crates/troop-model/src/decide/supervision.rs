@@ -154,6 +154,18 @@ pub(super) fn set_state(
     Ok(())
 }
 
+/// Records that a member stopped that another program runs.
+pub(super) fn stopped_outside(draft: &mut Draft<'_>, member: &Member, reason: &str) {
+    draft.push(Fact::MemberStateChanged {
+        member: member.name.clone(),
+        state: MemberState::Stopped,
+        reason: Some(reason.to_owned()),
+        cause: Some(StateCause::Asked),
+        pid: None,
+    });
+    release_all(draft, &member.name, &format!("{} {}", member.name, MemberState::Stopped));
+}
+
 /// The tasks that a member holds and works on, without those in review, which need no running holder.
 fn held_by<'a>(draft: &Draft<'a>, member: &MemberName) -> Vec<&'a Task> {
     let tasks = &draft.state.tasks;

@@ -117,6 +117,10 @@ fn about_members(refusal: &Refusal) -> Option<Hint> {
         Refusal::NotRunning { member, .. } => {
             Hint::to("start it", troop("member spawn").word(member))
         }
+        Refusal::AskedByAnother { from, .. } => {
+            let read = troop("message read").word("--peek");
+            Hint::to("see the request", read).or_to("write to", send(from.as_str()))
+        }
         Refusal::LinkFull { .. }
         | Refusal::MemberFull { .. }
         | Refusal::AlreadyDelegated { .. } => Hint::to("see what runs", troop("team delegations")),

@@ -83,6 +83,7 @@ named! {
     MailboxFull => "mailbox_full",
     UnknownRequest => "unknown_request",
     NotYourRequest => "not_your_request",
+    AskedByAnother => "asked_by_another",
     IncompleteResponse => "incomplete_response",
     ReservedKind => "reserved_kind",
     ForgottenOperation => "forgotten_operation",

@@ -96,7 +96,7 @@ impl Bench {
 
     /// A log without events.
     pub(crate) fn empty() -> Self {
-        let state = State::default().with_limits(SMALL);
+        let state = State { limits: SMALL, ..State::default() };
         Self { state, log: Vec::new(), now: TEN, n_operations: 0 }
     }
 
@@ -177,7 +177,7 @@ impl Bench {
 
 /// This state, restored from a snapshot.
 pub(crate) fn reopened(state: &State) -> State {
-    State::from_snapshot(state.to_snapshot()).unwrap().with_limits(state.limits)
+    State { limits: state.limits, ..State::from_snapshot(state.to_snapshot()).unwrap() }
 }
 
 pub(crate) fn party(text: &str) -> Party {

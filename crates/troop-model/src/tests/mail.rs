@@ -7,8 +7,8 @@ use super::{
     commands::*,
 };
 use crate::{
-    Command, MemberState, MessageKind, MessageView, Notice, Origin, Outgoing, RefusalKind,
-    Settings, Time,
+    Command, EXTERNAL, MemberState, MessageKind, MessageView, NewMember, Notice, Origin, Outgoing,
+    RefusalKind, Settings, StateCause, Status, TaskNumber, Time,
 };
 
 /// The id of the last message.
@@ -302,6 +302,44 @@ fn a_shutdown_is_asked_and_answered_by_id() {
 }
 
 #[test]
+fn an_external_member_that_agrees_to_stop_has_stopped() {
+    for asks in ["lead", "user"] {
+        let mut team = Bench::new();
+        let pat = NewMember { agent: EXTERNAL.into(), ..newcomer("pat") };
+        team.person().ok(Command::AddMember(pat));
+        team.person().ok(create("one"));
+        team.member("pat").ok(claim(1));
+        let asked = send("pat", MessageKind::ShutdownRequest, "");
+        if asks == "lead" {
+            team.lead().ok(asked)
+        } else {
+            team.person().ok(asked)
+        };
+        let request = last_id(&team);
+        team.member("pat").ok(answer(asks, MessageKind::ShutdownResponse, request, true));
+        let pat = team.state.member(&name("pat")).unwrap();
+        let expect = (MemberState::Stopped, Some(StateCause::Asked));
+        assert_eq!((pat.state, pat.state_cause), expect, "{asks}");
+        let one = team.state.tasks().get(TaskNumber(1)).unwrap();
+        assert_eq!((one.status, &one.owner), (Status::Pending, &None), "another can take it");
+        team.person().ok(Command::DeleteTeam);
+    }
+}
+
+#[test]
+fn an_answer_that_goes_to_somebody_else_is_refused_with_the_one_who_asked() {
+    let mut team = Bench::new();
+    team.person().ok(send("ann", MessageKind::ShutdownRequest, ""));
+    let request = last_id(&team);
+    let answer = |to: &str| answer(to, MessageKind::ShutdownResponse, request, true);
+    assert_eq!(
+        team.member("ann").refused(answer("lead")),
+        format!("request {request} is from `user`, so its answer must go to `user`")
+    );
+    team.member("ann").ok(answer("user"));
+}
+
+#[test]
 fn a_member_can_refuse_to_stop() {
     let mut team = Bench::new();
     team.lead().ok(send("ann", MessageKind::ShutdownRequest, ""));
@@ -340,7 +378,8 @@ fn a_plan_is_asked_about_and_answered_by_id() {
         team.lead().refused(answer("ann", kind, Uuid::nil(), true)),
         format!("there is no open request {}; open requests: {request}", Uuid::nil())
     );
-    assert!(team.lead().refused(answer("bob", kind, request, true)).contains("no open request"));
+    let strayed = team.lead().refused(answer("bob", kind, request, true));
+    assert!(strayed.contains("is from `ann`"), "{strayed}");
     let wrong_kind = answer("ann", MessageKind::ShutdownResponse, request, true);
     assert!(team.lead().refused(wrong_kind).contains("no open request"));
     team.person().ok(answer("ann", kind, request, true));

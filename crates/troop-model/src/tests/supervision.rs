@@ -149,7 +149,7 @@ fn a_newcomer_has_its_own_id_and_is_in_the_log() {
     let (yan, zoe) = (of(&bench.state, "yan"), of(&bench.state, "zoe"));
     assert!(yan.id != zoe.id && !yan.id.is_nil());
     assert_eq!((yan.state, zoe.state), (MemberState::Spawning, MemberState::Spawning));
-    let mut replayed = crate::State::default().with_limits(SMALL);
+    let mut replayed = crate::State { limits: SMALL, ..crate::State::default() };
     bench.log.iter().for_each(|event| replayed.apply(event));
     assert_eq!([of(&replayed, "yan"), of(&replayed, "zoe")], [yan, zoe]);
 }

@@ -36,7 +36,7 @@ impl Ruling {
 }
 
 /// A command that waits for its decision.
-pub trait WaitingCommand {
+pub trait CommandInLine {
     fn request(&self) -> &CommandRequest;
 
     /// Looks at the state right after the command, before any other is decided. If the command is decided again, so is this.
@@ -44,7 +44,7 @@ pub trait WaitingCommand {
 }
 
 /// Whoever only wants the ruling.
-impl WaitingCommand for &CommandRequest {
+impl CommandInLine for &CommandRequest {
     fn request(&self) -> &CommandRequest {
         self
     }
@@ -56,7 +56,7 @@ impl WaitingCommand for &CommandRequest {
 /// they are in the log, it can be rolled back. `clock` is that of this process.
 pub fn decide_all(
     state: &mut State,
-    waiting: &mut [impl WaitingCommand],
+    waiting: &mut [impl CommandInLine],
     clock: Time,
 ) -> Vec<Ruling> {
     state.begin();

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     BoardJob, BoardNews, BoardReply, CommandEffect, CommandRequest,
     open::{LoadedState, READ_AT_ONCE, event, replay},
-    rules::{self, Ruling, WaitingCommand},
+    rules::{self, CommandInLine, Ruling},
     snapshots::Snapshots,
 };
 use crate::{BoardResult, Clock};
@@ -41,7 +41,7 @@ struct PendingRequest {
     reply: Box<dyn BoardReply>,
 }
 
-impl WaitingCommand for PendingRequest {
+impl CommandInLine for PendingRequest {
     fn request(&self) -> &CommandRequest {
         &self.request
     }

@@ -75,16 +75,45 @@ async fn a_check_that_leaves_something_running_is_not_waited_for() {
 async fn a_flood_of_output_keeps_its_end_and_shows_its_beginning() {
     let folder = tempfile::tempdir().unwrap();
     let shown = Arc::new(Mutex::new(Vec::new()));
-    let mut checks = checks(&["seq 200000; printf 'no newline'; kill -9 $$"]);
+    let mut checks = checks(&["seq 200000; printf 'no newline'; kill -SEGV $$"]);
     let lines = Arc::clone(&shown);
     checks.show = Some(Arc::new(move |line: &str| lines.lock().unwrap().push(line.to_owned())));
     let evidence = checks.run(folder.path(), None).await;
-    assert_eq!(evidence[0].exit_code, 137);
+    assert_eq!(evidence[0].exit_code, 139);
     assert!(evidence[0].tail.ends_with("199999\n200000\nno newline"));
     assert!(evidence[0].tail.len() <= troop_model::MAX_TAIL);
     let shown = shown.lock().unwrap();
     assert_eq!(shown[1], "1");
     assert!(shown.len() < 1_010, "{}", shown.len());
+}
+
+#[tokio::test]
+async fn a_check_that_somebody_kills_runs_again() {
+    for kill in ["kill -9 $$", "sh -c 'kill -9 $$'; exit $?", "kill -TERM $$"] {
+        let folder = tempfile::tempdir().unwrap();
+        let once = format!("mkdir begun 2>/dev/null && {{ {kill}; }}; echo done");
+        let evidence = checks(&[&once, "true"]).run(folder.path(), None).await;
+        assert_eq!(ended(&evidence), [(0, "done"), (0, "")], "{kill}");
+    }
+}
+
+#[tokio::test]
+async fn a_check_that_is_killed_every_time_fails_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let evidence = checks(&["echo x >> runs; echo bad; kill -9 $$", "never"]);
+    let evidence = evidence.run(folder.path(), None).await;
+    let says = "bad\n[killed by SIGKILL, and not by troop, in each of 3 tries]";
+    assert_eq!(ended(&evidence), [(137, says)]);
+    let runs = std::fs::read_to_string(folder.path().join("runs")).unwrap();
+    assert_eq!(runs.lines().count(), 3);
+}
+
+#[tokio::test]
+async fn a_check_that_crashes_by_itself_fails_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let evidence = checks(&["echo x >> runs; kill -SEGV $$"]).run(folder.path(), None).await;
+    assert_eq!(ended(&evidence), [(139, "")]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("runs")).unwrap(), "x\n");
 }
 
 #[tokio::test]

@@ -37,3 +37,15 @@ fn a_lock_of_another_git_has_a_hint_that_removes_it() {
     assert!(locked.chain().ends_with(&format!("; {hint}")), "a line of text has both");
     assert_eq!(failed("fatal: not a git repository").hint(), None);
 }
+
+#[test]
+fn a_worktree_that_another_git_makes_or_tidies_away_is_waited_for() {
+    for says in [
+        "fatal: failed to read .git/worktrees/bob/commondir: Success",
+        "fatal: could not open '.git/worktrees/ann/locked' for writing: No such file or directory",
+    ] {
+        assert!(failed(says).met_half_a_worktree(), "{says}");
+    }
+    let other = "fatal: could not open '/project/locked' for writing: Permission denied";
+    assert!(!failed(other).met_half_a_worktree());
+}

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use troop_model::{Hint, MemberName};
 
 use super::{
+    effect::RefMove,
     elsewhere::StrayWork,
     facts::{branches_in_use, head, is_ancestor, is_dirty, is_in_another},
     ignored::{self, IgnoredFiles},
@@ -66,6 +67,8 @@ pub struct LandingReport {
     pub ignored: Vec<IgnoredFiles>,
     /// Work that members put where it is merged nowhere.
     pub elsewhere: Vec<StrayWork>,
+    /// The lock of another git command that keeps merged branches from being deleted.
+    pub locked: Option<PathBuf>,
 }
 
 /// The end of a team. No process of a member may run at this point.
@@ -133,18 +136,18 @@ impl TeamLanding<'_> {
                     facts.tidy = TidyState::StrayNoted;
                 }
                 LandStep::Tidy => {
-                    (cleanup.kept, cleanup.ignored) = self.remove_merged().await?;
+                    self.remove_merged(&mut cleanup).await?;
                     facts.tidy = TidyState::Tidy;
                 }
                 LandStep::AskInUse => facts.tidy = self.ask_in_use().await?,
                 LandStep::ForgetBranch(step) => {
                     // It stays if a commit came in between, or git cannot delete it: then doctor lists what is left.
-                    drop(step.run(git).await);
+                    cleanup.forget(&step, git).await;
                     facts.tidy = TidyState::BranchGone;
                 }
                 LandStep::End(landed) => {
-                    let CleanupReport { kept, ignored, elsewhere } = cleanup;
-                    return Ok(LandingReport { landed, kept, ignored, elsewhere });
+                    let CleanupReport { kept, ignored, elsewhere, locked } = cleanup;
+                    return Ok(LandingReport { landed, kept, ignored, elsewhere, locked });
                 }
             }
         }
@@ -177,23 +180,21 @@ impl TeamLanding<'_> {
     }
 
     /// Removes the folders and branches that hold nothing which is not merged.
-    async fn remove_merged(&self) -> GitResult<(Vec<KeptFolder>, Vec<IgnoredFiles>)> {
+    async fn remove_merged(&self, cleanup: &mut CleanupReport) -> GitResult<()> {
         remnants::clear(&self.site.repository.shared, &self.site.worktrees);
-        let mut kept = Vec::new();
-        let mut all_ignored = Vec::new();
         for (member, folder) in folders(&self.site.worktrees) {
             let git = self.site.git.at(&folder);
             if tie::mend(&self.site.repository.shared, &folder).is_err() {
-                kept.push(KeptFolder { member, folder, branch: None, is_dirty: true });
+                cleanup.kept.push(KeptFolder { member, folder, branch: None, is_dirty: true });
                 continue;
             }
             match self.remove(&git, &member, &folder).await {
-                Ok(FolderRemoval::All(ignored)) => all_ignored.extend(ignored),
+                Ok(FolderRemoval::All(ignored)) => cleanup.ignored.extend(ignored),
                 Ok(FolderRemoval::Not) | Err(_) => {
                     let branch = head(&git).await.ok().and_then(|head| head.branch);
                     let inside = submodules::dirty(&git, &folder).await.unwrap_or_default();
                     let is_dirty = !inside.is_empty() || is_dirty(&git).await.unwrap_or(true);
-                    kept.push(KeptFolder { member, folder, branch, is_dirty });
+                    cleanup.kept.push(KeptFolder { member, folder, branch, is_dirty });
                 }
             }
         }
@@ -202,10 +203,10 @@ impl TeamLanding<'_> {
         let merged = merged.iter().map(|(branch, commit)| (branch.as_str(), commit.as_str()));
         for step in rules::forget_merged(merged, &in_use) {
             // As with the team's branch.
-            drop(step.run(&self.site.git).await);
+            cleanup.forget(&step, &self.site.git).await;
         }
         remnants::clear(&self.site.repository.shared, &self.site.worktrees);
-        Ok((kept, all_ignored))
+        Ok(())
     }
 
     /// Removes a folder, if everything in it is in the team's branch. Git itself checks again whether anything else is in it.
@@ -231,6 +232,18 @@ struct CleanupReport {
     kept: Vec<KeptFolder>,
     ignored: Vec<IgnoredFiles>,
     elsewhere: Vec<StrayWork>,
+    locked: Option<PathBuf>,
+}
+
+impl CleanupReport {
+    /// Deletes a branch, unless a lock kept another from being deleted: stopping a team does not wait for it again.
+    async fn forget(&mut self, step: &RefMove, git: &Git) {
+        if self.locked.is_none()
+            && let Err(GitError::Locked { lock, .. }) = step.run(git).await
+        {
+            self.locked = Some(lock);
+        }
+    }
 }
 
 /// Whether a folder was removed.

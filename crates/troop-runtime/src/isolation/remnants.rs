@@ -1,7 +1,7 @@
 //! What a killed process leaves of worktrees: half-made ones, places of folders that are gone, copies of indexes. None of it holds
 //! anybody's work.
 
-use std::{fs, path::Path};
+use std::{fs, io, path::Path};
 
 use super::{names, tie};
 use crate::locks;
@@ -12,14 +12,11 @@ pub(super) fn is_half_made(shared: &Path, folder: &Path) -> bool {
 }
 
 /// Whether git was killed while it removed a worktree of troop: then nobody can tell any more where its folder was. One that is just
-/// being made is locked.
+/// being made is locked. Without `HEAD` nobody knows whose it is: another git may have only just begun it.
 fn is_half_removed(place: &Path) -> bool {
-    let is_troops = match fs::read_to_string(place.join("HEAD")) {
-        Ok(head) => {
-            names::ROOTS.iter().any(|it| head.starts_with(&format!("ref: refs/heads/{it}/")))
-        }
-        Err(_) => true,
-    };
+    let is_troops = fs::read_to_string(place.join("HEAD")).is_ok_and(|head| {
+        names::ROOTS.iter().any(|it| head.starts_with(&format!("ref: refs/heads/{it}/")))
+    });
     is_troops && !place.join("gitdir").exists() && !place.join("locked").exists()
 }
 
@@ -52,9 +49,11 @@ pub(super) fn clear(shared: &Path, worktrees: &Path) {
     for place in tie::places_below(shared, worktrees) {
         let is_gone = tie::folder_of(&place).is_some_and(|folder| !folder.exists());
         // A commit on no branch is only here.
-        let is_on_branch =
-            fs::read_to_string(place.join("HEAD")).is_ok_and(|head| head.starts_with("ref: "));
-        if is_gone && (is_on_branch || locks::is_half_made(&place)) {
+        let has_no_commit = match fs::read_to_string(place.join("HEAD")) {
+            Ok(head) => head.starts_with("ref: "),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if is_gone && (has_no_commit || locks::is_half_made(&place)) {
             drop(fs::remove_dir_all(place));
         }
     }

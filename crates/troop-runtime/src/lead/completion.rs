@@ -40,7 +40,8 @@ use super::{
     office::Office,
     policy::attempt_end::{AttemptEnd, attempt_end},
     policy::completion::{
-        Departure, DoneClaim, PassageStage, departure, done_claim, is_late, stages_after,
+        Departure, DoneClaim, PassageStage, departure, done_claim, is_late, name_attempt,
+        stages_after,
     },
     policy::files::LastEnd,
     policy::work::at_work,
@@ -142,7 +143,8 @@ impl Completions {
     }
 
     /// Carries out an intent, after all stages it must pass.
-    pub(super) async fn pass(&mut self, office: &mut Office, intent: Intent) {
+    pub(super) async fn pass(&mut self, office: &mut Office, mut intent: Intent) {
+        name_attempt(&office.post.state, &mut intent.request);
         self.advance(office, intent, None).await;
     }
 

@@ -130,7 +130,7 @@ impl Dispatcher {
             LeadInput::Launched(launch) => office.launched(*launch).await,
             LeadInput::Exited(runner, exit) => self.exited(&runner, exit).await,
             LeadInput::Complained(runner, line) => self.complained(&runner, &line),
-            LeadInput::Found(id, finding) => Box::pin(self.found(id, *finding)).await,
+            LeadInput::Found(id, finding) => self.found(id, *finding).await,
             LeadInput::Judged(reply) => self.judged(*reply).await,
             LeadInput::Proved(id, finished) => self.proved(id, *finished).await,
             LeadInput::Decided(id, effect) => self.decided(id, effect).await,

@@ -154,7 +154,7 @@ impl Post {
     pub(super) fn new(new: NewPost<'_>) -> Self {
         let news = new.board.subscribe(new.state.version());
         new.background.spawn(pass_on(news, new.background.inputs.clone()));
-        let tenure = Tenure::new(new.state.lead_lease(), Instant::now());
+        let tenure = Tenure::new(new.state.limits.lead_lease, Instant::now());
         Self {
             board: new.board,
             tenure,

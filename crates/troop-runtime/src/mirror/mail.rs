@@ -12,15 +12,13 @@ use std::{
 
 use serde_json::{Map, Value};
 use troop_model::{
-    Actor, Command, Fact, MemberName, MemberState, Message, OperationId, Party, Refusal, State,
-    StateCause, Version,
+    Command, Fact, MemberName, Message, OperationId, Party, Refusal, State, Version,
 };
 use uuid::Uuid;
 
 use super::{
     Item, Mirror, MirrorError, Settlement,
     disk::{self, Stamp},
-    is_external_in,
     layout::{self, Layout, Names},
     operation,
     rules::{self, InboxEffect, KnownInbox, MissingLetter, OwnerMail},
@@ -159,10 +157,7 @@ impl<'a> InboxVisit<'a> {
             if is_new { LetterOutcome::Sent(id) } else { LetterOutcome::Known(id) }
         };
         match self.mirror.submit(Some(&from), operation, command.clone()).await? {
-            Ok(done) => {
-                self.let_stop(&done).await?;
-                Ok(sent(&done, operation))
-            }
+            Ok(done) => Ok(sent(&done, operation)),
             Err(Refusal::ForgottenOperation { .. }) => {
                 if let Some(id) = self.find_sent(operation).await? {
                     return Ok(LetterOutcome::Known(id));
@@ -175,24 +170,6 @@ impl<'a> InboxVisit<'a> {
             }
             Err(refusal) => Ok(LetterOutcome::Refused(refusal.to_string())),
         }
-    }
-
-    /// Marks an external member that has agreed to stop as stopped: nobody runs it who would see it stop.
-    async fn let_stop(&self, done: &CommandEffect) -> Result<(), MirrorError> {
-        let Some(member) = rules::stopping(&done.events).cloned() else { return Ok(()) };
-        let asked = member.clone();
-        if self.mirror.board.look(move |state| is_external_in(state, &asked)).await? {
-            let command = Command::SetMemberState {
-                member,
-                state: MemberState::Stopped,
-                reason: Some("agreed to stop".to_owned()),
-                cause: Some(StateCause::Asked),
-                pid: None,
-            };
-            let operation = OperationId(Uuid::now_v7());
-            drop(self.mirror.submit_as(Actor::system(), operation, command).await?);
-        }
-        Ok(())
     }
 
     /// Finds a message that was sent so long ago that the board has forgotten its operation; the log has not.

@@ -17,7 +17,7 @@ pub use inbox::{
     OwnerMail, SortedInbox, claimed_id, entry_case, is_read, letter_case, owner_mail,
     recognised_folder,
 };
-pub use letter::{actor, outgoing, refusal, sent, stopping};
+pub use letter::{actor, outgoing, refusal, sent};
 pub use task::{
     BlockCase, ChangeFacts, GoneCase, GoneFacts, KnownFile, LiveTask, TaskCase, TaskOnBoard,
     announcement, block_case, blocks, change, gone, in_leads_name, is_at_rest, is_higher,

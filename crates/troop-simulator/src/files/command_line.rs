@@ -33,6 +33,25 @@ pub(crate) async fn command_line(seat: ProcessSeat) {
     }
 }
 
+/// A member that completes pending tasks through a lead without claiming them.
+pub(crate) async fn hasty_member(seat: ProcessSeat) {
+    let Ok(name) = seat.name.parse::<MemberName>() else { return };
+    while !is_all_done(&seat) {
+        let board = SimulatedBoard::open(&seat).await;
+        let pending: Vec<_> = board.state().tasks().ready_for(&name).collect();
+        if let Some(task) = pending.get(seat.one_of(pending.len())).copied()
+            && run(&seat, &name, completion(task), Some(1)).await.is_ok()
+        {
+            seat.count("a task was completed without a claim, through a lead");
+            seat.tell(|| format!("is told that it completed {task}"));
+            let mut judge = seat.world.judge.borrow_mut();
+            judge.claimed(task, name.as_str());
+            judge.done(task, name.as_str());
+        }
+        seat.sleep(WORK).await;
+    }
+}
+
 async fn held_by(seat: &ProcessSeat, name: &MemberName) -> Option<TaskNumber> {
     let board = SimulatedBoard::open(seat).await;
     board.state().tasks().held_by(name).next()
@@ -46,21 +65,21 @@ fn is_all_done(seat: &ProcessSeat) -> bool {
 
 async fn claim(seat: &ProcessSeat, name: &MemberName) -> Option<TaskNumber> {
     let claim = Command::Task(TaskCommand::Claim { task: None });
-    let claimed = run(seat, name, claim).await.ok()?.task()?;
+    let claimed = run(seat, name, claim, None).await.ok()?.task()?;
     seat.count("a command line claimed a task");
     seat.tell(|| format!("is told that it has {claimed}"));
     seat.world.judge.borrow_mut().claimed(claimed, name.as_str());
     Some(claimed)
 }
 
+/// A completion that does not name its attempt.
+fn completion(task: TaskNumber) -> Command {
+    let result = "done".to_owned();
+    Command::Task(TaskCommand::Complete { task: task.into(), result, summary: None, attempt: None })
+}
+
 async fn complete(seat: &ProcessSeat, name: &MemberName, task: TaskNumber) {
-    let complete = TaskCommand::Complete {
-        task: task.into(),
-        result: "done".to_owned(),
-        summary: None,
-        attempt: None,
-    };
-    match run(seat, name, Command::Task(complete)).await {
+    match run(seat, name, completion(task), None).await {
         Ok(done) => {
             if done.task() != Some(task) {
                 seat.object(Promise::AnswerIsTrue, format!("{name} completed {task}, and did not"));
@@ -76,18 +95,20 @@ async fn complete(seat: &ProcessSeat, name: &MemberName, task: TaskNumber) {
     }
 }
 
-/// One command: files and board are brought in step before it and after it.
+/// One command: files and board are brought in step before it and after it. `lead`: the fence of the lead that passes it on.
 async fn run(
     seat: &ProcessSeat,
     name: &MemberName,
     command: Command,
+    lead: Option<u64>,
 ) -> Result<CommandEffect, Refusal> {
     let board = SimulatedBoard::open(seat).await;
     let mut mirror = SimulatedMirror::new(seat, board);
     mirror.pass().await;
     let operation = seat.operation();
     let asker = Actor::agent(name).into();
-    let given = mirror.give(CommandRequest { operation, asker, command, fence: None }).await;
+    let request = CommandRequest { operation, asker, command, fence: None };
+    let given = mirror.give(request, lead).await;
     if given.is_ok() {
         mirror.pass().await;
     }

@@ -165,8 +165,14 @@ impl SimulatedMirror {
     }
 
     /// Gives a command under the lock of the file that it is about: `troop-runtime/src/mirror/door.rs`.
-    pub(super) async fn give(&mut self, request: CommandRequest) -> Result<CommandEffect, Refusal> {
-        let Some(target) = door_target(&request) else { return self.board.request(request).await };
+    /// `lead`: the fence of the lead that gives it, which stands for a lead here.
+    pub(super) async fn give(
+        &mut self,
+        request: CommandRequest,
+        lead: Option<u64>,
+    ) -> Result<CommandEffect, Refusal> {
+        let target = door_target(&CommandRequest { fence: lead, ..request.clone() });
+        let Some(target) = target else { return self.board.request(request).await };
         for _ in 0..N_WAITS {
             match self.try_at_files(&request, &target).await {
                 SimulatedTry::Given(answer) => return answer,

@@ -98,6 +98,7 @@ fn programs_and_command_lines_that_share_files_break_only_known_promises() {
             "a mirror wrote the file of a task",
             "a program claimed a task",
             "a program completed a task",
+            "a task was completed without a claim, through a lead",
             "fault: process killed",
         ],
     );

@@ -13,7 +13,7 @@ use troop_app::{
 };
 use troop_model::{
     ActorKind, Asker, Condition, Fact, MAX_SHOWN_RESULT, MAX_TEXT, NewTask, Origin, RejectMode,
-    State, TaskNumber, TaskUpdate, TaskView,
+    State, TaskNumber, TaskRef, TaskUpdate, TaskView,
 };
 use troop_protocol::{Answer, Failure, FailureKind, Query, TaskList};
 use troop_runtime::{Board, TaskPage};
@@ -89,12 +89,32 @@ pub(super) async fn run(
             let done = team.claim_next(Duration::from_secs(seconds)).await?;
             confirm(&done, "claimed", printer)
         }
-        change => {
-            let without = without_checks(&change);
-            let (verb, order) = order(change)?;
-            let done = super::proof::change(desk, order, without.as_deref(), printer).await?;
-            confirm(&done, verb, printer)
+        order => change(order, desk, printer).await,
+    }
+}
+
+/// Changes a task, and confirms it.
+async fn change(command: TaskSubcommand, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
+    let without = without_checks(&command);
+    let (verb, order) = order(command)?;
+    let assigned = assigned(&order);
+    let done = super::proof::change(desk, order, without.as_deref(), printer).await?;
+    match assigned.filter(|_| printer.json && done.number().is_none()) {
+        Some(task) => {
+            let query = Query::Task { task, offset: 0 };
+            let view: TaskView = desk.handle().await?.query(query).await?;
+            printer.json(&view)
         }
+        None => confirm(&done, verb, printer),
+    }
+}
+
+/// The task that an assignment names. If it changes nothing, programs still get the task.
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other change says what it changed")]
+fn assigned(order: &Order) -> Option<TaskRef> {
+    match order {
+        Order::Assign { task, .. } => task.clone(),
+        _ => None,
     }
 }
 

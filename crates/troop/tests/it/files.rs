@@ -107,9 +107,19 @@ fn read(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Claims and completes tasks by commands until there is nothing left to do; returns both.
-fn work_by_commands(team: &SharedTeam, who: &str, n_tasks: u32) -> (Vec<u64>, Vec<u64>) {
-    let (mut claimed, mut completed) = (Vec::new(), Vec::new());
+/// Completes a claimed task, then claims and completes others by commands until there is nothing left to do; returns all.
+fn work_by_commands(
+    team: &SharedTeam,
+    who: &str,
+    first: u64,
+    n_tasks: u32,
+) -> (Vec<u64>, Vec<u64>) {
+    let (mut claimed, mut completed) = (vec![first], Vec::new());
+    let mut complete = |number: u64| {
+        team.troop.succeed(&format!("--as {who} task complete {number} --result done"));
+        completed.push(number);
+    };
+    complete(first);
     loop {
         let claim = team.troop.run(&format!("--as {who} --json task claim"));
         if claim.code != 0 {
@@ -124,9 +134,7 @@ fn work_by_commands(team: &SharedTeam, who: &str, n_tasks: u32) -> (Vec<u64>, Ve
         let task: Value = serde_json::from_str(&claim.out).unwrap();
         let number = task["number"].as_u64().unwrap();
         claimed.push(number);
-        let complete = format!("--as {who} --json task complete {number} --result done");
-        team.troop.succeed(&complete);
-        completed.push(number);
+        complete(number);
     }
 }
 
@@ -163,14 +171,19 @@ fn no_task_is_done_twice(layout: &'static str, leads: Leads) {
         // They would be done before there is a second lead.
         Leads::Killed => &[],
     };
+    // However slow commands are, they have a share of what there is to do.
+    let begun = ["c1", "c2"].map(|who| {
+        let task = team.troop.json(&format!("--as {who} task claim"));
+        (who, task["number"].as_u64().unwrap())
+    });
     let workers: Vec<_> = programs.iter().map(|name| team.worker(name, N_TASKS)).collect();
     let by_commands = std::thread::scope(|scope| {
         if leads == Leads::Killed {
             scope.spawn(|| lead_and_kill(&team, N_TASKS as usize));
         }
-        let shells = ["c1", "c2"].map(|who| {
+        let shells = begun.map(|(who, first)| {
             let team = &team;
-            scope.spawn(move || work_by_commands(team, who, N_TASKS))
+            scope.spawn(move || work_by_commands(team, who, first, N_TASKS))
         });
         shells.map(|shell| shell.join().unwrap())
     });
@@ -181,7 +194,6 @@ fn no_task_is_done_twice(layout: &'static str, leads: Leads) {
         completed.into_iter().for_each(|it| *n_ends.entry(it).or_default() += 1);
     };
     for (claimed, completed) in by_commands {
-        assert!(!claimed.is_empty(), "the commands had their share");
         count(claimed, completed);
     }
     for worker in workers {
@@ -216,40 +228,50 @@ fn no_task_is_done_twice_by_programs_and_commands_under_locks_that_are_folders()
 }
 
 /// A program has the lock and claims; a command that came meanwhile waited for it, and is refused.
-fn a_claim_waits_for_the_lock(layout: &'static str, nth: usize, is_led: bool) {
+fn a_command_waits_for_the_lock(layout: &'static str, nth: usize, is_led: bool, command: &str) {
     let team = SharedTeam::new(layout, &["pat", "cara"]);
     team.troop.ok("task create one");
     let lead = is_led.then(|| team.lead());
     let lock = team.lock(1, nth);
-    let mut claim = team.troop.start("--as cara task claim 1");
-    // These begin after the claim and pass it.
+    let mut waiting = team.troop.start(&format!("--as cara task {command}"));
+    // These begin after the command and pass it.
     for other in ["two", "three"] {
         team.troop.ok(&format!("task create {other}"));
     }
-    assert!(claim.try_wait().unwrap().is_none(), "{layout}: it waits for the lock");
-    assert_eq!(team.events("task.claimed").len(), 0, "{layout}");
+    assert!(waiting.try_wait().unwrap().is_none(), "{layout}, {command}: it waits for the lock");
+    assert_eq!(team.events("task.claimed").len(), 0, "{layout}, {command}");
     team.claim_in_file(1, "pat");
     drop(lock);
-    let claim = claim.wait_with_output().unwrap();
-    let err = String::from_utf8(claim.stderr).unwrap();
-    assert_eq!(claim.status.code(), Some(1), "{layout}: {err}");
-    assert!(err.contains("pat has held it"), "{layout}: {err}");
-    assert_eq!(team.troop.json("task get 1")["owner"], "pat", "{layout}");
+    let refused = waiting.wait_with_output().unwrap();
+    let err = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{layout}, {command}: {err}");
+    assert!(err.contains("pat"), "{layout}, {command}: {err}");
+    let task = team.troop.json("task get 1");
+    assert_eq!((&task["owner"], &task["status"]), (&json!("pat"), &json!("in_progress")));
     assert_eq!(read(&team.task(1))[team.owner()], "pat", "{layout}: its program keeps it");
     drop(lead);
 }
 
 #[test]
 fn a_claim_by_command_waits_for_either_lock_of_the_tasks_file() {
-    a_claim_waits_for_the_lock("seeds", 0, false);
-    a_claim_waits_for_the_lock("seeds", 1, false);
-    a_claim_waits_for_the_lock("claude", 0, false);
+    a_command_waits_for_the_lock("seeds", 0, false, "claim 1");
+    a_command_waits_for_the_lock("seeds", 1, false, "claim 1");
+    a_command_waits_for_the_lock("claude", 0, false, "claim 1");
 }
 
 #[test]
 fn a_claim_through_a_lead_waits_for_the_lock_of_the_tasks_file() {
-    a_claim_waits_for_the_lock("seeds", 1, true);
-    a_claim_waits_for_the_lock("claude", 0, true);
+    a_command_waits_for_the_lock("seeds", 1, true, "claim 1");
+    a_command_waits_for_the_lock("claude", 0, true, "claim 1");
+}
+
+/// Completing a task that nobody holds claims it first.
+#[test]
+fn completing_a_pending_task_waits_for_the_lock_of_its_file() {
+    for is_led in [true, false] {
+        a_command_waits_for_the_lock("seeds", 0, is_led, "complete 1 --result done");
+        a_command_waits_for_the_lock("claude", 0, is_led, "complete 1 --result done");
+    }
 }
 
 #[test]
@@ -305,9 +327,10 @@ fn a_lock_that_is_kept_is_named_and_nothing_has_changed() {
 }
 
 /// Nobody reads, so that nothing counts as read, however many processes put mail into the same inbox.
-fn nothing_counts_as_read(layout: &'static str) {
+fn nothing_counts_as_read(layout: &'static str, is_led: bool) {
     const N_MESSAGES: usize = 15;
     let team = SharedTeam::new(layout, &["ann", "bob"]);
+    let lead = is_led.then(|| team.lead());
     std::thread::scope(|scope| {
         for sender in 0..2 {
             let team = &team;
@@ -331,16 +354,24 @@ fn nothing_counts_as_read(layout: &'static str) {
         _ => read(&team.folder.join("teams/blue/inboxes/ann.json")).as_array().unwrap().len(),
     };
     assert_eq!(inbox, 2 * N_MESSAGES, "{layout}");
+    drop(lead);
 }
 
 #[test]
 fn mail_that_nobody_read_does_not_count_as_read_in_folders() {
-    nothing_counts_as_read("seeds");
+    nothing_counts_as_read("seeds", false);
 }
 
 #[test]
 fn mail_that_nobody_read_does_not_count_as_read_in_one_file() {
-    nothing_counts_as_read("claude");
+    nothing_counts_as_read("claude", false);
+}
+
+#[test]
+fn mail_that_nobody_read_does_not_count_as_read_while_somebody_leads() {
+    for layout in LAYOUTS {
+        nothing_counts_as_read(layout, true);
+    }
 }
 
 #[tokio::test]
@@ -352,6 +383,19 @@ async fn a_team_that_an_mcp_client_makes_has_its_files_at_once() {
         lead.call("TeamCreate", &json!({"team_name": "green", "description": "again"}));
         let config = read(&team.folder.join("teams/green/config.json"));
         assert_eq!(config["description"], "again", "{layout}");
+        let inbox = if layout == "seeds" { "inbox/lead" } else { "inboxes" };
+        for folder in [format!("teams/green/{inbox}"), "tasks/green".to_owned()] {
+            assert!(team.folder.join(&folder).is_dir(), "{layout}: {folder}");
+        }
+        team.troop.ok("message send lead hello");
+        let letters = match layout {
+            "seeds" => fs::read_dir(team.folder.join("teams/green/inbox/lead")).unwrap().count(),
+            _ => read(&team.folder.join("teams/green/inboxes/team-lead.json"))
+                .as_array()
+                .unwrap()
+                .len(),
+        };
+        assert_eq!(letters, 1, "{layout}: the lead's mail lies in its inbox");
         lead.call("TaskCreate", &json!({"subject": "New", "description": "x"}));
         let task = if layout == "seeds" { "task-1" } else { "1" };
         let task = team.folder.join(format!("tasks/green/{task}.json"));
@@ -424,8 +468,30 @@ fn a_message_is_reported_as_taken_once_however_often_the_mirror_starts() {
     let taken = "taken: teams/blue/inbox/quin/hello.json: a message to quin\n";
     assert_eq!(troop.ok(&mirror), taken);
     assert_eq!(troop.ok(&mirror), "", "it still waits, and was taken before");
-    assert_eq!(
-        troop.json("--as quin message read --peek")["messages"].as_array().unwrap().len(),
-        1
+    let n_waiting = |troop: &Troop| {
+        troop.json("--as quin message read --peek")["messages"].as_array().unwrap().len()
+    };
+    assert_eq!(n_waiting(&troop), 1);
+    // The same in one file for each member.
+    let folder = troop.folder().join("claude");
+    let mirror = format!("team mirror {} --layout claude --once", folder.display());
+    troop.ok(&mirror);
+    let inbox = folder.join("teams/blue/inboxes/quin.json");
+    let mut letters = read(&inbox);
+    letters.as_array_mut().unwrap().push(
+        json!({"from": "pat", "text": "again", "timestamp": "2026-01-01T00:00:00.000Z", "read": false}),
     );
+    fs::write(&inbox, letters.to_string()).unwrap();
+    assert_eq!(troop.ok(&mirror), "taken: teams/blue/inboxes/quin.json: a message to quin\n");
+    assert_eq!(troop.ok(&mirror), "", "it still waits, and was taken before");
+    assert_eq!(n_waiting(&troop), 2);
+}
+
+#[test]
+fn an_assignment_that_changes_nothing_gives_programs_the_task() {
+    let team = SharedTeam::new("seeds", &["cara"]);
+    team.troop.ok("task create one");
+    team.troop.ok("--as cara task claim 1");
+    let again = team.troop.json("task assign 1 cara");
+    assert_eq!((&again["number"], &again["owner"]), (&json!(1), &json!("cara")));
 }

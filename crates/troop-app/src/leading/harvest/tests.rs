@@ -8,7 +8,8 @@ use super::{TeamHarvest, land, no_worktrees};
 use crate::Diagnosis;
 
 fn landed(landed: Landing) -> LandingReport {
-    LandingReport { landed, kept: Vec::new(), ignored: Vec::new(), elsewhere: Vec::new() }
+    let (kept, ignored, elsewhere) = (Vec::new(), Vec::new(), Vec::new());
+    LandingReport { landed, kept, ignored, elsewhere, locked: None }
 }
 
 fn notes(report: LandingReport) -> Vec<String> {
@@ -64,6 +65,7 @@ fn work_that_is_not_merged_is_named_with_where_it_is() {
             StrayWork::Branch { member: member(), branch: "my idea".to_owned() },
             StrayWork::Stash { member: member(), name: "stash@{0}".to_owned() },
         ],
+        locked: Some("/p/.git/packed-refs.lock".into()),
     };
     assert_eq!(
         notes(report),
@@ -74,6 +76,8 @@ fn work_that_is_not_merged_is_named_with_where_it_is() {
              (`git add -f FILE`) or the workspace (`troop workspace write NAME FILE`)",
             "not merged, because ann put it on another branch: `my idea`; merge it: `git merge 'my idea'`",
             "not merged, because ann left it in `git stash`: `stash@{0}`; see it: `git stash show -p 'stash@{0}'`",
+            "merged branches stay, because another git command has `/p/.git/packed-refs.lock`, or left it when it was killed; \
+             if no git runs there: `rm /p/.git/packed-refs.lock`",
         ]
     );
 }

@@ -99,7 +99,7 @@ impl World {
 
     /// Checks that replaying the whole log gives the same state.
     pub(crate) fn end(&self) {
-        let mut again = State::default().with_limits(SMALL);
+        let mut again = State { limits: SMALL, ..State::default() };
         for event in &self.bench.log {
             let line = encode(event);
             let read = decode(&line).unwrap();

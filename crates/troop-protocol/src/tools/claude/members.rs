@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use smol_str::SmolStr;
 use troop_model::{
-    Command, EXTERNAL, Hint, HintCommand, MemberName, MessageKind, NewMember, Outgoing,
-    Permissions, Spawn,
+    Command, EXTERNAL, Hint, HintCommand, Member, MemberName, MessageKind, NewMember, Outgoing,
+    Permissions, Refusal, Spawn,
 };
 
 use super::super::{Calls, Category, Seat, TeamTool, ToolAudience, desk::ToolDesk, input};
@@ -33,8 +33,7 @@ pub(super) struct NewTeammate {
         alias = "agentType",
         alias = "subagent_type",
         alias = "type",
-        alias = "agent",
-        deserialize_with = "input::said"
+        alias = "agent"
     )]
     agent_type: Option<String>,
     /// The model to use
@@ -56,10 +55,14 @@ impl NewTeammate {
     }
 
     /// The agent to run; `usual` if none is named.
-    pub(super) fn agent_or(&self, usual: SmolStr) -> SmolStr {
+    pub(super) fn agent_or(&self, usual: SmolStr) -> Result<SmolStr, Failure> {
         let named = self.agent_type.as_deref();
+        if named.is_some_and(|agent| agent.trim().is_empty()) {
+            let failure = Failure::new(FailureKind::Invalid, "the agent type is empty");
+            return Err(failure.with_hint("leave it out for the same agent as yours"));
+        }
         let named = named.filter(|agent| *agent != ANY_AGENT && !self.only_looks());
-        named.map_or(usual, SmolStr::new)
+        Ok(named.map_or(usual, SmolStr::new))
     }
 
     /// What starts it with this agent.
@@ -79,7 +82,7 @@ impl NewTeammate {
 
 async fn spawn<C: Calls>(desk: &ToolDesk<'_, C>, new: NewTeammate) -> Result<MemberName, Failure> {
     let usual = usual_agent(desk, &member_name(&new.name)?).await?;
-    let agent = new.agent_or(usual);
+    let agent = new.agent_or(usual)?;
     start(desk, new.into_spawn(agent)?).await
 }
 
@@ -190,7 +193,7 @@ pub(super) struct AgentTool {
     #[serde(default, deserialize_with = "input::said")]
     description: Option<String>,
     /// The agent to run; the same as yours if not given
-    #[serde(default, deserialize_with = "input::said")]
+    #[serde(default)]
     subagent_type: Option<String>,
     /// The model to use
     #[serde(default, deserialize_with = "input::said")]
@@ -269,9 +272,20 @@ impl TeamTool for ShutdownTeammate {
 
     async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let to = short_name(&self.name).to_owned();
+        let team = desk.team().await?;
+        if let Some(ended) = team.members.iter().find(|it| it.name.as_str() == to && has_ended(it))
+        {
+            let (member, state) = (ended.name.clone(), ended.state);
+            return Err(Failure::from(&Refusal::NotRunning { member, state }));
+        }
         let content = self.reason.unwrap_or_default();
         message::send(desk, Outgoing::new(to, MessageKind::ShutdownRequest, content)).await
     }
+}
+
+/// Whether a member ran here and does not any more.
+fn has_ended(member: &Member) -> bool {
+    !member.is_external() && !member.is_running() && member.state_cause.is_some()
 }
 
 #[cfg(test)]

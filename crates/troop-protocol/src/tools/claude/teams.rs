@@ -64,7 +64,7 @@ impl TeamTool for TeamCreate {
             None => None,
         };
         let members = self.members.into_iter().map(|new| {
-            let agent = new.agent_or(usual.clone());
+            let agent = new.agent_or(usual.clone())?;
             new.into_spawn(agent)
         });
         let members: Vec<_> = members.collect::<Result<_, _>>()?;

@@ -1,7 +1,8 @@
 //! The dialect `claude`.
 
 use serde_json::{Value, json};
-use troop_model::Dialect;
+use troop_model::{Actor, Command, Dialect, MemberState, StateCause};
+use troop_runtime::CommandRequest;
 
 use super::Stage;
 
@@ -290,5 +291,32 @@ async fn a_teammate_needs_a_name_that_nobody_has() {
         let told = lead.told("SpawnTeammate", spawn(name)).await;
         assert!(told.contains(why), "`{name}`: {told}");
     }
+    for tool in ["SpawnTeammate", "Agent"] {
+        for empty in ["", "  "] {
+            let new = json!({"name": "eve", "prompt": "work", "subagent_type": empty});
+            let told = lead.told(tool, new).await;
+            assert_eq!(
+                told,
+                "the agent type is empty\nhint: leave it out for the same agent as yours"
+            );
+        }
+    }
     assert_eq!(n_members().await, before, "nobody joined");
+}
+
+#[tokio::test]
+async fn a_teammate_that_has_stopped_is_not_asked_to_stop() {
+    let stage = Stage::new(Dialect::Claude).await.led().await;
+    let member = "ann".parse().unwrap();
+    let cause = Some(StateCause::Asked);
+    let stopped = Command::SetMemberState {
+        member,
+        state: MemberState::Stopped,
+        reason: Some("agreed to stop".to_owned()),
+        cause,
+        pid: None,
+    };
+    stage.board.submit(CommandRequest::new(Actor::system(), stopped)).await.unwrap();
+    let told = stage.hand("lead").told("ShutdownTeammate", json!({"name": "ann"})).await;
+    assert!(told.starts_with("teammate `ann` is not running; it is stopped"), "{told}");
 }

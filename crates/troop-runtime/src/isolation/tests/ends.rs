@@ -21,6 +21,32 @@ async fn a_teams_work_lands_in_the_project_and_nothing_is_left_over() {
 }
 
 #[tokio::test]
+async fn a_lock_on_packed_references_is_waited_for_once_and_named() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    for (nth, name) in ["ann", "bob", "cyd"].into_iter().enumerate() {
+        let (task, folder) = scene.begin(&isolation, name, nth as u32 + 1).await;
+        write(&folder, &format!("{name}.txt"), name);
+        merge(&isolation, &task).await;
+    }
+    let lock = scene.project().join(".git/packed-refs.lock");
+    fs::write(&lock, "").unwrap();
+    let since = tokio::time::Instant::now();
+    let LandingReport { landed, locked, .. } = isolation.land().await.unwrap();
+    // A git that waits by itself needs 20 seconds for each branch.
+    assert!(since.elapsed().as_secs() < 15, "{:?}", since.elapsed());
+    assert_eq!(landed, Landing::Merged { branch: "main".into(), n_commits: 6 });
+    assert_eq!(fs::read_to_string(scene.project().join("cyd.txt")).unwrap(), "cyd");
+    assert_eq!(locked.as_ref(), Some(&lock));
+    assert!(lock.exists(), "it is not ours");
+    fs::remove_file(lock).unwrap();
+    // The next end of the team deletes what stayed.
+    let LandingReport { locked, .. } = scene.open().await.land().await.unwrap();
+    assert_eq!(locked, None);
+    assert_eq!(scene.git(&["branch", "--format=%(refname:short)"]).await, "main");
+}
+
+#[tokio::test]
 async fn unmerged_work_is_never_deleted_and_can_be_rescued() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;

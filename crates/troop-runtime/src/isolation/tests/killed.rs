@@ -60,10 +60,26 @@ async fn a_half_made_worktree_that_nobody_needs_goes_at_the_end() {
     let removed = scene.project().join(".git/worktrees/cyd");
     fs::create_dir(&removed).unwrap();
     fs::write(removed.join("HEAD"), "ref: refs/heads/troop-work/demo/cyd/task-1\n").unwrap();
+    // And this one, of which only the name of its folder is left.
+    let removed = scene.project().join(".git/worktrees/dan");
+    fs::create_dir(&removed).unwrap();
+    let folder = scene.team().join("worktrees/dan/.git");
+    fs::write(removed.join("gitdir"), format!("{}\n", folder.display())).unwrap();
     isolation.land().await.unwrap();
     assert!(!scene.project().join(".git/worktrees").exists());
     assert!(leftovers(&scene.team(), &environment()).await.unwrap().is_empty());
     fsck(&scene).await;
+}
+
+#[tokio::test]
+async fn a_worktree_that_another_git_has_only_begun_stays_when_a_team_ends() {
+    let scene = Scene::new().await;
+    let begun = scene.project().join(".git/worktrees/persons");
+    fs::create_dir_all(&begun).unwrap();
+    let isolation = scene.open().await;
+    assert!(begun.exists(), "a lead has begun");
+    isolation.land().await.unwrap();
+    assert!(begun.exists(), "a team has ended");
 }
 
 #[tokio::test]

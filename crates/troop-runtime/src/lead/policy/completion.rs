@@ -1,6 +1,9 @@
 //! The stages of a command on its way to the board: their order, and the consequences of each.
 
-use troop_model::{ActorKind, MemberName, State, Status, TaskNumber, TaskRef, WorkspaceFolder};
+use troop_model::{
+    ActorKind, Command, MemberName, State, Status, Task, TaskCommand, TaskNumber, TaskRef,
+    WorkspaceFolder,
+};
 
 use super::attempt_end::{AttemptEnd, AttemptEnding, attempt_end};
 use crate::{Aim, CommandRequest};
@@ -81,6 +84,24 @@ pub fn done_claim(state: &State, request: &CommandRequest) -> Option<DoneClaim> 
     let actor = || state.find_member(&request.asker.actor.name).ok().map(|it| it.name.clone());
     let member = found.owner.clone().or_else(actor)?;
     Some(DoneClaim { task, member, attempt: is_held.then_some(found.attempts), way })
+}
+
+/// Names the attempt in the holder's completion of its task. Without it, the command would claim the task anew if it was lost
+/// meanwhile, and so it would have to wait for programs that have the task's file locked.
+pub fn name_attempt(state: &State, request: &mut CommandRequest) {
+    let actor = &request.asker.actor;
+    let Command::Task(TaskCommand::Complete { task, attempt: attempt @ None, .. }) =
+        &mut request.command
+    else {
+        return;
+    };
+    let found = state.resolve(task).ok().and_then(|it| state.tasks().get(it));
+    let is_its = |found: &&Task| {
+        actor.kind == ActorKind::Agent
+            && matches!(found.status, Status::InProgress | Status::Stale)
+            && found.owner.as_ref().is_some_and(|it| actor.name == it.as_str())
+    };
+    *attempt = found.filter(is_its).map(|it| it.attempts);
 }
 
 /// A task that its holder lets go.

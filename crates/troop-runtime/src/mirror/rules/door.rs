@@ -78,11 +78,13 @@ fn named_task(command: &TaskCommand) -> Option<&TaskRef> {
 }
 
 /// Whether a command is about a task that nobody has to hold. The others come from the holder, whose task no program can take;
-/// a lead passes them on without delay, in the order in which its members give them.
+/// a lead passes them on without delay, in the order in which its members give them. A completion that names its attempt comes
+/// from the holder, or the board refuses it; one that does not may claim the task first.
 fn begins(command: &TaskCommand) -> bool {
     matches!(
         command,
         TaskCommand::Claim { .. }
+            | TaskCommand::Complete { attempt: None, .. }
             | TaskCommand::Assign { .. }
             | TaskCommand::Approve { .. }
             | TaskCommand::Reject { .. }

@@ -3,8 +3,7 @@
 use std::borrow::Borrow;
 
 use troop_model::{
-    Actor, ActorKind, Command, Event, Fact, MemberName, MemberState, Message, MessageKind,
-    Outgoing, State,
+    Actor, ActorKind, Command, Event, Fact, MemberName, Message, MessageKind, Outgoing, State,
 };
 use uuid::Uuid;
 
@@ -88,14 +87,6 @@ pub fn sent<E: Borrow<Event>>(events: &[E]) -> Option<Uuid> {
     events.iter().find_map(|event| {
         let Fact::MessageSent { id, .. } = &event.borrow().fact else { return None };
         Some(*id)
-    })
-}
-
-/// The member that has agreed to stop.
-pub fn stopping(events: &[Event]) -> Option<&MemberName> {
-    events.iter().find_map(|event| {
-        let Fact::MemberStateChanged { member, state, .. } = &event.fact else { return None };
-        (*state == MemberState::Stopping).then_some(member)
     })
 }
 

@@ -539,10 +539,9 @@ fn a_command_needs_the_file_of_the_task_that_it_changes() {
     let number = || TaskRef::from(TaskNumber(1));
     let claim = |task| Command::Task(TaskCommand::Claim { task });
     let assign = |task| Command::Task(TaskCommand::Assign { task, to: name("pat") });
-    let complete = || {
+    let complete = |attempt| {
         let result = "x".to_owned();
-        let ended = TaskCommand::Complete { task: number(), result, summary: None, attempt: None };
-        Command::Task(ended)
+        Command::Task(TaskCommand::Complete { task: number(), result, summary: None, attempt })
     };
     let cancel = || Command::Task(TaskCommand::Cancel { task: number(), reason: "x".to_owned() });
     let renew = || Command::Task(TaskCommand::Renew { task: number(), attempt: None });
@@ -551,17 +550,19 @@ fn a_command_needs_the_file_of_the_task_that_it_changes() {
     let next = || Some(DoorTarget::NextFor("pat".to_owned()));
     let idle = Command::ReportIdle { member: name("pat"), last_task: None };
     type Case = (Command, Actor, Option<u64>, Option<DoorTarget>);
-    let cases: [Case; 14] = [
+    let cases: [Case; 15] = [
         (claim(Some(number())), pat(), None, one()),
         (claim(Some(number())), pat(), Some(1), one()),
         (claim(None), pat(), None, next()),
         (assign(Some(number())), pat(), Some(1), one()),
         (assign(None), Actor::human("zoe"), None, next()),
         (idle, Actor::system(), Some(1), next()),
-        (complete(), pat(), None, one()),
-        (complete(), Actor::human("zoe"), Some(1), one()),
+        (complete(Some(1)), pat(), None, one()),
+        (complete(Some(1)), Actor::human("zoe"), Some(1), one()),
         // A lead passes on what the holder of a task says in the order in which it was said.
-        (complete(), pat(), Some(1), None),
+        (complete(Some(1)), pat(), Some(1), None),
+        // Nobody may hold it: then completing it claims it first.
+        (complete(None), pat(), Some(1), one()),
         (cancel(), pat(), Some(1), one()),
         (renew(), pat(), None, None),
         (Command::Tick, Actor::system(), None, None),

@@ -301,6 +301,36 @@ async fn a_spawned_teammate_gets_the_prompt_but_not_the_leads_conversation() {
     assert!(lead.iter().any(knows_goal) && !eve.iter().any(knows_goal), "{eve:#?}");
 }
 
+/// A lead without teammates has its tools again.
+#[tokio::test]
+async fn a_lead_works_itself_again_after_its_last_teammate_has_shut_down() {
+    let troop = repository(&["Edit"]);
+    let mock = MockModel::start(|seen| match member(seen).as_str() {
+        "lead" if seen.last().contains("has shut down") => {
+            Answer::call("Write", &json!({"file_path": "after.txt", "content": "x"}))
+        }
+        "lead" if seen.last().contains("task-1 is completed") => {
+            Answer::call("ShutdownTeammate", &json!({"name": "eve"}))
+        }
+        "lead" if seen.last().contains("secret goal") => {
+            Answer::call("TaskCreate", &json!({"subject": "look", "description": "look"}))
+        }
+        "lead" => Answer::text("I wait."),
+        _ => Answer::text("I have looked."),
+    })
+    .await;
+    let words = ["--team", "crew", "run", "secret goal", "--agent", "builtin", "-m", "eve=builtin"];
+    let run = run(&troop, &mock, &words).await;
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    assert!(troop.folder().join("after.txt").exists(), "{}", run.out);
+    let asked = mock.requests();
+    let lead: Vec<_> = asked.iter().filter(|seen| member(seen) == "lead").collect();
+    let offers = |seen: &MockRequest| seen.tools().iter().any(|tool| tool == "Write");
+    let over = lead.iter().position(|seen| seen.last().contains("has shut down")).unwrap();
+    assert!(!lead[..over].iter().any(|seen| offers(seen)), "while `eve` is there: {lead:#?}");
+    assert!(lead[over..].iter().all(|seen| offers(seen)), "after `eve` has stopped: {lead:#?}");
+}
+
 /// A lead that cleans up: it stops its teammate once the task is done, and deletes the team when the teammate has stopped.
 fn cleans_up(seen: &MockRequest) -> Answer {
     let last = seen.last();

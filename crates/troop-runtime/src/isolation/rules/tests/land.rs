@@ -197,6 +197,39 @@ impl ModelProject {
         if commit == "person" { self.files_of(self.parents[commit]) } else { commit }
     }
 
+    fn look_ahead(&self, now: &str, team: &str) -> ForwardFacts {
+        if !self.is_ancestor(now, team) {
+            return ForwardFacts::Behind;
+        }
+        let says = "fatal: Unable to create '.git/index.lock': File exists.".to_owned();
+        match self.is_locked {
+            false => ForwardFacts::Ahead { n_commits: 1, is_clear: true },
+            true if is_in_the_way(&says) => ForwardFacts::Ahead { n_commits: 1, is_clear: false },
+            true => ForwardFacts::Unclear { says, lock: None, is_full: false },
+        }
+    }
+
+    /// Git's own two steps: the index, and then the branch. None between them.
+    fn forward(
+        &mut self,
+        now: &str,
+        team: &str,
+        own: &'static str,
+    ) -> Option<Result<(), &'static str>> {
+        if std::mem::take(&mut self.is_written) {
+            if self.main != now {
+                return Some(Err("fatal: cannot lock ref 'HEAD'"));
+            }
+            self.main = own;
+            return Some(Ok(()));
+        }
+        if !self.is_ancestor(self.main, team) {
+            return Some(Err("fatal: Not possible to fast-forward, aborting."));
+        }
+        (self.index, self.is_written) = (own, true);
+        None
+    }
+
     /// Takes the next step of one team. Returns what became of its work, at the end.
     fn step(&mut self, facts: &mut LandFacts) -> Option<Landing> {
         match land_step(facts) {
@@ -219,34 +252,17 @@ impl ModelProject {
             }
             LandStep::AskHeld { .. } => facts.is_held = Some(false),
             LandStep::LookAhead { now, team } => {
-                let says = "fatal: Unable to create '.git/index.lock': File exists.".to_owned();
-                facts.forward = Some(match self.is_ancestor(&now, &team) {
-                    true if !self.is_locked => ForwardFacts::Ahead { n_commits: 1, is_clear: true },
-                    true if is_in_the_way(&says) => {
-                        ForwardFacts::Ahead { n_commits: 1, is_clear: false }
-                    }
-                    true => ForwardFacts::Unclear { says, lock: None, is_full: false },
-                    false => ForwardFacts::Behind,
-                });
+                facts.forward = Some(self.look_ahead(&now, &team));
             }
             LandStep::Forward { now, team, n_commits, is_clear } => {
                 let own = self.branches[facts.team_branch.as_str()];
                 let fails =
                     |says| Some(ForwardFacts::Failed(ForwardFailure { is_clear, ..failure(says) }));
-                match std::mem::take(&mut self.is_written) {
-                    false if self.is_ancestor(self.main, &team) => {
-                        (self.index, self.is_written) = (own, true);
-                    }
-                    false => {
-                        let says = "fatal: Not possible to fast-forward, aborting.";
-                        facts.forward = fails(says);
-                    }
-                    true if self.main == now.commit => {
-                        self.main = own;
-                        facts.forward = Some(ForwardFacts::Moved { n_commits });
-                    }
-                    true => facts.forward = fails("fatal: cannot lock ref 'HEAD'"),
-                }
+                facts.forward = match self.forward(&now.commit, &team, own) {
+                    None => facts.forward.take(),
+                    Some(Ok(())) => Some(ForwardFacts::Moved { n_commits }),
+                    Some(Err(says)) => fails(says),
+                };
             }
             LandStep::LookAfter { now, team, failure } => {
                 let is_there = self.is_ancestor(&team, self.main);

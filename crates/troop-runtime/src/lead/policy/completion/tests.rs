@@ -4,10 +4,10 @@ use troop_model::{Actor, Command, DelegationOutcome, NewTask, TaskCommand};
 
 use super::{
     Departure, DoneClaim, DoneWay, ORDER, Objection, PassageStage, Sentence, after_objection,
-    attempt_at, departure, done_claim, is_late, stages_after,
+    attempt_at, departure, done_claim, is_late, name_attempt, stages_after,
 };
 use crate::{
-    Aim,
+    Aim, CommandRequest,
     lead::policy::table::{
         SmallTeam, by_agent, by_person, complete, name, request, task, task_ref,
     },
@@ -71,6 +71,26 @@ fn completing_and_submitting_are_done_claims_of_the_holder() {
     assert_eq!(claim(release()), None);
     assert_eq!(claim(complete(9)), None, "there is no such task");
     assert_eq!(claim(TaskCommand::Create(NewTask::default())), None);
+}
+
+#[test]
+fn a_holders_completion_gets_the_number_of_its_attempt() {
+    let scene = at_work();
+    let named = |mut request: CommandRequest| {
+        name_attempt(&scene.state, &mut request);
+        let Command::Task(TaskCommand::Complete { attempt, .. }) = request.command else {
+            panic!("{request:?}")
+        };
+        attempt
+    };
+    assert_eq!(named(by_agent("ann", complete(1))), Some(1));
+    assert_eq!(named(by_agent("bob", complete(1))), None, "it would claim the task first");
+    assert_eq!(named(by_person(complete(1))), None, "a person holds no task");
+    assert_eq!(named(by_agent("ann", complete(9))), None, "there is no such task");
+    let mut late = complete(1);
+    let TaskCommand::Complete { attempt, .. } = &mut late else { panic!("{late:?}") };
+    *attempt = Some(7);
+    assert_eq!(named(by_agent("ann", late)), Some(7), "it said which one it means");
 }
 
 #[test]

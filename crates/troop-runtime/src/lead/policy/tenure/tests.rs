@@ -1,3 +1,5 @@
+//! Tests of how long a lead may lead.
+
 use std::time::Duration;
 
 use tokio::time::Instant;
