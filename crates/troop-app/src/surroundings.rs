@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use troop_model::LEAD_ALIASES;
 use troop_runtime::HooksConfig;
 
 pub use self::{
@@ -125,6 +126,14 @@ pub struct ProjectCommands {
 }
 
 impl Surroundings {
+    /// Whether the lead acts without a team being named: its MCP client may be about to make the first.
+    #[must_use]
+    pub fn may_lack_team(&self) -> bool {
+        let is_lead = self.choices.acting.as_deref().is_some_and(|it| LEAD_ALIASES.contains(&it));
+        let team = self.choices.team.as_ref().or(self.configured.team.as_ref());
+        is_lead && team.is_none() && !self.environment.is_teammate()
+    }
+
     /// Reads everything; a mistake in a file of troop's is an error.
     pub fn read(environment: Environment, choices: Choices) -> Result<Self> {
         Self::read_with(environment, choices, |_, error| Err(error))

@@ -19,6 +19,7 @@ mod workspace;
 
 pub use delegation::NO_RESULT;
 pub use proof::checks as named_checks;
+pub use reserved::work_to_give;
 pub use supervision::check_start;
 
 use smol_str::SmolStr;

@@ -53,7 +53,7 @@ pub use command::{
     TaskCommand, TaskUpdate,
 };
 pub use conversation::{Conversation, MailMark, of_one_conversation};
-pub use decide::{NO_RESULT, check_start, decide, named_checks};
+pub use decide::{NO_RESULT, check_start, decide, named_checks, work_to_give};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use hint::{Hint, HintCommand, HintOption, HintPart, HintStep, HintTarget, HintWord};
@@ -78,7 +78,7 @@ pub use task::{
     Attachment, Comment, Dependency, Metadata, Progress, Provenance, Question, Start, StartGate,
     Status, Talk, Task, TaskEnd, TaskHold, TaskProof, TaskRef, TaskTable, TrailEntry, TrailKind,
 };
-pub use team_md::{NO_TEAM, no_team_md, team_md};
+pub use team_md::{NO_TEAM, no_team_md, team_md, team_md_for_client};
 pub use text::{
     MAX_LINE, MAX_TEXT, causes, in_plain_words, is_unprintable, panic_text, preview, quoted,
     quoted_path, shortened, with_causes,

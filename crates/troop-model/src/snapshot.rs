@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The version of the layout. Changes whenever the shape of anything in a snapshot changes.
-pub const SNAPSHOT_FORMAT: u32 = 14;
+pub const SNAPSHOT_FORMAT: u32 = 15;
 
 /// Why bytes are not a snapshot that this program can use.
 #[derive(Debug, Error)]

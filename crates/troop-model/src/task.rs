@@ -126,6 +126,9 @@ pub struct Start {
     pub gate: StartGate,
     /// It cannot be taken before this moment; for a failed task, when troop retries it.
     pub not_before: Option<Time>,
+    /// Whether the lead reserved it, or somebody took it back or gave it back: where members claim their work, troop does not give
+    /// it out then.
+    pub is_held_back: bool,
 }
 
 /// The checks of a task, and their results in this attempt.

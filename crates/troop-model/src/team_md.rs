@@ -1,8 +1,8 @@
 //! TEAM.md: the description of a team for its agents. Generated from the current state on demand, never stored.
 
 use crate::{
-    Assignment, Dialect, Member, MemberName, Role, State, TaskAction, TaskCreation, Team,
-    TeamStatus, text,
+    AgentKind, Assignment, Dialect, Member, MemberName, Role, State, TaskAction, TaskCreation,
+    Team, TeamStatus, text,
 };
 
 /// How many characters of a teammate's expertise are shown.
@@ -16,16 +16,38 @@ You have NO delegation targets. Do not use spawn with agent parameter.
 
 /// TEAM.md for this reader, marked as context from troop: everything about leading for the lead, little for a member, and for
 /// any other reader only that it has no team. It speaks of the tools that the reader has: those of this dialect, or else of the
-/// team's.
+/// team's. For an agent that troop runs, unless it is external.
 #[must_use]
 pub fn team_md(state: &State, reader: &str, dialect: Option<Dialect>) -> String {
+    let is_external = state.find_member(reader).is_ok_and(Member::is_external);
+    written(state, reader, dialect, if is_external { RunBy::Client } else { RunBy::Troop })
+}
+
+/// The same for a program that troop does not run, whatever the member's agent is: nobody sees when it ends its work.
+#[must_use]
+pub fn team_md_for_client(state: &State, reader: &str, dialect: Option<Dialect>) -> String {
+    written(state, reader, dialect, RunBy::Client)
+}
+
+/// What runs the agent that reads TEAM.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunBy {
+    Troop,
+    Client,
+}
+
+fn written(state: &State, reader: &str, dialect: Option<Dialect>, run_by: RunBy) -> String {
     let team = state.team().filter(|team| team.status != TeamStatus::Deleted);
     let text = match (team, state.find_member(reader)) {
         (Some(team), Ok(member)) => {
-            let tools = dialect.or(team.settings.dialect).unwrap_or(Dialect::Board);
+            let own = match AgentKind::Builtin.is(&member.agent) {
+                true => Dialect::Claude,
+                false => Dialect::Board,
+            };
+            let tools = dialect.or(team.settings.dialect).unwrap_or(own);
             match member.role {
                 Role::Lead => for_lead(state, team, member, tools),
-                Role::Member => for_member(state, team, member, tools),
+                Role::Member => for_member(state, team, member, tools, run_by),
             }
         }
         _ => NO_TEAM.to_owned(),
@@ -99,17 +121,17 @@ fn workflow(team: &Team, tools: Dialect) -> String {
     }
 }
 
-fn for_member(state: &State, team: &Team, own: &Member, tools: Dialect) -> String {
+fn for_member(state: &State, team: &Team, own: &Member, tools: Dialect, run_by: RunBy) -> String {
     let mut text = heading(team);
     text.push_str(&format!("You are `{}`, a member of this team.\n\n## Teammates\n\n", own.name));
     for member in state.members().filter(|it| it.name != own.name) {
         text.push_str(&format!("- {}\n", introduced(member)));
     }
-    let end = match (own.is_external(), tools) {
-        // Another program runs it, so nobody sees when it ends.
-        (true, Dialect::Board) => ENDS_BY_BOARD,
-        (true, Dialect::Claude) => ENDS_BY_UPDATE,
-        (false, _) => ENDS_BY_ITSELF,
+    let end = match (run_by, tools) {
+        // Nobody sees when it ends.
+        (RunBy::Client, Dialect::Board) => ENDS_BY_BOARD,
+        (RunBy::Client, Dialect::Claude) => ENDS_BY_UPDATE,
+        (RunBy::Troop, _) => ENDS_BY_ITSELF,
     };
     text.push_str(&format!("{DUTIES}{end}"));
     text.push_str(&PROGRESS.replace("{lead}", state.lead().map_or("lead", lead_name)));
@@ -118,7 +140,7 @@ fn for_member(state: &State, team: &Team, own: &Member, tools: Dialect) -> Strin
     if tools == Dialect::Board {
         let mut actions = vec![TaskAction::List, TaskAction::Get, TaskAction::Search];
         actions.extend(may_create.then_some(TaskAction::Create));
-        if own.is_external() {
+        if run_by == RunBy::Client {
             actions = TaskAction::offered(Role::Member, &team.settings);
         }
         text.push_str(&actions_section(&actions));

@@ -79,6 +79,8 @@ impl Answers {
     }
 
     async fn change(&self, asker: Asker, change: Change) -> Result<Box<RawValue>, Failure> {
+        let checked = Box::pin(self.files.check_attachment(&change.command)).await;
+        checked.map_err(|error| Failure::from(&error))?;
         to_json(&self.carry_out(signed(asker, change)).await?)
     }
 }

@@ -17,7 +17,7 @@ use troop_protocol::{Answer, Client, ClientError, Failure, FailureKind};
 
 use crate::{
     Board, BoardError, BoardResult, CommandRequest, LeadPresence, Signature, answers::changed,
-    find_lead,
+    find_lead, workspace::WorkspaceFiles,
 };
 
 /// How long a lead may take to accept a conversation. One that was stopped, or hangs, must not hold up its callers.
@@ -29,7 +29,7 @@ pub enum RouteError {
     /// The board refused it, or cannot be used.
     #[error(transparent)]
     Board(#[from] BoardError),
-    /// The lead refused it.
+    /// The lead refused it, or would have.
     #[error(transparent)]
     Lead(Failure),
     /// The lead's answer cannot be understood, or the call cannot be sent to it.
@@ -91,6 +91,10 @@ impl TeamRoute {
         match done {
             Some(done) => Ok(done),
             None => {
+                // What a lead checks before it gives a command to the board.
+                let files = WorkspaceFiles::new(self.board.clone(), &self.folder);
+                let checked = Box::pin(files.check_attachment(&request.command)).await;
+                checked.map_err(|error| RouteError::Lead(Failure::from(&error)))?;
                 let given = self.board.give_and_look(request, |state, done| changed(state, &done));
                 Ok(given.await?.done().await?)
             }

@@ -51,7 +51,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         return Box::pin(demo::run(args, surroundings, printer)).await;
     }
     let following = following(&cli.command);
-    let missing = missing(&cli.command);
+    let missing = missing(&cli.command, &surroundings);
     // MCP clients are served anyway, but get no tools.
     let is_served = matches!(cli.command, CliCommand::Mcp(_));
     let when_off = if is_served { WhenOff::Open } else { WhenOff::Refuse };
@@ -98,12 +98,14 @@ fn following(command: &CliCommand) -> Following {
 }
 
 /// Only commands that make a team may make its store. For any other command, a missing store is a mistyped name.
-fn missing(command: &CliCommand) -> Missing {
-    let makes_a_team = matches!(
-        command,
+fn missing(command: &CliCommand, surroundings: &Surroundings) -> Missing {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "few commands make a team")]
+    let makes_a_team = match command {
         CliCommand::Run(_)
-            | CliCommand::Team(TeamCommand::Create { .. } | TeamCommand::Import { .. })
-    );
+        | CliCommand::Team(TeamCommand::Create { .. } | TeamCommand::Import { .. }) => true,
+        CliCommand::Mcp(args) => args.command.is_none() && surroundings.may_lack_team(),
+        _ => false,
+    };
     if makes_a_team { Missing::Make } else { Missing::Refuse }
 }
 

@@ -117,7 +117,7 @@ impl<'a> TeamTools<'a> {
 
     /// TEAM.md for a reader with these tools.
     pub(crate) async fn description(&self) -> Option<String> {
-        let query = Query::Context { dialect: Some(self.dialect()) };
+        let query = Query::Context { dialect: Some(self.dialect()), is_client: false };
         let asked = self.turn.query::<ContextText>(&query);
         Some(timeout(PATIENCE, asked).await.ok()?.ok()?.team_md)
     }

@@ -243,19 +243,20 @@ impl LeftTasks {
             let member = HintOption::new("member", format!("ann={agent}"));
             return Hint::from("add somebody: ").and_option(member).or_to("now", add);
         };
+        let is_given = state.team().is_some_and(|it| it.settings.assignment != Assignment::Claim);
         let assignee = state.tasks().get(task).and_then(|task| task.assignee.as_ref());
-        if let Some(assignee) = assignee {
+        if let Some(assignee) = assignee.filter(|_| is_given) {
             let free = HintCommand::troop("task update").word(number).word("--unassign");
             let reserved = format!("it is reserved for {assignee}; ");
             return Hint::from(reserved).and_to("", "free it", free.in_team(name));
         }
-        let is_given = state.team().is_some_and(|it| it.settings.assignment != Assignment::Claim);
         if is_given {
             let what = if self.pending.len() == 1 { "it" } else { "them" };
             let log = HintCommand::troop("log").word(&member.name).in_team(name);
             return Hint::to(format!("see what became of {what}"), log);
         }
-        assign_by_hand(task, &member.name, name)
+        let is_ours = |it: &&MemberName| state.member(it).is_some_and(|it| !it.is_external());
+        assign_by_hand(task, assignee.filter(is_ours).unwrap_or(&member.name), name)
     }
 }
 
@@ -263,7 +264,7 @@ fn assign_by_hand(task: TaskNumber, to: &MemberName, name: &TeamName) -> Hint {
     let assign = HintCommand::troop("task assign").word(task.0).word(to).in_team(name);
     let delegate = HintCommand::troop("task delegate").word(task.0).word("--to").word(to);
     let set = HintCommand::troop("team set").team(name).word("assignment=both");
-    Hint::from("idle members are not given work here (`assignment=claim`); ")
+    Hint::from("nobody gave it out, and members claim their work here (`assignment=claim`); ")
         .and_to("", "assign it", assign)
         .and(", or: ")
         .and_run(delegate.in_team(name))

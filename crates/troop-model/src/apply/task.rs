@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use crate::{
-    Actor, Attachment, Comment, Event, Evidence, Fact, Member, MemberName, MergeRecord, Metadata,
-    Provenance, Question, RefusedBy, RejectMode, Start, StartGate, State, Status, Talk, Task,
-    TaskChange, TaskHold, TaskNumber, TaskProof, Time, TrailEntry, TrailKind, Usage,
+    Actor, ActorKind, Attachment, Comment, Event, Evidence, Fact, Member, MemberName, MergeRecord,
+    Metadata, Provenance, Question, RefusedBy, RejectMode, Start, StartGate, State, Status, Talk,
+    Task, TaskChange, TaskHold, TaskNumber, TaskProof, Time, TrailEntry, TrailKind, Usage,
     WorkspaceFolder, state::note_result, text,
 };
 
@@ -28,8 +28,10 @@ impl State {
                 note_result(self, number, event);
                 let lease = self.settings_lease(event.at);
                 let before = self.holder(number);
+                let is_by_lead = self.is_by_lead(event);
                 self.tasks.update(number, event.version, self.limits.finished, |task| {
                     change(task, fact, event, lease);
+                    hold_back(task, event, is_by_lead);
                     task.provenance.updated_at = event.at;
                     if !matches!(fact, Fact::TaskRenewed { .. } | Fact::TaskStale { .. }) {
                         task.provenance.moved_at = event.at;
@@ -56,6 +58,11 @@ impl State {
     fn holder(&self, number: TaskNumber) -> Option<MemberName> {
         let task = self.tasks.get(number).filter(|task| !task.status.is_terminal())?;
         task.owner.clone()
+    }
+
+    fn is_by_lead(&self, event: &Event) -> bool {
+        let is_member = event.actor.kind == ActorKind::Agent;
+        is_member && self.lead().is_some_and(|lead| *lead.name.as_str() == *event.actor.name)
     }
 
     fn settings_lease(&self, at: Time) -> Time {
@@ -99,6 +106,7 @@ impl State {
             start: Start {
                 gate: if *approve_start { StartGate::Waiting } else { StartGate::Open },
                 not_before: None,
+                is_held_back: assignee.is_some() && self.is_by_lead(event),
             },
             result: None,
             proof: TaskProof { checks: checks.clone(), ..TaskProof::default() },
@@ -249,6 +257,21 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
                 question.is_escalated |= is_unanswered;
             }
         }
+        _ => {}
+    }
+}
+
+/// Notes whether troop gives a reserved task to its assignee by itself, as it does with what people and members reserve.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other fact reserves a task or frees it")]
+fn hold_back(task: &mut Task, event: &Event, is_by_lead: bool) {
+    let is_by = |kind: ActorKind| event.actor.kind == kind;
+    match &event.fact {
+        Fact::TaskUpdated { change, .. } if change.assignee.is_some() => {
+            task.start.is_held_back = is_by_lead && task.assignee.is_some();
+        }
+        Fact::TaskAssigned { .. } if is_by(ActorKind::Human) => task.start.is_held_back = false,
+        Fact::TaskReleased { .. } if !is_by(ActorKind::System) => task.start.is_held_back = true,
+        Fact::TaskRetried { fresh: true, .. } => task.start.is_held_back = is_by_lead,
         _ => {}
     }
 }

@@ -1,17 +1,18 @@
-//! Reserved tasks that can start now. Nobody hands a member such a task unless the team gives out work, so the member is started,
-//! or told, or both.
+//! Reserved tasks that can start now. troop gives them to the members that it runs and starts those that do not run; others are
+//! told.
 
 use std::collections::BTreeSet;
 
-use super::{Draft, Standing, supervision};
+use super::{Draft, Standing, lead, supervision};
 use crate::{
-    Assignment, Fact, Member, MemberName, MessageKind, Party, StartGate, State, Status, Task,
+    Assignment, Fact, Member, MemberName, MessageKind, Party, Role, StartGate, State, Status, Task,
     TaskNumber,
 };
 
 /// Starts or tells the members whose reserved tasks can start now and could not before.
 pub(super) fn tell(draft: &mut Draft<'_>) {
     tell_of_new(draft);
+    tell_of_loss(draft);
     let touched = touched(draft);
     if touched.is_empty() {
         return;
@@ -20,11 +21,19 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
     for task in touched {
         let Some((to, subject)) = reserved(&after, task) else { continue };
         let was_so = reserved(draft.state, task).is_some_and(|(before, _)| before == to);
-        // A member that created the task for itself or released it needs no notice.
-        let is_own =
-            || draft.member() == Some(to) && draft.facts.iter().any(|it| it.task() == Some(task));
+        // A member that created the task for itself or released it needs no notice; nor does one from which it was taken back.
+        let is_about = |it: &Fact| it.task() == Some(task);
+        let is_taken = |it: &Fact| matches!(it, Fact::TaskReleased { owner, .. } if owner == to);
+        let is_own = || {
+            let mut facts = draft.facts.iter().filter(|it| is_about(it));
+            match draft.member() == Some(to) {
+                true => facts.next().is_some(),
+                false => draft.who != Standing::System && facts.any(is_taken),
+            }
+        };
         if !was_so && !is_own() {
-            start_or_tell(draft, to, task, subject);
+            let is_held_back = after.tasks().get(task).is_some_and(|it| it.start.is_held_back);
+            start_or_tell(draft, to, task, subject, is_held_back);
         }
     }
 }
@@ -45,14 +54,52 @@ fn tell_of_new(draft: &mut Draft<'_>) {
             new.push((*task, to.clone(), subject.clone()));
         }
     }
-    new.iter().for_each(|(task, to, subject)| start_or_tell(draft, to, *task, subject));
+    let is_held_back = matches!(draft.who, Standing::Lead(_));
+    for (task, to, subject) in new {
+        start_or_tell(draft, &to, task, &subject, is_held_back);
+    }
 }
 
-fn start_or_tell(draft: &mut Draft<'_>, to: &MemberName, task: TaskNumber, subject: &str) {
+/// Tells members that were told of a task that it is no longer for them.
+fn tell_of_loss(draft: &mut Draft<'_>) {
+    let mut lost = Vec::new();
+    for fact in &draft.facts {
+        let new = if let Fact::TaskAssigned { owner, .. } = fact {
+            Some(owner)
+        } else if let Fact::TaskUpdated { change, .. } = fact
+            && let Some(new) = &change.assignee
+        {
+            new.as_ref()
+        } else {
+            continue;
+        };
+        let Some(task) = fact.task() else { continue };
+        let Some((before, _)) = reserved(draft.state, task) else { continue };
+        let is_held_back = draft.state.tasks.get(task).is_some_and(|it| it.start.is_held_back);
+        let was_told = is_told(draft, before) && !(is_held_back && claims_work(draft.state));
+        if was_told && new != Some(before) && draft.member() != Some(before) {
+            let now = new.map(|new| format!(": it is for {new}")).unwrap_or_default();
+            lost.push((before.clone(), task, format!("{task} is no longer for you{now}")));
+        }
+    }
+    for (to, task, content) in lost {
+        draft.tell(Party::member(&to), MessageKind::System, content, Some(task));
+    }
+}
+
+fn start_or_tell(
+    draft: &mut Draft<'_>,
+    to: &MemberName,
+    task: TaskNumber,
+    subject: &str,
+    is_held_back: bool,
+) {
     if let Err(refusal) = supervision::start_for_reserved(draft, to) {
         draft.tell_lead(format!("{to} cannot be started for {task}: {refusal}"), task);
     }
-    if is_told(draft, to) {
+    // What the lead itself reserves, it delegates: a member that is told would begin it first.
+    let awaits_lead = is_held_back && claims_work(draft.state);
+    if !awaits_lead && is_told(draft, to) {
         let content = format!("{task} is for you: {subject}");
         draft.tell(Party::member(to), MessageKind::TaskAssignment, content, Some(task));
     }
@@ -62,15 +109,31 @@ fn is_concerned(draft: &Draft<'_>, member: &MemberName) -> bool {
     is_told(draft, member) || supervision::is_startable(draft, member)
 }
 
-/// Whether a member gets mail about a reserved task: if another program runs it, or if members of this team claim their work.
-/// The lead delegates tasks that it reserves itself: a member that is told would begin them first.
+/// Whether a member gets mail about a task that is reserved for it: unless troop runs it, or starts it, and gives it the task.
 fn is_told(draft: &Draft<'_>, member: &MemberName) -> bool {
-    let is_external = draft.state.member(member).is_some_and(Member::is_external);
-    is_external || claims_work(draft) && !matches!(draft.who, Standing::Lead(_))
+    let Some(found) = draft.state.member(member) else { return false };
+    let is_left_alone = !found.is_running() && lead::current(draft).is_err();
+    found.is_external() || claims_work(draft.state) && (found.role == Role::Lead || is_left_alone)
 }
 
-fn claims_work(draft: &Draft<'_>) -> bool {
-    draft.state.team().is_some_and(|team| team.settings.assignment == Assignment::Claim)
+/// The tasks that troop gives a member by itself, best first. Where members claim their work, these are the tasks that were
+/// reserved for it, except by the lead, which delegates them.
+pub fn work_to_give<'a>(
+    state: &'a State,
+    member: &'a MemberName,
+) -> impl Iterator<Item = TaskNumber> + 'a {
+    let claims = claims_work(state);
+    let is_left = claims && state.member(member).is_none_or(Member::is_external);
+    let tasks = state.tasks();
+    let is_held_back = |it: &TaskNumber| tasks.get(*it).is_some_and(|it| it.start.is_held_back);
+    let any = (!claims).then(|| tasks.ready_for(member));
+    let reserved = (claims && !is_left).then(|| tasks.ready_and_reserved(member));
+    let reserved = reserved.into_iter().flatten().filter(move |it| !is_held_back(it));
+    any.into_iter().flatten().chain(reserved)
+}
+
+fn claims_work(state: &State) -> bool {
+    state.team().is_some_and(|team| team.settings.assignment == Assignment::Claim)
 }
 
 /// The member that a task is reserved for and that could start it, and the task's subject.

@@ -240,10 +240,12 @@ pub(super) fn report_idle(
         // A member that holds a task is not idle.
         return Ok(());
     }
-    let is_pushed = draft.team()?.settings.assignment != Assignment::Claim;
-    if is_pushed
-        && member.role == Role::Member
-        && let Some(task) = work::next_for(draft, &member.name)
+    let next = match draft.team()?.settings.assignment {
+        Assignment::Claim => work::next_reserved(draft, &member.name),
+        Assignment::Both | Assignment::Auto => work::next_for(draft, &member.name),
+    };
+    if member.role == Role::Member
+        && let Some(task) = next
     {
         return work::give_now(draft, task, &member.name);
     }

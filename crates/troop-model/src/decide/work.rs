@@ -1,6 +1,6 @@
 //! Rules of holding a task: taking it, keeping it, giving it back, ending it.
 
-use super::{Draft, Standing, delegation, lead, proof, supervision, usage};
+use super::{Draft, Standing, delegation, lead, proof, reserved, supervision, usage};
 use crate::{
     Assignment, Condition, Fact, Member, MemberName, MemberState, MessageKind, Party, Progress,
     Refusal, StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
@@ -60,6 +60,13 @@ pub(super) fn next_for<'a>(draft: &Draft<'a>, member: &MemberName) -> Option<&'a
     let tasks = &draft.state.tasks;
     let next = tasks.ready_for(member).next().or_else(|| first_due(draft, member));
     next.and_then(|number| tasks.get(number))
+}
+
+/// The reserved task that troop gives a member next where members claim their work.
+pub(super) fn next_reserved<'a>(draft: &Draft<'a>, member: &MemberName) -> Option<&'a Task> {
+    usage::check(draft).ok()?;
+    let number = reserved::work_to_give(draft.state, member).next()?;
+    draft.state.tasks.get(number)
 }
 
 /// Gives a member a task that is available to it.
@@ -128,6 +135,7 @@ pub(super) fn renew(
 
 pub(super) fn release(draft: &mut Draft<'_>, task: &TaskRef, reason: &str) -> Result<(), Refusal> {
     let task = draft.live(task)?;
+    check_could_claim(draft, task, draft.status(task))?;
     if let Standing::Member(member) = &draft.who {
         check_holder(draft, task, member)?;
     }
@@ -136,12 +144,10 @@ pub(super) fn release(draft: &mut Draft<'_>, task: &TaskRef, reason: &str) -> Re
     };
     let reason = text::block("reason", reason)?;
     let said = format!("{} was taken back by {}: {reason}", task.number, draft.actor());
-    // If the task stays reserved for it, the member hears that it can begin again.
-    let is_reserved = task.assignee.as_ref() == Some(&owner);
     let is_external = draft.state.member(&owner).is_some_and(Member::is_external);
     give_back(draft, task, owner.clone(), &reason)?;
     // A member that troop runs is interrupted.
-    if is_external && !is_reserved && draft.member() != Some(&owner) {
+    if is_external && draft.member() != Some(&owner) {
         draft.tell(Party::member(&owner), MessageKind::System, said, Some(task.number));
     }
     Ok(())
@@ -361,6 +367,9 @@ pub(super) fn check_held(
     if let Some(member) = draft.member().filter(|_| is_held) {
         check_holder(draft, task, member)?;
     }
+    if attempt.is_none() {
+        check_could_claim(draft, task, status)?;
+    }
     if !matches!(status, Status::InProgress | Status::Stale) {
         // Renewing is part of claiming, but "cannot be claimed" would mislead.
         return Err(if action == TaskAction::Claim {
@@ -375,6 +384,15 @@ pub(super) fn check_held(
         }
         _ => Ok(()),
     }
+}
+
+/// If a member acts on a task that nobody holds, says why it could not even claim the task, if it could not.
+fn check_could_claim(draft: &Draft<'_>, task: &Task, status: Status) -> Result<(), Refusal> {
+    if status != Status::Pending || draft.member().is_none() {
+        return Ok(());
+    }
+    let member = claimant(draft)?;
+    check_available(draft, task, &member, TaskAction::Claim)
 }
 
 pub(super) fn check_holder(

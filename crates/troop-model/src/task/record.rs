@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Actor, Evidence, MemberName, MergeRecord, Origin, TaskNumber, Time, Usage};
 
-const N_FIELDS: usize = 38;
+const N_FIELDS: usize = 39;
 
 #[derive(Deserialize)]
 struct TaskRecord {
@@ -56,6 +56,8 @@ struct TaskRecord {
     n_refusals: u32,
     #[serde(default)]
     conflict: Option<String>,
+    #[serde(default)]
+    is_held_back: bool,
 }
 
 impl From<TaskRecord> for Task {
@@ -83,7 +85,11 @@ impl From<TaskRecord> for Task {
                 forgiven: record.forgiven,
                 n_report_requests: record.n_report_requests,
             },
-            start: Start { gate: record.start, not_before: record.not_before },
+            start: Start {
+                gate: record.start,
+                not_before: record.not_before,
+                is_held_back: record.is_held_back,
+            },
             proof: TaskProof {
                 checks: record.checks,
                 evidence: record.evidence,
@@ -157,6 +163,7 @@ impl Serialize for Task {
         fields.serialize_field("n_report_requests", &self.hold.n_report_requests)?;
         fields.serialize_field("n_refusals", &self.proof.n_refusals)?;
         fields.serialize_field("conflict", &self.proof.conflict)?;
+        fields.serialize_field("is_held_back", &self.start.is_held_back)?;
         fields.end()
     }
 }

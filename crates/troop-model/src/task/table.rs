@@ -135,12 +135,12 @@ impl TaskTable {
         self.index.by_status().of(&status).copied()
     }
 
-    /// The live tasks with a wanted status, oldest first, without unpacking any of them.
+    /// The live tasks with a wanted status, by priority, then by age, without unpacking any of them.
     #[must_use]
     pub fn that_stand(&self, is_wanted: impl Fn(Status) -> bool) -> Vec<TaskNumber> {
         let sets = self.index.by_status().all().filter(|(status, _)| is_wanted(**status));
         let mut numbers: Vec<_> = sets.flat_map(|(_, numbers)| numbers).copied().collect();
-        numbers.sort_unstable();
+        numbers.sort_unstable_by_key(|number| self.index.rank(*number));
         numbers
     }
 
@@ -177,6 +177,11 @@ impl TaskTable {
             };
             if from_reserved { reserved.next() } else { open.next() }.map(|(_, number)| *number)
         })
+    }
+
+    /// Those of them that are reserved for the member.
+    pub fn ready_and_reserved(&self, member: &MemberName) -> impl Iterator<Item = TaskNumber> {
+        self.index.ready().of(&Some(member.clone())).map(|(_, number)| *number)
     }
 
     /// The best task that some member could claim.

@@ -134,16 +134,3 @@ fn a_task_is_not_given_to_a_member_if_there_is_no_room_to_start_it() {
     let told = team.unread("lead");
     assert!(told[0].starts_with("bob cannot be started for task-3: "), "{told:?}");
 }
-
-#[test]
-fn a_board_team_tells_assignees_that_run_unless_the_lead_will_delegate() {
-    let mut team = led(Dialect::Board);
-    team.lead().ok(spawn("ann"));
-    team.system().ok(ready("ann"));
-    team.lead().ok(create_for("by the lead", "ann"));
-    assert!(team.unread("ann").is_empty(), "it would begin the task before the lead delegates it");
-    team.person().ok(create_for("by a person", "ann"));
-    assert_eq!(team.unread("ann"), ["task-2 is for you: by a person"]);
-    let events = team.lead().ok(delegate(1, "ann"));
-    assert_eq!(kinds(&events), ["delegation.started", "task.assigned"]);
-}

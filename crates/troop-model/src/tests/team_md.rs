@@ -149,6 +149,10 @@ fn a_member_that_another_program_runs_gets_instructions_to_complete_its_task() {
         let text = crate::team_md(&team.state, "ann", Some(dialect));
         assert!(!text.contains(how) && text.contains("nothing else is needed"), "{text}");
     }
+    for reader in ["ann", "dan"] {
+        let text = crate::team_md_for_client(&team.state, reader, Some(Dialect::Board));
+        assert!(text.contains("action\n`complete`"), "whatever agent the member has: {text}");
+    }
     let text = crate::team_md(&team.state, "dan", Some(Dialect::Board));
     for action in TaskAction::offered(crate::Role::Member, &Settings::default()) {
         assert!(text.contains(action.as_str()), "{action}: {text}");

@@ -60,6 +60,9 @@ pub enum Query {
         /// The tools that the agent has; those of the team's dialect if not given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dialect: Option<Dialect>,
+        /// Whether troop does not run the agent, as over MCP: then it completes its tasks with its tools.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_client: bool,
     },
     /// The team, its settings and its members.
     #[serde(rename = "team/show")]

@@ -4,8 +4,8 @@ use std::io;
 
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    ActorKind, Asker, DelegationView, Dialect, LEAD_ALIASES, MemberName, MessageView, Party,
-    Refusal, Role, State, TaskRef, TaskView, TeamView, team_md,
+    ActorKind, Asker, DelegationView, LEAD_ALIASES, MemberName, MessageView, Party, Refusal, Role,
+    State, TaskRef, TaskView, TeamView, team_md, team_md_for_client,
 };
 use troop_protocol::{
     ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, NeedList, Query,
@@ -31,7 +31,13 @@ impl Answers {
             }
             Query::Members {} => to_json(&self.members().await?),
             Query::Delegations {} => to_json(&self.delegations().await?),
-            Query::Context { dialect } => self.context(asker, dialect).await,
+            Query::Context { dialect, is_client: false } => {
+                self.context(asker, move |state, reader| team_md(state, reader, dialect)).await
+            }
+            Query::Context { dialect, is_client: true } => {
+                let text = move |state: &_, reader: &_| team_md_for_client(state, reader, dialect);
+                self.context(asker, text).await
+            }
             Query::Messages { all } => self.messages(asker, all).await,
             Query::Team {} => to_json(&self.team_for(&asker).await?),
             Query::Teams { all } => to_json(&self.teams(all).await?),
@@ -114,14 +120,13 @@ impl Answers {
     async fn context(
         &self,
         asker: Asker,
-        dialect: Option<Dialect>,
+        text: impl FnOnce(&State, &str) -> String + Send + 'static,
     ) -> Result<Box<RawValue>, Failure> {
         let is_member = asker.actor.kind == ActorKind::Agent;
         // People see the lead's context.
         let reader = if is_member { asker.actor.name } else { LEAD_ALIASES[0].into() };
-        let look = move |state: &State| {
-            to_raw_value(&ContextText { team_md: team_md(state, &reader, dialect) })
-        };
+        let look =
+            move |state: &State| to_raw_value(&ContextText { team_md: text(state, &reader) });
         self.look(look).await
     }
 

@@ -101,7 +101,7 @@ impl Board {
         }
     }
 
-    /// A page of tasks: open tasks in the order of creation, finished ones newest first.
+    /// A page of tasks: open tasks by priority, then by age, as they are claimed; finished ones newest first.
     pub async fn list(
         &self,
         filter: TaskFilter,

@@ -3,7 +3,7 @@
 //!
 //! 1. **Agent** (`completion/inquiry.rs`): the agent of a new member can run, as far as that is known before its start.
 //! 2. **Files** (`completion/files.rs`): files that the holder of a task wrote into the workspace are attached to the task,
-//!    before it lets the task go.
+//!    before it lets the task go. A file that somebody attaches is there.
 //! 3. **Hooks** (`gate.rs`): a hook may veto it. Hooks are asked only about what the rules accept, and the rules decide again
 //!    afterwards. Passages that end the same task go one after the other from here on.
 //! 4. **Proof** (`completion/proof.rs`): checks run and the work is merged, unless the board would refuse the command anyway.
@@ -92,6 +92,7 @@ enum Station {
 enum PassageStep {
     CheckAgent(NewMember),
     List(Departure),
+    CheckAttachment,
     AskRules,
     Prove(ProofPlan),
     Give,
@@ -164,6 +165,7 @@ impl Completions {
         match next {
             Some(PassageStep::CheckAgent(member)) => self.check_agent(office, intent, member),
             Some(PassageStep::List(departure)) => self.list_files(office, intent, departure, over),
+            Some(PassageStep::CheckAttachment) => self.check_attachment(office, intent, over),
             Some(PassageStep::AskRules) if self.take_turn(office, &intent) => {
                 self.ask_rules(office, intent, over);
             }
@@ -415,6 +417,9 @@ fn step(office: &Office, intent: &Intent, stage: PassageStage) -> Option<Passage
             intent.runner.as_ref()?;
             Some(PassageStep::CheckAgent(spawn.member.clone()))
         }
+        PassageStage::Files if is_attachment(&request.command) => {
+            Some(PassageStep::CheckAttachment)
+        }
         PassageStage::Files => departure(state, request).map(PassageStep::List),
         PassageStage::Hooks => {
             office.gate.judges(&request.command).then_some(PassageStep::AskRules)
@@ -422,6 +427,10 @@ fn step(office: &Office, intent: &Intent, stage: PassageStage) -> Option<Passage
         PassageStage::Proof => proof::plan(office, request).map(PassageStep::Prove),
         PassageStage::Board => Some(PassageStep::Give),
     }
+}
+
+fn is_attachment(command: &Command) -> bool {
+    matches!(command, Command::Task(TaskCommand::Attach { .. }))
 }
 
 /// Why a done claim is refused.

@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use thiserror::Error;
-use troop_model::{Hint, HintCommand, with_causes};
+use troop_model::{Hint, HintCommand, TaskRef, with_causes};
 use troop_protocol::{ContentError, Failure, FailureKind};
 
 use super::{MAX_ENTRIES, MAX_FILE, MAX_FILES};
@@ -22,6 +22,9 @@ pub enum WorkspaceError {
     /// There is no such file.
     #[error("there is no file `{path}` in the workspace")]
     NotFound { path: String },
+    /// A file that is to be attached to a task is not there.
+    #[error("`{path}` is not in the workspace")]
+    NotThere { path: String, task: TaskRef },
     /// It is not an ordinary file.
     #[error("`{path}` is {what}, which the workspace does not touch")]
     NotAFile {
@@ -86,7 +89,7 @@ impl WorkspaceError {
     #[must_use]
     pub fn kind(&self) -> FailureKind {
         match self {
-            Self::NotFound { .. } => FailureKind::NotFound,
+            Self::NotFound { .. } | Self::NotThere { .. } => FailureKind::NotFound,
             Self::BadPath { .. } | Self::Content(_) => FailureKind::Invalid,
             Self::NotAFile { .. } => FailureKind::Conflict,
             Self::TooLarge { .. }
@@ -108,6 +111,10 @@ impl WorkspaceError {
             }
             Self::NotFound { .. } => {
                 Hint::to("see what is there", HintCommand::troop("workspace list"))
+            }
+            Self::NotThere { path, task } => {
+                let write = HintCommand::troop("workspace write").word(path).blank("FILE");
+                Hint::to("put it there", write.word("--task").word(task))
             }
             Self::NotAFile { .. } => "choose another name, or put a plain file there".into(),
             Self::TooLarge { .. } => {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use troop_model::{
-    Asker, Command, Context, FileQuestion, OperationId, State, TaskNumber, Time, WorkspaceFile,
-    WorkspaceFolder, decide,
+    Actor, Asker, Command, Context, FileQuestion, OperationId, Origin, State, TaskAction,
+    TaskCommand, TaskNumber, Time, WorkspaceFile, WorkspaceFolder, decide,
 };
 use troop_protocol::{FileChanged, FileContent, FileList, FileView};
 use uuid::Uuid;
@@ -48,6 +48,33 @@ impl WorkspaceFiles {
     #[must_use]
     pub fn new(board: Board, folder: &Path) -> Self {
         Self { board, workspace: Workspace::new(folder) }
+    }
+
+    /// The same from a workspace that is open.
+    pub(crate) fn of(board: Board, workspace: Workspace) -> Self {
+        Self { board, workspace }
+    }
+
+    /// Refuses to attach a file to a task if it is not in the workspace: nobody could read it there. Any other command passes.
+    pub(crate) async fn check_attachment(&self, command: &Command) -> Result<(), WorkspaceError> {
+        let Command::Task(TaskCommand::Attach { task, path }) = command else { return Ok(()) };
+        let knows = |state: &State| {
+            let version = state.team().map(|team| team.settings.version);
+            version.is_some_and(|it| it >= TaskAction::Attach.first_version())
+        };
+        // Refusals of the board come first.
+        if !self.board.look(knows).await? {
+            return Ok(());
+        }
+        // Also a member that does not work on the task may attach a file to it, but would not be shown its files.
+        let asker = Asker { actor: Actor::human("troop"), origin: Origin::default() };
+        let question = FileQuestion { chat: None, task: Some(task.clone()) };
+        // If the workspace cannot be read, or there is no such task, the board decides.
+        let Ok(list) = self.list(FileRequest { asker, question }).await else { return Ok(()) };
+        match list.may_have(path) {
+            true => Ok(()),
+            false => Err(WorkspaceError::NotThere { path: path.clone(), task: task.clone() }),
+        }
     }
 
     /// Lists all files.

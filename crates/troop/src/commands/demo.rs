@@ -43,7 +43,7 @@ async fn lead(args: &DemoArgs, desk: &mut TeamDesk, printer: &Printer) -> Result
     let when_quiet = if args.keep { WhenQuiet::Stay } else { WhenQuiet::End };
     let start = demo::start(desk, &trust, environment::program()?, when_quiet).await?;
     let TeamStart { leading, beginning } = start;
-    leading::begin(leading, desk, &trust).await?.run(beginning, printer).await
+    Box::pin(leading::begin(leading, desk, &trust).await?.run(beginning, printer)).await
 }
 
 /// Shows the outcome, and what the sample's own tests say about it.

@@ -24,5 +24,5 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut TeamDesk, printer: &Printer
     if !printer.json {
         printer.line(&report.to_string())?;
     }
-    conclude(&led.run(beginning, printer).await?, printer)
+    conclude(&Box::pin(led.run(beginning, printer)).await?, printer)
 }

@@ -40,7 +40,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut TeamDesk, printer: &Printer) -
     let start = start::start(desk, &trust, environment::program()?, options).await?;
     let TeamStart { leading, beginning } = start;
     let led = leading::begin(leading, desk, &trust).await?;
-    conclude(&led.run(beginning, printer).await?, printer)
+    conclude(&Box::pin(led.run(beginning, printer)).await?, printer)
 }
 
 /// Looks up what this project may run, and warns of what it may not.

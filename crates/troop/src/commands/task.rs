@@ -98,9 +98,6 @@ async fn change(command: TaskSubcommand, desk: &mut TeamDesk, printer: &Printer)
     let without = without_checks(&command);
     let (verb, order) = order(command)?;
     let assigned = assigned(&order);
-    if let Order::Attach { task, path } = &order {
-        super::workspace::check_is_there(task, path, desk).await?;
-    }
     let done = super::proof::change(desk, order, without.as_deref(), printer).await?;
     match assigned.filter(|_| printer.json && done.number().is_none()) {
         Some(task) => {

@@ -4,7 +4,7 @@ use std::{io::Read as _, path::Path};
 
 use anyhow::{Context as _, Result};
 use troop_app::team::TeamDesk;
-use troop_model::{Actor, Asker, FileQuestion, Hint, HintCommand, Origin, TaskRef};
+use troop_model::{FileQuestion, TaskRef};
 use troop_protocol::{FileChanged, FileList, FileView};
 use troop_runtime::{FileRecord, FileRequest, MAX_FILE, WorkspaceFiles};
 
@@ -12,7 +12,6 @@ use crate::{
     cli::{WorkspaceCommand, WorkspaceOf},
     output::Printer,
     render,
-    report::Error,
 };
 
 pub(super) async fn run(
@@ -49,25 +48,6 @@ pub(super) async fn run(
             note(deleted, FileDeed::Delete, desk, printer).await
         }
     }
-}
-
-/// Refuses to attach a file that is not in the workspace: nobody could read it there.
-pub(super) async fn check_is_there(task: &TaskRef, path: &str, desk: &mut TeamDesk) -> Result<()> {
-    let board = desk.team(None).await?;
-    let files = WorkspaceFiles::new(board.clone(), &desk.folder(board.team()));
-    // A member that does not work on the task may attach a file to it, but does not see its files.
-    let actor = Actor::human(&desk.surroundings.user);
-    let asker = Asker { actor, origin: Origin::default() };
-    let question = FileQuestion { chat: None, task: Some(task.clone()) };
-    // If the workspace cannot be read, or there is no such task, the board decides.
-    let Ok(list) = files.list(FileRequest { asker, question }).await else { return Ok(()) };
-    if list.may_have(path) {
-        return Ok(());
-    }
-    let shown = render::one_line(path);
-    let write = HintCommand::troop("workspace write").word(&shown).blank("FILE");
-    let hint = Hint::to("put it there", write.word("--task").word(task));
-    Err(Error::refused(format!("`{shown}` is not in the workspace"), hint).into())
 }
 
 fn request(of: WorkspaceOf, desk: &TeamDesk) -> Result<FileRequest> {

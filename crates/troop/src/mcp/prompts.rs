@@ -5,7 +5,8 @@ use rmcp::{
     model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role},
 };
 use troop_app::team::MemberCaller;
-use troop_model::Dialect;
+use troop_model::{Dialect, TaskAction};
+use troop_protocol::Seat;
 
 use super::resources;
 
@@ -39,7 +40,8 @@ pub(super) async fn get(
         }
         "teammate" => {
             let focus = given("focus").map(|focus| format!("\n\nBegin with: {focus}"));
-            format!("{}{}", teammate(caller.dialect()), focus.unwrap_or_default())
+            let seat = caller.seat().await.map_err(|failure| resources::refused(&failure))?;
+            format!("{}{}", teammate(&seat), focus.unwrap_or_default())
         }
         other => {
             let message = format!("there is no prompt `{other}`; the prompts are: lead, teammate");
@@ -65,17 +67,21 @@ fn lead(dialect: Dialect) -> &'static str {
     }
 }
 
-fn teammate(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Claude => {
-            "You work in this team. Look at the board (TaskList). Take a task that is pending and not blocked (TaskUpdate \
+fn teammate(seat: &Seat) -> String {
+    match seat.dialect {
+        Dialect::Claude => "You work in this team. Look at the board (TaskList). Take a task that is pending and not blocked (TaskUpdate \
              status in_progress), do it, complete it with its result, and take the next one. Mail arrives with the results of \
              your calls. If something is unclear, ask the lead with SendMessage."
-        }
+            .to_owned(),
         Dialect::Board => {
-            "You work in this team. Look at the board (team_tasks list). Claim a pending task, do it, report your progress \
-             (progress), complete it with its result, and take the next one. Mail arrives with the results of your calls. If \
-             something is unclear, ask the lead with team_message."
+            let has_progress =
+                TaskAction::offered(seat.role, &seat.settings).contains(&TaskAction::Progress);
+            let progress = if has_progress { "report your progress (progress), " } else { "" };
+            format!(
+                "You work in this team. Look at the board (team_tasks list). Claim a pending task, do it, {progress}complete it \
+                 with its result, and take the next one. Mail arrives with the results of your calls. If something is unclear, \
+                 ask the lead with team_message."
+            )
         }
     }
 }

@@ -85,7 +85,7 @@ pub(super) async fn team_md(caller: &MemberCaller) -> Result<String, Failure> {
         return Ok(no_team_md());
     }
     let dialect = Some(caller.dialect());
-    let context: ContextText = caller.query(Query::Context { dialect }).await?;
+    let context: ContextText = caller.query(Query::Context { dialect, is_client: true }).await?;
     Ok(context.team_md)
 }
 

@@ -1,6 +1,6 @@
 //! The board: a team's work from the first task to the last.
 
-use crate::troop::Troop;
+use crate::{mcp::Client, troop::Troop};
 
 #[test]
 fn a_task_goes_from_created_to_done() {
@@ -311,4 +311,24 @@ async fn a_check_ends_with_the_command_that_waits_for_it() {
         troop_testkit::wait_until_gone(&pid).await;
     }
     assert_eq!(troop.json("task get 1")["status"], "pending");
+}
+
+#[test]
+fn open_tasks_are_listed_in_the_order_in_which_they_are_claimed() {
+    let troop = Troop::with_team();
+    for nth in 1..=31 {
+        troop.ok(&format!("task create 'no {nth}'"));
+    }
+    troop.ok("task create soon --priority 5 --blocked-by 1");
+    troop.ok("task create now --priority 100");
+    let numbers = |list: &serde_json::Value| -> Vec<u64> {
+        let tasks = list["tasks"].as_array().unwrap().iter();
+        tasks.map(|it| it["number"].as_u64().unwrap()).take(3).collect()
+    };
+    assert_eq!(numbers(&troop.json("task list")), [33, 32, 1]);
+    assert_eq!(numbers(&troop.json("task list --page 2")), [29, 30, 31]);
+    let mut ann = Client::start(&troop, "--as ann");
+    let said = ann.call("team_tasks", &serde_json::json!({"action": "list"}));
+    let now = said[0].find("now").unwrap();
+    assert!(now < said[0].find("no 1").unwrap(), "{}", said[0]);
 }

@@ -4,6 +4,7 @@ mod budget;
 mod ending;
 mod goal;
 mod leave;
+mod reserved;
 mod team;
 mod words;
 

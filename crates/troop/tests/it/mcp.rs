@@ -272,7 +272,7 @@ fn resources_and_prompts_can_be_read() {
 #[test]
 fn team_md_shows_the_team_at_the_time_of_reading() {
     let troop = Troop::with_team();
-    let mut lead = Client::start(&troop, "--as lead");
+    let mut lead = Client::start(&troop, "--as lead --dialect claude");
     let mut ann = Client::start(&troop, "--as ann");
     assert!(!lead.read("troop://TEAM.md").contains("carol"));
     lead.ask("resources/subscribe", &json!({"uri": "troop://TEAM.md"}));
@@ -316,7 +316,61 @@ fn team_md_tells_a_lead_how_to_lead_and_a_member_how_to_work() {
         assert!(ann.contains(words), "{words}: {ann}");
     }
     assert!(ann.contains("send `lead` a message: what is done"), "{ann}");
-    assert!(ann.contains("## What you can do with the board\n\nlist, get, search\n"), "{ann}");
+    // troop does not run this client, whatever the member's agent is.
+    assert!(
+        ann.contains("complete it with its result: `team_tasks` with the action\n`complete`"),
+        "{ann}"
+    );
+    assert!(!ann.contains("nothing else is needed"), "{ann}");
+    let actions = ann.split("## What you can do with the board\n\n").nth(1).unwrap();
+    for action in ["list", "claim", "complete", "fail", "release"] {
+        assert!(actions.contains(action), "{action}: {ann}");
+    }
+    let shown = troop.ok("team show --team-md --as ann");
+    assert!(shown.contains("nothing else is needed"), "troop would run the agent itself: {shown}");
+}
+
+#[test]
+fn a_prompt_names_only_tools_that_its_reader_has() {
+    for (version, has_progress) in [(1, false), (2, true)] {
+        let troop = Troop::new();
+        troop.ok(&format!("team create blue --member ann=claude --set version={version}"));
+        let mut ann = Client::start(&troop, "--as ann");
+        let prompt = ann.ask("prompts/get", &json!({"name": "teammate"}));
+        let text = prompt["messages"][0]["content"]["text"].as_str().unwrap();
+        assert_eq!(text.contains("progress (progress)"), has_progress, "{text}");
+        assert!(text.contains("Claim a pending task, do it, "), "{text}");
+    }
+}
+
+#[test]
+fn team_md_of_a_built_in_member_without_a_dialect_speaks_of_its_own_tools() {
+    let troop = Troop::new();
+    troop.ok("team create blue --lead lead=builtin --member ann=builtin --member bob=claude");
+    let lead = troop.ok("team show --team-md");
+    assert!(lead.contains("`owner`") && !lead.contains("with the board"), "{lead}");
+    let ann = troop.ok("team show --team-md --as ann");
+    assert!(!ann.contains("What you can do with the board"), "{ann}");
+    let bob = troop.ok("team show --team-md --as bob");
+    assert!(bob.contains("What you can do with the board"), "{bob}");
+}
+
+#[test]
+fn a_client_makes_the_first_team_in_a_store_that_is_not_there_yet() {
+    for store in ["files:shared", "sqlite:teams.db"] {
+        let troop = Troop::on(store);
+        let mut lead = Client::start(&troop, "--as lead");
+        let said = lead.call("TeamCreate", &json!({"team_name": "blue"}));
+        assert!(said[0].contains("lead@blue"), "{store}: {said:?}");
+        assert_eq!(troop.json("team list")["teams"][0]["name"], "blue", "{store}");
+    }
+    let troop = Troop::on("files:shared");
+    std::fs::create_dir(troop.folder().join("shared")).unwrap();
+    assert!(Client::start(&troop, "--as lead").tools().contains(&"TeamCreate".to_owned()));
+    for line in ["mcp --as ann", "mcp --as lead --team blue"] {
+        let (_, said) = Troop::on("files:typo").refused(line);
+        assert!(said.starts_with("error: there is no store at"), "{line}: {said}");
+    }
 }
 
 #[test]

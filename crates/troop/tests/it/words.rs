@@ -4,7 +4,10 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::{mcp::Client, troop::Troop};
+use crate::{
+    mcp::Client,
+    troop::{Printing, Troop},
+};
 
 /// Checks that a command is refused with a message that contains a part.
 #[track_caller]
@@ -208,6 +211,10 @@ fn attaching_a_missing_file_is_refused() {
     let told = ann.told("team_tasks", &attach);
     assert!(told.starts_with("`nope.md` is not in the workspace\nhint: put it there"), "{told}");
     assert_eq!(troop.ok("events --json").lines().count(), n_events);
+    let mut lead = Printing::new(troop.start("resume --agent external --keep"));
+    lead.wait_for(" leads");
+    let told = "error: `nope.md` is not in the workspace\nhint: put it there: `troop workspace write nope.md FILE --task task-1`\n";
+    assert_eq!(troop.refused("task attach 1 nope.md"), (1, told.to_owned()), "through a lead");
     troop.with_input("workspace write nope.md", "a plan");
     ann.call("team_tasks", &attach);
     assert_eq!(troop.json("task get 1")["detail"]["attachments"][0]["path"], "nope.md");

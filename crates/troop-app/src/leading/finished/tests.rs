@@ -133,7 +133,7 @@ fn a_task_that_nobody_takes_needs_an_order() {
         (
             task("a"),
             "claim",
-            "idle members are not given work here (`assignment=claim`); assign it: `troop --team crew task assign 1 ann`, \
+            "nobody gave it out, and members claim their work here (`assignment=claim`); assign it: `troop --team crew task assign 1 ann`, \
              or: `troop --team crew task delegate 1 --to ann`; or let troop assign all work: `troop team set crew assignment=both`",
         ),
     ];

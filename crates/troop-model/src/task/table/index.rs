@@ -2,7 +2,10 @@
 //!
 //! Each part from a snapshot stays packed until it is used.
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +25,8 @@ pub(super) struct Index {
     dependents: PackedPart<Sets<TaskNumber, TaskNumber>>,
     held: PackedPart<Sets<MemberName, TaskNumber>>,
     finished: PackedPart<BTreeSet<(Version, TaskNumber)>>,
+    /// The priorities of all tasks whose priority is not 0.
+    priorities: PackedPart<BTreeMap<TaskNumber, i32>>,
 }
 
 /// The indexes in the front of a snapshot: the length of each part.
@@ -32,6 +37,7 @@ pub(super) struct PackedIndex {
     dependents: usize,
     held: usize,
     finished: usize,
+    priorities: usize,
 }
 
 impl Index {
@@ -55,6 +61,10 @@ impl Index {
         self.finished.get()
     }
 
+    pub(super) fn rank(&self, number: TaskNumber) -> Rank {
+        (Reverse(self.priorities.get().get(&number).copied().unwrap_or_default()), number)
+    }
+
     pub(super) fn enter(&mut self, slot: &Slot) {
         let task = &slot.task;
         self.by_status.get_mut().insert(slot.status, task.number);
@@ -68,6 +78,9 @@ impl Index {
         }
         if let Some(version) = slot.finished {
             self.finished.get_mut().insert((version, task.number));
+        }
+        if task.priority != 0 {
+            self.priorities.get_mut().insert(task.number, task.priority);
         }
         for dependency in &task.blocked_by {
             self.dependents.get_mut().insert(dependency.task, task.number);
@@ -86,6 +99,9 @@ impl Index {
         if let Some(version) = slot.finished {
             self.finished.get_mut().remove(&(version, task.number));
         }
+        if task.priority != 0 {
+            self.priorities.get_mut().remove(&task.number);
+        }
         for dependency in &task.blocked_by {
             self.dependents.get_mut().remove(&dependency.task, &task.number);
         }
@@ -98,6 +114,7 @@ impl Index {
             dependents: self.dependents.pack(out),
             held: self.held.pack(out),
             finished: self.finished.pack(out),
+            priorities: self.priorities.pack(out),
         }
     }
 
@@ -111,6 +128,7 @@ impl Index {
             dependents: parts.next(packed.dependents)?,
             held: parts.next(packed.held)?,
             finished: parts.next(packed.finished)?,
+            priorities: parts.next(packed.priorities)?,
         })
     }
 }

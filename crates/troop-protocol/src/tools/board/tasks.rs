@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use troop_model::{
     MemberName, Metadata, NewTask, RejectMode, Role, Status, TaskAction, TaskCommand, TaskFilter,
-    TaskRef, TaskUpdate, WorkspaceScope,
+    TaskRef, TaskUpdate,
 };
 
 use super::super::{
@@ -16,7 +16,7 @@ use super::super::{
 };
 use super::view::{BriefTask, FullTask, SearchHit, TaskPageText};
 use crate::{
-    call::{Answer, FileCall, FileList, Query},
+    call::{Answer, Query},
     code::{Failure, FailureKind},
 };
 
@@ -173,11 +173,17 @@ impl TeamTool for TeamTasks {
             | TaskAction::Delete
             | TaskAction::Release => {
                 let command = self.command(action)?;
-                let is_offered = actions(desk.seat).contains(&action);
-                if let (TaskCommand::Attach { task, path }, true) = (&command, is_offered) {
-                    check_is_there(desk, task, path).await?;
-                }
-                let answer = desk.change_task(command).await?;
+                let changed = desk.change_task(command).await;
+                let is_missing = |it: &Failure| {
+                    // What the board itself does not find has a name.
+                    action == TaskAction::Attach
+                        && it.kind == FailureKind::NotFound
+                        && it.refusal.is_none()
+                };
+                let answer = changed.map_err(|failure| match is_missing(&failure) {
+                    true => failure.with_hint(PUT_IT_THERE),
+                    false => failure,
+                })?;
                 Ok(told(action, &answer))
             }
         }
@@ -382,36 +388,9 @@ impl TeamTasks {
     }
 }
 
-/// Refuses to attach a file that is not in the workspace: nobody could read it there.
-async fn check_is_there<C: Calls>(
-    desk: &ToolDesk<'_, C>,
-    task: &TaskRef,
-    path: &str,
-) -> Result<(), Failure> {
-    let of_task = FileCall::List { chat: None, task: Some(task.clone()) };
-    let list = match desk.file::<FileList>(of_task).await {
-        Ok(list) => Ok(list),
-        // It is not the caller's task, but its files may be beside the caller's.
-        Err(_) => beside(desk, task).await,
-    };
-    // If the files cannot be seen, the board decides.
-    if list.is_ok_and(|list| !list.may_have(path)) {
-        let message = format!("`{path}` is not in the workspace");
-        let hint = r#"put it there first: team_workspace {"action": "write", "path": "…", "content": "…"}"#;
-        return Err(Failure::new(FailureKind::NotFound, &message).with_hint(hint));
-    }
-    Ok(())
-}
-
-/// The files in the caller's folder, if those of the task are in it, too.
-async fn beside<C: Calls>(desk: &ToolDesk<'_, C>, task: &TaskRef) -> Result<FileList, Failure> {
-    let list: FileList = desk.file(FileCall::List { chat: None, task: None }).await?;
-    let is_shared = list.folder.scope == WorkspaceScope::Shared;
-    if is_shared || desk.task(task.clone()).await?.chat_id == list.folder.chat {
-        return Ok(list);
-    }
-    Err(Failure::new(FailureKind::Forbidden, "the files of another conversation are not shown"))
-}
+/// What to do if a file that is to be attached is not in the workspace.
+const PUT_IT_THERE: &str =
+    r#"put it there first: team_workspace {"action": "write", "path": "…", "content": "…"}"#;
 
 fn needs(action: TaskAction, field: &str) -> Failure {
     input::missing(&format!("`team_tasks` with action `{action}`"), field, &example(action))

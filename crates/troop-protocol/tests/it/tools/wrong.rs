@@ -256,3 +256,34 @@ async fn a_hint_fits_the_status_of_the_task() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_member_that_claims_first_as_a_hint_says_is_not_refused() {
+    let mut n_followed = 0;
+    for assignee in ["ann", "bob", "lead"] {
+        for member in ["ann", "bob", "lead"] {
+            for action in ["progress", "fail", "review", "release"] {
+                let stage = Stage::new(Dialect::Board).await;
+                let lead = stage.hand("lead");
+                lead.ok("team_tasks", json!({"action": "list"})).await;
+                let create = json!({"action": "create", "subject": "A", "assignee": assignee});
+                lead.ok("team_tasks", create).await;
+                let hand = stage.hand(member);
+                let call = match action {
+                    "progress" => json!({"action": action, "task_id": "1", "percent": 1}),
+                    "review" => json!({"action": action, "task_id": "1", "result": "x"}),
+                    _ => json!({"action": action, "task_id": "1", "reason": "x"}),
+                };
+                let told = hand.told("team_tasks", call.clone()).await;
+                if told.contains("claim it first") {
+                    hand.ok("team_tasks", json!({"action": "claim", "task_id": "1"})).await;
+                    hand.ok("team_tasks", call).await;
+                    n_followed += 1;
+                } else {
+                    assert!(told.contains("is reserved for"), "{member}: {action}: {told}");
+                }
+            }
+        }
+    }
+    assert_eq!(n_followed, 12, "each assignee can follow each hint");
+}

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     hooks::Occasion,
     lead::{calls::refuse_caller, gate::HookSubject, input::LeadInput, office::Office},
+    workspace::{WorkspaceError, WorkspaceFiles},
 };
 
 /// The answer to an inquiry of a passage.
@@ -23,6 +24,8 @@ pub(in super::super) enum PassageFinding {
     Agent(io::Result<()>),
     /// The files in the folder of a task.
     Files(Departure, FileListing),
+    /// Whether a file that is to be attached is in the workspace.
+    Attachment(Result<(), WorkspaceError>),
     /// The occasion on which hooks are asked; none if the rules refuse the command.
     Occasion(Option<Occasion>),
     /// Why the lead's agent may not delete its team, if it may not.
@@ -56,6 +59,21 @@ impl Completions {
             let check = move || launch.check(&member.agent, member.model.as_deref());
             let checked = spawn_blocking(check).await;
             PassageFinding::Agent(checked.unwrap_or_else(|panic| Err(panic.into())))
+        });
+    }
+
+    /// Checks that a file which is to be attached to a task is in the workspace.
+    pub(super) fn check_attachment(
+        &mut self,
+        office: &mut Office,
+        intent: Intent,
+        over: Option<PassageStage>,
+    ) {
+        let board = office.post.board.clone();
+        let files = WorkspaceFiles::of(board, office.shared.workspace.clone());
+        let command = intent.request.command.clone();
+        self.find_out(office, intent, over, async move {
+            PassageFinding::Attachment(files.check_attachment(&command).await)
         });
     }
 
@@ -100,6 +118,10 @@ impl Completions {
                 self.record_files(office, departure, listing).await;
                 self.go_on(office, intent, PassageStage::Files).await
             }
+            PassageFinding::Attachment(Ok(())) => {
+                self.go_on(office, intent, PassageStage::Files).await
+            }
+            PassageFinding::Attachment(Err(error)) => refuse(office, intent, Failure::from(&error)),
             PassageFinding::Occasion(None) => self.go_on(office, intent, PassageStage::Hooks).await,
             PassageFinding::Occasion(Some(occasion)) => {
                 office.gate.remember(intent.request.operation);

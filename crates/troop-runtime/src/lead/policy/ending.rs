@@ -2,6 +2,7 @@
 
 use troop_model::{
     Assignment, Member, MemberName, MemberState, Party, Role, State, StateCause, Status, Team,
+    work_to_give,
 };
 
 use super::restart::Restarts;
@@ -136,7 +137,9 @@ fn can_begin_something(outlook: &Outlook<'_>) -> bool {
     let is_there = |it: &&Member| it.is_external() && !has_left(it);
     let elsewhere = state.members().filter(is_there).map(|it| &it.name);
     let mut members = here.chain(elsewhere);
-    members.any(|member| state.tasks().ready_for(member).next().is_some())
+    let mut crew = outlook.crew.iter().map(|(name, _)| *name).filter(|name| !is_lead(name));
+    crew.any(|member| work_to_give(state, member).next().is_some())
+        || members.any(|member| state.tasks().ready_for(member).next().is_some())
 }
 
 #[cfg(test)]

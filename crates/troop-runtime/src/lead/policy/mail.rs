@@ -1,6 +1,8 @@
 //! Which of its unread mail a member is handed now.
 
-use troop_model::{MemberName, Message, MessageKind, Origin, Party, State};
+use troop_model::{
+    MemberName, Message, MessageKind, Origin, Party, State, TaskNumber, work_to_give,
+};
 use uuid::Uuid;
 
 use crate::lead::crew::facts::{MemberFacts, may_turn};
@@ -45,8 +47,8 @@ pub(in super::super) fn plan<'a>(
         if handed.contains(&message.id) || message.kind == MessageKind::ShutdownRequest {
             continue;
         }
-        // The task itself follows in its own session; as mail it would be worked on twice.
-        if message.kind == MessageKind::TaskAssignment {
+        // The task itself comes in its own session; as mail it would be worked on twice.
+        if is_told_by_its_task(state, message, member) {
             plan.told_otherwise.push(message.id);
             continue;
         }
@@ -68,6 +70,15 @@ pub(in super::super) fn plan<'a>(
         plan.hand.push(message);
     }
     plan
+}
+
+/// Whether a message is about a task that its reader holds, held, or gets by itself.
+fn is_told_by_its_task(state: &State, message: &Message, reader: &MemberName) -> bool {
+    let comes = |task: TaskNumber| {
+        let owner = state.tasks().get(task).and_then(|it| it.owner.as_ref());
+        owner == Some(reader) || work_to_give(state, reader).any(|it| it == task)
+    };
+    message.kind == MessageKind::TaskAssignment && message.task.is_some_and(comes)
 }
 
 /// The conversation that a message belongs to. None for mail that goes with any conversation.

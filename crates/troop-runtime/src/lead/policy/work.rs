@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use troop_model::{
-    Assignment, Member, MemberName, MemberState, Role, State, Status, TaskNumber, Team,
-};
+use troop_model::{Member, MemberName, MemberState, Role, State, Status, TaskNumber, work_to_give};
 
 use crate::lead::crew::facts::MemberFacts;
 
@@ -15,16 +13,16 @@ pub struct Offer {
     pub task: TaskNumber,
 }
 
-/// The next task for every free member, if the team assigns work and has budget.
+/// The next task for every free member, if the team has budget.
 pub fn offers(state: &State, crew: &[(&MemberName, &MemberFacts)], is_spent: bool) -> Vec<Offer> {
-    if is_spent || !is_given_out(state) {
+    if is_spent {
         return Vec::new();
     }
     let mut taken = BTreeSet::new();
     let mut offers = Vec::new();
     let free = crew.iter().filter(|(name, facts)| is_without_work(state, name, facts));
     for (member, _) in free {
-        let next = state.tasks().ready_for(member).find(|it| !taken.contains(it));
+        let next = work_to_give(state, member).find(|it| !taken.contains(it));
         if let Some(task) = next {
             taken.insert(task);
             offers.push(Offer { member: (*member).clone(), task });
@@ -45,16 +43,9 @@ fn is_without_work(state: &State, member: &MemberName, facts: &MemberFacts) -> b
         && tasks.held_by(member).all(|it| tasks.status(it) == Some(Status::InReview))
 }
 
-/// Whether the team assigns work; otherwise members claim it.
-fn is_given_out(state: &State) -> bool {
-    let is_given = |team: &Team| team.settings.assignment != Assignment::Claim;
-    state.team().is_some_and(is_given)
-}
-
 /// Whether a member has work, or gets some as soon as it is idle.
 pub fn has_or_gets_work(state: &State, member: &MemberName) -> bool {
-    at_work(state, member).next().is_some()
-        || is_given_out(state) && state.tasks().ready_for(member).next().is_some()
+    at_work(state, member).next().is_some() || work_to_give(state, member).next().is_some()
 }
 
 /// The tasks that a member works on, without those it has submitted.

@@ -650,8 +650,10 @@ async fn everyone_can_query_the_team_context_and_delegations() {
     ] {
         let client = super::socket::connect(&stage).await;
         client.open(&Asker::from(actor)).await.unwrap();
-        let answer: troop_protocol::ContextText =
-            client.query(&troop_protocol::Query::Context { dialect: None }).await.unwrap();
+        let answer: troop_protocol::ContextText = client
+            .query(&troop_protocol::Query::Context { dialect: None, is_client: false })
+            .await
+            .unwrap();
         assert!(answer.team_md.contains(wanted), "{}", answer.team_md);
         let list: Value = client.query(&troop_protocol::Query::Delegations {}).await.unwrap();
         assert_eq!(list["delegations"][0]["status"], "completed", "{list}");

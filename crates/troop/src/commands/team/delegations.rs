@@ -67,7 +67,8 @@ pub(super) async fn show_team_md(
     printer: &Printer,
 ) -> Result<()> {
     desk.team(name).await?;
-    let context: ContextText = desk.handle().await?.query(Query::Context { dialect: None }).await?;
+    let query = Query::Context { dialect: None, is_client: false };
+    let context: ContextText = desk.handle().await?.query(query).await?;
     if printer.json {
         printer.json(&context)
     } else {

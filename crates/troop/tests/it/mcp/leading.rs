@@ -50,6 +50,8 @@ fn a_client_that_leads_acts_in_the_conversation_of_the_mail_that_it_deals_with()
     }
     let requests = troop.json("message read --all");
     let mut said = lead.call("team_tasks", &list);
+    assert!(said[1].contains("1 more from other conversations: send the user"), "{said:?}");
+    assert!(!said[1].contains("with your next calls"), "{said:?}");
     for (nth, user, other) in [(1, "u1", "u2"), (2, "u2", "u1")] {
         assert!(said[1].contains(&format!("a request of {user}")), "{said:?}");
         assert!(!said[1].contains(&format!("a request of {other}")), "{said:?}");

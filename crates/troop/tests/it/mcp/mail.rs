@@ -98,6 +98,31 @@ fn much_mail_comes_in_parts() {
 }
 
 #[test]
+fn a_lead_reads_mail_of_another_user_as_its_notice_says() {
+    for (dialect, tool, input) in [
+        ("board", "team_message", json!({"action": "read"})),
+        ("claude", "SendMessage", json!({"to": "user", "message": "done", "summary": "done"})),
+    ] {
+        let troop = Troop::with_team();
+        for user in ["u1", "u2"] {
+            assert_eq!(troop.by(user, &["message", "send", "lead", "please"]).code, 0);
+        }
+        let (list, nothing) = match dialect {
+            "board" => ("team_tasks", json!({"action": "list"})),
+            _ => ("TaskList", json!({})),
+        };
+        let mut lead = Client::start(&troop, &format!("--as lead --dialect {dialect}"));
+        let said = lead.call(list, &nothing);
+        assert!(said[1].contains("1 more from other conversations: send the user"), "{said:?}");
+        let said = lead.call(list, &nothing);
+        assert_eq!(said.len(), 1, "it still deals with the first: {said:?}");
+        let said = lead.call(tool, &input).join("\n");
+        let after = lead.call(list, &nothing).join("\n");
+        assert!(said.contains("please") || after.contains("please"), "{dialect}: {said} {after}");
+    }
+}
+
+#[test]
 fn mail_of_a_cancelled_call_comes_again() {
     let troop = Troop::with_team();
     troop.ok("message send ann 'hello' --as bob");
