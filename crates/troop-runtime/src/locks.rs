@@ -36,6 +36,9 @@ const OLD: Duration = Duration::from_secs(5);
 /// How long a lock lasts that doctor names.
 const LASTING: Duration = Duration::from_secs(1);
 
+/// Where a repository has the places of its worktrees.
+const PLACES: &str = "worktrees";
+
 /// The folders of a repository in which git makes no locks, and that may be large.
 const WITHOUT_LOCKS: [&str; 4] = ["objects", "hooks", "logs", "lfs"];
 
@@ -302,7 +305,7 @@ pub(crate) async fn lasting_locks(shared: &Path) -> Vec<PathBuf> {
     let mut locks = Vec::new();
     find(shared, DEEPEST, &mut locks);
     // The others block nobody.
-    locks.retain(|it| it.path.extension().is_some());
+    locks.retain(|it| it.path.extension().is_some() && it.path.is_file());
     if !locks.is_empty() {
         sleep(LASTING).await;
         locks.retain(|it| Stamp::of(&it.path).ok().flatten() == Some(it.stamp));
@@ -317,13 +320,12 @@ pub(crate) fn remove_locks(folder: &Path) {
     locks.into_iter().for_each(|it| remove(&it.path));
 }
 
-/// Removes a lock, and the place of a worktree that it was all of.
+/// Removes a lock, and the place of a worktree that it was all of. A place is removed only if it is empty.
 fn remove(lock: &Path) {
-    drop(fs::remove_file(lock));
+    drop(fs::remove_file(lock).or_else(|_| fs::remove_dir(lock)));
     if lock.ends_with(BEGUN)
         && let Some(place) = lock.parent()
     {
-        // Only if it is empty.
         drop(fs::remove_dir(place));
     }
 }
@@ -335,22 +337,33 @@ fn is_lock(folder: &Path, name: &str) -> bool {
     name.ends_with(".lock") || name == BEGUN && is_begun()
 }
 
-/// Whether a folder is the place of a worktree of which git made only a half.
+/// Whether a folder is the place of a worktree of which git made only a half. It may have been killed before it wrote that into the
+/// file; a person's lock may be empty as well, but of a whole worktree.
 pub(crate) fn is_half_made(place: &Path) -> bool {
-    fs::read_to_string(place.join(BEGUN)).is_ok_and(|why| why.trim_end() == HALF_MADE)
+    let is_whole = || place.join("gitdir").exists();
+    let why = fs::read_to_string(place.join(BEGUN));
+    why.is_ok_and(|why| why.trim_end() == HALF_MADE || why.is_empty() && !is_whole())
+}
+
+/// Whether a folder is the place of a worktree into which git has written nothing yet.
+fn is_empty_place(folder: &Path, path: &Path) -> bool {
+    folder.ends_with(PLACES) && fs::read_dir(path).is_ok_and(|mut it| it.next().is_none())
 }
 
 fn find(folder: &Path, depth: usize, found: &mut Vec<GitLock>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let path = entry.path();
-        if entry.file_type().is_ok_and(|it| it.is_dir()) {
-            if depth > 1 && !WITHOUT_LOCKS.iter().any(|it| name == *it) {
-                find(&path, depth - 1, found);
+        let is_found = match entry.file_type().is_ok_and(|it| it.is_dir()) {
+            true => {
+                if depth > 1 && !WITHOUT_LOCKS.iter().any(|it| name == *it) {
+                    find(&path, depth - 1, found);
+                }
+                is_empty_place(folder, &path)
             }
-        } else if is_lock(folder, &name.to_string_lossy())
-            && let Ok(Some(stamp)) = Stamp::of(&path)
-        {
+            false => is_lock(folder, &name.to_string_lossy()),
+        };
+        if is_found && let Ok(Some(stamp)) = Stamp::of(&path) {
             found.push(GitLock { path, stamp });
         }
     }

@@ -28,7 +28,7 @@ impl State {
                 note_result(self, number, event);
                 let lease = self.settings_lease(event.at);
                 let before = self.holder(number);
-                let is_by_lead = self.is_by_lead(event);
+                let is_by_lead = is_by_lead(self, event);
                 self.tasks.update(number, event.version, self.limits.finished, |task| {
                     change(task, fact, event, lease);
                     hold_back(task, event, is_by_lead);
@@ -58,11 +58,6 @@ impl State {
     fn holder(&self, number: TaskNumber) -> Option<MemberName> {
         let task = self.tasks.get(number).filter(|task| !task.status.is_terminal())?;
         task.owner.clone()
-    }
-
-    fn is_by_lead(&self, event: &Event) -> bool {
-        let is_member = event.actor.kind == ActorKind::Agent;
-        is_member && self.lead().is_some_and(|lead| *lead.name.as_str() == *event.actor.name)
     }
 
     fn settings_lease(&self, at: Time) -> Time {
@@ -106,7 +101,7 @@ impl State {
             start: Start {
                 gate: if *approve_start { StartGate::Waiting } else { StartGate::Open },
                 not_before: None,
-                is_held_back: assignee.is_some() && self.is_by_lead(event),
+                is_held_back: assignee.is_some() && is_by_lead(self, event),
             },
             result: None,
             proof: TaskProof { checks: checks.clone(), ..TaskProof::default() },
@@ -263,6 +258,11 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
 
 /// Notes whether troop gives a reserved task to its assignee by itself, as it does with what people and members reserve.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact reserves a task or frees it")]
+fn is_by_lead(state: &State, event: &Event) -> bool {
+    let is_member = event.actor.kind == ActorKind::Agent;
+    is_member && state.lead().is_some_and(|lead| *lead.name.as_str() == *event.actor.name)
+}
+
 fn hold_back(task: &mut Task, event: &Event, is_by_lead: bool) {
     let is_by = |kind: ActorKind| event.actor.kind == kind;
     match &event.fact {

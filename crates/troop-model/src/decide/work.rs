@@ -406,7 +406,11 @@ pub(super) fn check_holder(
         Some(owner) => {
             Err(Refusal::NotYours { task: number, member: member.clone(), owner: Some(owner) })
         }
-        None => Err(Refusal::NotHeld { task: number, status: draft.status(task) }),
+        None => {
+            let status = draft.status(task);
+            check_could_claim(draft, task, status)?;
+            Err(Refusal::NotHeld { task: number, status })
+        }
     }
 }
 

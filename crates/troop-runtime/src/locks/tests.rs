@@ -130,12 +130,18 @@ async fn the_place_of_a_worktree_that_a_killed_command_began_goes_and_others_sta
     // Both may have the same time.
     find(&foreign, 1, &mut running.note.locks);
     let left = begun("-team");
+    let left_empty = begun("ann");
+    fs::write(left_empty.join("locked"), "").unwrap();
+    let left_bare = places.join("bob");
+    fs::create_dir(&left_bare).unwrap();
     let branch = folder.path().join("refs/heads/locked");
     fs::create_dir_all(folder.path().join("refs/heads")).unwrap();
     fs::write(&branch, "4e8321692c43b71c4dc06b3bbfa0cffcbedf5ccc\n").unwrap();
     drop(running);
     notes.clear(&[]).await;
-    assert!(!left.exists(), "the next `git worktree add` finds no trace of it");
+    for left in [left, left_empty, left_bare] {
+        assert!(!left.exists(), "the next `git worktree add` finds no trace of {}", left.display());
+    }
     assert!(whole.join("locked").exists(), "somebody has locked this worktree");
     assert!(foreign.join("locked").exists(), "it was there before");
     assert!(branch.exists(), "a branch may be called so");

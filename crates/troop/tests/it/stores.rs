@@ -90,7 +90,8 @@ fn a_home_that_cannot_be_created_is_reported() {
     fs::write(troop.folder().join("home"), "a file").unwrap();
     let (code, err) = troop.refused("team list");
     assert_eq!(code, 1);
-    assert!(err.contains("cannot be made"), "{err}");
+    assert!(err.contains("troop cannot keep its files in"), "{err}");
+    assert!(err.contains("TROOP_HOME="), "{err}");
     fs::set_permissions(troop.folder(), fs::Permissions::from_mode(0o755)).unwrap();
 }
 

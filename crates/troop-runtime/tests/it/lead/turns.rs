@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tokio::sync::mpsc;
-use troop_model::{Actor, MemberState};
+use troop_model::{Actor, Command, MemberState};
 use troop_protocol::{FromLead, FromTeammate, Idle, ReportedStatus};
 use troop_runtime::{LeadEnd, Until};
 use troop_testkit::wait_for;
@@ -101,7 +101,12 @@ fn reads_on(tell: mpsc::UnboundedSender<bool>) -> Play {
             let mut is_stopped = false;
             while let Some(said) = part.hear().await {
                 is_stopped |= matches!(said, FromLead::Shutdown { .. });
-                let FromLead::Message(message) = said else { continue };
+                let FromLead::Message(message) = said else {
+                    if is_stopped {
+                        return;
+                    }
+                    continue;
+                };
                 let id = message.id.unwrap();
                 let read = raw("message/read", &format!(r#"{{"messages":["{id}"]}}"#));
                 part.peer.request::<Value>(read).await.unwrap();
@@ -129,12 +134,15 @@ async fn a_member_that_reads_on_while_its_result_is_judged_is_idle_only_after_it
     stage.submit(Actor::human("zoe"), say("bob", "one")).await.unwrap();
     told.recv().await.unwrap();
     std::fs::write(folder.path().join("go"), "").unwrap();
-    stage
+    let told_lead = stage
         .until("the lead is told", |state| {
             let mut mail = state.mailbox().iter();
-            mail.any(|it| it.content == "bob is idle; task-1 is completed: by bob").then_some(())
+            let is_told = |content: &str| content == "bob is idle; task-1 is completed: by bob";
+            mail.find(|it| is_told(&it.content)).map(|it| it.id)
         })
         .await;
+    // A lead with mail is not quiet.
+    stage.lead_does(Command::MarkRead { reader: None, messages: Some(vec![told_lead]) }).await;
     let lead = stage.lead.take().unwrap();
     lead.handle().end(Until::Quiet).await;
     stage.submit(Actor::human("zoe"), say("bob", "two")).await.unwrap();
