@@ -37,6 +37,9 @@ const STOPS_WITHIN: Duration = Duration::from_secs(20);
 /// How long the follower may take to see the end of the log.
 const FOLLOWS_WITHIN: Duration = Duration::from_secs(15);
 const STEP: Duration = Duration::from_millis(20);
+/// How long the lock of a killed command may stay, and how often we look.
+const LOCKS_LAST: Duration = Duration::from_secs(20);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 /// Runs a trial and checks the promises.
 pub(crate) async fn hold(options: Options, plan: BoardPlan, nth: u64) -> Result<TrialOutcome> {
@@ -107,8 +110,7 @@ impl BoardTrial {
         while let Some(belief) = programs.join_next().await {
             beliefs.push(belief??);
         }
-        // Every command takes in what the programs wrote last.
-        self.program.must(&["--team", TEAM, "task", "list"]).await?;
+        self.take_in_the_rest().await?;
         let events = self.program.events(TEAM).await?;
         self.n_events = events.len() as u64;
         self.follower_saw_it_all(&events).await?;
@@ -118,6 +120,27 @@ impl BoardTrial {
             self.program.record.find(High, outlived);
         }
         Ok(())
+    }
+
+    /// Every command takes in what the programs wrote last, unless a killed command left its lock: one that is a folder counts
+    /// as left behind only after ten seconds.
+    async fn take_in_the_rest(&self) -> Result<()> {
+        let tasks = self.program.folder.join("store/troop/tasks").join(TEAM);
+        let deadline = Instant::now() + LOCKS_LAST;
+        loop {
+            self.program.must(&["--team", TEAM, "task", "list"]).await?;
+            let mut paths =
+                fs::read_dir(&tasks).into_iter().flatten().flatten().map(|it| it.path());
+            let is_lock =
+                |it: &PathBuf| it.is_dir() && it.extension().is_some_and(|it| it == "lock");
+            let Some(lock) = paths.find(is_lock) else { return Ok(()) };
+            if Instant::now() > deadline {
+                let what = format!("the lock of a killed command stays: {}", lock.display());
+                self.program.record.find(High, what);
+                return Ok(());
+            }
+            sleep(BETWEEN_LOOKS).await;
+        }
     }
 
     fn members(&self) -> Vec<String> {

@@ -256,13 +256,13 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
     }
 }
 
-/// Notes whether troop gives a reserved task to its assignee by itself, as it does with what people and members reserve.
-#[expect(clippy::wildcard_enum_match_arm, reason = "no other fact reserves a task or frees it")]
 fn is_by_lead(state: &State, event: &Event) -> bool {
     let is_member = event.actor.kind == ActorKind::Agent;
     is_member && state.lead().is_some_and(|lead| *lead.name.as_str() == *event.actor.name)
 }
 
+/// Notes whether troop gives a reserved task to its assignee by itself, as it does with what people and members reserve.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other fact reserves a task or frees it")]
 fn hold_back(task: &mut Task, event: &Event, is_by_lead: bool) {
     let is_by = |kind: ActorKind| event.actor.kind == kind;
     match &event.fact {
