@@ -468,9 +468,23 @@ async fn insist(
             drop(inputs.try_send(LeadInput::StoreFails(error.to_string())));
         }
         tokio::time::sleep(STORE_RETRY).await;
-        done = board.submit(request.clone()).await;
+        done = match outdated(&request.command) {
+            Some(refusal) => Err(refusal.into()),
+            None => board.submit(request.clone()).await,
+        };
     }
     done
+}
+
+/// Why a command is not repeated: it says that a process runs which has ended since. The log may know of a later one by now.
+fn outdated(command: &Command) -> Option<Refusal> {
+    let Command::SetMemberState { member, state, pid: Some(pid), .. } = command else {
+        return None;
+    };
+    let says_it_runs =
+        matches!(state, MemberState::Idle | MemberState::Working | MemberState::Planning);
+    let refusal = || Refusal::NotRunning { member: member.clone(), state: *state };
+    (says_it_runs && troop_process::has_ended(*pid)).then(refusal)
 }
 
 /// Queues the events of the log with all other inputs.
@@ -500,3 +514,6 @@ async fn pass_on(mut news: Subscription, inputs: mpsc::Sender<LeadInput>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
