@@ -16,7 +16,7 @@ use troop_protocol::Failure;
 
 use super::Item;
 use crate::{
-    Board, BoardError, CommandEffect, CommandRequest,
+    Board, BoardError, CommandEffect, CommandRequest, find_lead,
     relay::{RouteError, TeamRoute},
 };
 
@@ -38,7 +38,7 @@ type GateResult = Result<GateAnswer, BoardError>;
 #[derive(Debug)]
 pub(super) struct CommandGate {
     board: Board,
-    /// The folder in which a running lead is found. None for the lead's own mirror, which gives commands to the board.
+    /// The folder in which a running lead is found.
     lead: Option<PathBuf>,
     waiting: BTreeMap<OperationId, Item>,
     answered: BTreeMap<OperationId, (Item, GateResult)>,
@@ -113,7 +113,8 @@ impl CommandGate {
         if let Some((_, said)) = self.answered.remove(&operation) {
             return said;
         }
-        let Some(lead) = self.lead.clone() else {
+        // The board answers while the file is locked, however long it takes. Only a lead may let its answer wait: for hooks.
+        let Some(lead) = self.lead.clone().filter(|folder| find_lead(folder).is_some()) else {
             return give(&self.board, None, request, anew).await;
         };
         let board = self.board.clone();
