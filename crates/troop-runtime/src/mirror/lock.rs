@@ -69,14 +69,13 @@ impl Drop for FileLock {
     }
 }
 
-/// The lock of a file that somebody else has.
+/// The lock of a file that somebody else has. The question makes a lock file where there is none, so it is not asked where locks
+/// are folders: the file would keep all programs out.
 pub(super) fn held(layout: Layout, path: &Path) -> PathBuf {
-    let names = match layout {
-        Layout::Seeds => vec![path.with_extension("lock"), beside(path)],
-        Layout::Claude => vec![beside(path)],
-    };
-    let is_held = |it: &&PathBuf| it.is_dir() || matches!(FileLock::take_own(it), Ok(None));
-    names.iter().find(is_held).or(names.last()).cloned().unwrap_or_default()
+    let beside = beside(path);
+    let other = path.with_extension("lock");
+    let is_held = || matches!(FileLock::take_own(&other), Ok(None));
+    if layout == Layout::Seeds && (other.is_dir() || is_held()) { other } else { beside }
 }
 
 /// `task-7.lock` and `task-7.json.lock`: programs lock the one or the other.

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use troop_model::Time;
 
-use super::{Ages, FileLock, Layout, Stamp, remove};
+use super::{Ages, FileLock, Layout, Stamp, held, remove};
 
 fn now(seconds_later: i64) -> Time {
     let micros = std::time::UNIX_EPOCH.elapsed().unwrap().as_micros() as i64;
@@ -100,4 +100,19 @@ fn a_pipe_in_the_place_of_a_lock_does_not_block() {
     rustix::fs::mkfifoat(rustix::fs::CWD, &lock, rustix::fs::Mode::RWXU).unwrap();
     let path = folder.path().join("task-7.json");
     assert!(FileLock::take(Layout::Seeds, &path, &mut Ages::default(), now(0)).is_err());
+}
+
+#[test]
+fn asking_which_lock_is_held_keeps_no_program_out() {
+    for layout in [Layout::Seeds, Layout::Claude] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("7.json");
+        let holder = take(layout, &path, 0);
+        let held_lock = held(layout, &path);
+        assert_eq!(held_lock.is_dir(), layout == Layout::Claude, "{}", held_lock.display());
+        drop(holder);
+        let free_lock = held(layout, &path);
+        assert!(layout == Layout::Seeds || !free_lock.exists(), "a program makes a folder there");
+        assert!(take(layout, &path, 0).is_some(), "{layout}");
+    }
 }
