@@ -186,13 +186,15 @@ impl GitError {
     }
 
     /// Whether git failed because another process is making a worktree, or removes those that seem to be no one's: git reads all
-    /// worktrees of the repository before it does anything about one, and has one of its own for a moment without anything in it.
+    /// worktrees of the repository before it does anything about one, has one of its own for a moment without anything in it, and
+    /// removes the folder of all of them with the last one.
     fn met_half_a_worktree(&self) -> bool {
         let Self::Failed { says, .. } = self else { return false };
+        let of_place = ["could not open '", "could not create directory of '"];
+        let has_vanished =
+            says.contains("/worktrees/") && says.contains("No such file or directory");
         says.contains("failed to read") && says.contains("/commondir")
-            || says.contains("could not open '")
-                && says.contains("/worktrees/")
-                && says.contains("/locked'")
+            || has_vanished && of_place.iter().any(|it| says.contains(it))
     }
 
     /// Whether another git command has, or left, a lock in the same place.

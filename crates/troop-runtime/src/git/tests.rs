@@ -43,9 +43,14 @@ fn a_worktree_that_another_git_makes_or_tidies_away_is_waited_for() {
     for says in [
         "fatal: failed to read .git/worktrees/bob/commondir: Success",
         "fatal: could not open '.git/worktrees/ann/locked' for writing: No such file or directory",
+        "fatal: could not create directory of '.git/worktrees/ann': No such file or directory",
     ] {
         assert!(failed(says).met_half_a_worktree(), "{says}");
     }
-    let other = "fatal: could not open '/project/locked' for writing: Permission denied";
-    assert!(!failed(other).met_half_a_worktree());
+    for says in [
+        "fatal: could not open '/project/locked' for writing: Permission denied",
+        "fatal: could not create directory of '.git/worktrees/ann': Permission denied",
+    ] {
+        assert!(!failed(says).met_half_a_worktree(), "{says}");
+    }
 }
