@@ -34,21 +34,21 @@ impl MachineLink {
     pub(crate) async fn make() -> Result<Self> {
         for nth in 0..N_LINKS {
             let name = format!("troop{nth}");
-            // A name that is taken belongs to another trial.
-            if ip(&["netns", "add", &name]).await.is_ok() {
-                let address = Ipv4Addr::from_bits(FIRST.to_bits() + 4 * u32::from(nth) + 1);
-                let link = Self { name, address };
-                return match link.connect().await {
-                    Ok(()) => Ok(link),
-                    Err(error) => {
-                        link.remove().await;
-                        Err(error)
-                    }
-                };
+            match ip(&["netns", "add", &name]).await {
+                Ok(()) => {}
+                // It belongs to another trial.
+                Err(error) if error.to_string().contains("File exists") => continue,
+                Err(error) => return Err(error),
             }
-            if nth == 0 && ip(&["netns", "list"]).await.is_err() {
-                bail!("there are no network namespaces here");
-            }
+            let address = Ipv4Addr::from_bits(FIRST.to_bits() + 4 * u32::from(nth) + 1);
+            let link = Self { name, address };
+            return match link.connect().await {
+                Ok(()) => Ok(link),
+                Err(error) => {
+                    link.remove().await;
+                    Err(error)
+                }
+            };
         }
         bail!("all {N_LINKS} links are taken; `ip netns list` names them")
     }
